@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "components/batch.hpp"
+#include "components/datasets/data_spec.hpp"
+#include "components/transforms/transform.hpp"
+#include "registry/component.hpp"
+
+namespace runner {
+
+// One example of one epoch: which, and the seed of all its randomness, a function of (run seed, epoch, index) alone.
+struct SampleRef {
+  std::int64_t index = 0;
+  std::uint64_t seed = 0;
+};
+
+// One part of a dataset, random access. Workers call it from several threads at once.
+class Split {
+ public:
+  virtual ~Split() = default;
+
+  virtual std::int64_t size() const = 0;
+  virtual DataSpec spec() const = 0;  // after transforms
+
+  // An empty batch of that many examples, in the memory layout it will be used in.
+  virtual Batch allocate(std::int64_t examples, torch::MemoryFormat format) const;
+  // Writes the samples into consecutive examples of the batch, starting at `first`.
+  virtual void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const = 0;
+};
+
+struct Splits {
+  std::unique_ptr<Split> train;
+  std::unique_ptr<Split> eval;
+  std::string stand_in = {};  // not empty: this is not the data that was asked for, and why
+};
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  virtual DataSpec spec() const = 0;  // before transforms, without reading data
+  // Reads or fetches what it needs; throws DataError with the place and the remedy where it cannot.
+  virtual Splits open(const TransformPipeline& transforms) const = 0;
+};
+
+// Data that is missing or broken: the message names the file and says what to do.
+struct DataError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct DatasetInputs {
+  std::uint64_t seed = 0;
+};
+
+struct DatasetCommon {
+  std::vector<Part<TransformKind>> transform = {};
+};
+constexpr auto describe(std::type_identity<DatasetCommon>) {
+  return fields(field("transform", &DatasetCommon::transform,
+                      "What happens to each image, in order. Random ones act in training only."));
+}
+
+struct DatasetKind {
+  static constexpr std::string_view name = "dataset";
+  static constexpr std::string_view summary = "Examples to train on and to evaluate with.";
+  using Product = Dataset;
+  using Inputs = DatasetInputs;
+  using Common = DatasetCommon;
+};
+
+}  // namespace runner

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "registry/component.hpp"
+
+namespace runner {
+
+// How far a run is. Hooks, schedules and intervals read it; only the loop advances it.
+struct Progress {
+  std::int64_t step = 0;           // optimizer updates done
+  std::int64_t epoch = 0;          // whole epochs done
+  std::int64_t samples = 0;        // training examples seen in all
+  std::int64_t skipped_steps = 0;  // updates left out because a gradient was not finite
+  double exact_epoch = 0;          // epochs done, with the fraction
+  double seconds = 0;              // of the run
+  std::int64_t total_steps = 0;    // as planned; 0: unknown, limited by time alone
+};
+
+using Measurements = std::vector<std::pair<std::string, double>>;
+
+// What a hook may ask of the loop. It cannot do more.
+class Requests {
+ public:
+  void stop(std::string reason) { reason_ = reason_ ? reason_ : std::move(reason); }
+  void skip_update() { skip_ = true; }
+  void checkpoint() { checkpoint_ = true; }
+  void log(std::string name, double value) { measurements_.emplace_back(std::move(name), value); }
+
+  const std::optional<std::string>& stop_reason() const { return reason_; }
+  bool take_skip() { return std::exchange(skip_, false); }
+  bool take_checkpoint() { return std::exchange(checkpoint_, false); }
+  Measurements take_measurements() { return std::exchange(measurements_, {}); }
+
+ private:
+  std::optional<std::string> reason_;
+  bool skip_ = false;
+  bool checkpoint_ = false;
+  Measurements measurements_;
+};
+
+class Hook {
+ public:
+  virtual ~Hook() = default;
+
+  virtual bool wants_gradients() const { return false; }  // asks for before_update: costs reading the loss every step
+  virtual void before_update(const Progress&, double /*loss*/, double /*gradient_norm*/, Requests&) {}
+  virtual void after_step(const Progress&, Requests&) {}
+  virtual void after_eval(const Progress&, const Measurements&, Requests&) {}
+};
+
+struct HookInputs {
+  std::int64_t parameters = 0;         // of the model
+  double flops_per_sample = 0;         // forward and backward; 0: unknown
+  std::vector<std::string> metrics;    // what after_eval will report
+};
+
+struct HookKind {
+  static constexpr std::string_view name = "hook";
+  static constexpr std::string_view summary = "Watches the run; may ask it to stop or to save.";
+  using Product = Hook;
+  using Inputs = HookInputs;
+};
+
+}  // namespace runner

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "components/batch.hpp"
+#include "components/datasets/data_spec.hpp"
+#include "registry/component.hpp"
+
+namespace runner {
+
+// Losses are sums, not means: the loop divides by the true weight of the whole accumulation window, over all ranks, so
+// that a short last batch counts for what it is.
+class Loss {
+ public:
+  virtual ~Loss() = default;
+
+  virtual torch::Tensor sum(const torch::Tensor& output, const Batch& batch) const = 0;  // a scalar, with gradient
+  // What the sum is divided by to give the mean: examples, or tokens, or their class weights. Reads only the targets.
+  virtual double weight(const Batch& batch) const { return static_cast<double>(batch.size()); }
+};
+
+struct LossInputs {
+  DataSpec data;
+};
+
+struct LossKind {
+  static constexpr std::string_view name = "loss";
+  static constexpr std::string_view summary = "What training makes small.";
+  using Product = Loss;
+  using Inputs = LossInputs;
+};
+
+}  // namespace runner

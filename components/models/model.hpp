@@ -1,0 +1,51 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "components/batch.hpp"
+#include "components/datasets/data_spec.hpp"
+#include "registry/component.hpp"
+
+namespace runner {
+
+// Parameter names equal those of the Python model of the same name, so that weights move both ways.
+class Model : public torch::nn::Module {
+ public:
+  virtual torch::Tensor forward(const Batch& batch) = 0;
+  virtual bool prefers_channels_last() const { return false; }  // convolution nets do
+};
+
+struct ModelInputs {
+  DataSpec data;  // after transforms: what one example will look like
+};
+
+struct ModelCommon {
+  std::optional<std::filesystem::path> weights;
+  bool strict = true;
+  std::vector<std::string> replace;
+  std::vector<std::string> freeze;
+};
+constexpr auto describe(std::type_identity<ModelCommon>) {
+  return fields(
+      field("weights", &ModelCommon::weights,
+            "Initial weights: a safetensors file, or one written by Python's torch.save (read without executing it)."),
+      field("strict", &ModelCommon::strict, "Every weight must be in the file, with its shape, and nothing else."),
+      field("replace", &ModelCommon::replace,
+            "Parts not taken from the weights file but newly initialised, by name prefix: a new head is [\"fc\"]."),
+      field("freeze", &ModelCommon::freeze, "Parameters that are not trained, by pattern: [\"layer1.*\", \"*.bias\"]."));
+}
+
+struct ModelKind {
+  static constexpr std::string_view name = "model";
+  static constexpr std::string_view summary = "The network that is trained.";
+  using Product = Model;
+  using Inputs = ModelInputs;
+  using Common = ModelCommon;
+};
+
+}  // namespace runner

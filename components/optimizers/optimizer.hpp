@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "components/state.hpp"
+#include "registry/component.hpp"
+
+namespace runner {
+
+struct ParameterGroup {
+  std::vector<std::string> names = {};
+  std::vector<torch::Tensor> parameters = {};
+  double lr_multiplier = 1.0;
+  std::optional<double> weight_decay = std::nullopt;  // instead of the optimizer's own
+};
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  virtual double peak_lr() const = 0;  // what the schedule multiplies
+  // One update from the gradients, at peak_lr() times the factor.
+  virtual void step(double lr_factor) = 0;
+
+  // Per-parameter state under "<parameter>.<slot>", so that it survives regrouping.
+  virtual State save() const = 0;
+  virtual void load(const State& state) = 0;
+};
+
+struct OptimizerInputs {
+  std::vector<ParameterGroup> groups;
+};
+
+struct GroupRule {
+  std::string match;
+  double lr_multiplier = 1.0;
+  std::optional<double> weight_decay;
+};
+constexpr auto describe(std::type_identity<GroupRule>) {
+  return fields(field("match", &GroupRule::match, "Parameters this is for, by pattern: \"fc.*\".", required(), non_empty()),
+                field("lr_multiplier", &GroupRule::lr_multiplier, "Their learning rate, as a multiple.", at_least(0)),
+                field("weight_decay", &GroupRule::weight_decay, "Their own weight decay.", at_least(0)));
+}
+
+struct OptimizerCommon {
+  std::vector<GroupRule> group = {};
+  bool decay_biases_and_norms = true;
+};
+constexpr auto describe(std::type_identity<OptimizerCommon>) {
+  return fields(field("group", &OptimizerCommon::group,
+                      "Settings for some of the parameters; the first that matches counts."),
+                field("decay_biases_and_norms", &OptimizerCommon::decay_biases_and_norms,
+                      "Weight decay on biases and normalisation layers too (parameters of one dimension)."));
+}
+
+struct OptimizerKind {
+  static constexpr std::string_view name = "optimizer";
+  static constexpr std::string_view summary = "Updates the weights from the gradients.";
+  using Product = Optimizer;
+  using Inputs = OptimizerInputs;
+  using Common = OptimizerCommon;
+};
+
+}  // namespace runner

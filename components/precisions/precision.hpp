@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "components/models/model.hpp"
+#include "components/state.hpp"
+#include "registry/component.hpp"
+
+namespace runner {
+
+// How numbers are represented while training. The engine calls it in the order in which it stands here.
+class Precision {
+ public:
+  // Lives for one forward pass: autocast is on while it does.
+  struct Scope {
+    virtual ~Scope() = default;
+  };
+
+  virtual ~Precision() = default;
+
+  virtual void prepare(Model& /*model*/) {}
+  virtual std::unique_ptr<Scope> forward() { return std::make_unique<Scope>(); }
+  virtual torch::Tensor scale(const torch::Tensor& loss) { return loss; }
+  // Undoes scale() in the gradients; false: some are not finite, and this update has to be skipped.
+  virtual bool unscale(const std::vector<torch::Tensor>& /*gradients*/) { return true; }
+
+  virtual std::vector<std::pair<std::string, double>> report() const { return {}; }  // to log: "loss_scale"
+  virtual std::string summary() const = 0;  // one line for people, once prepared
+
+  virtual State save() const { return {}; }
+  virtual void load(const State&) {}
+};
+
+struct PrecisionInputs {
+  torch::Device device = torch::kCPU;
+};
+
+struct PrecisionKind {
+  static constexpr std::string_view name = "precision";
+  static constexpr std::string_view summary = "The number format of the forward and backward pass.";
+  using Product = Precision;
+  using Inputs = PrecisionInputs;
+};
+
+}  // namespace runner

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/origin.hpp"
+#include "registry/value.hpp"
+
+namespace runner {
+
+// One thing that is wrong, where, and what to do about it.
+struct Diagnostic {
+  enum class Severity { error, warning };
+
+  Severity severity = Severity::error;
+  Origin origin;
+  std::string message;
+  std::vector<std::string> hints;  // "did you mean ..", what is allowed
+  std::string see;                 // the command that explains more
+  bool hide_source = false;        // the line holds a secret
+};
+
+// Collects everything that is wrong, so that the user hears all of it at once.
+class Diagnostics {
+ public:
+  void add(Diagnostic diagnostic);
+  void error(Origin origin, std::string message, std::vector<std::string> hints = {}, std::string see = "");
+  void warning(Origin origin, std::string message, std::vector<std::string> hints = {}, std::string see = "");
+
+  bool ok() const { return errors_ == 0; }
+  std::size_t errors() const { return errors_; }
+  std::size_t warnings() const { return all_.size() - errors_; }
+  const std::vector<Diagnostic>& all() const { return all_; }
+
+ private:
+  std::vector<Diagnostic> all_;
+  std::size_t errors_ = 0;
+};
+
+// What a cross-field `check` speaks to: it names a field, and the message points at that field's place in the recipe.
+class Report {
+ public:
+  Report(Diagnostics& diagnostics, const Value& table, std::string owner, std::string see)
+      : diagnostics_(diagnostics), table_(table), owner_(std::move(owner)), see_(std::move(see)) {}
+
+  void error(std::string_view field, std::string message);
+  void warning(std::string_view field, std::string message);
+
+ private:
+  Diagnostic at(std::string_view field, std::string message) const;
+
+  Diagnostics& diagnostics_;
+  const Value& table_;
+  std::string owner_;
+  std::string see_;
+};
+
+// The message with its place, the line it is about and a caret under it, as the terminal shows it.
+std::string render(const Diagnostic& diagnostic, bool colour = false);
+std::string render(const Diagnostics& diagnostics, bool colour = false);
+
+}  // namespace runner

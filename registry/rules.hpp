@@ -1,0 +1,70 @@
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <limits>
+#include <string_view>
+
+namespace runner {
+
+// What a field's value must satisfy, as data: decoding, documentation, JSON Schema and completion all read it.
+struct Rules {
+  static constexpr std::size_t most_words = 16;
+
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool low_excluded = false;
+  bool high_excluded = false;
+  bool non_empty = false;
+  bool required = false;
+  bool secret = false;
+  std::string_view renamed_from;
+  std::array<std::string_view, most_words> words{};  // the allowed strings; none: any
+  std::array<std::string_view, most_words> units{};  // the allowed units of a duration; none: any
+};
+
+// Each rule is a small function on Rules, so that field("lr", &Sgd::lr, "..", above(0.0), required()) reads aloud.
+constexpr auto above(double low) {
+  return [low](Rules& rules) { rules.low = low, rules.low_excluded = true; };
+}
+constexpr auto at_least(double low) {
+  return [low](Rules& rules) { rules.low = low; };
+}
+constexpr auto below(double high) {
+  return [high](Rules& rules) { rules.high = high, rules.high_excluded = true; };
+}
+constexpr auto within(double low, double high) {
+  return [low, high](Rules& rules) { rules.low = low, rules.high = high; };
+}
+constexpr auto non_empty() {
+  return [](Rules& rules) { rules.non_empty = true; };
+}
+constexpr auto required() {
+  return [](Rules& rules) { rules.required = true; };
+}
+constexpr auto secret() {
+  return [](Rules& rules) { rules.secret = true; };
+}
+constexpr auto renamed_from(std::string_view old_name) {
+  return [old_name](Rules& rules) { rules.renamed_from = old_name; };
+}
+
+namespace detail {
+// Too many words index past the array, which does not compile in a constant expression.
+constexpr auto copy_words(std::initializer_list<std::string_view> words) {
+  std::array<std::string_view, Rules::most_words> copy{};
+  std::size_t count = 0;
+  for (const std::string_view word : words) copy[count++] = word;
+  return copy;
+}
+}  // namespace detail
+
+constexpr auto one_of(std::initializer_list<std::string_view> words) {
+  return [copy = detail::copy_words(words)](Rules& rules) { rules.words = copy; };
+}
+// Which units a duration may have: "ep", "step", "s" (all times of day included) and "run".
+constexpr auto in_units(std::initializer_list<std::string_view> units) {
+  return [copy = detail::copy_words(units)](Rules& rules) { rules.units = copy; };
+}
+
+}  // namespace runner

@@ -1,0 +1,88 @@
+#include "registry/schema.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "registry/quantity.hpp"
+
+namespace runner {
+
+const FieldInfo* Schema::find(std::string_view name) const {
+  const auto found = std::ranges::find(fields, name, &FieldInfo::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> Schema::names() const {
+  std::vector<std::string> names;
+  for (const FieldInfo& field : fields) names.emplace_back(field.name);
+  return names;
+}
+
+namespace {
+
+template <class Words>
+std::string join_words(const Words& words, std::string_view quote, std::string_view separator) {
+  std::string out;
+  for (const auto& word : words) {
+    if (word.empty()) continue;
+    if (!out.empty()) out += separator;
+    out.append(quote).append(word).append(quote);
+  }
+  return out;
+}
+
+std::string range_text(const Rules& rules) {
+  const bool has_low = std::isfinite(rules.low), has_high = std::isfinite(rules.high);
+  if (has_low && has_high) {
+    if (!rules.low_excluded && !rules.high_excluded) return shortest(rules.low) + " to " + shortest(rules.high);
+    return (rules.low_excluded ? "above " : "at least ") + shortest(rules.low) +
+           (rules.high_excluded ? " and below " : " and at most ") + shortest(rules.high);
+  }
+  if (has_low) return (rules.low_excluded ? "above " : "at least ") + shortest(rules.low);
+  if (has_high) return (rules.high_excluded ? "below " : "at most ") + shortest(rules.high);
+  return "";
+}
+
+}  // namespace
+
+std::string type_text(const TypeInfo& type) {
+  switch (type.kind) {
+    case TypeInfo::Kind::boolean: return "boolean";
+    case TypeInfo::Kind::integer: return "integer";
+    case TypeInfo::Kind::number: return "number";
+    case TypeInfo::Kind::string: return "string";
+    case TypeInfo::Kind::path: return "path";
+    case TypeInfo::Kind::duration: return "duration";
+    case TypeInfo::Kind::size: return "size";
+    case TypeInfo::Kind::table: return "table";
+    case TypeInfo::Kind::list: return "list of " + type_text(*type.element);
+    case TypeInfo::Kind::map: return "table of " + type_text(*type.element);
+    case TypeInfo::Kind::part: return std::string(type.part_kind);
+    case TypeInfo::Kind::choice: break;
+  }
+  std::vector<std::string_view> names;
+  for (const ChoiceInfo& choice : type.choices) names.push_back(choice.name);
+  return join_words(names, "\"", " or ");
+}
+
+std::string rule_text(const FieldInfo& field) {
+  const Rules& rules = field.rules;
+  std::vector<std::string> parts{range_text(rules), join_words(rules.words, "\"", " or ")};
+  if (const std::string units = join_words(rules.units, "", " or "); !units.empty()) parts.push_back("in " + units);
+  if (rules.non_empty) parts.emplace_back("not empty");
+  return join_words(parts, "", ", ");
+}
+
+std::string summary_text(const FieldInfo& field) {
+  std::string state;
+  if (field.required()) {
+    state = "required";
+  } else if (field.default_value) {
+    state = "default " + to_toml(*field.default_value);
+  } else if (field.type.optional) {
+    state = "optional";
+  }
+  return join_words(std::vector<std::string>{type_text(field.type), rule_text(field), state}, "", ", ");
+}
+
+}  // namespace runner

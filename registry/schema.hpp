@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/rules.hpp"
+#include "registry/value.hpp"
+
+namespace runner {
+
+class Registry;
+class Report;
+struct Schema;
+
+struct ChoiceInfo {
+  std::string_view name;
+  std::string_view doc;
+};
+
+// The type of a field at run time.
+struct TypeInfo {
+  enum class Kind { boolean, integer, number, string, choice, path, duration, size, list, table, map, part };
+
+  Kind kind = Kind::string;
+  bool optional = false;                          // may stay unset
+  std::int64_t lowest = 0, highest = 0;           // integer: what the C++ type holds
+  std::vector<ChoiceInfo> choices = {};           // choice
+  std::shared_ptr<const TypeInfo> element = {};   // list, map
+  const Schema& (*schema)() = nullptr;            // table
+  std::string_view part_kind = {};                // part: which kind of component
+};
+
+struct FieldInfo {
+  std::string_view name;
+  std::string_view doc;
+  TypeInfo type;
+  Rules rules;
+  std::optional<Value> default_value;  // none: required, or optional and unset
+
+  bool required() const { return rules.required; }
+};
+
+// What a table may hold: the parameters of a component, or a section of the recipe. Everything that is not typed C++
+// (validation, documentation, JSON Schema, completion, suggestions) is written against this.
+struct Schema {
+  std::vector<FieldInfo> fields;
+  // Rules across fields, run only on a table whose fields are all right.
+  void (*check)(const Value& table, const Registry& registry, Report& report) = nullptr;
+
+  const FieldInfo* find(std::string_view name) const;
+  std::vector<std::string> names() const;
+};
+
+// "number, above 0, default 0.1": one line for people.
+std::string type_text(const TypeInfo& type);
+std::string rule_text(const FieldInfo& field);
+std::string summary_text(const FieldInfo& field);
+
+}  // namespace runner

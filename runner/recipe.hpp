@@ -1,0 +1,154 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "components/datasets/dataset.hpp"
+#include "components/hooks/hook.hpp"
+#include "components/losses/loss.hpp"
+#include "components/metrics/metric.hpp"
+#include "components/models/model.hpp"
+#include "components/optimizers/optimizer.hpp"
+#include "components/precisions/precision.hpp"
+#include "components/schedulers/scheduler.hpp"
+#include "components/trackers/tracker.hpp"
+
+namespace runner {
+
+// A whole recipe, typed. Nothing downstream looks at TOML again.
+
+struct RunSection {
+  std::string name = "run";
+  std::optional<std::filesystem::path> dir;
+  std::int64_t seed = 0;
+  bool deterministic = false;
+  int threads = 0;
+  std::string device = "auto";
+};
+constexpr auto describe(std::type_identity<RunSection>) {
+  return fields(field("name", &RunSection::name, "What the run is called; part of its folder.", non_empty()),
+                field("dir", &RunSection::dir, "The run's own folder; runs/<name>/<time> where not given."),
+                field("seed", &RunSection::seed, "Fixes initialisation, order, augmentation and dropout.", at_least(0)),
+                field("deterministic", &RunSection::deterministic,
+                      "Refuse operators whose result may differ from run to run."),
+                field("threads", &RunSection::threads, "CPU threads for computing; 0: all cores.", within(0, 1024)),
+                field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
+                      non_empty()));
+}
+void check(const RunSection& run, Report& report);
+
+enum class OnError { stop, skip };
+constexpr auto describe(std::type_identity<OnError>) {
+  return choices(choice("stop", OnError::stop, "the run ends and names the file"),
+                 choice("skip", OnError::skip, "the sample is replaced, counted and reported"));
+}
+
+struct LoaderSection {
+  std::int64_t batch_size = 64;
+  std::optional<std::int64_t> eval_batch_size;
+  bool shuffle = true;
+  int workers = 1;
+  int prefetch = 4;
+  OnError on_error = OnError::stop;
+};
+constexpr auto describe(std::type_identity<LoaderSection>) {
+  return fields(
+      field("batch_size", &LoaderSection::batch_size, "Examples in one micro-batch.", at_least(1)),
+      field("eval_batch_size", &LoaderSection::eval_batch_size, "The same for evaluation; batch_size where not given.",
+            at_least(1)),
+      field("shuffle", &LoaderSection::shuffle, "A new order every epoch, a function of seed and epoch alone."),
+      field("workers", &LoaderSection::workers, "Threads that assemble batches; 0: the training thread itself.",
+            within(0, 256)),
+      field("prefetch", &LoaderSection::prefetch, "Batches kept ready.", within(1, 1024)),
+      field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read."));
+}
+
+struct TrainSection {
+  std::optional<double> epochs;
+  std::optional<std::int64_t> max_steps;
+  std::optional<Duration> max_time;
+  std::int64_t accumulation_steps = 1;
+  std::optional<double> clip_norm;
+  std::optional<double> clip_value;
+  Duration log_every = steps(50);
+};
+constexpr auto describe(std::type_identity<TrainSection>) {
+  return fields(field("epochs", &TrainSection::epochs, "Ends the run after this many passes over the data.", above(0)),
+                field("max_steps", &TrainSection::max_steps, "Ends the run after this many optimizer updates.", at_least(1)),
+                field("max_time", &TrainSection::max_time, "Ends the run after this time.", in_units({"s"}), above(0)),
+                field("accumulation_steps", &TrainSection::accumulation_steps, "Micro-batches in one optimizer update.",
+                      at_least(1)),
+                field("clip_norm", &TrainSection::clip_norm, "Scales gradients down to this total norm.", above(0)),
+                field("clip_value", &TrainSection::clip_value, "Limits each gradient element to this size.", above(0)),
+                field("log_every", &TrainSection::log_every, "How often training is measured and logged.", above(0)));
+}
+void check(const TrainSection& train, Report& report);
+
+struct EvalSection {
+  Duration every = epochs(1);
+  std::vector<Part<MetricKind>> metric;
+};
+constexpr auto describe(std::type_identity<EvalSection>) {
+  return fields(field("every", &EvalSection::every, "How often the evaluation set is measured; always at the end.", above(0)),
+                field("metric", &EvalSection::metric, "What is measured."));
+}
+
+enum class BestMode { max, min };
+constexpr auto describe(std::type_identity<BestMode>) {
+  return choices(choice("max", BestMode::max, "higher is better"), choice("min", BestMode::min, "lower is better"));
+}
+
+struct BestRule {
+  std::string metric;
+  BestMode mode = BestMode::max;
+};
+constexpr auto describe(std::type_identity<BestRule>) {
+  return fields(field("metric", &BestRule::metric, "The measurement that decides, such as \"eval/accuracy\".", required(),
+                      non_empty()),
+                field("mode", &BestRule::mode, "Which direction is better."));
+}
+
+struct CheckpointSection {
+  std::optional<BestRule> best;
+};
+constexpr auto describe(std::type_identity<CheckpointSection>) {
+  return fields(field("best", &CheckpointSection::best, "Keep the best model as best.safetensors too."));
+}
+
+struct Recipe {
+  RunSection run;
+  Part<ModelKind> model;
+  Part<DatasetKind> dataset;
+  LoaderSection loader;
+  Part<LossKind> loss = "cross_entropy";
+  Part<OptimizerKind> optimizer;
+  Part<SchedulerKind> scheduler = "constant";
+  Part<PrecisionKind> precision = "fp32";
+  TrainSection train;
+  EvalSection eval;
+  CheckpointSection checkpoint;
+  std::vector<Part<TrackerKind>> tracker;
+  std::vector<Part<HookKind>> hook;
+};
+constexpr auto describe(std::type_identity<Recipe>) {
+  return fields(field("run", &Recipe::run, "The run itself: its name, folder, seed and device."),
+                field("model", &Recipe::model, "The network that is trained.", required()),
+                field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),
+                field("loader", &Recipe::loader, "How examples become batches."),
+                field("loss", &Recipe::loss, "What training makes small."),
+                field("optimizer", &Recipe::optimizer, "Updates the weights from the gradients.", required()),
+                field("scheduler", &Recipe::scheduler, "The learning rate over the run."),
+                field("precision", &Recipe::precision, "The number format of the forward and backward pass."),
+                field("train", &Recipe::train, "How long, and how an update is made."),
+                field("eval", &Recipe::eval, "When the evaluation set is measured, and what is."),
+                field("checkpoint", &Recipe::checkpoint, "Which models are kept."),
+                field("tracker", &Recipe::tracker, "Where measurements are written, beside metrics.jsonl."),
+                field("hook", &Recipe::hook, "What watches the run and may stop it."));
+}
+
+// Contradictions between parts that no single part can see.
+void check(const Recipe& recipe, Report& report);
+
+}  // namespace runner

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/diagnostics.hpp"
+#include "registry/value.hpp"
+
+namespace runner {
+
+// Where settings come from, lowest first: the file and what it extends, the environment, the command line.
+struct RecipeSources {
+  std::filesystem::path file;
+  std::map<std::string, std::string> environment = {};  // all of it: RUNNER_SECTION__KEY sets, ${env:NAME} reads
+  std::vector<std::string> overrides = {};
+};
+
+// The default of a key that the recipe leaves out, for references to it; asked with the tree as it stands.
+using DefaultOf = std::function<std::optional<Value>(const Value& tree, std::string_view path)>;
+
+// Text to one tree: inherited, overridden, references filled in; every value knows where it came from.
+// Nothing comes back where the text could not be understood; the diagnostics say why.
+std::optional<Value> load_recipe(const RecipeSources& sources, const DefaultOf& default_of, Diagnostics& diagnostics);
+
+}  // namespace runner
