@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Installs what building and running needs: Debian packages, and LibTorch into .deps/ of this checkout.
+#   scripts/setup.sh            for building and running
+#   scripts/setup.sh --tests    adds what the tests need
+# LIBTORCH_DIR, or a CMAKE_PREFIX_PATH that holds LibTorch, is used instead of downloading one.
+# Idempotent: done once, a further call costs a few milliseconds.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+torch_version=2.13.0
+packages=(
+  ca-certificates ccache cmake g++ git mold ninja-build python3 python3-venv
+  libcli11-dev libcurl4-openssl-dev libfmt-dev libjemalloc-dev libjpeg62-turbo-dev libpng-dev libprotozero-dev
+  libspdlog-dev libssl-dev libtomlplusplus-dev nlohmann-json3-dev zlib1g-dev
+)
+test_packages=(
+  catch2 clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev
+  bash fish zsh dataset-fashion-mnist
+)
+
+with_tests=false
+case "${1-}" in
+  "") ;;
+  --tests) with_tests=true ;;
+  *) echo "usage: scripts/setup.sh [--tests]" >&2; exit 2 ;;
+esac
+
+# Where the user has a LibTorch of their own, it is used as it is.
+users_libtorch() {
+  local prefix
+  if [[ -n "${LIBTORCH_DIR-}" ]]; then
+    [[ -e "$LIBTORCH_DIR/lib/libtorch_cpu.so" ]] && return 0
+    echo "setup: LIBTORCH_DIR=$LIBTORCH_DIR holds no lib/libtorch_cpu.so" >&2
+    exit 1
+  fi
+  IFS=: read -ra prefixes <<<"${CMAKE_PREFIX_PATH-}"
+  for prefix in "${prefixes[@]}"; do
+    [[ -e "$prefix/lib/libtorch_cpu.so" || -e "$prefix/../../lib/libtorch_cpu.so" ]] && return 0
+  done
+  return 1
+}
+
+have_wheel() { compgen -G ".deps/venv/lib/python3*/site-packages/torch/lib/libtorch_cpu.so" >/dev/null; }
+
+# A stamp says that this very script, with these very requirements, has finished before.
+key=$(cat scripts/setup.sh tests/requirements.txt | sha256sum | cut -d' ' -f1)
+own_libtorch=false
+users_libtorch && own_libtorch=true
+done_before() { [[ -f ".deps/$1.stamp" && "$(<".deps/$1.stamp")" == "$key" ]]; }
+if { $own_libtorch || have_wheel; } && { done_before tests || { ! $with_tests && done_before build; }; }; then
+  exit 0
+fi
+
+mkdir -p .deps
+exec 9>.deps/lock
+flock 9
+
+$with_tests && packages+=("${test_packages[@]}")
+
+install_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    echo "setup: not a Debian system; install the equivalents of: ${packages[*]}" >&2
+    exit 1
+  fi
+  local missing=() package as_root=()
+  for package in "${packages[@]}"; do
+    [[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" == installed ]] || missing+=("$package")
+  done
+  [[ ${#missing[@]} -eq 0 ]] && return
+
+  local by_hand="apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+  if [[ $EUID -ne 0 ]]; then
+    # With a terminal sudo may ask for the password, without one it must not wait for it.
+    if command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
+      as_root=(sudo)
+    else
+      printf 'setup: Debian packages are missing, and installing them needs root. As root, run:\n  %s\n' "$by_hand" >&2
+      exit 1
+    fi
+  fi
+  echo "setup: installing ${missing[*]}"
+  if ! { "${as_root[@]}" apt-get update -qq &&
+         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; }; then
+    printf 'setup: installing failed. As root, run:\n  %s\n' "$by_hand" >&2
+    exit 1
+  fi
+}
+
+# Debian's own Python first: it is a version the wheel exists for, whatever else the user has in PATH.
+make_venv() {
+  local python=/usr/bin/python3
+  "$python" -c 'import ensurepip' 2>/dev/null || python=python3
+  [[ -x .deps/venv/bin/pip ]] || "$python" -m venv .deps/venv
+}
+
+pip_install() { .deps/venv/bin/pip install --quiet --disable-pip-version-check --no-input "$@"; }
+
+install_libtorch() {
+  make_venv
+  have_wheel || echo "setup: installing LibTorch $torch_version into .deps/"
+  pip_install --no-deps "torch==$torch_version"
+  # A CUDA build finds its CUDA libraries in packages of their own.
+  if compgen -G ".deps/venv/lib/python3*/site-packages/torch/lib/libtorch_cuda.so" >/dev/null; then
+    pip_install "torch==$torch_version"
+  fi
+}
+
+install_packages
+$own_libtorch || install_libtorch
+if $with_tests; then
+  make_venv
+  pip_install -r tests/requirements.txt
+  echo "$key" >.deps/tests.stamp
+fi
+echo "$key" >.deps/build.stamp
