@@ -1,0 +1,84 @@
+// Messages to people: on stderr, and in any log file added while running. What programs read goes to stdout
+// or to files of its own, never through here.
+//
+//   log::info("epoch {} of {}: loss {}", epoch, epochs, loss);
+//
+// spdlog does the work, in log.cpp alone: its headers and LibTorch's cannot be included together.
+#pragma once
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace runner::log {
+
+enum class Level { debug, info, warning, error, off };
+
+// Messages below the level are dropped, on stderr and in files. The default is info.
+void set_level(Level level);
+bool enabled(Level level);
+
+// Stands before every message from now on, for example "[rank 1] ". Empty by default.
+void set_prefix(std::string prefix);
+
+// Also writes, without colours, to the end of this file. Throws std::runtime_error if it cannot be opened.
+void add_file(const std::filesystem::path& path);
+
+// Flushes and closes all files added.
+void close_files();
+
+// All warnings so far, in order, each text once, for a closing summary to repeat. They are kept whatever the
+// level is.
+std::vector<std::string> warnings();
+void clear_warnings();
+
+void write(Level level, std::string_view message);
+
+// Puts each value in the place of the next "{}". Values print as on a stream. A "{}" without a value stays as
+// it is, and a value without a "{}" is appended after a space: a message with a mistake in it is still shown.
+template <class... Values>
+std::string format(std::string_view text, const Values&... values);
+
+template <class... Values>
+void debug(std::string_view text, const Values&... values) {
+  if (enabled(Level::debug)) write(Level::debug, format(text, values...));
+}
+
+template <class... Values>
+void info(std::string_view text, const Values&... values) {
+  if (enabled(Level::info)) write(Level::info, format(text, values...));
+}
+
+template <class... Values>
+void warning(std::string_view text, const Values&... values) {
+  write(Level::warning, format(text, values...));
+}
+
+template <class... Values>
+void error(std::string_view text, const Values&... values) {
+  if (enabled(Level::error)) write(Level::error, format(text, values...));
+}
+
+template <class... Values>
+std::string format(std::string_view text, const Values&... values) {
+  if constexpr (sizeof...(values) == 0) {
+    return std::string{text};  // already built: braces in it mean nothing
+  } else {
+    std::ostringstream out;
+    out << std::boolalpha;
+    const auto put = [&](const auto& value) {
+      const auto hole = text.find("{}");
+      out << text.substr(0, hole);
+      if (hole == std::string_view::npos) out << ' ';
+      out << value;
+      text = hole == std::string_view::npos ? std::string_view{} : text.substr(hole + 2);
+    };
+    (put(values), ...);
+    out << text;
+    return out.str();
+  }
+}
+
+}  // namespace runner::log

@@ -1,0 +1,162 @@
+#include "registry/log.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace runner {  // `log` alone would be the logarithm
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+std::string read(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream{path}.rdbuf();
+  return text.str();
+}
+
+// A folder of its own, stderr turned into a file in it, and the log as it was at the start.
+struct Sandbox {
+  std::filesystem::path dir;
+  int saved_stderr = ::dup(STDERR_FILENO);
+
+  Sandbox() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "log_test_XXXXXX").string();
+    dir = ::mkdtemp(pattern.data());
+    const int file = ::open((dir / "stderr").c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    ::dup2(file, STDERR_FILENO);
+    ::close(file);
+    log::clear_warnings();
+  }
+
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
+  ~Sandbox() {
+    log::close_files();
+    log::set_level(log::Level::info);
+    log::set_prefix("");
+    log::clear_warnings();
+    std::fflush(stderr);
+    ::dup2(saved_stderr, STDERR_FILENO);
+    ::close(saved_stderr);
+    std::filesystem::remove_all(dir);
+  }
+
+  std::string on_stderr() const { return read(dir / "stderr"); }
+};
+
+}  // namespace
+
+TEST_CASE("format fills the holes in order", "[log]") {
+  CHECK(log::format("a {} b {}", 1, "x") == "a 1 b x");
+  CHECK(log::format("{}{}", true, 0.5) == "true0.5");
+  CHECK(log::format("") == "");
+}
+
+TEST_CASE("format shows a message that has a mistake", "[log]") {
+  CHECK(log::format("a {} b {}", 1) == "a 1 b {}");
+  CHECK(log::format("a", 1, 2) == "a 1 2");
+}
+
+TEST_CASE("braces mean nothing in a message or a value", "[log]") {
+  const Sandbox sandbox;
+  log::info("x = {} {0} {:d}");
+  log::info("y = {}", "{} %v {x}");
+  CHECK(sandbox.on_stderr() == "x = {} {0} {:d}\ny = {} %v {x}\n");
+}
+
+TEST_CASE("messages go to stderr, plain when it is not a terminal", "[log]") {
+  const Sandbox sandbox;
+  log::error("disk full");
+  CHECK(sandbox.on_stderr() == "error: disk full\n");
+}
+
+TEST_CASE("messages below the level are dropped", "[log]") {
+  const Sandbox sandbox;
+  log::debug("quiet");
+  CHECK_FALSE(log::enabled(log::Level::debug));
+  log::set_level(log::Level::debug);
+  log::debug("heard");
+  log::set_level(log::Level::off);
+  log::error("nothing");
+  CHECK(sandbox.on_stderr() == "debug: heard\n");
+}
+
+TEST_CASE("a file gets what is logged from then on, with the time", "[log]") {
+  const Sandbox sandbox;
+  log::info("before");
+  log::add_file(sandbox.dir / "log.txt");
+  log::info("during");
+  const auto text = read(sandbox.dir / "log.txt");  // readable at once: a killed run keeps it
+  log::close_files();
+  log::info("after");
+
+  CHECK_THAT(text, Catch::Matchers::Matches(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} info: during\n)"));
+  CHECK(read(sandbox.dir / "log.txt") == text);
+  CHECK_THAT(sandbox.on_stderr(), ContainsSubstring("before") && ContainsSubstring("after"));
+}
+
+TEST_CASE("a file is appended to: a resumed run keeps its history", "[log]") {
+  const Sandbox sandbox;
+  for (const auto* text : {"first", "second"}) {
+    log::add_file(sandbox.dir / "log.txt");
+    log::info(text);
+    log::close_files();
+  }
+  CHECK_THAT(read(sandbox.dir / "log.txt"), ContainsSubstring("first") && ContainsSubstring("second"));
+}
+
+TEST_CASE("a file that cannot be opened is named, with the reason", "[log]") {
+  const Sandbox sandbox;
+  CHECK_THROWS_WITH(log::add_file(sandbox.dir / "absent" / "log.txt"),
+                    ContainsSubstring("absent/log.txt") && ContainsSubstring("No such file or directory"));
+}
+
+TEST_CASE("the prefix stands before every message", "[log]") {
+  const Sandbox sandbox;
+  log::set_prefix("[rank 1] ");
+  log::warning("slow");
+  CHECK(sandbox.on_stderr() == "warning: [rank 1] slow\n");
+}
+
+TEST_CASE("warnings are kept once each, in order, whatever the level", "[log]") {
+  const Sandbox sandbox;
+  log::set_level(log::Level::off);
+  log::warning("b {}", 1);
+  log::warning("a");
+  log::warning("b 1");
+  CHECK(log::warnings() == std::vector<std::string>{"b 1", "a"});
+  CHECK(sandbox.on_stderr().empty());
+}
+
+TEST_CASE("many threads may log at once, while files come and go", "[log]") {
+  const Sandbox sandbox;
+  log::add_file(sandbox.dir / "log.txt");
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 8; ++thread) {
+    threads.emplace_back([thread] {
+      for (int i = 0; i < 100; ++i) log::info("thread {} message {} end", thread, i);
+    });
+  }
+  log::add_file(sandbox.dir / "late.txt");
+  for (auto& thread : threads) thread.join();
+
+  std::istringstream lines{read(sandbox.dir / "log.txt")};
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) CHECK(line.ends_with(" end"));
+  CHECK(count == 800);
+}
+
+}  // namespace runner
