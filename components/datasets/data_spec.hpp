@@ -9,14 +9,18 @@ namespace runner {
 
 // What a dataset knows about itself before any data is read; models, losses and metrics are built from it.
 struct DataSpec {
-  std::vector<std::int64_t> input_shape = {};  // of one example: {3, 32, 32} for an image
+  std::vector<std::int64_t> input_shape =
+      {};  // of one example: {3, 32, 32} for an image; -1 where examples differ
   torch::Dtype input_type = torch::kFloat32;
   std::vector<std::int64_t> target_shape = {};  // of one example: {} for a class index
   torch::Dtype target_type = torch::kInt64;
-  std::int64_t classes = 0;                    // 0: not a classification task
-  std::vector<std::string> class_names = {};   // may be empty
-  bool images = false;                         // transforms apply
-  std::vector<double> mean = {}, deviation = {};  // per channel, of pixels scaled to 0..1: the defaults of `normalize`
+  std::int64_t classes = 0;                   // 0: not a classification task
+  std::vector<std::string> class_names = {};  // may be empty
+  bool images = false;                        // transforms apply
+  std::vector<double> mean = {},
+                      deviation = {};  // per channel, of pixels scaled to 0..1: the defaults of `normalize`
+  bool pixels_final =
+      false;  // normalised or erased by a transform: nothing that computes with bytes may follow
 };
 
 }  // namespace runner

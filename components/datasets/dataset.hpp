@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@
 
 namespace runner {
 
-// One example of one epoch: which, and the seed of all its randomness, a function of (run seed, epoch, index) alone.
+// One example of one epoch: which, and the seed of all its randomness, a function of (run seed, epoch, index)
+// alone.
 struct SampleRef {
   std::int64_t index = 0;
   std::uint64_t seed = 0;
@@ -29,8 +31,11 @@ class Split {
 
   // An empty batch of that many examples, in the memory layout it will be used in.
   virtual Batch allocate(std::int64_t examples, torch::MemoryFormat format) const;
-  // Writes the samples into consecutive examples of the batch, starting at `first`.
+  // Writes the samples into consecutive examples of the batch, starting at `first`. Throws DataError, naming
+  // the file, where a sample is broken.
   virtual void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const = 0;
+  // Once all examples of the batch are there: what transforms do across them. The seed is the batch's own.
+  virtual void finish(Batch& /*batch*/, std::uint64_t /*seed*/) const {}
 };
 
 struct Splits {
@@ -44,7 +49,8 @@ class Dataset {
   virtual ~Dataset() = default;
 
   virtual DataSpec spec() const = 0;  // before transforms, without reading data
-  // Reads or fetches what it needs; throws DataError with the place and the remedy where it cannot.
+  // Reads or fetches what it needs; throws DataError with the place and the remedy where it cannot. The
+  // pipeline is built for spec(); splits keep what they need of it.
   virtual Splits open(const TransformPipeline& transforms) const = 0;
 };
 

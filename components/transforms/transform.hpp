@@ -11,7 +11,8 @@
 
 namespace runner {
 
-// Changes one image, or a whole batch. All randomness comes from the generator it is given.
+// Changes one image, or a whole batch. All randomness comes from the generator it is given. Several threads
+// use one transform at once.
 class Transform {
  public:
   virtual ~Transform() = default;
@@ -23,18 +24,46 @@ class Transform {
   }  // once the batch is whole, on the host
 };
 
-// The transforms of a dataset, in order.
-using TransformPipeline = std::vector<std::unique_ptr<Transform>>;
+// The transforms of a dataset, in order. Splits share them.
+struct TransformStep {
+  std::shared_ptr<const Transform> transform;
+  bool training = true;    // whether it acts on the training part
+  bool evaluation = true;  // and on the evaluation part
+};
+using TransformPipeline = std::vector<TransformStep>;
 
 struct TransformInputs {
   DataSpec data;  // as the transforms before it leave it
 };
+
+enum class TransformPhase { automatic, training, evaluation, always };
+constexpr auto describe(std::type_identity<TransformPhase>) {
+  return choices(choice("auto", TransformPhase::automatic, "random ones in training only, others always"),
+                 choice("train", TransformPhase::training, "in training only"),
+                 choice("eval", TransformPhase::evaluation, "in evaluation only"),
+                 choice("always", TransformPhase::always, "in both, random or not"));
+}
+
+struct TransformCommon {
+  TransformPhase when = TransformPhase::automatic;
+};
+constexpr auto describe(std::type_identity<TransformCommon>) {
+  return fields(field("when", &TransformCommon::when, "Which examples it acts on."));
+}
 
 struct TransformKind {
   static constexpr std::string_view name = "transform";
   static constexpr std::string_view summary = "What happens to each image before the model sees it.";
   using Product = Transform;
   using Inputs = TransformInputs;
+  using Common = TransformCommon;
 };
+
+// Builds the transforms of a recipe for data of that kind, each from what those before it leave. Throws
+// std::runtime_error, naming the transform, where one cannot follow another.
+TransformPipeline build_pipeline(const std::vector<Part<TransformKind>>& parts, const DataSpec& data);
+
+// What the data looks like behind the transforms that act in that phase.
+DataSpec after(const TransformPipeline& pipeline, DataSpec data, bool training);
 
 }  // namespace runner

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "components/datasets/dataset.hpp"
+
+namespace runner {
+
+enum class Phase { training, evaluation };
+
+// What all sets of labelled images have in common. A dataset says where the pixels of a sample are; the
+// transforms, and the one pass from bytes to floats in the layout of the batch, happen here.
+//
+//   class Cifar : public ImageSplit {
+//     Cifar(DataSpec raw, const TransformPipeline& transforms, Phase phase, MappedFile file);
+//     std::int64_t size() const override { return 10000; }
+//     ImageView image(std::int64_t index, Scratch&) const override { return ImageView::planar(record(index) +
+//     1, 3, 32, 32); } std::int64_t label(std::int64_t index) const override { return record(index)[0]; }
+//   };
+class ImageSplit : public Split {
+ public:
+  DataSpec spec() const final { return after_; }
+  Batch allocate(std::int64_t examples, torch::MemoryFormat format) const final;
+  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const final;
+  void finish(Batch& batch, std::uint64_t seed) const final;
+
+ protected:
+  // `raw` is the dataset's spec() before transforms, with input_shape {channels, height, width}; height and
+  // width are -1 where images differ in size, and then transforms have to make them equal.
+  ImageSplit(const DataSpec& raw, const TransformPipeline& transforms, Phase phase);
+
+  // A view into memory that outlives the call, or into scratch.decoded after decoding there. Any size of
+  // image, but always the channels of the spec. Called from several threads at once, each with its own
+  // scratch.
+  virtual ImageView image(std::int64_t index, Scratch& scratch) const = 0;
+  virtual std::int64_t label(std::int64_t index) const = 0;
+  // For messages, for example the path of the file.
+  virtual std::string sample_name(std::int64_t index) const { return "sample " + std::to_string(index); }
+
+ private:
+  std::vector<std::shared_ptr<const Transform>> transforms_;
+  DataSpec read_;   // of what read() writes
+  DataSpec after_;  // of what the model gets, transforms of whole batches included
+  PixelTable plain_;
+};
+
+}  // namespace runner
