@@ -19,6 +19,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
                       -Wno-missing-field-initializers)                # designated initialisers keep the defaults on purpose
 else()
   add_compile_options(-Wno-missing-field-initializers -Wno-missing-designated-field-initializers
+                      -Wno-deprecated-declarations # reported for libstdc++ 12's own std::stable_sort; g++ still watches ours
                       "SHELL:-Xclang -fno-pch-timestamp") # ccache compares contents, not times
 endif()
 
