@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "components/datasets/dataset.hpp"
+#include "runner/data/order.hpp"
+
+namespace runner {
+
+struct LoaderOptions {
+  std::int64_t batch_size = 64;
+  bool shuffle = false;
+  int workers = 1;           // 0: the thread that asks
+  int prefetch = 4;          // batches kept ready
+  bool skip_broken = false;  // a sample that cannot be read is replaced by the next one of the epoch that can
+  std::uint64_t seed = 0;
+  torch::MemoryFormat format = torch::MemoryFormat::Contiguous;
+  bool pinned = false;                      // in memory a CUDA device copies from on its own
+  std::optional<std::int64_t> epochs = {};  // from the start; none: endless
+};
+
+struct LoadedBatch {
+  Batch batch;
+  Cursor begin;  // of its first sample
+  Cursor end;    // where the next batch begins; at the end of an epoch, the start of the next one
+  std::vector<std::string> replaced = {};  // why, for each sample that could not be read
+  bool last_of_epoch() const { return end.position == 0; }
+};
+
+// Turns a split into batches. What comes out is a function of the split, the options and the cursor: the
+// number of workers and their timing change nothing. The last batch of an epoch is short where the size asks
+// for it.
+class Loader {
+ public:
+  // Starts at any cursor at no cost. The split must outlive the loader.
+  Loader(const Split& split, const LoaderOptions& options, Cursor start = {});
+  ~Loader();
+
+  std::optional<LoadedBatch> next();  // nothing after the last epoch; throws DataError, naming the sample
+
+  std::int64_t batches_per_epoch() const;
+  std::int64_t replaced_samples() const { return replaced_; }  // in the batches handed out so far
+
+ private:
+  class Assembly;
+
+  std::unique_ptr<Assembly> assembly_;
+  std::int64_t replaced_ = 0;
+};
+
+}  // namespace runner
