@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,20 +16,23 @@ namespace runner {
 struct Record {
   std::int64_t step = 0;
   double epoch = 0;
-  double time = 0;  // seconds since the run began
+  double time = 0;                                          // seconds since the run began
   std::vector<std::pair<std::string, double>> values = {};  // "train/loss", "eval/accuracy" ..
 };
+
+using Setting = std::variant<bool, double, std::string>;
 
 struct RunFacts {
   std::string name;
   std::filesystem::path folder;
-  std::string recipe;                                                     // resolved, as TOML, without secrets
-  std::vector<std::pair<std::string, std::variant<bool, double, std::string>>> settings;  // the same, flat
+  std::string recipe;                                     // resolved, as TOML, without secrets
+  std::vector<std::pair<std::string, Setting>> settings;  // the same, flat: "optimizer.lr"
 };
 
 enum class Outcome { finished, stopped, failed };
 
-// Writes measurements somewhere. Called from one background thread, never from the training loop itself.
+// Writes measurements somewhere. Its functions are called one at a time and off the training thread, so they
+// may take their time; what they throw switches this tracker off with a warning, and the run goes on.
 class Tracker {
  public:
   virtual ~Tracker() = default;
@@ -35,6 +40,7 @@ class Tracker {
   virtual void start(const RunFacts& /*facts*/) {}
   virtual void log(const Record& record) = 0;
   virtual void text(std::string_view /*tag*/, std::string_view /*text*/, std::int64_t /*step*/) {}
+  virtual void flush() {}  // nothing waits at the moment: a good time to let others see what was logged
   virtual void finish(Outcome /*outcome*/) {}
 };
 

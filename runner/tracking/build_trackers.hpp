@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "registry/registry.hpp"
+#include "runner/tracking/tracker_thread.hpp"
+
+namespace runner {
+
+// The trackers of a recipe, and before them the one that writes metrics.jsonl: always there, named or not,
+// and the only one a run cannot do without.
+std::vector<NamedTracker> build_trackers(const std::vector<Part<TrackerKind>>& parts,
+                                         const Registry& registry, const TrackerInputs& inputs);
+
+}  // namespace runner
