@@ -6,14 +6,16 @@
 
 namespace runner {
 
-// Losses are sums, not means: the loop divides by the true weight of the whole accumulation window, over all ranks, so
-// that a short last batch counts for what it is.
+// Losses are sums, not means: the loop divides by the true weight of the whole accumulation window, over all
+// ranks, so that a short last batch counts for what it is.
 class Loss {
  public:
   virtual ~Loss() = default;
 
-  virtual torch::Tensor sum(const torch::Tensor& output, const Batch& batch) const = 0;  // a scalar, with gradient
-  // What the sum is divided by to give the mean: examples, or tokens, or their class weights. Reads only the targets.
+  virtual torch::Tensor sum(const torch::Tensor& output,
+                            const Batch& batch) const = 0;  // a scalar, with gradient
+  // What the sum is divided by to give the mean: examples, or tokens, or their class weights. Reads only the
+  // targets.
   virtual double weight(const Batch& batch) const { return static_cast<double>(batch.size()); }
 };
 

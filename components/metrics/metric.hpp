@@ -20,11 +20,15 @@ class Metric {
   virtual void reset() = 0;
   virtual void update(const torch::Tensor& output, const Batch& batch) = 0;
   virtual std::vector<std::pair<std::string, double>> compute() const = 0;
+  virtual std::string text() const {
+    return {};
+  }  // what numbers alone do not show, for the log and the trackers
 };
 
 struct MetricInputs {
-  DataSpec data;               // classes may be unknown (0) where only names() is asked for
-  const Loss* loss = nullptr;  // the recipe's loss, for metrics that report it; none where only names() is asked for
+  DataSpec data;  // classes may be unknown (0) where only names() is asked for
+  const Loss* loss =
+      nullptr;  // the recipe's loss, for metrics that report it; none where only names() is asked for
 };
 
 struct MetricKind {

@@ -39,9 +39,12 @@ struct GroupRule {
   std::optional<double> weight_decay;
 };
 constexpr auto describe(std::type_identity<GroupRule>) {
-  return fields(field("match", &GroupRule::match, "Parameters this is for, by pattern: \"fc.*\".", required(), non_empty()),
-                field("lr_multiplier", &GroupRule::lr_multiplier, "Their learning rate, as a multiple.", at_least(0)),
-                field("weight_decay", &GroupRule::weight_decay, "Their own weight decay.", at_least(0)));
+  return fields(
+      field("match", &GroupRule::match, "Parameters this is for, by pattern: \"fc.*\".", required(),
+            non_empty()),
+      field("lr_multiplier", &GroupRule::lr_multiplier, "Their learning rate, as a multiple.", at_least(0)),
+      field("weight_decay", &GroupRule::weight_decay,
+            "Their own weight decay, biases and norms among them included.", at_least(0)));
 }
 
 struct OptimizerCommon {

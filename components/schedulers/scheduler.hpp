@@ -4,13 +4,14 @@
 
 namespace runner {
 
-// A pure function of progress: asking twice gives the same, and nothing needs to be stepped, saved or restored.
+// A pure function of progress: asking twice gives the same, and nothing needs to be stepped, saved or
+// restored.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
 
-  // The multiple of the peak learning rate after that many updates (warm-up not counted). Fractions where the schedule
-  // moves by epochs are not given: `at` is whole updates, or whole epochs, as SchedulerInputs says.
+  // The multiple of the peak learning rate. `at` counts updates or epochs, as the recipe chose, from the end
+  // of the warm-up, and never goes back.
   virtual double factor(double at) const = 0;
 };
 
@@ -20,10 +21,16 @@ constexpr auto describe(std::type_identity<ScheduleUnit>) {
                  choice("epoch", ScheduleUnit::epoch, "moves once an epoch"));
 }
 
+// Turns the durations among a schedule's parameters into what factor() counts in. Both throw where a duration
+// is a share of the run, or left out, and the length of the run is unknown because time alone limits it.
 struct SchedulerInputs {
-  double length = 0;            // of the schedule, warm-up excluded, in its unit
-  double units_per_epoch = 1;   // updates an epoch, or 1 where the unit is the epoch: turns durations into units
-  double units_before = 0;      // the warm-up, in units
+  double run = 0;              // updates or epochs in the whole run; 0: unknown
+  double warmup = 0;           // of these, how many are the warm-up
+  double units_per_epoch = 1;  // 1 where epochs are counted
+  double units_per_step = 1;   // 1 where updates are counted
+
+  double stretch(const std::optional<Duration>& length) const;  // how long; not given: the rest of the run
+  double moment(const Duration& since_start) const;  // a point of the run, from the end of the warm-up
 };
 
 struct SchedulerCommon {
@@ -32,10 +39,11 @@ struct SchedulerCommon {
   ScheduleUnit by = ScheduleUnit::step;
 };
 constexpr auto describe(std::type_identity<SchedulerCommon>) {
-  return fields(field("warmup", &SchedulerCommon::warmup, "A linear rise to the peak before the schedule begins.",
+  return fields(field("warmup", &SchedulerCommon::warmup,
+                      "A linear rise to the peak, at every update, before the schedule begins.",
                       in_units({"ep", "step", "run"})),
-                field("warmup_start", &SchedulerCommon::warmup_start, "Where the rise begins, as a share of the peak.",
-                      within(0, 1)),
+                field("warmup_start", &SchedulerCommon::warmup_start,
+                      "Where the rise begins, as a share of the peak.", within(0, 1)),
                 field("by", &SchedulerCommon::by, "What the schedule counts in."));
 }
 
