@@ -1,0 +1,22 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+namespace runner {
+
+struct Download {
+  std::string url;
+  std::filesystem::path target;
+  std::string sha256 = {};                          // of the whole file, in hexadecimal; empty: not compared
+  std::chrono::milliseconds connect_timeout{5000};  // so that a machine without network learns of it soon
+  std::chrono::seconds stall_timeout{20};           // gives up when this long next to nothing arrives
+};
+
+// Fetches the file over HTTP or HTTPS, through the proxy that the environment names if any. What has arrived
+// lies in <target>.part, and a later call goes on from there; the target itself appears at once and whole, or
+// not at all. Shows a progress bar where stderr is a terminal. Throws IoError.
+void download(const Download& request);
+
+}  // namespace runner

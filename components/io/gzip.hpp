@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+namespace runner {
+
+// Reads a file front to back, unpacking it if it is gzip and as it is if it is not.
+class GzipReader {
+ public:
+  explicit GzipReader(const std::filesystem::path& path);
+  ~GzipReader();
+
+  // Fills `into` as far as the data goes; fewer bytes than asked for mean the end. Throws IoError where the
+  // file is truncated or damaged: gzip's own checksum is compared at the end.
+  std::size_t read(std::span<std::uint8_t> into);
+  void skip(std::size_t count);  // throws IoError if the data ends before
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  struct Close {
+    void operator()(void* file) const;
+  };
+
+  std::filesystem::path path_;
+  std::unique_ptr<void, Close> file_;
+};
+
+}  // namespace runner

@@ -1,0 +1,46 @@
+#include "components/io/open_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace runner {
+
+std::string last_system_error() { return std::generic_category().message(errno); }
+
+OpenFile::OpenFile(const std::filesystem::path& path) {
+  // Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor_ < 0) throw IoError("Cannot open " + path.string() + ": " + last_system_error() + ".");
+  struct stat status {};
+  const bool known = ::fstat(descriptor_, &status) == 0;
+  if (known && S_ISREG(status.st_mode)) {
+    size_ = static_cast<std::size_t>(status.st_size);
+    return;
+  }
+  const std::string problem =
+      known ? (S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is not a regular file")
+            : "cannot be examined: " + last_system_error();
+  ::close(descriptor_);
+  throw IoError(path.string() + " " + problem + ".");
+}
+
+OpenFile::~OpenFile() { ::close(descriptor_); }
+
+void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& into) {
+  const OpenFile file(path);
+  into.resize(file.size());
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const ssize_t count = ::read(file.descriptor(), into.data() + done, into.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw IoError("Cannot read " + path.string() + ": " + last_system_error() + ".");
+    if (count == 0) throw IoError(path.string() + " became shorter while it was read.");
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+}  // namespace runner

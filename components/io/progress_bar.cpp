@@ -1,0 +1,58 @@
+#include "components/io/progress_bar.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace runner {
+
+namespace {
+
+constexpr auto between_draws = std::chrono::milliseconds(100);
+constexpr int bar_width = 30;
+
+std::string megabytes(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MB", bytes / 1e6);
+  return text;
+}
+
+}  // namespace
+
+ProgressBar::ProgressBar(std::string label)
+    : label_(std::move(label)), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+ProgressBar::~ProgressBar() {
+  if (drawn_) std::fputs("\r\033[K", stderr);
+}
+
+std::string ProgressBar::line(const std::string& label, std::int64_t done, std::int64_t total,
+                              double bytes_per_second) {
+  std::string text = label + "  ";
+  if (total > 0) {
+    const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+    const int filled = static_cast<int>(share * bar_width);
+    text += "[" + std::string(filled, '#') + std::string(bar_width - filled, ' ') + "] ";
+    text += std::to_string(static_cast<int>(share * 100)) + " %  " + megabytes(static_cast<double>(done)) +
+            " of " + megabytes(static_cast<double>(total));
+  } else {
+    text += megabytes(static_cast<double>(done));
+  }
+  return text + "  " + megabytes(bytes_per_second) + "/s";
+}
+
+void ProgressBar::show(std::int64_t done, std::int64_t total) {
+  if (!terminal_) return;
+  const auto now = Clock::now();
+  if (drawn_ && now - last_ < between_draws) return;
+  if (first_done_ < 0) first_done_ = done;
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const double speed = seconds > 0 ? static_cast<double>(done - first_done_) / seconds : 0.0;
+  std::fprintf(stderr, "\r\033[K%s", line(label_, done, total, speed).c_str());
+  std::fflush(stderr);
+  last_ = now;
+  drawn_ = true;
+}
+
+}  // namespace runner

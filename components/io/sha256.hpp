@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace runner {
+
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+
+  void update(std::span<const std::uint8_t> bytes);
+  std::string hex();  // the digest; nothing can be added after it
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+std::string sha256_of_file(const std::filesystem::path& path);  // throws IoError
+
+}  // namespace runner
