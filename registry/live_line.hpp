@@ -1,0 +1,29 @@
+#pragma once
+
+namespace runner {
+
+// The one line at the bottom of a terminal that is drawn again and again, as a progress line is. Whoever
+// prints ordinary lines meanwhile holds it back first:
+//   const LiveLinePause pause;
+//   std::cout << "a whole line\n";
+// With no live line set, which is the rule, a pause only keeps two writers apart.
+class LiveLine {
+ public:
+  virtual ~LiveLine() = default;
+
+  virtual void erase() = 0;  // both are called with the lock of a pause held
+  virtual void draw() = 0;
+};
+
+// Null: none. The line given must be taken away again before it is destroyed.
+void set_live_line(LiveLine* line);
+
+class LiveLinePause {
+ public:
+  LiveLinePause();   // waits for other pauses, and erases the line
+  ~LiveLinePause();  // draws it again
+  LiveLinePause(const LiveLinePause&) = delete;
+  LiveLinePause& operator=(const LiveLinePause&) = delete;
+};
+
+}  // namespace runner

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "registry/live_line.hpp"
+
+namespace runner {
+
+// What the person sees of a run. All of it is plain data: the console knows no engine, no recipe and no
+// tensor.
+
+struct RunSummary {
+  std::string name;
+  std::string recipe;  // the file; empty: none
+  std::string model;
+  std::int64_t parameters = 0;
+  std::int64_t trained_parameters = 0;
+  std::string dataset;
+  std::int64_t train_examples = 0;
+  std::int64_t eval_examples = 0;
+  std::int64_t batch_size = 0;
+  std::int64_t eval_batch_size = 0;
+  std::int64_t accumulation_steps = 1;
+  std::int64_t steps_per_epoch = 0;
+  std::int64_t total_steps = 0;       // 0: not known, limited by time alone
+  std::optional<double> epochs;       // as planned
+  std::optional<double> max_seconds;  // as planned
+  std::string loss;
+  std::string optimizer;
+  std::string scheduler;
+  std::string precision;
+  std::string device;  // with whatever belongs to it: "cpu, 2 threads"
+  std::vector<std::string> trackers = {};
+  std::vector<std::string> hooks = {};
+  std::filesystem::path folder;
+  std::vector<std::pair<std::string, std::string>> notes =
+      {};                // further rows: what they are about, what they say
+  std::string stand_in;  // why the data is not the data asked for, in a sentence or two; empty: it is
+};
+
+struct ProgressLine {
+  std::int64_t step = 0;
+  std::int64_t total_steps = 0;  // 0: not known
+  double epoch = 0;              // done, with the fraction
+  std::optional<double> epochs;  // as planned
+  double share = 0;              // of the run that is done, 0 to 1
+  double seconds = 0;            // of the run
+  std::optional<double> loss;    // none: the one shown before stays
+  double lr = 0;
+  double samples_per_second = 0;  // 0: not known yet
+};
+
+struct EvalLine {
+  std::int64_t step = 0;
+  double epoch = 0;
+  std::vector<std::pair<std::string, double>> measurements = {};
+  double seconds = 0;
+  bool best = false;  // the best so far
+};
+
+struct BestResult {
+  std::string metric;
+  double value = 0;
+  std::int64_t step = 0;
+  double epoch = 0;
+};
+
+struct ClosingSummary {
+  enum class Ending { finished, stopped, failed };
+
+  Ending ending = Ending::finished;
+  std::string reason;  // why it was stopped or failed
+  std::int64_t steps = 0;
+  std::int64_t skipped_steps = 0;
+  double epochs = 0;
+  double seconds = 0;
+  std::optional<BestResult> best;
+  std::vector<std::pair<std::string, double>> last = {};                  // the last evaluation
+  std::vector<std::pair<double, double>> loss_curve = {};                 // step and loss
+  std::vector<std::pair<std::string, std::filesystem::path>> files = {};  // what it is, where it is
+  std::vector<std::string> warnings = {};                                 // to repeat
+  std::string stand_in;                                                   // as in RunSummary
+};
+
+// Where a console writes, and what that place can show. Tests make their own.
+struct ConsoleOutput {
+  std::function<void(std::string_view)> write;
+  bool terminal = false;  // draws a live line; else plain lines from time to time
+  bool colour = false;
+  bool utf8 = false;
+  std::function<int()> width = [] { return 80; };  // asked again for every line: terminals change
+  std::function<double()> clock;                   // seconds, of any origin
+
+  // Standard error, as it is: NO_COLOR, TERM=dumb and the locale are respected.
+  static ConsoleOutput standard_error();
+};
+
+// The summary, one live progress line (or plain lines where it is piped), evaluations and the closing table.
+// Messages logged meanwhile appear above the live line and do not tear it. For one thread.
+class Console : private LiveLine {
+ public:
+  explicit Console(ConsoleOutput output = ConsoleOutput::standard_error());
+  ~Console() override;  // takes the live line away
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+
+  void summary(const RunSummary& run);
+  // As often as one likes: it is drawn ten times a second at most, and written every ten seconds where it is
+  // piped.
+  void progress(const ProgressLine& line);
+  void evaluating(double share);  // of the evaluation that is done; shown on a terminal only
+  void evaluation(const EvalLine& line);
+  void closing(const ClosingSummary& run);
+
+ private:
+  void erase() override;
+  void draw() override;
+  void show(std::string line, bool at_once);
+  void print(const std::string& lines);
+
+  ConsoleOutput output_;
+  std::optional<ProgressLine> first_;  // where this console came in: the pace is counted from there
+  std::optional<double> loss_;
+  std::optional<double> last_shown_;            // by the clock
+  std::function<std::string(int width)> live_;  // what the live line says, made to measure
+  std::size_t drawn_length_ = 0;                // of what stands on the terminal now
+};
+
+}  // namespace runner
