@@ -16,6 +16,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "registry/live_line.hpp"
+
 namespace runner::log {
 namespace {
 
@@ -117,6 +119,7 @@ void clear_warnings() {
 }
 
 void write(Level level, std::string_view message) {
+  const LiveLinePause pause;  // before our own lock: the line may be drawn by somebody who logs
   const std::lock_guard lock{state().mutex};
   auto& [mutex, logger, prefix, warnings] = state();
   if (level == Level::warning && std::ranges::find(warnings, message) == warnings.end())
