@@ -1,0 +1,81 @@
+#include <torch/nn/modules/linear.h>
+
+#include "components/models/fit.hpp"
+#include "components/models/model.hpp"
+
+namespace runner {
+namespace {
+
+enum class Activation { relu, gelu, silu, tanh, sigmoid };
+constexpr auto describe(std::type_identity<Activation>) {
+  return choices(choice("relu", Activation::relu), choice("gelu", Activation::gelu, "the exact one, by erf"),
+                 choice("silu", Activation::silu), choice("tanh", Activation::tanh),
+                 choice("sigmoid", Activation::sigmoid));
+}
+
+struct Mlp {
+  std::vector<std::int64_t> hidden = {256, 128};
+  Activation activation = Activation::relu;
+  double dropout = 0.0;
+  std::int64_t num_classes = 0;
+};
+constexpr auto describe(std::type_identity<Mlp>) {
+  return fields(
+      field("hidden", &Mlp::hidden, "Width of each hidden layer; none: a linear model.", at_least(1)),
+      field("activation", &Mlp::activation, "Applied after each hidden layer."),
+      field("dropout", &Mlp::dropout, "Share of activations dropped after each hidden layer, in training.",
+            within(0, 1)),
+      field("num_classes", &Mlp::num_classes, "Outputs; 0: as many as the dataset has classes.",
+            at_least(0)));
+}
+
+torch::Tensor activate(Activation activation, const torch::Tensor& x) {
+  switch (activation) {
+    case Activation::relu: return torch::relu(x);
+    case Activation::gelu: return torch::gelu(x);
+    case Activation::silu: return torch::silu(x);
+    case Activation::tanh: return torch::tanh(x);
+    case Activation::sigmoid: return torch::sigmoid(x);
+  }
+  return x;
+}
+
+// The layers are fc1, fc2 .. in order, the last one the head: names do not depend on activation or dropout.
+class MlpModel : public Model {
+ public:
+  MlpModel(const Mlp& params, std::int64_t inputs, std::int64_t outputs)
+      : activation_(params.activation), dropout_(params.dropout) {
+    std::vector<std::int64_t> widths = params.hidden;
+    widths.push_back(outputs);
+    for (const std::int64_t width : widths) {
+      const std::string name = "fc" + std::to_string(layers_.size() + 1);
+      layers_.push_back(register_module(name, torch::nn::Linear(inputs, width)));
+      inputs = width;
+    }
+  }
+
+  torch::Tensor forward(const Batch& batch) override {
+    auto x = batch.input.flatten(1);
+    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
+      x = activate(activation_, layers_[i](x));
+      if (dropout_ > 0) x = torch::dropout(x, dropout_, is_training());
+    }
+    return layers_.back()(x);
+  }
+
+ private:
+  std::vector<torch::nn::Linear> layers_;
+  Activation activation_;
+  double dropout_;
+};
+
+std::unique_ptr<Model> build(const Mlp& params, const ModelInputs& in) {
+  return std::make_unique<MlpModel>(params, flat_size("mlp", in.data),
+                                    output_count("mlp", params.num_classes, in.data));
+}
+
+const Registration<ModelKind> registration{
+    "mlp", "Fully connected layers fc1, fc2 .. on the flattened input.", &build};
+
+}  // namespace
+}  // namespace runner

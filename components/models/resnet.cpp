@@ -1,0 +1,112 @@
+#include <torch/nn/init.h>
+#include <torch/nn/modules/linear.h>
+
+#include <array>
+
+#include "components/models/fit.hpp"
+#include "components/models/model.hpp"
+#include "components/models/residual_blocks.hpp"
+
+namespace runner {
+namespace {
+
+enum class Stem { imagenet, cifar };
+constexpr auto describe(std::type_identity<Stem>) {
+  return choices(choice("imagenet", Stem::imagenet, "7x7, stride 2, then max pooling"),
+                 choice("cifar", Stem::cifar, "3x3, stride 1, with bias, no pooling: for small images"));
+}
+
+struct Resnet {
+  Stem stem = Stem::imagenet;
+  bool zero_init_residual = false;
+  std::int64_t num_classes = 0;
+};
+constexpr auto describe(std::type_identity<Resnet>) {
+  return fields(field("stem", &Resnet::stem, "How the image enters the network."),
+                field("zero_init_residual", &Resnet::zero_init_residual,
+                      "Each block starts as the identity: its last normalisation begins at zero."),
+                field("num_classes", &Resnet::num_classes, "Outputs; 0: as many as the dataset has classes.",
+                      at_least(0)));
+}
+
+struct Architecture {
+  std::string_view name;
+  bool bottleneck;
+  std::array<std::int64_t, 4> blocks;
+};
+
+// Structure, names and initialisation as in torchvision.models.resnet.
+class ResnetModel : public Model {
+ public:
+  ResnetModel(const Architecture& architecture, const Resnet& params, std::int64_t channels,
+              std::int64_t outputs)
+      : stem_(params.stem),
+        conv1(register_module("conv1", stem_ == Stem::cifar ? convolution(channels, 64, 3, 1, true)
+                                                            : convolution(channels, 64, 7, 2))),
+        bn1(register_module("bn1", torch::nn::BatchNorm2d(64))) {
+    const std::int64_t expansion = architecture.bottleneck ? Bottleneck::expansion : BasicBlock::expansion;
+    const auto make = architecture.bottleneck ? &Stage::of<Bottleneck> : &Stage::of<BasicBlock>;
+    std::int64_t in = 64;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const std::int64_t width = std::int64_t{64} << i;
+      layers_[i] =
+          register_module("layer" + std::to_string(i + 1),
+                          make(in, width, architecture.blocks[i], i == 0 ? 1 : 2, Shortcut::projection));
+      in = width * expansion;
+    }
+    fc = register_module("fc", torch::nn::Linear(in, outputs));
+    initialise(params.zero_init_residual);
+  }
+
+  torch::Tensor forward(const Batch& batch) override {
+    auto x = bn1(conv1(batch.input)).relu_();
+    if (stem_ == Stem::imagenet) x = torch::max_pool2d(x, 3, 2, 1);
+    for (const auto& layer : layers_) x = layer->forward(x);
+    return fc(torch::adaptive_avg_pool2d(x, {1, 1}).flatten(1));
+  }
+
+  bool prefers_channels_last() const override { return true; }
+
+ private:
+  void initialise(bool zero_init_residual) {
+    for (const auto& module : modules(/*include_self=*/false)) {
+      const auto* layer = module->as<torch::nn::Conv2d>();
+      // In Python the small stem is a plain nn.Conv2d put in the place of torchvision's: it keeps its own.
+      if (!layer || (stem_ == Stem::cifar && layer == conv1.get())) continue;
+      torch::nn::init::kaiming_normal_(layer->weight, 0, torch::kFanOut, torch::kReLU);
+    }
+    if (!zero_init_residual) return;
+    for (const auto& layer : layers_) {
+      for (const auto& block : layer->blocks()) block->zero_last_norm();
+    }
+  }
+
+  Stem stem_;
+  torch::nn::Conv2d conv1;
+  torch::nn::BatchNorm2d bn1;
+  std::array<std::shared_ptr<Stage>, 4> layers_;
+  torch::nn::Linear fc{nullptr};
+};
+
+constexpr Architecture resnet18{"resnet18", false, {2, 2, 2, 2}};
+constexpr Architecture resnet34{"resnet34", false, {3, 4, 6, 3}};
+constexpr Architecture resnet50{"resnet50", true, {3, 4, 6, 3}};
+constexpr Architecture resnet101{"resnet101", true, {3, 4, 23, 3}};
+
+template <const Architecture& architecture>
+std::unique_ptr<Model> build(const Resnet& params, const ModelInputs& in) {
+  return std::make_unique<ResnetModel>(architecture, params, image_shape(architecture.name, in.data).channels,
+                                       output_count(architecture.name, params.num_classes, in.data));
+}
+
+const Registration<ModelKind> r18{
+    resnet18.name, "ResNet-18: 11.7 million parameters; layers as in torchvision.", &build<resnet18>};
+const Registration<ModelKind> r34{
+    resnet34.name, "ResNet-34: 21.8 million parameters; layers as in torchvision.", &build<resnet34>};
+const Registration<ModelKind> r50{
+    resnet50.name, "ResNet-50: 25.6 million parameters; layers as in torchvision.", &build<resnet50>};
+const Registration<ModelKind> r101{
+    resnet101.name, "ResNet-101: 44.5 million parameters; layers as in torchvision.", &build<resnet101>};
+
+}  // namespace
+}  // namespace runner

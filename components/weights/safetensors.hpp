@@ -1,0 +1,32 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace runner {
+
+// The safetensors format: eight bytes of length, a JSON header with type, shape and place of each tensor,
+// then the raw numbers, little-endian, without gaps. https://github.com/huggingface/safetensors
+
+using Metadata = std::map<std::string, std::string>;
+
+// The tensors lie on the mapped file where its layout allows, and are copied where it does not: nothing is
+// read before it is used, and writing into them does not change the file.
+std::map<std::string, torch::Tensor> read_safetensors(const std::filesystem::path& path);
+
+Metadata read_safetensors_metadata(const std::filesystem::path& path);
+
+// Written completely or not at all. Tensors may be on any device and in any layout.
+void write_safetensors(const std::filesystem::path& path,
+                       const std::vector<std::pair<std::string, torch::Tensor>>& tensors,
+                       const Metadata& metadata = {});
+
+// Whether the first bytes of a file look like this format.
+bool looks_like_safetensors(std::span<const std::byte> bytes);
+
+}  // namespace runner
