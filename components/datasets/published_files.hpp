@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "components/datasets/dataset.hpp"
+
+namespace runner {
+
+struct PublishedFile {
+  std::string name;
+  std::size_t size = 0;
+  std::string sha256 = {};  // compared after a download; empty: the archive's is known instead
+};
+
+// A dataset as its authors publish it: an archive with a folder of files.
+struct PublishedFiles {
+  std::string title;  // "CIFAR-10"
+  std::string url;
+  std::string sha256;  // of the archive; empty: the files' are known instead
+  std::string folder;  // "cifar-10-batches-bin"
+  std::vector<PublishedFile> files;
+};
+
+// The data is nowhere: the one failure that a stand-in may cover. Files that are there but wrong are a plain
+// DataError.
+struct DataMissing : DataError {
+  using DataError::DataError;
+};
+
+// The folder that holds all the files. Looked for in `dir` and in the published folder inside it, or, where
+// `dir` is empty, in the user's cache; downloaded to there, if that is allowed, when there is none of them.
+// Several processes may ask at once.
+std::filesystem::path find_or_fetch(const PublishedFiles& published, const std::filesystem::path& dir,
+                                    bool download);
+
+std::filesystem::path cache_folder();  // $XDG_CACHE_HOME/runner, or ~/.cache/runner
+
+}  // namespace runner

@@ -1,0 +1,83 @@
+#include "components/datasets/image_split.hpp"
+#include "components/datasets/shape_drawing.hpp"
+
+namespace runner {
+
+namespace {
+
+struct Shapes {
+  std::int64_t train = 50000;
+  std::int64_t eval = 10000;
+  std::uint32_t seed = 1;
+};
+
+constexpr auto describe(std::type_identity<Shapes>) {
+  return fields(
+      field("train", &Shapes::train, "Images to train on.", at_least(1)),
+      field("eval", &Shapes::eval, "Images to evaluate with.", at_least(1)),
+      field("seed", &Shapes::seed, "Another seed, another set of images; run.seed does not change it."));
+}
+
+DataSpec shapes_spec() {
+  DataSpec spec;
+  spec.input_shape = {3, drawing_size, drawing_size};
+  spec.classes = static_cast<std::int64_t>(shape_names.size());
+  spec.class_names.assign(shape_names.begin(), shape_names.end());
+  spec.images = true;
+  spec.mean = {0.5, 0.5, 0.5};
+  spec.deviation = {0.25, 0.25, 0.25};
+  return spec;
+}
+
+// Each image is drawn when it is asked for: a function of (seed, part, index), at no memory.
+class ShapesSplit final : public ImageSplit {
+ public:
+  ShapesSplit(const TransformPipeline& transforms, Phase phase, std::int64_t size, std::uint64_t seed)
+      : ImageSplit(shapes_spec(), transforms, phase),
+        part_(phase == Phase::training ? 0 : 1),
+        size_(size),
+        seed_(seed) {}
+
+  std::int64_t size() const override { return size_; }
+
+ protected:
+  ImageView image(std::int64_t index, Scratch& scratch) const override {
+    scratch.decoded.resize(drawing_bytes);
+    SampleRandom random(sample_seed(seed_, part_, static_cast<std::uint64_t>(index)));
+    draw_shape(static_cast<int>(label(index)), random, scratch.decoded.data());
+    return ImageView::planar(scratch.decoded.data(), 3, drawing_size, drawing_size);
+  }
+  std::int64_t label(std::int64_t index) const override {
+    return index % static_cast<std::int64_t>(shape_names.size());
+  }
+
+ private:
+  std::uint64_t part_;
+  std::int64_t size_;
+  std::uint64_t seed_;
+};
+
+class ShapesDataset final : public Dataset {
+ public:
+  explicit ShapesDataset(const Shapes& params) : params_(params) {}
+
+  DataSpec spec() const override { return shapes_spec(); }
+  Splits open(const TransformPipeline& transforms) const override {
+    return {std::make_unique<ShapesSplit>(transforms, Phase::training, params_.train, params_.seed),
+            std::make_unique<ShapesSplit>(transforms, Phase::evaluation, params_.eval, params_.seed)};
+  }
+
+ private:
+  Shapes params_;
+};
+
+std::unique_ptr<Dataset> build(const Shapes& params, const DatasetInputs&) {
+  return std::make_unique<ShapesDataset>(params);
+}
+
+const Registration<DatasetKind> registration{
+    "shapes", "Ten shapes drawn as 32x32 colour images: needs no files, and has to be learnt.", &build};
+
+}  // namespace
+
+}  // namespace runner
