@@ -88,7 +88,8 @@ class Image {
   void replace(std::int64_t new_height, std::int64_t new_width);
 
   Scratch& scratch() { return *scratch_; }
-  void write(const ImageTarget& target) const;
+  // All of it at once. The plain table is for images that were not normalised.
+  void write(const ImageTarget& target, const PixelTable& plain) const;
 
  private:
   struct Erasure {

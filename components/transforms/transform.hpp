@@ -20,7 +20,7 @@ class Transform {
   virtual bool training_only() const { return false; }
   virtual DataSpec output(DataSpec input) const { return input; }  // how it changes the shape of an example
   virtual void apply(Image& /*image*/, SampleRandom& /*random*/) const {}
-  virtual void apply(Batch& /*batch*/, SampleRandom& /*random*/) const {
+  virtual void apply_to_batch(Batch& /*batch*/, SampleRandom& /*random*/) const {
   }  // once the batch is whole, on the host
 };
 

@@ -1,0 +1,49 @@
+#include <cmath>
+
+#include "components/transforms/extent.hpp"
+#include "components/transforms/transform.hpp"
+
+namespace runner {
+namespace {
+
+struct CenterCrop {
+  std::optional<std::int64_t> size, height, width;
+};
+constexpr auto describe(std::type_identity<CenterCrop>) {
+  return fields(
+      field("size", &CenterCrop::size, "Edge of the square that is kept.", within(1, 65536)),
+      field("height", &CenterCrop::height, "Height, with width, instead of size.", within(1, 65536)),
+      field("width", &CenterCrop::width, "Width, with height, instead of size.", within(1, 65536)));
+}
+void check(const CenterCrop& params, Report& report) { check_extent_given(params, report); }
+
+// Half of what is left over; an odd pixel goes where torchvision puts it.
+std::int64_t start(std::int64_t available, std::int64_t wanted) {
+  if (wanted > available) return -((wanted - available) / 2);
+  return std::lrint(static_cast<double>(available - wanted) / 2);
+}
+
+class CenterCropTransform : public Transform {
+ public:
+  explicit CenterCropTransform(const Extent& extent) : extent_(extent) {}
+
+  DataSpec output(DataSpec input) const override { return with_extent(std::move(input), extent_); }
+  void apply(Image& image, SampleRandom&) const override {
+    image.crop({start(image.height(), extent_.height), start(image.width(), extent_.width), extent_.height,
+                extent_.width});
+  }
+
+ private:
+  Extent extent_;
+};
+
+std::unique_ptr<Transform> build(const CenterCrop& params, const TransformInputs& in) {
+  require_bytes(in.data, "center_crop");  // it pads images that are smaller
+  return std::make_unique<CenterCropTransform>(*given_extent(params));
+}
+
+const Registration<TransformKind> registration{
+    "center_crop", "Keeps the middle of the image; a smaller image gets a black border.", &build};
+
+}  // namespace
+}  // namespace runner

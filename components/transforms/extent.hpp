@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "components/transforms/transform.hpp"
+
+namespace runner {
+
+// Transforms that set a size take either `size`, or both `height` and `width`.
+struct Extent {
+  std::int64_t height = 0, width = 0;
+};
+
+// Whether both ways, or half of one, were given.
+template <class Params>
+void check_extent(const Params& params, Report& report) {
+  if (params.height.has_value() != params.width.has_value()) {
+    report.error(params.height ? "height" : "width", "height and width are given together");
+  } else if (params.size && params.height) {
+    report.error("size", "give either size, or height and width");
+  }
+}
+template <class Params>
+void check_extent_given(const Params& params, Report& report) {
+  check_extent(params, report);
+  if (!params.size && !params.height && !params.width) report.error("size", "give size, or height and width");
+}
+
+// What was given as a rectangle, `size` meaning a square.
+template <class Params>
+std::optional<Extent> given_extent(const Params& params) {
+  if (params.size) return Extent{*params.size, *params.size};
+  if (params.height && params.width) return Extent{*params.height, *params.width};
+  return std::nullopt;
+}
+
+inline DataSpec with_extent(DataSpec data, const Extent& extent) {
+  data.input_shape = {data.input_shape.at(0), extent.height, extent.width};
+  return data;
+}
+
+// Transforms that compute with the 256 values of a byte cannot follow those that leave other numbers.
+inline void require_bytes(const DataSpec& data, const std::string& what) {
+  if (data.pixels_final) throw std::runtime_error(what + " must come before normalize and random_erasing.");
+}
+
+}  // namespace runner

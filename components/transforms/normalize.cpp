@@ -1,0 +1,65 @@
+#include <algorithm>
+
+#include "components/transforms/extent.hpp"
+#include "components/transforms/transform.hpp"
+
+namespace runner {
+namespace {
+
+struct Normalize {
+  std::vector<double> mean;
+  std::vector<double> std;
+};
+constexpr auto describe(std::type_identity<Normalize>) {
+  return fields(
+      field("mean", &Normalize::mean,
+            "Subtracted from each channel, of pixels scaled to 0..1; the dataset's own where not given."),
+      field("std", &Normalize::std, "Each channel is divided by it; the dataset's own where not given."));
+}
+void check(const Normalize& params, Report& report) {
+  if (params.mean.empty() != params.std.empty()) {
+    report.error(params.mean.empty() ? "std" : "mean", "mean and std are given together");
+  } else if (params.mean.size() != params.std.size()) {
+    report.error("std", "has " + std::to_string(params.std.size()) + " numbers, mean has " +
+                            std::to_string(params.mean.size()));
+  }
+  if (std::any_of(params.std.begin(), params.std.end(), [](double value) { return value <= 0; })) {
+    report.error("std", "must be above 0");
+  }
+}
+
+// (value / 255 - mean) / std, per channel.
+class NormalizeTransform : public Transform {
+ public:
+  NormalizeTransform(const std::vector<double>& mean, const std::vector<double>& deviation)
+      : table_(mean, deviation) {}
+
+  DataSpec output(DataSpec input) const override {
+    input.pixels_final = true;
+    return input;
+  }
+  void apply(Image& image, SampleRandom&) const override { image.normalize(table_); }
+
+ private:
+  PixelTable table_;
+};
+
+std::unique_ptr<Transform> build(const Normalize& params, const TransformInputs& in) {
+  require_bytes(in.data, "normalize acts once and");
+  std::vector<double> mean = params.mean.empty() ? in.data.mean : params.mean;
+  std::vector<double> deviation = params.std.empty() ? in.data.deviation : params.std;
+  if (mean.empty()) throw std::runtime_error("this dataset has no mean and std of its own: give both.");
+  const auto channels = static_cast<std::size_t>(in.data.input_shape.at(0));
+  if (mean.size() == 1) mean.resize(channels, mean[0]), deviation.resize(channels, deviation[0]);
+  if (mean.size() != channels) {
+    throw std::runtime_error("mean and std have " + std::to_string(mean.size()) +
+                             " numbers, the images have " + std::to_string(channels) + " channels.");
+  }
+  return std::make_unique<NormalizeTransform>(mean, deviation);
+}
+
+const Registration<TransformKind> registration{"normalize", "Brings each channel to mean 0 and deviation 1.",
+                                               &build};
+
+}  // namespace
+}  // namespace runner

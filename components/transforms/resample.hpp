@@ -1,0 +1,21 @@
+#pragma once
+
+#include <type_traits>
+
+#include "components/transforms/image.hpp"
+#include "registry/field.hpp"
+
+namespace runner {
+
+enum class Interpolation { nearest, bilinear, bicubic };
+constexpr auto describe(std::type_identity<Interpolation>) {
+  return choices(choice("nearest", Interpolation::nearest, "the closest pixel"),
+                 choice("bilinear", Interpolation::bilinear, "weighted mean, antialiased when shrinking"),
+                 choice("bicubic", Interpolation::bicubic, "sharper, antialiased when shrinking"));
+}
+
+// Changes the size of the image to the byte as Pillow does, which torchvision resizes with: a filter that
+// widens with the scale, applied along rows and then along columns, in fixed-point arithmetic.
+void resample(Image& image, std::int64_t height, std::int64_t width, Interpolation interpolation);
+
+}  // namespace runner

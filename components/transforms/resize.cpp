@@ -1,0 +1,56 @@
+#include "components/transforms/extent.hpp"
+#include "components/transforms/resample.hpp"
+#include "components/transforms/transform.hpp"
+
+namespace runner {
+namespace {
+
+struct Resize {
+  std::optional<std::int64_t> size, height, width;
+  Interpolation interpolation = Interpolation::bilinear;
+};
+constexpr auto describe(std::type_identity<Resize>) {
+  return fields(field("size", &Resize::size, "Length of the shorter edge; the shape of the image is kept.",
+                      within(1, 65536)),
+                field("height", &Resize::height, "Height, with width, instead of size.", within(1, 65536)),
+                field("width", &Resize::width, "Width, with height, instead of size.", within(1, 65536)),
+                field("interpolation", &Resize::interpolation, "How new pixels are computed."));
+}
+void check(const Resize& params, Report& report) { check_extent_given(params, report); }
+
+class ResizeTransform : public Transform {
+ public:
+  explicit ResizeTransform(const Resize& params) : params_(params) {}
+
+  DataSpec output(DataSpec input) const override {
+    const Extent own{input.input_shape.at(1), input.input_shape.at(2)};
+    return with_extent(std::move(input), target(own));
+  }
+  void apply(Image& image, SampleRandom&) const override {
+    const Extent extent = target({image.height(), image.width()});
+    resample(image, extent.height, extent.width, params_.interpolation);
+  }
+
+ private:
+  // Of images that differ in size (-1), only height and width make equal ones.
+  Extent target(const Extent& own) const {
+    if (!params_.size) return {*params_.height, *params_.width};
+    const std::int64_t size = *params_.size;
+    if (own.height < 1 || own.width < 1) return {-1, -1};
+    if (own.width <= own.height) return {size * own.height / own.width, size};
+    return {size, size * own.width / own.height};
+  }
+
+  Resize params_;
+};
+
+std::unique_ptr<Transform> build(const Resize& params, const TransformInputs& in) {
+  require_bytes(in.data, "resize");
+  return std::make_unique<ResizeTransform>(params);
+}
+
+const Registration<TransformKind> registration{"resize", "Changes the size of the image, as Pillow does.",
+                                               &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,175 @@
+#include "runner/data/loader.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "components/transforms/sample_random.hpp"
+#include "registry/log.hpp"
+#include "runner/data/batch_pool.hpp"
+#include "runner/data/ordered_prefetch.hpp"
+
+namespace runner {
+namespace {
+
+constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t most_messages = 5;
+
+std::int64_t ceiling(std::int64_t dividend, std::int64_t divisor) {
+  return (dividend + divisor - 1) / divisor;
+}
+
+Cursor checked(Cursor start, std::int64_t size) {
+  if (size <= 0) throw DataError("The dataset has no examples.");
+  if (start.epoch < 0 || start.position < 0 || start.position > size) {
+    throw DataError(log::format("Sample {} of epoch {} does not exist: the dataset has {} examples.",
+                                start.position, start.epoch, size));
+  }
+  return start.position == size ? Cursor{start.epoch + 1, 0} : start;
+}
+
+Batch pinned(Batch batch) {
+  const auto pin = [](torch::Tensor& tensor) {
+    if (tensor.defined() && !tensor.is_pinned()) tensor = tensor.pin_memory();
+  };
+  pin(batch.input);
+  pin(batch.target);
+  for (auto& [name, tensor] : batch.extra) pin(tensor);
+  return batch;
+}
+
+}  // namespace
+
+// What the workers do: everything but handing out.
+class Loader::Assembly {
+ public:
+  Assembly(const Split& split, const LoaderOptions& options, Cursor start)
+      : split_(split),
+        options_(options),
+        size_(split.size()),
+        start_(checked(start, size_)),
+        pool_(static_cast<std::size_t>(std::max(options.prefetch, options.workers)) + 4),
+        batches_([this](std::int64_t number) { return assemble(number); }, count(), options.workers,
+                 options.prefetch) {}
+
+  std::optional<LoadedBatch> next() { return batches_.next(); }
+  std::int64_t batches_per_epoch() const { return ceiling(size_, options_.batch_size); }
+
+ private:
+  std::int64_t batches_of_first_epoch() const {
+    return ceiling(size_ - start_.position, options_.batch_size);
+  }
+  std::int64_t count() const {
+    if (!options_.epochs) return endless;
+    return *options_.epochs == 0 ? 0
+                                 : batches_of_first_epoch() + (*options_.epochs - 1) * batches_per_epoch();
+  }
+
+  Cursor begin_of(std::int64_t number) const {
+    if (number < batches_of_first_epoch())
+      return {start_.epoch, start_.position + number * options_.batch_size};
+    const std::int64_t later = number - batches_of_first_epoch();
+    return {start_.epoch + 1 + later / batches_per_epoch(),
+            later % batches_per_epoch() * options_.batch_size};
+  }
+
+  SampleRef sample(const EpochOrder& order, Cursor at) const {
+    const std::int64_t index = order(at.position);
+    return {index, sample_seed(options_.seed, static_cast<std::uint64_t>(at.epoch),
+                               static_cast<std::uint64_t>(index))};
+  }
+
+  LoadedBatch assemble(std::int64_t number) {
+    const Cursor begin = begin_of(number);
+    const std::int64_t examples = std::min(options_.batch_size, size_ - begin.position);
+    const bool last = begin.position + examples == size_;
+    LoadedBatch loaded{memory(examples), begin,
+                       last ? Cursor{begin.epoch + 1, 0} : Cursor{begin.epoch, begin.position + examples}};
+
+    const EpochOrder order(size_, options_.shuffle, options_.seed, begin.epoch);
+    std::vector<SampleRef> samples(static_cast<std::size_t>(examples));
+    for (std::int64_t i = 0; i < examples; ++i) {
+      samples[static_cast<std::size_t>(i)] = sample(order, {begin.epoch, begin.position + i});
+    }
+    try {
+      split_.read(samples, loaded.batch, 0);
+    } catch (const std::exception&) {
+      read_each(order, samples, loaded);
+    }
+
+    constexpr std::uint64_t of_batches =
+        0x6261746368ULL;  // keeps the seeds of batches apart from those of samples
+    split_.finish(loaded.batch,
+                  sample_seed(options_.seed ^ of_batches, static_cast<std::uint64_t>(begin.epoch),
+                              static_cast<std::uint64_t>(begin.position)));
+    if (options_.pinned) loaded.batch = pinned(std::move(loaded.batch));
+    return loaded;
+  }
+
+  Batch memory(std::int64_t examples) {
+    // Not with pinned memory: a copy to the device may still be under way when the last holder lets go, which
+    // only LibTorch's own allocator of pinned memory knows.
+    if (options_.pinned) return split_.allocate(examples, options_.format);
+    Batch batch = pool_.take(examples);
+    if (!batch.input.defined()) {
+      batch = split_.allocate(examples, options_.format);
+      pool_.remember(batch);
+    }
+    return batch;
+  }
+
+  // One by one, after a batch failed, to find out which samples it was.
+  void read_each(const EpochOrder& order, const std::vector<SampleRef>& samples, LoadedBatch& loaded) const {
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const Cursor at{loaded.begin.epoch, loaded.begin.position + static_cast<std::int64_t>(i)};
+      try {
+        split_.read({&samples[i], 1}, loaded.batch, static_cast<std::int64_t>(i));
+      } catch (const std::exception& error) {
+        const std::string message =
+            log::format("Sample {} cannot be read: {}", samples[i].index, error.what());
+        const bool broken = dynamic_cast<const DataError*>(&error) != nullptr;
+        if (!broken || !options_.skip_broken) throw DataError(message);
+        read_substitute(order, at, loaded.batch, static_cast<std::int64_t>(i));
+        loaded.replaced.push_back(message);
+      }
+    }
+  }
+
+  void read_substitute(const EpochOrder& order, Cursor at, Batch& batch, std::int64_t example) const {
+    for (std::int64_t tried = 1; tried < size_; ++tried) {
+      const SampleRef next = sample(order, {at.epoch, (at.position + tried) % size_});
+      try {
+        return split_.read({&next, 1}, batch, example);
+      } catch (const DataError&) {
+        continue;
+      }
+    }
+    throw DataError(log::format("None of the {} samples can be read.", size_));
+  }
+
+  const Split& split_;
+  const LoaderOptions options_;
+  const std::int64_t size_;
+  const Cursor start_;
+  BatchPool pool_;
+  OrderedPrefetch<LoadedBatch> batches_;  // last: its threads use everything above
+};
+
+Loader::Loader(const Split& split, const LoaderOptions& options, Cursor start)
+    : assembly_(std::make_unique<Assembly>(split, options, start)) {}
+
+Loader::~Loader() = default;
+
+std::optional<LoadedBatch> Loader::next() {
+  std::optional<LoadedBatch> loaded = assembly_->next();
+  if (!loaded) return loaded;
+  for (const std::string& message : loaded->replaced) {
+    if (replaced_++ < most_messages) log::warning("{} Another one takes its place.", message);
+    if (replaced_ == most_messages) log::warning("Further samples that cannot be read are only counted.");
+  }
+  return loaded;
+}
+
+std::int64_t Loader::batches_per_epoch() const { return assembly_->batches_per_epoch(); }
+
+}  // namespace runner
