@@ -23,4 +23,7 @@
 #include <variant>
 #include <vector>
 
-#include <torch/torch.h>
+// Not <torch/torch.h>: every file would then pay for the templates of all of torch::nn, several seconds each. Files
+// include what they use: <torch/utils.h>, <torch/nn/modules/linear.h> ..
+#include <torch/nn/module.h>
+#include <torch/types.h>
