@@ -1,3 +1,51 @@
-#include <cstdio>
+#include <unistd.h>
 
-int main() { std::puts("runner " RUNNER_VERSION); }
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <iostream>
+
+#include "runner/cli/cli.hpp"
+
+namespace {
+
+std::map<std::string, std::string> environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string text = *entry;
+    const auto equals = text.find('=');
+    if (equals != std::string::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+// Output that went nowhere must not look like success: a full disk is a failure, a reader that left is not
+// worth a word.
+int flushed(int exit_code) {
+  errno = 0;
+  if (std::cout.flush() && std::fflush(stdout) == 0) return exit_code;
+  if (errno == EPIPE) return 128 + SIGPIPE;
+  std::cerr << "runner: standard output could not be written\n";
+  return runner::cli::Exit::failed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace runner;
+  try {
+    const Registry registry = Registry::of_linked();
+    const auto variables = environment();
+    cli::Session session{registry,
+                         variables,
+                         std::cout,
+                         std::cerr,
+                         cli::style_of(STDOUT_FILENO, variables),
+                         cli::style_of(STDERR_FILENO, variables)};
+    return flushed(cli::dispatch({argv + std::min(argc, 1), argv + argc}, session));
+  } catch (const std::exception& error) {
+    std::cout.flush();
+    std::cerr << "runner: error: " << error.what() << "\n";
+    return cli::Exit::failed;
+  }
+}

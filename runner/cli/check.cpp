@@ -1,0 +1,63 @@
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "runner/cli/commands.hpp"
+#include "runner/cli/problem.hpp"
+#include "runner/cli/recipe_files.hpp"
+#include "runner/cli/text.hpp"
+#include "runner/describe/json.hpp"
+#include "runner/resolve.hpp"
+
+namespace runner::cli {
+
+namespace {
+
+std::string verdict(const Diagnostics& found, const Style& style) {
+  const std::string warnings = found.warnings() == 0 ? "" : counted(found.warnings(), "warning");
+  if (found.ok()) return style.green("ok") + (warnings.empty() ? "" : ", " + warnings);
+  return style.red(counted(found.errors(), "error")) + (warnings.empty() ? "" : ", " + warnings);
+}
+
+int check(const Arguments& arguments, Session& session) {
+  const auto [recipes, overrides] = sort_words(arguments.all("RECIPE"));
+  if (recipes.empty()) {
+    return refuse({"no recipe is named, only overrides", {"runner check RECIPE " + joined(overrides, " ")}},
+                  session);
+  }
+  const bool as_json = arguments.has("json");
+  nlohmann::ordered_json report = nlohmann::ordered_json::array();
+  bool all_ok = true;
+  for (const std::string& recipe : recipes) {
+    Diagnostics found;
+    resolve_recipe({recipe, session.environment, overrides}, session.registry, found);
+    all_ok = all_ok && found.ok();
+    if (as_json) {
+      report.push_back({{"recipe", recipe}, {"ok", found.ok()}, {"diagnostics", to_json(found)}});
+      continue;
+    }
+    session.err << render(found, session.err_style.colour);
+    session.err.flush();
+    (found.ok() ? session.out : session.err)
+        << recipe << ": " << verdict(found, found.ok() ? session.out_style : session.err_style) << "\n";
+  }
+  if (as_json) session.out << dumped({{"ok", all_ok}, {"recipes", report}});
+  return all_ok ? Exit::done : Exit::bad_input;
+}
+
+}  // namespace
+
+Command check_command() {
+  return {
+      .name = "check",
+      .summary = "Say everything that is wrong with recipes, without running them.",
+      .arguments = {{"RECIPE", "Recipes, and overrides that apply to each of them.",
+                     Argument::Count::at_least_one, Word::recipes_and_overrides}},
+      .options = {{.name = "json", .doc = "What was found, for programs."}},
+      .examples = {{"runner check recipes/*.toml", "all of them at once"},
+                   {"runner check recipes/cifar10.toml optimizer.lr=0.5", "with an override"}},
+      .run = &check,
+      .details =
+          "Reads no data and touches no device. Exit code 0: all recipes are right; 2: something is wrong."};
+}
+
+}  // namespace runner::cli

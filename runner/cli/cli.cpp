@@ -1,0 +1,110 @@
+#include "runner/cli/cli.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "registry/suggest.hpp"
+#include "runner/cli/commands.hpp"
+#include "runner/cli/help.hpp"
+#include "runner/cli/parse.hpp"
+#include "runner/cli/problem.hpp"
+#include "runner/cli/recipe_files.hpp"
+#include "runner/cli/text.hpp"
+
+namespace runner::cli {
+
+namespace {
+
+std::vector<std::string> shown_commands() {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) {
+    if (!command.hidden) names.emplace_back(command.name);
+  }
+  return names;
+}
+
+// The first word is no command and no file: say what it could have been.
+int unknown_word(const std::string& word, Session& session) {
+  Problem problem{"\"" + word + "\" is neither a command nor a recipe file"};
+  if (word.starts_with("-")) {
+    problem.message = "there is no option \"" + word + "\" before a command";
+  } else if (word.starts_with("~") || word.find('=') != std::string::npos) {
+    problem.message = "the recipe comes first, then overrides such as " + word;
+    problem.hints.push_back("runner RECIPE " + word);
+  } else if (looks_like_recipe(word)) {
+    problem.message = "there is no file \"" + word + "\"";
+    if (const auto meant = nearest_recipe(word)) problem.hints.push_back("did you mean \"" + *meant + "\"?");
+  } else {
+    const auto meant = nearest(word, shown_commands());
+    if (meant) problem.hints.push_back("did you mean \"" + *meant + "\"?");
+    if (const auto shipped = shipped_recipe(word)) {
+      problem.hints.push_back("there is a recipe of that name: runner " + shipped->string());
+    }
+    for (const KindInfo* kind : session.registry.kinds()) {
+      if (!session.registry.find(kind->name, word)) continue;
+      problem.hints.push_back("there is a " + std::string(kind->name) + " of that name: runner describe " +
+                              std::string(kind->name) + " " + word);
+    }
+    problem.hints.push_back("commands: " + joined(shown_commands()));
+  }
+  problem.see = "runner --help";
+  return refuse(problem, session);
+}
+
+int run(const Command& command, std::vector<std::string> words, Session& session) {
+  const auto parsed = parse(command, std::move(words));
+  if (std::holds_alternative<HelpWanted>(parsed)) {
+    session.out << help(command, session.out_style);
+    return Exit::done;
+  }
+  if (const auto* error = std::get_if<UsageError>(&parsed)) {
+    Problem problem{error->message};
+    if (!error->hint.empty()) problem.hints.push_back(error->hint);
+    problem.hints.push_back("usage: " + usage(command));
+    problem.see = "runner " + std::string(command.name) + " --help";
+    return refuse(problem, session);
+  }
+  return command.run(std::get<Arguments>(parsed), session);
+}
+
+int show_help(const std::vector<std::string>& words, Session& session) {
+  if (words.size() < 2) {
+    session.out << help(session.out_style);
+    return Exit::done;
+  }
+  const Command* command = find_command(words[1]);
+  if (!command) return unknown_word(words[1], session);
+  session.out << help(*command, session.out_style);
+  return Exit::done;
+}
+
+}  // namespace
+
+int dispatch(std::vector<std::string> words, Session& session) {
+  if (!session.registry.conflicts().empty()) {
+    for (const std::string& conflict : session.registry.conflicts())
+      session.err << "runner: " << conflict << "\n";
+    return Exit::failed;
+  }
+  if (words.empty()) {
+    session.err << help(session.err_style);
+    return Exit::bad_input;
+  }
+  const std::string first = words.front();
+  if (first == "-h" || first == "--help" || first == "help") return show_help(words, session);
+  if (first == "--version" || first == "-V") {
+    session.out << "runner " RUNNER_VERSION "\n";
+    return Exit::done;
+  }
+  if (const Command* command = find_command(first)) {
+    return run(*command, {words.begin() + 1, words.end()}, session);
+  }
+  // A word that is there in the file system is a recipe, whatever it is called; reading it says what is wrong
+  // with it.
+  std::error_code ignored;
+  if (std::filesystem::exists(first, ignored)) return run(*find_command("run"), std::move(words), session);
+  return unknown_word(first, session);
+}
+
+}  // namespace runner::cli

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/registry.hpp"
+#include "runner/cli/style.hpp"
+
+namespace runner::cli {
+
+// What the program returns to the shell.
+enum Exit : int { done = 0, failed = 1, bad_input = 2 };
+
+// What a word on the command line stands for: shells complete it accordingly.
+enum class Word {
+  anything,
+  recipe,
+  recipes_and_overrides,
+  override_,
+  kind,
+  component,
+  template_,
+  shell,
+  command,
+  file
+};
+
+struct Argument {
+  enum class Count { one, optional, any, at_least_one };
+
+  std::string_view name;  // "RECIPE", as the usage shows it
+  std::string_view doc;
+  Count count = Count::one;
+  Word word = Word::anything;
+};
+
+struct Option {
+  std::string name;  // "json" for --json
+  std::string doc;
+  std::string value = {};  // "FILE" where it takes one; empty: a switch
+  char letter = 0;         // 'o' for -o
+  Word word = Word::anything;
+  std::string of_kind = {};  // for Word::component: which kind
+};
+
+struct Example {
+  std::string_view command;
+  std::string_view doc;
+};
+
+// What was typed, sorted by the declaration of the command.
+struct Arguments {
+  std::map<std::string, std::vector<std::string>, std::less<>> values =
+      {};  // by the argument's or option's name
+
+  bool has(std::string_view name) const { return values.contains(name); }
+  std::string get(std::string_view name) const;  // the first one, or nothing
+  const std::vector<std::string>& all(std::string_view name) const;
+};
+
+// What a command works with: it reads nothing else of the world, so that tests can give it any.
+struct Session {
+  const Registry& registry;
+  std::map<std::string, std::string> environment;
+  std::ostream& out;
+  std::ostream& err;
+  Style out_style;
+  Style err_style;
+};
+
+// A command, in one declaration: parsing, help and completion all read it.
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<Argument> arguments = {};
+  std::vector<Option> options = {};
+  std::vector<Example> examples = {};
+  int (*run)(const Arguments& arguments, Session& session) = nullptr;
+  std::string_view details = {};
+  bool hidden = false;
+};
+
+}  // namespace runner::cli

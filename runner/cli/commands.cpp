@@ -1,0 +1,20 @@
+#include "runner/cli/commands.hpp"
+
+#include <algorithm>
+
+namespace runner::cli {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> all{run_command(),    check_command(),   show_command(),
+                                        new_command(),    list_command(),    describe_command(),
+                                        schema_command(), env_command(),     completions_command(),
+                                        docs_command(),   complete_command()};
+  return all;
+}
+
+const Command* find_command(std::string_view name) {
+  const auto found = std::ranges::find(commands(), name, &Command::name);
+  return found == commands().end() ? nullptr : &*found;
+}
+
+}  // namespace runner::cli

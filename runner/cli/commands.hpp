@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "runner/cli/command.hpp"
+
+namespace runner::cli {
+
+// Each is defined in the file of its name; commands.cpp lists them in the order in which help shows them.
+Command run_command();
+Command check_command();
+Command show_command();
+Command new_command();
+Command list_command();
+Command describe_command();
+Command schema_command();
+Command env_command();
+Command completions_command();
+Command docs_command();
+Command complete_command();
+
+const std::vector<Command>& commands();
+const Command* find_command(std::string_view name);
+
+}  // namespace runner::cli

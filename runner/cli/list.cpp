@@ -1,0 +1,63 @@
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "runner/cli/commands.hpp"
+#include "runner/cli/problem.hpp"
+#include "runner/cli/text.hpp"
+#include "runner/describe/json.hpp"
+#include "runner/describe/kinds.hpp"
+
+namespace runner::cli {
+
+namespace {
+
+void print_kind(const KindInfo& kind, Session& session) {
+  const Style& style = session.out_style;
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const Descriptor* descriptor : session.registry.of_kind(kind.name)) {
+    rows.emplace_back(style.cyan(descriptor->name), std::string(descriptor->summary));
+  }
+  session.out << style.bold(kind.name) << "  " << style.dim(kind.summary) << "\n" << two_columns(rows);
+}
+
+int list_json(const std::vector<const KindInfo*>& kinds, Session& session) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const KindInfo* kind : kinds) {
+    nlohmann::ordered_json components = nlohmann::ordered_json::array();
+    for (const Descriptor* descriptor : session.registry.of_kind(kind->name)) {
+      components.push_back({{"name", descriptor->name}, {"summary", descriptor->summary}});
+    }
+    all.push_back({{"kind", kind->name}, {"summary", kind->summary}, {"components", components}});
+  }
+  session.out << dumped(all);
+  return Exit::done;
+}
+
+int list(const Arguments& arguments, Session& session) {
+  std::vector<const KindInfo*> kinds = session.registry.kinds();
+  if (arguments.has("KIND")) {
+    const std::string wanted = arguments.get("KIND");
+    const KindInfo* kind = find_kind(session.registry, wanted);
+    if (!kind) return refuse(unknown_kind(wanted, session.registry), session);
+    kinds = {kind};
+  }
+  if (arguments.has("json")) return list_json(kinds, session);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (i > 0) session.out << "\n";
+    print_kind(*kinds[i], session);
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+Command list_command() {
+  return {.name = "list",
+          .summary = "List the components that a recipe can name.",
+          .arguments = {{"KIND", "Only of this kind.", Argument::Count::optional, Word::kind}},
+          .options = {{.name = "json", .doc = "The same, for programs."}},
+          .examples = {{"runner list", "everything"}, {"runner list optimizer", "the optimizers"}},
+          .run = &list};
+}
+
+}  // namespace runner::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runner/cli/command.hpp"
+
+namespace runner::cli {
+
+// Something wrong with the command line itself, said in the same shape as what is wrong with a recipe.
+struct Problem {
+  std::string message;
+  std::vector<std::string> hints = {};
+  std::string see = {};
+};
+
+int refuse(const Problem& problem, Session& session);  // prints it; returns Exit::bad_input
+
+Problem unknown_kind(const std::string& wanted, const Registry& registry);
+
+}  // namespace runner::cli

@@ -1,0 +1,82 @@
+#include "runner/cli/recipe_files.hpp"
+
+#include <algorithm>
+
+#include "registry/suggest.hpp"
+
+namespace runner::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view extension = ".toml";
+
+std::vector<std::string> recipes_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == extension) names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<fs::path> shipped_folders() {
+  std::vector<fs::path> folders{"recipes"};
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return folders;
+  folders.push_back(program.parent_path() / "../share/runner/recipes");
+  folders.push_back(program.parent_path() / "../../../recipes");  // from build/release/bin
+  return folders;
+}
+
+}  // namespace
+
+bool looks_like_recipe(const std::string& word) {
+  return word.ends_with(extension) || word.find('/') != std::string::npos;
+}
+
+std::optional<std::string> nearest_recipe(const std::string& missing) {
+  const fs::path path(missing);
+  const std::string wanted = path.filename().string();
+  for (const fs::path& folder : {path.parent_path(), fs::path("recipes")}) {
+    const auto meant = nearest(wanted, recipes_in(folder.empty() ? "." : folder));
+    if (meant) return (folder / *meant).string();
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> shipped_recipe(const std::string& name) {
+  if (name.empty() || name.find('/') != std::string::npos) return std::nullopt;
+  for (const fs::path& folder : shipped_folders()) {
+    std::error_code error;
+    const fs::path file = folder / (name + std::string(extension));
+    if (fs::is_regular_file(file, error)) return file.lexically_normal();
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> shipped_recipes() {
+  std::vector<std::string> names;
+  for (const fs::path& folder : shipped_folders()) {
+    for (const std::string& file : recipes_in(folder)) names.push_back(fs::path(file).stem().string());
+  }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+RecipesAndOverrides sort_words(const std::vector<std::string>& words) {
+  RecipesAndOverrides sorted;
+  for (const std::string& word : words) {
+    std::error_code error;
+    const bool is_override =
+        !fs::exists(word, error) && (word.starts_with("~") || word.find('=') != std::string::npos);
+    (is_override ? sorted.overrides : sorted.recipes).push_back(word);
+  }
+  return sorted;
+}
+
+}  // namespace runner::cli
