@@ -1,6 +1,7 @@
 #include "components/transforms/mixing.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cmath>
 #include <stdexcept>
