@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <concepts>
 #include <filesystem>
 #include <limits>
@@ -18,8 +20,8 @@
 
 namespace runner {
 
-// How a C++ type is described, decoded from a validated Value, and encoded back. Decoding relies on validate() having
-// passed: it never meets a wrong type.
+// How a C++ type is described, decoded from a validated Value, and encoded back. Decoding relies on conform()
+// having passed: it never meets a wrong type.
 template <class T>
 struct Codec;
 
@@ -59,7 +61,14 @@ struct Codec<T> {
     if (const auto* integer = value.as<std::int64_t>()) return static_cast<T>(*integer);
     return static_cast<T>(*value.as<double>());
   }
-  static Value encode(T number) { return Value(Value::Data(static_cast<double>(number))); }
+  // Through the shortest text: 0.1f is shown as 0.1, not as the double next to it.
+  static Value encode(T number) {
+    std::array<char, 64> text{};
+    const auto written = std::to_chars(text.data(), text.data() + text.size(), number);
+    double shown = static_cast<double>(number);
+    std::from_chars(text.data(), written.ptr, shown);
+    return Value(Value::Data(shown));
+  }
 };
 
 template <>
@@ -163,7 +172,8 @@ struct Codec<std::map<std::string, T>> {
   }
   static std::map<std::string, T> decode(const Value& value, const Registry& registry) {
     std::map<std::string, T> map;
-    for (const Member& member : *value.as<Table>()) map[member.key] = Codec<T>::decode(member.value, registry);
+    for (const Member& member : *value.as<Table>())
+      map[member.key] = Codec<T>::decode(member.value, registry);
     return map;
   }
   static Value encode(const std::map<std::string, T>& map) {
@@ -251,7 +261,8 @@ const Schema& schema_of() {
   static const Schema schema = [] {
     Schema made;
     const T defaults{};
-    detail::for_each_field<T>([&](const auto& field) { made.fields.push_back(detail::field_info(field, defaults)); });
+    detail::for_each_field<T>(
+        [&](const auto& field) { made.fields.push_back(detail::field_info(field, defaults)); });
     if constexpr (requires(const T& params, Report& report) { check(params, report); }) {
       made.check = [](const Value& table, const Registry& registry, Report& report) {
         check(decode_table<T>(table, registry), report);

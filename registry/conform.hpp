@@ -9,9 +9,9 @@
 
 namespace runner {
 
-// Holds a tree against a schema. What comes back has every known key exactly once, under its present name, in the
-// schema's order, with the defaults filled in and parts written as tables; everything that is wrong is reported, all of
-// it. Where nothing was, the result can be decoded.
+// Holds a tree against a schema. What comes back has every known key exactly once, under its present name, in
+// the schema's order, with the defaults filled in and parts written as tables; everything that is wrong is
+// reported, all of it. Where nothing was, the result can be decoded.
 Value conform(const Value& tree, const Schema& schema, const Registry& registry, Diagnostics& diagnostics);
 
 }  // namespace runner

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "registry/utf8.hpp"
+
 namespace runner {
 
 void Diagnostics::add(Diagnostic diagnostic) {
@@ -13,8 +15,16 @@ void Diagnostics::error(Origin origin, std::string message, std::vector<std::str
   add({Diagnostic::Severity::error, std::move(origin), std::move(message), std::move(hints), std::move(see)});
 }
 
-void Diagnostics::warning(Origin origin, std::string message, std::vector<std::string> hints, std::string see) {
-  add({Diagnostic::Severity::warning, std::move(origin), std::move(message), std::move(hints), std::move(see)});
+void Diagnostics::warning(Origin origin, std::string message, std::vector<std::string> hints,
+                          std::string see) {
+  add({Diagnostic::Severity::warning, std::move(origin), std::move(message), std::move(hints),
+       std::move(see)});
+}
+
+void Diagnostics::hide_sources(const std::function<bool(const Origin&)>& holds_secret) {
+  for (Diagnostic& diagnostic : all_) {
+    if (!diagnostic.hide_source) diagnostic.hide_source = holds_secret(diagnostic.origin);
+  }
 }
 
 Diagnostic Report::at(std::string_view field, std::string message) const {
@@ -29,7 +39,9 @@ Diagnostic Report::at(std::string_view field, std::string message) const {
           value && value->secret};
 }
 
-void Report::error(std::string_view field, std::string message) { diagnostics_.add(at(field, std::move(message))); }
+void Report::error(std::string_view field, std::string message) {
+  diagnostics_.add(at(field, std::move(message)));
+}
 
 void Report::warning(std::string_view field, std::string message) {
   Diagnostic diagnostic = at(field, std::move(message));
@@ -39,7 +51,7 @@ void Report::warning(std::string_view field, std::string message) {
 
 namespace {
 
-constexpr std::size_t widest_line = 160;   // a longer line is shown around the place that is meant
+constexpr std::size_t widest_line = 160;    // a longer line is shown around the place that is meant
 constexpr std::size_t most_rendered = 100;  // beyond that, more messages help nobody
 
 struct Palette {
@@ -61,54 +73,40 @@ std::string_view line_of(const Source& source, std::uint32_t line) {
   return rest;
 }
 
-bool continues_utf8(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-// What a terminal can show: control bytes and anything that is not well-formed text become '?'.
-std::string printable(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
-    const bool whole = length > 0 && lead < 0xF5 && i + length <= text.size() &&
-                       std::ranges::all_of(text.substr(i + 1, length - 1), continues_utf8);
-    const bool control = lead < 0x20 || lead == 0x7F;
-    if (!whole || control) {
-      out += lead == '\t' ? ' ' : '?';
-      ++i;
-    } else {
-      out.append(text.substr(i, length));
-      i += length;
-    }
-  }
-  return out;
+std::size_t columns_of(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_utf8));
 }
 
-std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return !continues_utf8(c); }));
+// The part of a line that is shown: all of it, or a window around the place that is meant.
+struct Window {
+  std::string_view before, meant, after;
+};
+
+Window window_of(std::string_view line, std::size_t start, std::size_t length) {
+  const auto whole_character = [&](std::size_t at) {
+    while (at > 0 && at < line.size() && continues_utf8(line[at])) --at;
+    return std::min(at, line.size());
+  };
+  start = whole_character(start);
+  const std::size_t from =
+      line.size() <= widest_line || start <= widest_line / 2 ? 0 : whole_character(start - widest_line / 2);
+  const std::size_t to = whole_character(from + widest_line);
+  const std::size_t end = std::clamp(whole_character(start + std::max<std::size_t>(1, length)), start, to);
+  return {line.substr(from, start - from), line.substr(start, end - start), line.substr(end, to - end)};
 }
 
 // The source line with carets under what is meant; empty where there is nothing to show.
 std::string excerpt(const Origin& origin, const Palette& paint) {
-  if (!origin.source || origin.line == 0) return "";
-  std::string_view line = line_of(*origin.source, origin.line);
+  if (!origin.source || origin.line == 0 || origin.column == 0) return "";
+  const std::string_view line = line_of(*origin.source, origin.line);
   if (line.empty()) return "";
-  std::size_t start = std::min<std::size_t>(origin.column > 0 ? origin.column - 1 : 0, line.size());
-  std::size_t length = std::clamp<std::size_t>(origin.length, 1, std::max<std::size_t>(1, line.size() - start));
-  if (line.size() > widest_line) {
-    std::size_t from = start > widest_line / 2 ? start - widest_line / 2 : 0;
-    while (from > 0 && continues_utf8(line[from])) --from;
-    line = line.substr(from, widest_line);
-    start -= from;
-    length = std::min(length, line.size() - start);
-  }
-  const bool numbered = origin.source->kind == Source::Kind::file;
-  const std::string number = numbered ? std::to_string(origin.line) : "";
-  const std::string gutter(std::max<std::size_t>(5, number.size() + 2), ' ');
-  const std::string before = printable(line.substr(0, start));
-  const std::string meant = printable(line.substr(start, length));
-  std::string out;
-  out += gutter.substr(number.size()) + number + " | " + before + meant + printable(line.substr(start + meant.size() > line.size() ? line.size() : start + length)) + "\n";
-  out += gutter + " | " + std::string(columns_of(before), ' ');
+  const Window shown = window_of(line, origin.column - 1, origin.length);
+  const std::string before = printable(shown.before), meant = printable(shown.meant);
+  const std::string number = origin.source->kind == Source::Kind::file ? std::to_string(origin.line) : "";
+  const std::string margin(std::max<std::size_t>(5, number.size() + 2), ' ');
+  std::string out =
+      margin.substr(number.size()) + number + " | " + before + meant + printable(shown.after) + "\n";
+  out += margin + " | " + std::string(columns_of(before), ' ');
   out.append(paint.red).append(std::max<std::size_t>(1, columns_of(meant)), '^').append(paint.off);
   return out + "\n";
 }
@@ -129,12 +127,15 @@ std::string render(const Diagnostic& diagnostic, bool colour) {
   const Palette& paint = colour ? colours : plain;
   const bool is_error = diagnostic.severity == Diagnostic::Severity::error;
   std::string out;
-  out.append(paint.bold).append(place_of(diagnostic.origin)).append(": ");
-  out.append(is_error ? paint.red : paint.yellow).append(is_error ? "error: " : "warning: ").append(paint.off);
+  out.append(paint.bold).append(printable(place_of(diagnostic.origin))).append(": ");
+  out.append(is_error ? paint.red : paint.yellow)
+      .append(is_error ? "error: " : "warning: ")
+      .append(paint.off);
   out.append(paint.bold).append(printable(diagnostic.message)).append(paint.off).append("\n");
   if (!diagnostic.hide_source) out += excerpt(diagnostic.origin, paint);
   for (const std::string& hint : diagnostic.hints) out += "  " + printable(hint) + "\n";
-  if (!diagnostic.see.empty()) out.append("  see: ").append(paint.cyan).append(diagnostic.see).append(paint.off) += "\n";
+  if (!diagnostic.see.empty())
+    out.append("  see: ").append(paint.cyan).append(diagnostic.see).append(paint.off) += "\n";
   return out;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ class Diagnostics {
   void error(Origin origin, std::string message, std::vector<std::string> hints = {}, std::string see = "");
   void warning(Origin origin, std::string message, std::vector<std::string> hints = {}, std::string see = "");
 
+  // From now on, what was collected shows no line of which this is true.
+  void hide_sources(const std::function<bool(const Origin&)>& holds_secret);
+
   bool ok() const { return errors_ == 0; }
   std::size_t errors() const { return errors_; }
   std::size_t warnings() const { return all_.size() - errors_; }
@@ -38,7 +42,8 @@ class Diagnostics {
   std::size_t errors_ = 0;
 };
 
-// What a cross-field `check` speaks to: it names a field, and the message points at that field's place in the recipe.
+// What a cross-field `check` speaks to: it names a field, and the message points at that field's place in the
+// recipe.
 class Report {
  public:
   Report(Diagnostics& diagnostics, const Value& table, std::string owner, std::string see)

@@ -1,6 +1,7 @@
 #include "registry/duration.hpp"
 
 #include <array>
+#include <cmath>
 
 #include "registry/quantity.hpp"
 
@@ -8,8 +9,7 @@ namespace runner {
 
 namespace {
 
-
-constexpr std::array units{UnitName{"ep", 1},    UnitName{"step", 1}, UnitName{"s", 1}, UnitName{"min", 60},
+constexpr std::array units{UnitName{"ep", 1},   UnitName{"step", 1},  UnitName{"s", 1},  UnitName{"min", 60},
                            UnitName{"h", 3600}, UnitName{"d", 86400}, UnitName{"run", 1}};
 
 Duration::Unit unit_of(std::string_view name) {
@@ -23,7 +23,7 @@ std::string seconds_to_string(double amount) {
   // The largest unit that keeps the number whole, so that "2h" stays "2h".
   for (const auto& [name, factor] : {units[5], units[4], units[3]}) {
     const double count = amount / factor;
-    if (amount > 0 && count == static_cast<double>(static_cast<long long>(count))) {
+    if (amount > 0 && count == std::floor(count)) {
       return shortest(count) + std::string(name);
     }
   }
@@ -38,7 +38,7 @@ std::variant<Duration, std::string> parse_duration(std::string_view text) {
   const auto& [amount, unit] = std::get<0>(parsed);
   const Duration duration{amount * unit->factor, unit_of(unit->name)};
   if (duration.amount > 1e15) return "is longer than any run could be";
-  if (duration.unit == Duration::Unit::step && amount != static_cast<double>(static_cast<long long>(amount))) {
+  if (duration.unit == Duration::Unit::step && amount != std::floor(amount)) {
     return "must be a whole number of steps";
   }
   if (duration.unit == Duration::Unit::run && amount > 1) return "is a share of the run: at most \"1run\"";

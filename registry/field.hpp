@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -19,7 +20,8 @@ struct Field {
 };
 
 template <class Owner, class Type, class... Rule>
-constexpr Field<Owner, Type> field(std::string_view name, Type Owner::*member, std::string_view doc, Rule... rule) {
+constexpr Field<Owner, Type> field(std::string_view name, Type Owner::*member, std::string_view doc,
+                                   Rule... rule) {
   Rules rules;
   (rule(rules), ...);
   return {name, member, doc, rules};
@@ -51,7 +53,9 @@ constexpr std::array<Choice<Enum>, 1 + sizeof...(More)> choices(Choice<Enum> fir
 
 // Types with a describe(std::type_identity<T>) found beside them.
 template <class T>
-concept Described = requires { describe(std::type_identity<T>{}); };
+concept Described = requires {
+  describe(std::type_identity<T>{});
+};
 
 template <class T>
 concept DescribedEnum = Described<T> && std::is_enum_v<T>;
@@ -77,6 +81,26 @@ constexpr std::size_t count_members() {
 
 }  // namespace detail
 
+namespace detail {
+
+template <class A, class B>
+constexpr bool same_member(const A& a, const B& b) {
+  if constexpr (std::is_same_v<A, B>) {
+    if (a.member == b.member) return true;
+  }
+  return a.name == b.name;
+}
+
+template <class First, class... Rest>
+constexpr bool all_differ(const First& first, const Rest&... rest) {
+  if ((same_member(first, rest) || ...)) return false;
+  if constexpr (sizeof...(Rest) > 0) return all_differ(rest...);
+  return true;
+}
+constexpr bool all_differ() { return true; }
+
+}  // namespace detail
+
 // How many members an aggregate has, so that a member missing from `describe` fails to compile.
 template <class T>
 constexpr std::size_t member_count = detail::count_members<T>();
@@ -85,7 +109,9 @@ template <class T>
 constexpr auto described_fields() {
   constexpr auto described = describe(std::type_identity<T>{});
   static_assert(std::tuple_size_v<decltype(described)> == member_count<T>,
-                "describe() must list every member of the aggregate, each once");
+                "describe() must list every member of the aggregate");
+  static_assert(std::apply([](const auto&... field) { return detail::all_differ(field...); }, described),
+                "describe() must list each member once, under a name of its own");
   return described;
 }
 

@@ -11,7 +11,7 @@ struct Source {
   enum class Kind { file, argument, environment };
 
   Kind kind = Kind::file;
-  std::string name;  // the path of a file, the argument as typed, or the variable's name
+  std::string name;  // the path of a file, the key that an argument sets, or the variable's name
   std::string text;
 };
 
@@ -21,12 +21,12 @@ struct Origin {
   std::uint32_t line = 0;                // counted from 1
   std::uint32_t column = 0;              // counted from 1, in bytes
   std::uint32_t length = 0;              // how much of the line is meant; 0 where unknown
-  int layer = 0;                         // later layers win: files in order of inheritance, environment, command line
+  int layer = 0;  // later layers win: files in order of inheritance, environment, command line
 
   bool is_default() const { return source == nullptr; }
 };
 
-// "recipes/a.toml:14:1", "argument optimizer.lr=1", "environment RUNNER_OPTIMIZER__LR" or "default".
+// "recipes/a.toml:14:1", "argument optimizer.lr", "environment RUNNER_OPTIMIZER__LR" or "default".
 std::string to_string(const Origin& origin);
 
 }  // namespace runner

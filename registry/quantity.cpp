@@ -33,7 +33,7 @@ std::variant<std::pair<double, const UnitName*>, std::string> parse_quantity(std
   const std::string_view unit = trim(trimmed.substr(static_cast<std::size_t>(end - trimmed.data())));
   if (unit.empty()) return "needs a unit (" + known + "), such as \"" + std::string(example) + "\"";
   for (const UnitName& candidate : units) {
-    if (candidate.name == unit) return std::pair{amount, &candidate};
+    if (candidate.name == unit) return std::pair{amount + 0.0, &candidate};  // -0 becomes 0
   }
   std::vector<std::string> names;
   for (const UnitName& candidate : units) names.emplace_back(candidate.name);

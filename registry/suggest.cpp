@@ -24,7 +24,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j < width; ++j) {
       const bool same = lower(a[i - 1]) == lower(b[j - 1]);
       current[j] = std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (same ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
+      const bool swapped =
+          i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
       if (swapped) current[j] = std::min(current[j], before[j - 2] + 1);
     }
     std::swap(before, previous);
@@ -39,6 +40,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   const std::string* best = nullptr;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    if (candidate.size() >= word.size() + best_distance) continue;  // takes too many insertions
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
       best = &candidate;

@@ -19,6 +19,8 @@ const Member* Table::member(std::string_view key) const {
   return found == members_.end() ? nullptr : &*found;
 }
 
+Member* Table::member(std::string_view key) { return const_cast<Member*>(std::as_const(*this).member(key)); }
+
 const Value* Table::find(std::string_view key) const {
   const Member* found = member(key);
   return found ? &found->value : nullptr;
@@ -48,7 +50,8 @@ std::vector<Member>::iterator Table::begin() { return members_.begin(); }
 std::vector<Member>::iterator Table::end() { return members_.end(); }
 
 std::string_view type_name(const Value& value) {
-  constexpr std::array names{"a boolean", "an integer", "a number", "a string", "a date", "a list", "a table"};
+  constexpr std::array names{"a boolean", "an integer", "a number", "a string",
+                             "a date",    "a list",     "a table"};
   return names.at(value.data.index());
 }
 
@@ -131,8 +134,8 @@ std::string to_toml(const Value& value) {
   if (const auto* list = value.as<Array>()) return "[" + join(*list, to_toml) + "]";
   const Table& table = *value.as<Table>();
   if (table.empty()) return "{}";
-  return "{ " +
-         join(table, [](const Member& m) { return key_to_toml(m.key) + " = " + to_toml(m.value); }) + " }";
+  return "{ " + join(table, [](const Member& m) { return key_to_toml(m.key) + " = " + to_toml(m.value); }) +
+         " }";
 }
 
 }  // namespace runner

@@ -27,7 +27,8 @@ class Table {
   const Value* find(std::string_view key) const;
   Value* find(std::string_view key);
   const Member* member(std::string_view key) const;
-  Value& set(std::string key, Value value);                       // replaces, or appends
+  Member* member(std::string_view key);
+  Value& set(std::string key, Value value);                        // replaces, or appends
   Value& append(std::string key, Value value, Origin key_origin);  // the key is known to be new
   bool erase(std::string_view key);
 

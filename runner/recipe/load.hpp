@@ -16,8 +16,12 @@ namespace runner {
 // Where settings come from, lowest first: the file and what it extends, the environment, the command line.
 struct RecipeSources {
   std::filesystem::path file;
-  std::map<std::string, std::string> environment = {};  // all of it: RUNNER_SECTION__KEY sets, ${env:NAME} reads
+  std::map<std::string, std::string> environment =
+      {};  // all of it: RUNNER_SECTION__KEY sets, ${env:NAME} reads
   std::vector<std::string> overrides = {};
+  // A line with one of these words is not shown in a message: what is secret cannot be known before the text
+  // is read.
+  std::vector<std::string> secret_words = {"token", "password", "secret", "api_key"};
 };
 
 // The default of a key that the recipe leaves out, for references to it; asked with the tree as it stands.
@@ -25,6 +29,7 @@ using DefaultOf = std::function<std::optional<Value>(const Value& tree, std::str
 
 // Text to one tree: inherited, overridden, references filled in; every value knows where it came from.
 // Nothing comes back where the text could not be understood; the diagnostics say why.
-std::optional<Value> load_recipe(const RecipeSources& sources, const DefaultOf& default_of, Diagnostics& diagnostics);
+std::optional<Value> load_recipe(const RecipeSources& sources, const DefaultOf& default_of,
+                                 Diagnostics& diagnostics);
 
 }  // namespace runner

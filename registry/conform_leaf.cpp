@@ -1,0 +1,146 @@
+#include "registry/conform_leaf.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "registry/byte_size.hpp"
+#include "registry/duration.hpp"
+
+namespace runner {
+
+namespace {
+
+bool in_range(double number, const Rules& rules) {
+  return (rules.low_excluded ? number > rules.low : number >= rules.low) &&
+         (rules.high_excluded ? number < rules.high : number <= rules.high);
+}
+
+Value with_data(const Value& value, Value::Data data) {
+  Value result(std::move(data), value.origin);
+  result.secret = value.secret;
+  return result;
+}
+
+// The text of a string, or of any single value that was typed without quotes: run.name=007.
+const std::string* text_of(const Value& value) {
+  if (const auto* text = value.as<std::string>()) return text;
+  const bool single = !value.as<Array>() && !value.as<Table>();
+  return single && !value.typed.empty() ? &value.typed : nullptr;
+}
+
+std::optional<Value> boolean(const Value& value, const TypeInfo& type, const FieldReport& report) {
+  if (const auto* flag = value.as<bool>()) return with_data(value, *flag);
+  return report.wrong_type(value, type);
+}
+
+std::optional<Value> integer(const Value& value, const TypeInfo& type, const FieldReport& report) {
+  std::optional<std::int64_t> whole;
+  if (const auto* exact = value.as<std::int64_t>()) whole = *exact;
+  if (const auto* real = value.as<double>(); real && *real == std::floor(*real) && std::abs(*real) < 9e15) {
+    whole = static_cast<std::int64_t>(*real);  // 1e3 is a whole number to anyone who writes it
+  }
+  if (!whole) return report.wrong_type(value, type);
+  if (*whole < type.lowest || *whole > type.highest) {
+    return report.wrong(value,
+                        "must be " + std::to_string(type.lowest) + " to " + std::to_string(type.highest));
+  }
+  if (!in_range(static_cast<double>(*whole), report.field.rules)) return report.out_of_range(value);
+  return with_data(value, *whole);
+}
+
+std::optional<Value> number(const Value& value, const TypeInfo& type, const FieldReport& report) {
+  std::optional<double> real;
+  if (const auto* exact = value.as<double>()) real = *exact;
+  if (const auto* whole = value.as<std::int64_t>()) real = static_cast<double>(*whole);
+  if (!real) return report.wrong_type(value, type);
+  if (!std::isfinite(*real)) return report.wrong(value, "must be a finite number");
+  if (!in_range(*real, report.field.rules)) return report.out_of_range(value);
+  return with_data(value, *real);
+}
+
+std::optional<Value> text(const Value& value, const TypeInfo& type, const FieldReport& report) {
+  const std::string* held = text_of(value);
+  if (!held) return report.wrong_type(value, type);
+  const Rules& rules = report.field.rules;
+  if (rules.non_empty && held->empty()) return report.wrong(value, "must not be empty");
+  if (held->find('\0') != std::string::npos) return report.wrong(value, "must not contain a NUL character");
+  std::vector<std::string> allowed;
+  for (const std::string_view word : rules.words) {
+    if (!word.empty()) allowed.emplace_back(word);
+  }
+  if (!allowed.empty() && std::ranges::find(allowed, *held) == allowed.end()) {
+    return report.not_among(value, *held, allowed);
+  }
+  return with_data(value, *held);
+}
+
+std::optional<Value> choice(const Value& value, const TypeInfo& type, const FieldReport& report) {
+  const std::string* held = text_of(value);
+  if (!held) return report.wrong_type(value, type);
+  std::vector<std::string> allowed;
+  for (const ChoiceInfo& word : type.choices) allowed.emplace_back(word.name);
+  if (std::ranges::find(allowed, *held) == allowed.end()) return report.not_among(value, *held, allowed);
+  return with_data(value, *held);
+}
+
+// A number without its unit is the likeliest mistake: say how to add one.
+std::nullopt_t no_quantity(const Value& value, const TypeInfo& type, const FieldReport& report,
+                           std::initializer_list<std::string_view> units) {
+  if (!value.as<std::int64_t>() && !value.as<double>()) return report.wrong_type(value, type);
+  if (report.field.rules.secret) return report.wrong(value, "needs a unit");
+  std::string examples;
+  for (const std::string_view unit : units) {
+    examples += (examples.empty() ? "" : ", ") + in_quotes(to_toml(value) + std::string(unit));
+  }
+  return report.wrong(value, "needs a unit", {"write " + examples + " or another " + type_text(type)});
+}
+
+bool unit_allowed(Duration::Unit unit, const Rules& rules) {
+  constexpr std::array<std::string_view, 4> names{"ep", "step", "s", "run"};
+  return rules.units.front().empty() ||
+         std::ranges::find(rules.units, names.at(static_cast<std::size_t>(unit))) != rules.units.end();
+}
+
+std::optional<Value> duration(const Value& value, const TypeInfo& type, const FieldReport& report) {
+  const auto* held = value.as<std::string>();
+  if (!held) return no_quantity(value, type, report, {"ep", "step", "min"});
+  const auto parsed = parse_duration(*held);
+  if (const auto* problem = std::get_if<std::string>(&parsed)) return report.wrong(value, *problem);
+  const auto& known = std::get<Duration>(parsed);
+  const Rules& rules = report.field.rules;
+  if (!unit_allowed(known.unit, rules) || !in_range(known.amount, rules)) return report.out_of_range(value);
+  return with_data(value, to_string(known));
+}
+
+std::optional<Value> size(const Value& value, const TypeInfo& type, const FieldReport& report) {
+  const auto* held = value.as<std::string>();
+  if (!held) return no_quantity(value, type, report, {"MB", "MiB"});
+  const auto parsed = parse_byte_size(*held);
+  if (const auto* problem = std::get_if<std::string>(&parsed)) return report.wrong(value, *problem);
+  const auto& known = std::get<ByteSize>(parsed);
+  if (!in_range(static_cast<double>(known.bytes), report.field.rules)) return report.out_of_range(value);
+  return with_data(value, to_string(known));
+}
+
+}  // namespace
+
+std::optional<Value> conform_leaf(const Value& value, const TypeInfo& type, const FieldReport& report) {
+  switch (type.kind) {
+    case TypeInfo::Kind::boolean: return boolean(value, type, report);
+    case TypeInfo::Kind::integer: return integer(value, type, report);
+    case TypeInfo::Kind::number: return number(value, type, report);
+    case TypeInfo::Kind::string:
+    case TypeInfo::Kind::path: return text(value, type, report);
+    case TypeInfo::Kind::choice: return choice(value, type, report);
+    case TypeInfo::Kind::duration: return duration(value, type, report);
+    case TypeInfo::Kind::size: return size(value, type, report);
+    case TypeInfo::Kind::list:
+    case TypeInfo::Kind::map:
+    case TypeInfo::Kind::table:
+    case TypeInfo::Kind::part: break;
+  }
+  return report.wrong_type(value, type);
+}
+
+}  // namespace runner

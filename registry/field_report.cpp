@@ -1,0 +1,73 @@
+#include "registry/field_report.hpp"
+
+#include <algorithm>
+
+#include "registry/suggest.hpp"
+
+namespace runner {
+
+namespace {
+
+std::string with_article(const TypeInfo& type) {
+  const std::string text = type_text(type);
+  if (type.kind == TypeInfo::Kind::choice) return text;
+  return (std::string_view("aeiou").find(text.front()) != std::string_view::npos ? "an " : "a ") + text;
+}
+
+// What people write who come from other languages.
+std::string remedy(const Value& value, const TypeInfo& type, const std::string& path) {
+  const auto* text = value.as<std::string>();
+  if (!text) return "";
+  std::string word = *text;
+  std::ranges::transform(word, word.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const bool none = word == "null" || word == "none" || word == "~";
+  if (none && type.optional) return "to leave it unset, leave " + path + " out, or delete it with ~" + path;
+  if (type.kind != TypeInfo::Kind::boolean) return "";
+  if (word == "true" || word == "yes" || word == "on") return "write true, without quotes";
+  if (word == "false" || word == "no" || word == "off") return "write false, without quotes";
+  return "";
+}
+
+}  // namespace
+
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+std::nullopt_t FieldReport::wrong(const Value& value, std::string message,
+                                  std::vector<std::string> hints) const {
+  if (hints.empty()) hints.push_back("(" + summary_text(field) + ")  " + std::string(field.doc));
+  diagnostics.add({Diagnostic::Severity::error, value.origin, path + " " + std::move(message),
+                   std::move(hints), see, field.rules.secret});
+  return std::nullopt;
+}
+
+std::nullopt_t FieldReport::wrong_type(const Value& value, const TypeInfo& type) const {
+  std::string message = "must be " + with_article(type) + ", not " + std::string(type_name(value));
+  const auto* text = value.as<std::string>();
+  if (text && !field.rules.secret && text->size() < 60) message += " (" + in_quotes(*text) + ")";
+  std::vector<std::string> hints;
+  if (std::string better = remedy(value, type, path); !better.empty()) hints.push_back(std::move(better));
+  return wrong(value, std::move(message), std::move(hints));
+}
+
+std::nullopt_t FieldReport::out_of_range(const Value& value) const {
+  return wrong(value, "must be " + rule_text(field) + (field.rules.secret ? "" : ", not " + to_toml(value)));
+}
+
+std::nullopt_t FieldReport::not_among(const Value& value, const std::string& held,
+                                      const std::vector<std::string>& allowed) const {
+  std::vector<std::string> hints;
+  if (const auto meant = nearest(held, allowed); meant && !field.rules.secret) {
+    hints.push_back("did you mean " + in_quotes(*meant) + "?");
+  }
+  hints.push_back("allowed: " + listed(allowed));
+  return wrong(value, "cannot be " + (field.rules.secret ? "this" : in_quotes(held)), std::move(hints));
+}
+
+}  // namespace runner

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/diagnostics.hpp"
+#include "registry/schema.hpp"
+#include "registry/value.hpp"
+
+namespace runner {
+
+// A field at its place in the recipe, and what is said about values that it cannot take.
+struct FieldReport {
+  const FieldInfo& field;
+  std::string path;  // optimizer.lr
+  std::string see;   // the command that explains more
+  Diagnostics& diagnostics;
+
+  FieldReport at(std::string_view key) const {
+    return {field, path + "." + std::string(key), see, diagnostics};
+  }
+
+  std::nullopt_t wrong(const Value& value, std::string message, std::vector<std::string> hints = {}) const;
+  std::nullopt_t wrong_type(const Value& value, const TypeInfo& type) const;
+  std::nullopt_t out_of_range(const Value& value) const;
+  std::nullopt_t not_among(const Value& value, const std::string& held,
+                           const std::vector<std::string>& allowed) const;
+};
+
+// "\"sgd\"" and "adam, adamw, sgd": names in messages.
+std::string in_quotes(std::string_view text);
+std::string listed(const std::vector<std::string>& names);
+
+}  // namespace runner

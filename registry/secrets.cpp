@@ -1,0 +1,122 @@
+#include "registry/secrets.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "registry/suggest.hpp"
+
+namespace runner {
+
+namespace {
+
+class NameCollector {
+ public:
+  void add(const Schema& schema) {
+    if (!seen_.insert(&schema).second) return;
+    for (const FieldInfo& field : schema.fields) {
+      if (field.rules.secret) {
+        names.insert(std::string(field.name));
+        if (!field.rules.renamed_from.empty()) names.insert(std::string(field.rules.renamed_from));
+      }
+      add(field.type);
+    }
+  }
+
+  std::set<std::string> names;
+
+ private:
+  void add(const TypeInfo& type) {
+    if (type.element) add(*type.element);
+    if (type.schema) add(type.schema());
+  }
+
+  std::set<const Schema*> seen_;
+};
+
+std::string_view text_at(const Origin& origin) {
+  const std::string& text = origin.source->text;
+  std::size_t start = 0;
+  for (std::uint32_t line = 1; line < origin.line && start != std::string::npos; ++line) {
+    start = text.find('\n', start);
+    if (start != std::string::npos) ++start;
+  }
+  if (start == std::string::npos || origin.column == 0) return {};
+  return std::string_view(text).substr(std::min<std::size_t>(start + origin.column - 1, text.size()));
+}
+
+// Which lines of which source hold a secret.
+class SecretLines {
+ public:
+  explicit SecretLines(const std::vector<std::string>& names) : names_(names) {}
+
+  void search(const Value& value, bool inside) {
+    if (inside) add(value.origin);
+    if (const auto* list = value.as<Array>()) {
+      for (const Value& item : *list) search(item, inside);
+    } else if (const auto* table = value.as<Table>()) {
+      for (const Member& member : *table) {
+        const bool is_secret = inside || nearest(member.key, names_).has_value();
+        if (is_secret) add(member.key_origin);
+        search(member.value, is_secret);
+      }
+    }
+  }
+
+  bool contains(const Origin& origin) const {
+    const auto lines = lines_.find(origin.source.get());
+    const auto rest = rest_.find(origin.source.get());
+    return (lines != lines_.end() && lines->second.contains(origin.line)) ||
+           (rest != rest_.end() && origin.line >= rest->second);
+  }
+
+ private:
+  void add(const Origin& origin) {
+    if (!origin.source || origin.line == 0) return;
+    lines_[origin.source.get()].insert(origin.line);
+    // A text over several lines may end anywhere: nothing after its start is shown.
+    const std::string_view text = text_at(origin);
+    if (!text.starts_with("\"\"\"") && !text.starts_with("'''") && !text.starts_with('[')) return;
+    const auto [first, is_new] = rest_.emplace(origin.source.get(), origin.line);
+    if (!is_new) first->second = std::min(first->second, origin.line);
+  }
+
+  const std::vector<std::string>& names_;
+  std::map<const Source*, std::set<std::uint32_t>> lines_;
+  std::map<const Source*, std::uint32_t> rest_;
+};
+
+}  // namespace
+
+std::vector<std::string> secret_names(const Schema& schema, const Registry& registry) {
+  NameCollector collector;
+  collector.add(schema);
+  for (const KindInfo* kind : registry.kinds()) {
+    collector.add(kind->common());
+    for (const Descriptor* descriptor : registry.of_kind(kind->name)) collector.add(descriptor->own_schema());
+  }
+  return {collector.names.begin(), collector.names.end()};
+}
+
+void hide_secrets(const Value& tree, const std::vector<std::string>& names, Diagnostics& diagnostics) {
+  if (diagnostics.all().empty() || names.empty()) return;
+  SecretLines secrets(names);
+  secrets.search(tree, false);
+  diagnostics.hide_sources([&](const Origin& origin) { return secrets.contains(origin); });
+}
+
+void hide_lines_naming(const std::vector<std::string>& names, Diagnostics& diagnostics) {
+  diagnostics.hide_sources([&](const Origin& origin) {
+    if (!origin.source || origin.line == 0) return false;
+    Origin start = origin;
+    start.column = 1;
+    std::string line(text_at(start));
+    line = line.substr(0, line.find('\n'));
+    std::ranges::transform(line, line.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    return std::ranges::any_of(names,
+                               [&](const std::string& name) { return line.find(name) != std::string::npos; });
+  });
+}
+
+}  // namespace runner

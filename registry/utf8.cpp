@@ -1,0 +1,49 @@
+#include "registry/utf8.hpp"
+
+#include <algorithm>
+
+namespace runner {
+
+std::size_t utf8_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  if (!std::ranges::all_of(text.substr(1, length - 1), continues_utf8)) return 0;
+  // Longer than needed, a surrogate, or beyond the last code point: all decided by the second byte.
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool too_low = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+  const bool too_high = (lead == 0xED && second >= 0xA0) || (lead == 0xF4 && second >= 0x90);
+  return too_low || too_high ? 0 : length;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const auto lead = static_cast<unsigned char>(text[0]);
+    const auto second = static_cast<unsigned char>(text.size() > 1 ? text[1] : 0);
+    const bool control = lead < 0x20 || lead == 0x7F || (lead == 0xC2 && second < 0xA0);
+    if (lead == '\t') {
+      out += ' ';
+    } else if (length == 0 || control) {
+      out += '?';
+    } else {
+      out.append(text.substr(0, length));
+    }
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return out;
+}
+
+}  // namespace runner

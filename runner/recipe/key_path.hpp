@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "registry/value.hpp"
+
+namespace runner {
+
+// A key from the top of the recipe: `optimizer.lr`, `tracker.0.dir`, `dataset."odd key"`.
+struct KeyPath {
+  struct Part {
+    std::string text;
+    std::size_t offset = 0, length = 0;  // where it stands in what was parsed
+  };
+  std::vector<Part> parts;
+
+  std::string text(std::size_t count) const;  // the first so many parts
+  std::string text() const { return text(parts.size()); }
+};
+
+struct KeyProblem {
+  std::string message;
+  std::size_t offset = 0, length = 0;
+};
+
+std::variant<KeyPath, KeyProblem> parse_key_path(std::string_view text);
+
+// "2" as an index of a list that has three or more items.
+std::optional<std::size_t> list_index(std::string_view part, const Array& list);
+
+}  // namespace runner

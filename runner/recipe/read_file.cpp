@@ -1,0 +1,75 @@
+#include "runner/recipe/read_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/suggest.hpp"
+
+namespace runner {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> similar_files(const fs::path& path) {
+  constexpr int most_entries = 1000;  // a folder of a million images is not searched for a recipe
+  std::vector<std::string> names;
+  std::error_code error;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  fs::directory_iterator entries(folder, error);
+  if (error) return {"there is no folder " + folder.string() + " either"};
+  for (int i = 0; i < most_entries && entries != fs::directory_iterator(); ++i) {
+    if (entries->path().extension() == ".toml") names.push_back(entries->path().filename().string());
+    entries.increment(error);
+    if (error) break;
+  }
+  const auto meant = nearest(path.filename().string(), names);
+  if (!meant) return {};
+  return {"did you mean " + (path.has_parent_path() ? (path.parent_path() / *meant).string() : *meant) + "?"};
+}
+
+// What speaks against the content before anyone looks for TOML in it.
+std::string_view problem_of(std::string_view text) {
+  if (text.size() > largest_recipe) return "is larger than 8 MB: that is no recipe";
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return "is UTF-16 text: save it as UTF-8";
+  if (text.find('\0') != std::string_view::npos) return "is a binary file, not a recipe";
+  return "";
+}
+
+}  // namespace
+
+std::shared_ptr<const Source> read_recipe_file(const fs::path& path, const Origin& mentioned,
+                                               Diagnostics& diagnostics) {
+  auto source = std::make_shared<Source>();
+  source->name = path.string();
+  const auto fail = [&](std::string_view what, std::vector<std::string> hints = {}) {
+    if (mentioned.is_default()) {
+      diagnostics.error(Origin{source}, std::string(what), std::move(hints));
+    } else {
+      diagnostics.error(mentioned, source->name + " " + std::string(what), std::move(hints));
+    }
+    return nullptr;
+  };
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return fail("does not exist", similar_files(path));
+  if (status.type() == fs::file_type::directory) return fail("is a folder, not a recipe");
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(std::string("cannot be read: ") + std::strerror(errno ? errno : error.value()));
+  // One byte beyond the limit tells, so an endless device ends too.
+  source->text.resize(largest_recipe + 1);
+  file.read(source->text.data(), static_cast<std::streamsize>(source->text.size()));
+  if (file.bad()) return fail(std::string("cannot be read: ") + std::strerror(errno));
+  source->text.resize(static_cast<std::size_t>(file.gcount()));
+  source->text.shrink_to_fit();
+  if (const std::string_view problem = problem_of(source->text); !problem.empty()) return fail(problem);
+  if (source->text.starts_with("\xEF\xBB\xBF")) source->text.erase(0, 3);  // a byte-order mark is not content
+  return source;
+}
+
+}  // namespace runner

@@ -1,0 +1,279 @@
+#include "runner/recipe/resolve_references.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "registry/suggest.hpp"
+#include "runner/recipe/key_path.hpp"
+#include "runner/recipe/nesting.hpp"
+#include "runner/recipe/reference.hpp"
+#include "runner/recipe/setting_value.hpp"
+#include "runner/recipe/text_places.hpp"
+
+namespace runner {
+
+namespace {
+
+constexpr std::string_view environment_prefix = "env:";
+
+constexpr std::size_t longest_chain = 32;  // references that lead to references
+// Bytes that references may add: a few lines could ask for terabytes.
+constexpr std::size_t largest_expansion = 16 << 20;
+
+struct Measure {
+  std::size_t bytes = 0, depth = 0;
+};
+
+Measure measure(const Value& value) {
+  Measure sum{sizeof(Value), 0};
+  const auto add = [&](const Value& inner) {
+    const Measure part = measure(inner);
+    sum.bytes += part.bytes;
+    sum.depth = std::max(sum.depth, part.depth + 1);
+  };
+  if (const auto* text = value.as<std::string>()) sum.bytes += text->size();
+  if (const auto* list = value.as<Array>()) {
+    for (const Value& item : *list) add(item);
+  }
+  if (const auto* table = value.as<Table>()) {
+    for (const Member& member : *table) add(member.value);
+  }
+  return sum;
+}
+
+class Resolver {
+ public:
+  Resolver(Value& tree, const std::map<std::string, std::string>& environment, const DefaultOf& default_of,
+           Diagnostics& diagnostics)
+      : tree_(tree), environment_(environment), default_of_(default_of), diagnostics_(diagnostics) {}
+
+  void run() { resolve(tree_); }
+
+ private:
+  struct Step {
+    const Value* value;
+    std::string reference;  // the one being looked up
+  };
+
+  // Everything in the value is filled in afterwards, or an error was reported and false comes back.
+  bool resolve(Value& value) {
+    if (done_.contains(&value)) return true;
+    bool good = true;
+    if (auto* list = value.as<Array>()) {
+      for (Value& item : *list) good = resolve(item) && good;
+    } else if (auto* table = value.as<Table>()) {
+      for (Member& member : *table) good = resolve(member.value) && good;
+    } else if (value.as<std::string>()) {
+      return resolve_text(value);
+    }
+    if (good) done_.insert(&value);
+    return good;
+  }
+
+  bool resolve_text(Value& value) {
+    if (failed_.contains(&value)) return false;
+    const ReferenceText pieces = split_references(*value.as<std::string>());
+    std::optional<Value> result;
+    if (!pieces.problem.empty()) {
+      fail(value, "", pieces.problem, {"to write \"${\" itself: \"$${\""});
+    } else if (pieces.plain()) {
+      if (!pieces.all.empty()) value.data = pieces.all.front().text;
+      done_.insert(&value);
+      return true;
+    } else if (enter(value)) {
+      result = pieces.whole() ? look_up(value, pieces.all.front().text) : interpolate(value, pieces);
+      chain_.pop_back();
+    }
+    if (!result || !affordable(value, *result)) {
+      failed_.insert(&value);
+      return false;
+    }
+    value.data = std::move(result->data);
+    value.typed = std::move(result->typed);
+    mark_done(value);
+    return true;
+  }
+
+  bool enter(const Value& value) {
+    const auto again = std::ranges::find(chain_, &value, &Step::value);
+    if (again != chain_.end()) {
+      std::string way;
+      for (auto step = again; step != chain_.end(); ++step) way += "${" + step->reference + "} -> ";
+      fail(value, again->reference, "references lead in a circle: " + way + "${" + again->reference + "}");
+      return false;
+    }
+    if (chain_.size() >= longest_chain) {
+      fail(value, "",
+           "references lead to references more than " + std::to_string(longest_chain) + " times over");
+      return false;
+    }
+    chain_.push_back({&value, ""});
+    return true;
+  }
+
+  bool affordable(const Value& value, const Value& result) {
+    const Measure size = measure(result);
+    if (size.depth > deepest_nesting) {
+      fail(value, "", "references nest lists or tables too deeply");
+      return false;
+    }
+    expanded_ += size.bytes;
+    if (expanded_ <= largest_expansion) return true;
+    fail(value, "", "references blow the recipe up to more than 16 MB");
+    return false;
+  }
+
+  // What was copied has been resolved where it came from: a "${" in it is literal.
+  void mark_done(const Value& value) {
+    done_.insert(&value);
+    if (const auto* list = value.as<Array>()) {
+      for (const Value& item : *list) mark_done(item);
+    } else if (const auto* table = value.as<Table>()) {
+      for (const Member& member : *table) mark_done(member.value);
+    }
+  }
+
+  std::optional<Value> interpolate(const Value& value, const ReferenceText& pieces) {
+    std::string text;
+    for (const ReferenceText::Piece& piece : pieces.all) {
+      if (!piece.is_reference) {
+        text += piece.text;
+        continue;
+      }
+      const std::optional<Value> part = look_up(value, piece.text);
+      if (!part) return std::nullopt;
+      if (part->as<Array>() || part->as<Table>()) {
+        fail(
+            value, piece.text,
+            "${" + piece.text + "} is " + std::string(type_name(*part)) + ", which cannot be part of a text");
+        return std::nullopt;
+      }
+      const bool from_environment = piece.text.starts_with(environment_prefix);
+      const auto* words = part->as<std::string>();
+      text += words ? *words : from_environment ? part->typed : to_toml(*part);
+      if (text.size() > largest_expansion) break;  // reported as too large
+    }
+    return Value(Value::Data(std::move(text)));
+  }
+
+  std::optional<Value> look_up(const Value& value, const std::string& reference) {
+    chain_.back().reference = reference;
+    if (reference.starts_with(environment_prefix)) return variable(value, reference);
+    auto parsed = parse_key_path(reference);
+    if (const auto* problem = std::get_if<KeyProblem>(&parsed)) {
+      fail(value, reference, "${" + reference + "} is not a reference: " + problem->message,
+           {"write ${section.key}, ${env:NAME} or ${env:NAME:default}; to write \"${\" itself: \"$${\""});
+      return std::nullopt;
+    }
+    return look_up(value, reference, std::get<KeyPath>(parsed));
+  }
+
+  std::optional<Value> look_up(const Value& value, const std::string& reference, const KeyPath& path) {
+    Value* node = &tree_;
+    for (std::size_t i = 0; i < path.parts.size(); ++i) {
+      const std::string& part = path.parts[i].text;
+      // A reference on the way has to be followed before anything inside it can be found.
+      if (node->as<std::string>() && !resolve(*node)) return std::nullopt;
+      Value* next = nullptr;
+      if (auto* table = node->as<Table>()) {
+        next = table->find(part);
+      } else if (auto* list = node->as<Array>()) {
+        const auto index = list_index(part, *list);
+        next = index ? &(*list)[*index] : nullptr;
+      } else if (node->as<std::string>() && part == "name") {
+        next = node;  // a part may be written as its bare name
+      }
+      if (!next) {
+        if (auto held = default_of_ ? default_of_(tree_, path.text()) : std::nullopt) return held;
+        unknown(value, reference, *node, path, i);
+        return std::nullopt;
+      }
+      node = next;
+    }
+    if (!resolve(*node)) {
+      // Its own error was reported where it stands.
+      return std::nullopt;
+    }
+    return *node;
+  }
+
+  void unknown(const Value& value, const std::string& reference, const Value& where, const KeyPath& path,
+               std::size_t part) {
+    std::vector<std::string> names, hints;
+    if (const auto* table = where.as<Table>()) {
+      for (const Member& member : *table) names.push_back(member.key);
+    }
+    if (const auto* list = where.as<Array>()) {
+      hints.push_back(path.text(part) + " has " + std::to_string(list->size()) + " items, counted from 0");
+    }
+    if (const auto meant = nearest(path.parts[part].text, names)) {
+      KeyPath better = path;
+      better.parts[part].text = *meant;
+      hints.push_back("did you mean ${" + better.text() + "}?");
+    }
+    fail(value, reference, "${" + reference + "} refers to something that is not set", std::move(hints));
+  }
+
+  std::optional<Value> variable(const Value& value, const std::string& reference) {
+    const std::string_view rest = std::string_view(reference).substr(environment_prefix.size());
+    const std::size_t colon = rest.find(':');
+    const std::string name(rest.substr(0, colon));
+    const auto found = environment_.find(name);
+    if (found == environment_.end() && colon == std::string_view::npos) {
+      fail(value, reference, "the environment variable " + name + " is not set",
+           {"set it, or give a default: ${env:" + name + ":default}"});
+      return std::nullopt;
+    }
+    const bool set = found != environment_.end();
+    auto source = std::make_shared<Source>(Source{Source::Kind::environment, name, name + "="});
+    const std::size_t offset = source->text.size();
+    source->text += set ? found->second : std::string(rest.substr(colon + 1));
+    Diagnostics problems;
+    auto held = parse_setting_value(source, offset, 0, problems);
+    if (held) return held;
+    // Never with the content: it may be a secret.
+    fail(value, reference,
+         (set ? "the environment variable " + name : "the default in ${" + reference + "}") +
+             " cannot be read as a value");
+    return std::nullopt;
+  }
+
+  // Points at the reference inside the text where it can be found there, at the whole text where not.
+  void fail(const Value& value, const std::string& reference, std::string message,
+            std::vector<std::string> hints = {}) {
+    Origin origin = value.origin;
+    if (origin.source && !reference.empty()) {
+      const std::string written = "${" + reference + "}";
+      const TextPlaces::Bounds line = TextPlaces(origin.source->text).line_bounds(origin.line);
+      const std::string_view text(origin.source->text);
+      const std::size_t start = line.begin + origin.column - 1;
+      const std::size_t found = text.substr(0, line.end).find(written, std::min(start, line.end));
+      if (found != std::string_view::npos && found + written.size() <= start + origin.length) {
+        origin.column += static_cast<std::uint32_t>(found - start);
+        origin.length = static_cast<std::uint32_t>(written.size());
+      }
+    }
+    diagnostics_.error(std::move(origin), std::move(message), std::move(hints));
+  }
+
+  Value& tree_;
+  const std::map<std::string, std::string>& environment_;
+  const DefaultOf& default_of_;
+  Diagnostics& diagnostics_;
+  std::vector<Step> chain_;  // being filled in, each because of the one before
+  std::unordered_set<const Value*> done_, failed_;
+  std::size_t expanded_ = 0;
+};
+
+}  // namespace
+
+void resolve_references(Value& tree, const std::map<std::string, std::string>& environment,
+                        const DefaultOf& default_of, Diagnostics& diagnostics) {
+  Resolver(tree, environment, default_of, diagnostics).run();
+}
+
+}  // namespace runner

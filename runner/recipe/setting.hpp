@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+
+#include "registry/diagnostics.hpp"
+#include "registry/origin.hpp"
+#include "registry/value.hpp"
+#include "runner/recipe/key_path.hpp"
+#include "runner/recipe/load.hpp"
+
+namespace runner {
+
+// One change to the tree, from an argument or from the environment.
+struct Setting {
+  enum class Action { set, append, remove };
+
+  Action action = Action::set;
+  KeyPath path;
+  Value value;  // none for remove
+  std::shared_ptr<const Source> source;
+  int layer = 0;
+
+  Origin origin(std::size_t part) const;  // of one part of the key
+};
+
+// Changes the tree, or says why that cannot be done and leaves it alone.
+void apply_setting(Setting setting, Value& tree, const DefaultOf& default_of, Diagnostics& diagnostics);
+
+}  // namespace runner
