@@ -1,0 +1,56 @@
+#include <stdexcept>
+
+#include "components/metrics/labels.hpp"
+#include "components/metrics/metric.hpp"
+#include "registry/log.hpp"
+
+namespace runner {
+namespace {
+
+struct TopK {
+  std::int64_t k = 5;
+  std::int64_t ignore_index = -100;
+};
+
+constexpr auto describe(std::type_identity<TopK>) {
+  return fields(field("k", &TopK::k, "How many of the highest outputs are looked at.", at_least(1)),
+                field("ignore_index", &TopK::ignore_index, "Targets with this label are not counted."));
+}
+
+class TopKMetric final : public Metric {
+ public:
+  explicit TopKMetric(const TopK& settings) : settings_(settings) {}
+
+  std::vector<std::string> names() const override { return {"top_" + std::to_string(settings_.k)}; }
+  void reset() override { counts_ = {}; }
+  void update(const torch::Tensor& output, const Batch& batch) override {
+    const torch::Tensor labels = labels_of(batch.target, output);
+    if (output.size(1) < settings_.k) {
+      throw std::runtime_error(log::format("top_k: k = {} is more than the {} classes the model tells apart.",
+                                           settings_.k, output.size(1)));
+    }
+    const torch::Tensor highest = std::get<1>(output.topk(settings_.k, 1));
+    counts_.add(highest.eq(labels.unsqueeze(1)).any(1), labels.ne(settings_.ignore_index));
+  }
+  std::vector<std::pair<std::string, double>> compute() const override {
+    return {{names().front(), counts_.share()}};
+  }
+
+ private:
+  TopK settings_;
+  HitCounts counts_;
+};
+
+std::unique_ptr<Metric> build(const TopK& settings, const MetricInputs& inputs) {
+  if (inputs.data.classes > 0 && settings.k > inputs.data.classes) {
+    throw std::runtime_error(log::format("top_k: k = {} is more than the {} classes of the data.", settings.k,
+                                         inputs.data.classes));
+  }
+  return std::make_unique<TopKMetric>(settings);
+}
+
+const Registration<MetricKind> registration{
+    "top_k", "Share of examples whose right class is among the k highest outputs.", &build};
+
+}  // namespace
+}  // namespace runner

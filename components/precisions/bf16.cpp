@@ -1,0 +1,31 @@
+#include "components/precisions/autocast.hpp"
+
+namespace runner {
+namespace {
+
+struct Bf16 {};
+
+constexpr auto describe(std::type_identity<Bf16>) { return fields(); }
+
+class Bf16Precision final : public Precision {
+ public:
+  explicit Bf16Precision(torch::DeviceType device) : device_(device) {}
+
+  std::unique_ptr<Scope> forward() override {
+    return std::make_unique<AutocastScope>(device_, torch::kBFloat16);
+  }
+  std::string summary() const override { return "bf16 (autocast; weights and optimizer in fp32)"; }
+
+ private:
+  torch::DeviceType device_;
+};
+
+std::unique_ptr<Precision> build(const Bf16&, const PrecisionInputs& inputs) {
+  return std::make_unique<Bf16Precision>(inputs.device.type());
+}
+
+const Registration<PrecisionKind> registration{
+    "bf16", "bfloat16 for the operators that gain by it, fp32 for the rest and for the weights.", &build};
+
+}  // namespace
+}  // namespace runner

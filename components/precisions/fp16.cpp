@@ -1,0 +1,120 @@
+#include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
+#include <ATen/ops/_amp_update_scale.h>
+
+#include <stdexcept>
+
+#include "components/precisions/autocast.hpp"
+#include "registry/log.hpp"
+
+namespace runner {
+namespace {
+
+struct Fp16 {
+  double init_scale = 65536.0;
+  double growth_factor = 2.0;
+  double backoff_factor = 0.5;
+  std::int64_t growth_interval = 2000;
+};
+
+constexpr auto describe(std::type_identity<Fp16>) {
+  return fields(field("init_scale", &Fp16::init_scale, "What the loss is multiplied by at first.", above(0)),
+                field("growth_factor", &Fp16::growth_factor, "How the scale grows after enough good updates.",
+                      above(1)),
+                field("backoff_factor", &Fp16::backoff_factor,
+                      "How it falls after an update with infinite gradients.", above(0), below(1)),
+                field("growth_interval", &Fp16::growth_interval, "Good updates in a row before it grows.",
+                      at_least(1)));
+}
+
+// Small gradients vanish in fp16, so the loss is scaled up, as far as the gradients stay finite.
+class Fp16Precision final : public Precision {
+ public:
+  Fp16Precision(const Fp16& settings, const torch::Device& device)
+      : settings_(settings),
+        device_(device),
+        scale_(torch::full({1}, settings.init_scale, number())),
+        good_updates_(torch::zeros({1}, number().dtype(torch::kInt32))) {}
+
+  std::unique_ptr<Scope> forward() override {
+    return std::make_unique<AutocastScope>(device_.type(), torch::kFloat16);
+  }
+
+  torch::Tensor scale(const torch::Tensor& loss) override {
+    return loss * scale_.to(loss.dtype()).squeeze(0);
+  }
+
+  bool unscale(const std::vector<torch::Tensor>& gradients) override {
+    const torch::NoGradGuard no_grad;
+    torch::Tensor found_inf = torch::zeros({1}, number());
+    const torch::Tensor inverse = scale_.to(torch::kFloat64).reciprocal().to(torch::kFloat32);
+    for (const auto& same_kind : by_device_and_type(gradients)) {
+      torch::Tensor found = found_inf.to(same_kind.front().device());
+      at::_amp_foreach_non_finite_check_and_unscale_(same_kind, found, inverse.to(found.device()));
+      if (!found.is_same(found_inf)) found_inf += found.to(device_);
+    }
+    at::_amp_update_scale_(scale_, good_updates_, found_inf, settings_.growth_factor,
+                           settings_.backoff_factor, settings_.growth_interval);
+    return found_inf.item<float>() == 0;
+  }
+
+  std::vector<std::pair<std::string, double>> report() const override {
+    return {{"loss_scale", scale_.item<double>()}};
+  }
+
+  std::string summary() const override {
+    return log::format("fp16 (autocast; weights and optimizer in fp32; loss scale {}, adjusted as it goes)",
+                       scale_.item<double>());
+  }
+
+  State save() const override {
+    return {.numbers = {{"loss_scale", scale_.item<double>()},
+                        {"loss_scale_good_updates", good_updates_.item<double>()}}};
+  }
+
+  void load(const State& state) override {
+    const auto read = [&](const std::string& name) {
+      const auto found = state.numbers.find(name);
+      if (found == state.numbers.end())
+        throw std::runtime_error("The saved state of fp16 lacks \"" + name + "\".");
+      return found->second;
+    };
+    scale_.fill_(read("loss_scale"));
+    good_updates_.fill_(read("loss_scale_good_updates"));
+  }
+
+ private:
+  torch::TensorOptions number() const {
+    return torch::TensorOptions().dtype(torch::kFloat32).device(device_);
+  }
+
+  // The kernel takes one device and one type at a time.
+  static std::vector<std::vector<torch::Tensor>> by_device_and_type(
+      const std::vector<torch::Tensor>& gradients) {
+    std::vector<std::vector<torch::Tensor>> lists;
+    for (const torch::Tensor& gradient : gradients) {
+      if (!gradient.defined()) continue;
+      const auto list = std::ranges::find_if(lists, [&](const auto& other) {
+        return other.front().device() == gradient.device() &&
+               other.front().scalar_type() == gradient.scalar_type();
+      });
+      (list == lists.end() ? lists.emplace_back() : *list).push_back(gradient);
+    }
+    return lists;
+  }
+
+  Fp16 settings_;
+  torch::Device device_;
+  torch::Tensor scale_;
+  torch::Tensor good_updates_;
+};
+
+std::unique_ptr<Precision> build(const Fp16& settings, const PrecisionInputs& inputs) {
+  return std::make_unique<Fp16Precision>(settings, inputs.device);
+}
+
+const Registration<PrecisionKind> registration{
+    "fp16", "16-bit floats for the operators that gain by them, with a loss scale that adjusts itself.",
+    &build};
+
+}  // namespace
+}  // namespace runner

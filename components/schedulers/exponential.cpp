@@ -1,0 +1,36 @@
+#include <cmath>
+
+#include "components/schedulers/scheduler.hpp"
+
+namespace runner {
+namespace {
+
+struct Exponential {
+  double gamma = 0.95;
+  Duration every = epochs(1);
+};
+
+constexpr auto describe(std::type_identity<Exponential>) {
+  return fields(field("gamma", &Exponential::gamma, "What the learning rate is multiplied by.", above(0)),
+                field("every", &Exponential::every, "How long one such fall takes; it is smooth in between.",
+                      in_units({"ep", "step", "run"}), above(0)));
+}
+
+class ExponentialSchedule final : public Scheduler {
+ public:
+  ExponentialSchedule(double gamma, double every) : gamma_(gamma), every_(every) {}
+  double factor(double at) const override { return std::pow(gamma_, at / every_); }
+
+ private:
+  double gamma_, every_;
+};
+
+std::unique_ptr<Scheduler> build(const Exponential& settings, const SchedulerInputs& inputs) {
+  return std::make_unique<ExponentialSchedule>(settings.gamma, inputs.stretch(settings.every));
+}
+
+const Registration<SchedulerKind> registration{"exponential",
+                                               "The same factor for every epoch, or every update.", &build};
+
+}  // namespace
+}  // namespace runner
