@@ -12,11 +12,10 @@ std::string extent(std::int64_t height, std::int64_t width) {
 }  // namespace
 
 ImageSplit::ImageSplit(const DataSpec& raw, const TransformPipeline& transforms, Phase phase)
-    : read_(raw), after_(after(transforms, raw, phase == Phase::training)), plain_(raw.input_shape.at(0)) {
+    : after_(after(transforms, raw, phase == Phase::training)), plain_(raw.input_shape.at(0)) {
   for (const TransformStep& step : transforms) {
     if (phase == Phase::training ? step.training : step.evaluation) transforms_.push_back(step.transform);
   }
-  read_.input_shape = after_.input_shape;
   if (std::any_of(after_.input_shape.begin(), after_.input_shape.end(),
                   [](auto extent) { return extent < 1; })) {
     throw DataError(
@@ -27,7 +26,7 @@ ImageSplit::ImageSplit(const DataSpec& raw, const TransformPipeline& transforms,
 }
 
 Batch ImageSplit::allocate(std::int64_t examples, torch::MemoryFormat format) const {
-  const auto& shape = read_.input_shape;
+  const auto& shape = after_.input_shape;
   return {torch::empty({examples, shape[0], shape[1], shape[2]},
                        torch::TensorOptions(torch::kFloat32).memory_format(format)),
           torch::empty({examples}, torch::kInt64)};
@@ -50,12 +49,12 @@ void ImageSplit::read(std::span<const SampleRef> samples, Batch& batch, std::int
     } catch (const DataError& error) {  // transforms do not know whose image it is
       throw DataError(sample_name(sample.index) + ": " + error.what());
     }
-    if (image.channels() != read_.input_shape[0] || image.height() != read_.input_shape[1] ||
-        image.width() != read_.input_shape[2]) {
+    if (image.channels() != after_.input_shape[0] || image.height() != after_.input_shape[1] ||
+        image.width() != after_.input_shape[2]) {
       throw DataError(sample_name(sample.index) + ": the image is " + extent(image.height(), image.width()) +
                       " with " + std::to_string(image.channels()) + " channels, where " +
-                      extent(read_.input_shape[1], read_.input_shape[2]) + " with " +
-                      std::to_string(read_.input_shape[0]) +
+                      extent(after_.input_shape[1], after_.input_shape[2]) + " with " +
+                      std::to_string(after_.input_shape[0]) +
                       " are expected. A resize transform with height and width makes all images equal.");
     }
     image.write(target, plain_);

@@ -41,8 +41,8 @@ class ImageSplit : public Split {
 
  private:
   std::vector<std::shared_ptr<const Transform>> transforms_;
-  DataSpec read_;   // of what read() writes
-  DataSpec after_;  // of what the model gets, transforms of whole batches included
+  DataSpec after_;  // what the model gets; read() itself writes class indices, which transforms of batches
+                    // may change
   PixelTable plain_;
 };
 

@@ -15,7 +15,7 @@ constexpr auto describe(std::type_identity<Interpolation>) {
 }
 
 // Changes the size of the image to the byte as Pillow does, which torchvision resizes with: a filter that
-// widens with the scale, applied along rows and then along columns, in fixed-point arithmetic.
+// widens with the scale, applied along rows and along columns one after the other, in fixed-point arithmetic.
 void resample(Image& image, std::int64_t height, std::int64_t width, Interpolation interpolation);
 
 }  // namespace runner

@@ -39,7 +39,9 @@ class Loader {
   Loader(const Split& split, const LoaderOptions& options, Cursor start = {});
   ~Loader();
 
-  std::optional<LoadedBatch> next();  // nothing after the last epoch; throws DataError, naming the sample
+  // Nothing after the last epoch; throws DataError, naming the sample. The first few replaced samples go to
+  // the log here.
+  std::optional<LoadedBatch> next();
 
   std::int64_t batches_per_epoch() const;
   std::int64_t replaced_samples() const { return replaced_; }  // in the batches handed out so far

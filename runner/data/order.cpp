@@ -10,9 +10,11 @@ namespace runner {
 EpochOrder::EpochOrder(std::int64_t size, bool shuffle, std::uint64_t seed, std::int64_t epoch)
     : size_(size), shuffle_(shuffle && size > 1) {
   if (!shuffle_) return;
-  // Two halves of at least one bit each; they may differ by one, so that the domain is less than twice the
-  // size.
-  const int bits = std::max(2, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))));
+  // Two halves, which may differ by one bit, so that the domain is less than twice the size. Halves of a bit
+  // or two would not mix well: tiny sets walk through a larger domain, which costs them nothing that matters.
+  constexpr int least_bits = 8;
+  const int bits =
+      std::max(least_bits, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))));
   low_bits_ = bits / 2;
   low_mask_ = (std::uint64_t{1} << low_bits_) - 1;
   high_mask_ = (std::uint64_t{1} << (bits - low_bits_)) - 1;

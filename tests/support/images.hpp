@@ -1,7 +1,7 @@
 // A known image, and what a transform makes of it on the way the loader takes.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <memory>
 #include <string>

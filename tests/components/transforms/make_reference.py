@@ -43,7 +43,7 @@ results = {}
 source = pattern(3, 13, 17)
 filters = {"nearest": Image.NEAREST, "bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC}
 for name, how in filters.items():
-    for height, width in [(7, 9), (20, 31), (4, 25)]:
+    for height, width in [(7, 9), (20, 31), (4, 25), (20, 9), (5, 14)]:
         results[f"{name}_{height}x{width}"] = resized(source, height, width, how)
 
 pixels = torch.from_numpy(pattern(3, 6, 9))

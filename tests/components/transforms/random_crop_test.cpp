@@ -1,5 +1,7 @@
 #include <catch2/catch_all.hpp>
 
+#include <torch/nn/functional/padding.h>
+
 #include <set>
 
 #include "components/datasets/dataset.hpp"

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace runner::testing {
 

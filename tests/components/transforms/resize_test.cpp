@@ -14,7 +14,8 @@ using testing::transformed;
 
 TEST_CASE("resize gives the bytes that Pillow gives, larger and smaller") {
   const std::string how = GENERATE("nearest", "bilinear", "bicubic");
-  const auto [height, width] = GENERATE(std::pair{7, 9}, std::pair{20, 31}, std::pair{4, 25});
+  const auto [height, width] =
+      GENERATE(std::pair{7, 9}, std::pair{20, 31}, std::pair{4, 25}, std::pair{20, 9}, std::pair{5, 14});
   const auto resize = transform("resize", {{"height", height}, {"width", width}, {"interpolation", how}},
                                 image_spec(3, 13, 17));
   const torch::Tensor bytes = (transformed(*resize, 3, 13, 17) * 255).round().to(torch::kUInt8);
