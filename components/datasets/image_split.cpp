@@ -19,9 +19,8 @@ ImageSplit::ImageSplit(const DataSpec& raw, const TransformPipeline& transforms,
   if (std::any_of(after_.input_shape.begin(), after_.input_shape.end(),
                   [](auto extent) { return extent < 1; })) {
     throw DataError(
-        "The images of this dataset differ in size, and no transform makes them equal. Give the dataset a "
-        "transform such "
-        "as { name = \"resize\", height = 224, width = 224 }.");
+        "The images of this dataset differ in size, and no transform makes them equal. "
+        "Give the dataset one such as { name = \"resize\", height = 224, width = 224 }.");
   }
 }
 
@@ -42,6 +41,10 @@ void ImageSplit::read(std::span<const SampleRef> samples, Batch& batch, std::int
 
   for (const SampleRef& sample : samples) {
     const ImageView source = this->image(sample.index, scratch);
+    if (source.channels != after_.input_shape[0]) {
+      throw DataError(sample_name(sample.index) + ": the image has " + std::to_string(source.channels) +
+                      " channel(s), where " + std::to_string(after_.input_shape[0]) + " are expected.");
+    }
     Image image(source, scratch);
     SampleRandom random(sample.seed);
     try {
@@ -49,13 +52,10 @@ void ImageSplit::read(std::span<const SampleRef> samples, Batch& batch, std::int
     } catch (const DataError& error) {  // transforms do not know whose image it is
       throw DataError(sample_name(sample.index) + ": " + error.what());
     }
-    if (image.channels() != after_.input_shape[0] || image.height() != after_.input_shape[1] ||
-        image.width() != after_.input_shape[2]) {
+    if (image.height() != after_.input_shape[1] || image.width() != after_.input_shape[2]) {
       throw DataError(sample_name(sample.index) + ": the image is " + extent(image.height(), image.width()) +
-                      " with " + std::to_string(image.channels()) + " channels, where " +
-                      extent(after_.input_shape[1], after_.input_shape[2]) + " with " +
-                      std::to_string(after_.input_shape[0]) +
-                      " are expected. A resize transform with height and width makes all images equal.");
+                      ", where " + extent(after_.input_shape[1], after_.input_shape[2]) +
+                      " is expected. A resize transform with height and width makes all images equal.");
     }
     image.write(target, plain_);
     target.values += example_step;
