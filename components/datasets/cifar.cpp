@@ -2,7 +2,7 @@
 
 #include "components/datasets/image_split.hpp"
 #include "components/datasets/stand_in.hpp"
-#include "components/io/file_view.hpp"
+#include "components/io/mapped_file.hpp"
 #include "components/io/io_error.hpp"
 
 namespace runner {
@@ -15,7 +15,7 @@ constexpr std::size_t image_bytes = 3 * side * side;
 class CifarSplit final : public ImageSplit {
  public:
   CifarSplit(const CifarFormat& format, const TransformPipeline& transforms, Phase phase,
-             std::vector<FileView> files)
+             std::vector<MappedFile> files)
       : ImageSplit(format.spec, transforms, phase),
         files_(std::move(files)),
         record_bytes_(format.label_bytes + image_bytes),
@@ -48,7 +48,7 @@ class CifarSplit final : public ImageSplit {
     return files_[position / records_per_file_].bytes().data() + position % records_per_file_ * record_bytes_;
   }
 
-  std::vector<FileView> files_;  // equally long
+  std::vector<MappedFile> files_;  // equally long
   std::size_t record_bytes_, label_position_, records_per_file_;
 };
 
@@ -70,7 +70,7 @@ class CifarDataset final : public Dataset {
                            reason);
     }
     try {
-      std::vector<FileView> train, eval;
+      std::vector<MappedFile> train, eval;
       for (const PublishedFile& file : format_.published.files) {
         (&file == &format_.published.files.back() ? eval : train).emplace_back(folder / file.name);
       }

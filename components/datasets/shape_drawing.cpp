@@ -113,7 +113,7 @@ Colour any_colour(SampleRandom& random) {
 }
 
 Colour colour_unlike(const Colour& other, SampleRandom& random) {
-  constexpr float least_difference = 0.8f;  // summed over the channels
+  constexpr float least_difference = 1.0f;  // summed over the channels
   for (int attempt = 0; attempt < 16; ++attempt) {
     const Colour colour = any_colour(random);
     float difference = 0;
@@ -143,10 +143,10 @@ void draw_shape(int shape, SampleRandom& random, std::uint8_t* planes) {
   Canvas canvas;
   const Colour background = any_colour(random);
   canvas.shade(background, {draw(random, -0.008f, 0.008f), draw(random, -0.008f, 0.008f)});
-  for (std::int64_t strokes = 1 + random.below(3); strokes > 0; --strokes) paint_stroke(canvas, random);
+  for (std::int64_t strokes = random.below(3); strokes > 0; --strokes) paint_stroke(canvas, random);
 
-  const float radius = draw(random, 6.5f, 12.0f), angle = draw(random, 0, 2 * pi);
-  const float margin = 0.85f * radius;
+  const float radius = draw(random, 8.0f, 13.0f), angle = draw(random, 0, 2 * pi);
+  const float margin = 0.95f * radius;
   const Point centre{draw(random, margin, drawing_size - 1 - margin),
                      draw(random, margin, drawing_size - 1 - margin)};
   const float cosine = std::cos(angle) / radius, sine = std::sin(angle) / radius;
@@ -154,7 +154,7 @@ void draw_shape(int shape, SampleRandom& random, std::uint8_t* planes) {
     const Point moved{p.x - centre.x, p.y - centre.y};
     return radius * distance(shape, {cosine * moved.x + sine * moved.y, cosine * moved.y - sine * moved.x});
   });
-  canvas.write(random, draw(random, 0.05f, 0.22f), planes);
+  canvas.write(random, draw(random, 0.03f, 0.16f), planes);
 }
 
 }  // namespace runner

@@ -21,10 +21,22 @@ std::string megabytes(double bytes) {
 }  // namespace
 
 ProgressBar::ProgressBar(std::string label)
-    : label_(std::move(label)), terminal_(::isatty(STDERR_FILENO) == 1) {}
+    : label_(std::move(label)), terminal_(::isatty(STDERR_FILENO) == 1) {
+  if (terminal_) set_live_line(this);
+}
 
 ProgressBar::~ProgressBar() {
-  if (drawn_) std::fputs("\r\033[K", stderr);
+  if (!terminal_) return;
+  const auto lock = lock_live_line();
+  erase();
+  set_live_line(nullptr);
+}
+
+void ProgressBar::erase() { std::fputs("\r\033[K", stderr); }
+
+void ProgressBar::draw() {
+  std::fputs(text_.c_str(), stderr);
+  std::fflush(stderr);
 }
 
 std::string ProgressBar::line(const std::string& label, std::int64_t done, std::int64_t total,
@@ -45,14 +57,15 @@ std::string ProgressBar::line(const std::string& label, std::int64_t done, std::
 void ProgressBar::show(std::int64_t done, std::int64_t total) {
   if (!terminal_) return;
   const auto now = Clock::now();
-  if (drawn_ && now - last_ < between_draws) return;
+  if (now - last_ < between_draws) return;
+  last_ = now;
   if (first_done_ < 0) first_done_ = done;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double speed = seconds > 0 ? static_cast<double>(done - first_done_) / seconds : 0.0;
-  std::fprintf(stderr, "\r\033[K%s", line(label_, done, total, speed).c_str());
-  std::fflush(stderr);
-  last_ = now;
-  drawn_ = true;
+  const auto lock = lock_live_line();
+  text_ = line(label_, done, total, speed);
+  erase();
+  draw();
 }
 
 }  // namespace runner

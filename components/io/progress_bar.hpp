@@ -4,14 +4,18 @@
 #include <cstdint>
 #include <string>
 
+#include "registry/live_line.hpp"
+
 namespace runner {
 
-// One line on stderr that is drawn over and over, and wiped at the end. Draws nothing where stderr is not a
-// terminal.
-class ProgressBar {
+// The progress of a transfer as the live line on stderr, wiped at the end. Where stderr is not a terminal,
+// nothing.
+class ProgressBar final : public LiveLine {
  public:
   explicit ProgressBar(std::string label);
-  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+  ~ProgressBar() override;
 
   void show(std::int64_t done, std::int64_t total);  // in bytes; a total of 0 is unknown
 
@@ -21,12 +25,13 @@ class ProgressBar {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::string label_;
+  void erase() override;
+  void draw() override;
+
+  std::string label_, text_;
   bool terminal_;
-  bool drawn_ = false;
   std::int64_t first_done_ = -1;  // what an earlier attempt had brought counts for the bar, not for the speed
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point last_ = {};
+  Clock::time_point start_ = Clock::now(), last_ = {};
 };
 
 }  // namespace runner

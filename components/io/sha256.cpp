@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "components/io/file_view.hpp"
+#include "components/io/mapped_file.hpp"
 #include "components/io/open_file.hpp"
 
 namespace runner {
@@ -41,7 +41,7 @@ std::string Sha256::hex() {
 
 std::string sha256_of_file(const std::filesystem::path& path) {
   Sha256 digest;
-  if (OpenFile(path).size() > 0) digest.update(FileView(path).bytes());
+  if (OpenFile(path).size() > 0) digest.update(MappedFile(path).bytes());
   return digest.hex();
 }
 

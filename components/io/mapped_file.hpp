@@ -9,18 +9,18 @@ namespace runner {
 
 // A whole file, read-only, in memory without a copy: the kernel reads a page when it is first touched, and
 // may drop it again. Larger files than there is memory are fine.
-class FileView {
+class MappedFile {
  public:
-  FileView() = default;
-  explicit FileView(std::filesystem::path path);  // throws IoError: missing, unreadable, a folder, empty
-  FileView(FileView&& other) noexcept
+  MappedFile() = default;
+  explicit MappedFile(std::filesystem::path path);  // throws IoError: missing, unreadable, a folder, empty
+  MappedFile(MappedFile&& other) noexcept
       : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})) {}
-  FileView& operator=(FileView&& other) noexcept {
+  MappedFile& operator=(MappedFile&& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(bytes_, other.bytes_);
     return *this;
   }
-  ~FileView();
+  ~MappedFile();
 
   std::span<const std::uint8_t> bytes() const { return bytes_; }
   const std::filesystem::path& path() const { return path_; }

@@ -1,4 +1,4 @@
-#include "components/io/file_view.hpp"
+#include "components/io/mapped_file.hpp"
 
 #include <sys/mman.h>
 
@@ -6,7 +6,7 @@
 
 namespace runner {
 
-FileView::FileView(std::filesystem::path path) : path_(std::move(path)) {
+MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   const OpenFile file(path_);
   if (file.size() == 0) throw IoError(path_.string() + " is empty.");
   void* start = ::mmap(nullptr, file.size(), PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
@@ -14,7 +14,7 @@ FileView::FileView(std::filesystem::path path) : path_(std::move(path)) {
   bytes_ = {static_cast<const std::uint8_t*>(start), file.size()};
 }
 
-FileView::~FileView() {
+MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
 }
 

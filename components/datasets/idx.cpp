@@ -1,0 +1,71 @@
+#include "components/datasets/idx_images.hpp"
+
+namespace runner {
+
+namespace {
+
+struct Idx {
+  std::filesystem::path dir = {};
+  std::string train_images = "train-images-idx3-ubyte";
+  std::string train_labels = "train-labels-idx1-ubyte";
+  std::string eval_images = "t10k-images-idx3-ubyte";
+  std::string eval_labels = "t10k-labels-idx1-ubyte";
+  std::int64_t classes = 10;
+  double mean = 0.1307;
+  double deviation = 0.3081;
+};
+
+constexpr auto describe(std::type_identity<Idx>) {
+  return fields(
+      field("dir", &Idx::dir, "Folder that holds the four files.", required(), non_empty()),
+      field("train_images", &Idx::train_images, "File name, with or without .gz, or a path.", non_empty()),
+      field("train_labels", &Idx::train_labels, "File name, with or without .gz, or a path.", non_empty()),
+      field("eval_images", &Idx::eval_images, "File name, with or without .gz, or a path.", non_empty()),
+      field("eval_labels", &Idx::eval_labels, "File name, with or without .gz, or a path.", non_empty()),
+      field("classes", &Idx::classes, "Labels go from 0 to classes - 1.", within(1, 256)),
+      field("mean", &Idx::mean, "Of the pixels, scaled to 0..1: what `normalize` takes by itself. MNIST's.",
+            within(0, 1)),
+      field("deviation", &Idx::deviation, "Standard deviation of the same.", above(0), within(0, 1)));
+}
+
+class IdxDataset final : public Dataset {
+ public:
+  explicit IdxDataset(const Idx& params) : params_(params) {}
+
+  DataSpec spec() const override {
+    DataSpec spec;
+    spec.input_shape = idx_image_shape(find(params_.train_images));
+    spec.classes = params_.classes;
+    spec.images = true;
+    spec.mean = {params_.mean};
+    spec.deviation = {params_.deviation};
+    return spec;
+  }
+
+  Splits open(const TransformPipeline& transforms) const override {
+    const IdxPaths paths{find(params_.train_images), find(params_.train_labels), find(params_.eval_images),
+                         find(params_.eval_labels)};
+    return open_idx(paths, spec(), transforms);
+  }
+
+ private:
+  std::filesystem::path find(const std::string& name) const {
+    const auto path = find_idx_file(params_.dir, name);
+    if (!path.empty()) return path;
+    throw DataError("There is neither " + name + " nor " + name + ".gz in " + params_.dir.string() +
+                    ". Put it there, or let dataset.dir name the folder that holds it.");
+  }
+
+  Idx params_;
+};
+
+std::unique_ptr<Dataset> build(const Idx& params, const DatasetInputs&) {
+  return std::make_unique<IdxDataset>(params);
+}
+
+const Registration<DatasetKind> registration{
+    "idx", "Grey images and labels in the IDX format of the MNIST family, gzipped or not.", &build};
+
+}  // namespace
+
+}  // namespace runner

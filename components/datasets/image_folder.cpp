@@ -1,0 +1,172 @@
+#include "components/datasets/image_split.hpp"
+#include "components/datasets/labelled_files.hpp"
+#include "components/io/image_codec.hpp"
+#include "components/io/open_file.hpp"
+
+namespace runner {
+
+namespace {
+
+struct ImageFolder {
+  std::filesystem::path dir = {};
+  std::string train = "train";
+  std::string eval = "val";
+  std::optional<double> split = {};
+  std::optional<std::uint32_t> split_seed = {};
+};
+
+constexpr auto describe(std::type_identity<ImageFolder>) {
+  return fields(field("dir", &ImageFolder::dir,
+                      "Folder with the images: train/CLASS/*.jpg and val/CLASS/*.jpg, or CLASS/*.jpg with "
+                      "`split`. JPEG and PNG; "
+                      "classes are numbered by name.",
+                      required(), non_empty()),
+                field("train", &ImageFolder::train, "Folder in it to train on.", non_empty()),
+                field("eval", &ImageFolder::eval, "Folder in it to evaluate with.", non_empty()),
+                field("split", &ImageFolder::split,
+                      "The classes lie in `dir` itself, and this share of each is for evaluation only.",
+                      above(0), below(1)),
+                field("split_seed", &ImageFolder::split_seed, "Chooses which images those are (default 1)."));
+}
+
+void check(const ImageFolder& params, Report& report) {
+  const ImageFolder defaults;
+  if (params.split && params.train != defaults.train)
+    report.error("train", "means nothing together with split");
+  if (params.split && params.eval != defaults.eval) report.error("eval", "means nothing together with split");
+  if (!params.split && params.split_seed) report.error("split_seed", "means nothing without split");
+  if (!params.split && params.train == params.eval)
+    report.error("eval", "must not be the folder to train on");
+}
+
+class ImageFolderSplit final : public ImageSplit {
+ public:
+  ImageFolderSplit(const DataSpec& spec, const TransformPipeline& transforms, Phase phase,
+                   LabelledFiles files)
+      : ImageSplit(spec, transforms, phase), files_(std::move(files)) {}
+
+  std::int64_t size() const override { return files_.size(); }
+
+ protected:
+  ImageView image(std::int64_t index, Scratch& scratch) const override {
+    thread_local std::vector<std::uint8_t> encoded;
+    const std::filesystem::path path = files_.path(index);
+    try {
+      read_file(path, encoded);
+    } catch (const IoError& error) {
+      throw DataError(error.what());
+    }
+    try {
+      const ImageSize size = decode_image(encoded, scratch.decoded);
+      return ImageView::interleaved(scratch.decoded.data(), size.height, size.width, 3);
+    } catch (const IoError& error) {
+      throw DataError("Cannot use the image " + path.string() + ": " + error.what() + ".");
+    }
+  }
+  std::int64_t label(std::int64_t index) const override { return files_.label(index); }
+  std::string sample_name(std::int64_t index) const override { return files_.path(index).string(); }
+
+ private:
+  LabelledFiles files_;
+};
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+class ImageFolderDataset final : public Dataset {
+ public:
+  explicit ImageFolderDataset(const ImageFolder& params) : params_(params) {}
+
+  // Lists folders, but opens no image.
+  DataSpec spec() const override {
+    DataSpec spec;
+    spec.input_shape = {3, -1, -1};
+    spec.class_names = classes();
+    spec.classes = static_cast<std::int64_t>(spec.class_names.size());
+    spec.images = true;
+    spec.mean = {0.485, 0.456, 0.406};  // ImageNet's, as is the custom for photographs
+    spec.deviation = {0.229, 0.224, 0.225};
+    return spec;
+  }
+
+  Splits open(const TransformPipeline& transforms) const override {
+    const DataSpec data = spec();
+    FileSplit files = params_.split ? split_by_class(several_each(list_images(params_.dir, data.class_names)),
+                                                     *params_.split, params_.split_seed.value_or(1))
+                                    : FileSplit{list_images(params_.dir / params_.train, data.class_names),
+                                                list_images(params_.dir / params_.eval, data.class_names)};
+    return {std::make_unique<ImageFolderSplit>(data, transforms, Phase::training, std::move(files.train)),
+            std::make_unique<ImageFolderSplit>(data, transforms, Phase::evaluation, std::move(files.eval))};
+  }
+
+ private:
+  std::vector<std::string> classes() const {
+    const std::filesystem::path& dir = params_.dir;
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(dir, ignored)) {
+      throw DataError("There is no folder " + dir.string() +
+                      ". Let dataset.dir name the one with the images.");
+    }
+    const auto has = [&](const std::string& name) {
+      return std::filesystem::is_directory(dir / name, ignored);
+    };
+    if (params_.split) {
+      if (has(params_.train) && has(params_.eval)) {
+        throw DataError(dir.string() + " is split into " + params_.train + " and " + params_.eval +
+                        " already: remove dataset.split.");
+      }
+      return class_folders(dir);
+    }
+    for (const std::string& name : {params_.train, params_.eval}) {
+      if (has(name)) continue;
+      throw DataError("There is no folder " + (dir / name).string() + ". The images are expected in " +
+                      params_.train + "/CLASS and " + params_.eval + "/CLASS; where the classes lie in " +
+                      dir.string() +
+                      " itself, set dataset.split = 0.2 to keep a fifth of them for evaluation.");
+    }
+    return same_classes();
+  }
+
+  std::vector<std::string> same_classes() const {
+    const auto train = class_folders(params_.dir / params_.train),
+               eval = class_folders(params_.dir / params_.eval);
+    std::vector<std::string> only_train, only_eval;
+    std::ranges::set_difference(train, eval, std::back_inserter(only_train));
+    std::ranges::set_difference(eval, train, std::back_inserter(only_eval));
+    if (only_train.empty() && only_eval.empty()) return train;
+    std::string problem;
+    if (!only_train.empty()) problem += "only " + params_.train + " has " + listed(only_train);
+    if (!only_eval.empty())
+      problem += (problem.empty() ? "only " : ", only ") + params_.eval + " has " + listed(only_eval);
+    throw DataError("The classes in " + params_.dir.string() + " differ: " + problem + ".");
+  }
+
+  // Each class needs an image for either part.
+  LabelledFiles several_each(LabelledFiles files) const {
+    for (std::int64_t i = 0; i < files.size(); ++i) {
+      const bool alone = (i == 0 || files.label(i - 1) != files.label(i)) &&
+                         (i + 1 == files.size() || files.label(i + 1) != files.label(i));
+      if (!alone) continue;
+      throw DataError(files.path(i).string() + " is the only image of its class: there is nothing to split.");
+    }
+    return files;
+  }
+
+  ImageFolder params_;
+};
+
+std::unique_ptr<Dataset> build(const ImageFolder& params, const DatasetInputs&) {
+  return std::make_unique<ImageFolderDataset>(params);
+}
+
+const Registration<DatasetKind> registration{
+    "image_folder",
+    "JPEG and PNG files in a folder for each class. Needs a transform that makes them equal in size.",
+    &build};
+
+}  // namespace
+
+}  // namespace runner

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace runner {
+
+// Paths below one folder, each with a label: millions of them in one piece of memory.
+class LabelledFiles {
+ public:
+  explicit LabelledFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  void add(const std::string& path_below_folder, std::int64_t label);
+  std::int64_t size() const { return static_cast<std::int64_t>(labels_.size()); }
+  std::filesystem::path path(std::int64_t index) const;
+  std::int64_t label(std::int64_t index) const { return labels_[static_cast<std::size_t>(index)]; }
+  LabelledFiles selection(std::span<const std::int64_t> indices) const;
+
+ private:
+  std::string_view name(std::int64_t index) const;
+
+  std::filesystem::path folder_;
+  std::string names_;
+  std::vector<std::size_t> ends_;  // of each name
+  std::vector<std::int32_t> labels_;
+};
+
+// The folders in it, sorted: the classes. Throws DataError if there is none.
+std::vector<std::string> class_folders(const std::filesystem::path& folder);
+
+// The JPEG and PNG files of all classes, each class sorted by path. Throws DataError where a class has none.
+LabelledFiles list_images(const std::filesystem::path& folder, const std::vector<std::string>& classes);
+
+struct FileSplit {
+  LabelledFiles train, eval;
+};
+// The same share of every class, chosen by the seed.
+FileSplit split_by_class(const LabelledFiles& files, double eval_share, std::uint64_t seed);
+
+}  // namespace runner

@@ -1,0 +1,213 @@
+#include "components/datasets/image_split.hpp"
+#include "components/weights/safetensors.hpp"
+
+namespace runner {
+
+namespace {
+
+struct Tensors {
+  std::filesystem::path train = {};
+  std::filesystem::path eval = {};
+  std::string input = "input";
+  std::string target = "target";
+  std::optional<std::int64_t> classes = {};
+};
+
+constexpr auto describe(std::type_identity<Tensors>) {
+  return fields(field("train", &Tensors::train, "Safetensors file to train on.", required(), non_empty()),
+                field("eval", &Tensors::eval, "Safetensors file to evaluate with.", required(), non_empty()),
+                field("input", &Tensors::input,
+                      "Name of the tensor with the inputs; its first dimension is the example. Bytes (N, 1 "
+                      "or 3, height, width) are "
+                      "images, which transforms act on; other integers become int64, other numbers float32.",
+                      non_empty()),
+                field("target", &Tensors::target,
+                      "Name of the tensor with the targets. One integer an example is a class; anything else "
+                      "is as the inputs.",
+                      non_empty()),
+                field("classes", &Tensors::classes,
+                      "Number of classes; by itself, one more than the largest class in the training file.",
+                      at_least(1)));
+}
+
+struct Pair {
+  std::filesystem::path path;
+  torch::Tensor input, target;
+};
+
+bool is_integer(const torch::Tensor& tensor) {
+  return c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
+}
+
+bool holds_images(const torch::Tensor& input) {
+  return input.scalar_type() == torch::kUInt8 && input.dim() == 4 &&
+         (input.size(1) == 1 || input.size(1) == 3);
+}
+
+bool holds_classes(const torch::Tensor& target) { return is_integer(target) && target.dim() == 1; }
+
+std::string shape_text(const torch::Tensor& tensor) {
+  std::ostringstream text;
+  text << tensor.scalar_type() << " " << tensor.sizes();
+  return text.str();
+}
+
+// LibTorch stores these types, but hardly computes with them.
+torch::Tensor computable(const torch::Tensor& tensor) {
+  const auto type = tensor.scalar_type();
+  if (c10::isFloat8Type(type)) return tensor.to(torch::kFloat32);
+  return c10::isBarebonesUnsignedType(type) ? tensor.to(torch::kInt64) : tensor;
+}
+
+torch::Tensor find(const std::map<std::string, torch::Tensor>& tensors, const std::string& name,
+                   const std::filesystem::path& path) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) {
+    std::string names;
+    for (const auto& [key, tensor] : tensors) names += (names.empty() ? "" : ", ") + key;
+    throw DataError(path.string() + " holds no tensor \"" + name +
+                    "\". It holds: " + (names.empty() ? "none" : names) + ".");
+  }
+  if (found->second.dim() == 0)
+    throw DataError(path.string() + ": \"" + name + "\" is one number, not a list of examples.");
+  if (found->second.is_complex()) {
+    throw DataError(path.string() + ": \"" + name + "\" holds complex numbers.");
+  }
+  return computable(found->second);
+}
+
+Pair read_pair(const Tensors& params, const std::filesystem::path& path) {
+  std::map<std::string, torch::Tensor> tensors;
+  try {
+    tensors = read_safetensors(path);
+  } catch (const std::runtime_error& error) {
+    throw DataError(error.what());
+  }
+  Pair pair{path, find(tensors, params.input, path), find(tensors, params.target, path)};
+  if (pair.input.size(0) != pair.target.size(0)) {
+    throw DataError(path.string() + " holds " + std::to_string(pair.input.size(0)) + " inputs, but " +
+                    std::to_string(pair.target.size(0)) + " targets.");
+  }
+  if (pair.input.size(0) == 0) throw DataError(path.string() + " holds no examples.");
+  return pair;
+}
+
+void check_classes(const Pair& pair, std::int64_t classes) {
+  if (!holds_classes(pair.target)) return;
+  const auto low = pair.target.min().item<std::int64_t>(), high = pair.target.max().item<std::int64_t>();
+  if (low >= 0 && high < classes) return;
+  throw DataError(pair.path.string() + " has classes from " + std::to_string(low) + " to " +
+                  std::to_string(high) + ", but they should be 0 to " + std::to_string(classes - 1) + ".");
+}
+
+torch::Dtype batch_type(const torch::Tensor& tensor) {
+  return is_integer(tensor) ? torch::kInt64 : torch::kFloat32;
+}
+
+DataSpec spec_of(const Tensors& params, const Pair& pair) {
+  DataSpec spec;
+  spec.input_shape = pair.input.sizes().slice(1).vec();
+  spec.target_shape = pair.target.sizes().slice(1).vec();
+  spec.images = holds_images(pair.input) && holds_classes(pair.target);
+  spec.input_type = spec.images ? torch::kFloat32 : batch_type(pair.input);
+  spec.target_type = batch_type(pair.target);
+  spec.classes = params.classes.value_or(
+      holds_classes(pair.target) ? std::max<std::int64_t>(1, pair.target.max().item<std::int64_t>() + 1) : 0);
+  if (spec.images) {
+    spec.mean.assign(static_cast<std::size_t>(pair.input.size(1)), 0.5);
+    spec.deviation.assign(static_cast<std::size_t>(pair.input.size(1)), 0.25);
+  }
+  return spec;
+}
+
+class TensorImages final : public ImageSplit {
+ public:
+  TensorImages(const DataSpec& spec, const TransformPipeline& transforms, Phase phase, const Pair& pair)
+      : ImageSplit(spec, transforms, phase),
+        name_(pair.path.string()),
+        input_(pair.input.contiguous()),
+        labels_(pair.target.to(torch::kInt64).contiguous()) {}
+
+  std::int64_t size() const override { return input_.size(0); }
+
+ protected:
+  ImageView image(std::int64_t index, Scratch&) const override {
+    const std::uint8_t* pixels = input_.const_data_ptr<std::uint8_t>() + index * input_.stride(0);
+    return ImageView::planar(pixels, input_.size(1), input_.size(2), input_.size(3));
+  }
+  std::int64_t label(std::int64_t index) const override {
+    return labels_.const_data_ptr<std::int64_t>()[index];
+  }
+  std::string sample_name(std::int64_t index) const override {
+    return name_ + ", example " + std::to_string(index);
+  }
+
+ private:
+  std::string name_;
+  torch::Tensor input_, labels_;
+};
+
+class TensorRows final : public Split {
+ public:
+  TensorRows(DataSpec spec, Pair pair) : spec_(std::move(spec)), pair_(std::move(pair)) {}
+
+  std::int64_t size() const override { return pair_.input.size(0); }
+  DataSpec spec() const override { return spec_; }
+
+  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
+    const torch::NoGradGuard no_gradients;
+    const auto count = static_cast<std::int64_t>(samples.size());
+    const torch::Tensor rows = torch::empty({count}, torch::kInt64);
+    for (std::int64_t i = 0; i < count; ++i)
+      rows.data_ptr<std::int64_t>()[i] = samples[static_cast<std::size_t>(i)].index;
+    batch.input.narrow(0, first, count).copy_(pair_.input.index_select(0, rows));
+    batch.target.narrow(0, first, count).copy_(pair_.target.index_select(0, rows));
+  }
+
+ private:
+  DataSpec spec_;
+  Pair pair_;
+};
+
+class TensorDataset final : public Dataset {
+ public:
+  explicit TensorDataset(const Tensors& params) : params_(params) {}
+
+  DataSpec spec() const override { return spec_of(params_, read_pair(params_, params_.train)); }
+
+  Splits open(const TransformPipeline& transforms) const override {
+    const Pair train = read_pair(params_, params_.train), eval = read_pair(params_, params_.eval);
+    const DataSpec data = spec_of(params_, train), other = spec_of(params_, eval);
+    if (data.input_shape != other.input_shape || data.target_shape != other.target_shape ||
+        data.images != other.images || data.input_type != other.input_type ||
+        data.target_type != other.target_type) {
+      throw DataError(params_.train.string() + " and " + params_.eval.string() + " do not fit together: " +
+                      shape_text(train.input) + " and " + shape_text(train.target) + " in one, " +
+                      shape_text(eval.input) + " and " + shape_text(eval.target) + " in the other.");
+    }
+    check_classes(train, data.classes);
+    check_classes(eval, data.classes);
+    return {make(data, transforms, Phase::training, train), make(data, transforms, Phase::evaluation, eval)};
+  }
+
+ private:
+  static std::unique_ptr<Split> make(const DataSpec& data, const TransformPipeline& transforms, Phase phase,
+                                     const Pair& pair) {
+    if (data.images) return std::make_unique<TensorImages>(data, transforms, phase, pair);
+    return std::make_unique<TensorRows>(data, pair);
+  }
+
+  Tensors params_;
+};
+
+std::unique_ptr<Dataset> build(const Tensors& params, const DatasetInputs&) {
+  return std::make_unique<TensorDataset>(params);
+}
+
+const Registration<DatasetKind> registration{
+    "tensors", "Inputs and targets as tensors in safetensors files, for whatever no other dataset reads.",
+    &build};
+
+}  // namespace
+
+}  // namespace runner

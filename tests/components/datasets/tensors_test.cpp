@@ -1,0 +1,132 @@
+#include <catch2/catch_all.hpp>
+
+#include "components/weights/safetensors.hpp"
+#include "tests/support/datasets.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Fixture {
+  TemporaryFolder folder;
+  Settings settings = {{"train", (folder / "train.safetensors").string()},
+                       {"eval", (folder / "eval.safetensors").string()}};
+
+  void save(const std::string& part, const torch::Tensor& input, const torch::Tensor& target,
+            const std::string& input_name = "input") {
+    write_safetensors(folder / (part + ".safetensors"), {{input_name, input}, {"target", target}});
+  }
+  Splits opened() { return open("tensors", settings); }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "numbers with classes: any float type becomes float32, the classes are counted") {
+  const auto type =
+      GENERATE(torch::kFloat32, torch::kFloat64, torch::kFloat16, torch::kBFloat16, torch::kFloat8_e4m3fn);
+  const torch::Tensor input = torch::randn({6, 4, 5}).to(type), target = torch::tensor({0, 2, 1, 0, 2, 1});
+  save("train", input, target.to(GENERATE(torch::kInt64, torch::kInt32, torch::kUInt8, torch::kUInt16)));
+  save("eval", input.narrow(0, 0, 2), target.narrow(0, 0, 2));
+  const Splits splits = opened();
+  CHECK(splits.train->size() == 6);
+  CHECK(splits.eval->size() == 2);
+  CHECK(splits.train->spec().classes == 3);
+  CHECK_FALSE(splits.train->spec().images);
+  const Batch batch = read(*splits.train, {5, 1});
+  CHECK(batch.input.scalar_type() == torch::kFloat32);
+  CHECK(torch::equal(batch.input[0], input[5].to(torch::kFloat32)));
+  CHECK(torch::equal(batch.input[1], input[1].to(torch::kFloat32)));
+  CHECK(torch::equal(batch.target, torch::tensor({1, 2}, torch::kInt64)));
+}
+
+TEST_CASE_METHOD(Fixture, "regression and sequences keep the shape of their targets") {
+  SECTION("numbers to numbers") {
+    const torch::Tensor input = torch::randn({5, 3}), target = torch::randn({5, 2}).to(torch::kFloat64);
+    save("train", input, target);
+    save("eval", input, target);
+    const Splits splits = opened();
+    CHECK(splits.train->spec().classes == 0);
+    CHECK(splits.train->spec().target_shape == std::vector<std::int64_t>{2});
+    CHECK(torch::equal(read(*splits.train, {3}).target[0], target[3].to(torch::kFloat32)));
+  }
+  SECTION("tokens to tokens") {
+    const torch::Tensor tokens = torch::arange(12, torch::kInt32).view({3, 4});
+    save("train", tokens, tokens + 1);
+    save("eval", tokens, tokens + 1);
+    settings.push_back({"classes", 20});
+    const Splits splits = opened();
+    CHECK(splits.train->spec().input_type == torch::kInt64);
+    CHECK(splits.train->spec().classes == 20);
+    CHECK(torch::equal(read(*splits.eval, {2, 0}).target,
+                       torch::tensor({{9, 10, 11, 12}, {1, 2, 3, 4}}, torch::kInt64)));
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "bytes in the shape of images are images, and take transforms") {
+  const torch::Tensor input = torch::randint(256, {4, 3, 6, 5}, torch::kUInt8),
+                      target = torch::tensor({1, 0, 1, 0});
+  save("train", input, target);
+  save("eval", input, target);
+  const Setting crop = Setting::table({{"name", "center_crop"}, {"size", 4}});
+  settings.push_back({"transform", Setting::list({crop})});
+  const Splits splits = opened();
+  CHECK(splits.train->spec().images);
+  const torch::Tensor image = read(*splits.train, {2}).input[0];
+  CHECK(torch::allclose(image, input[2].narrow(1, 1, 4).narrow(2, 0, 4).to(torch::kFloat32) / 255) !=
+        torch::allclose(image, input[2].narrow(1, 1, 4).narrow(2, 1, 4).to(torch::kFloat32) / 255));
+}
+
+TEST_CASE_METHOD(Fixture, "files that make no dataset are refused by name") {
+  const torch::Tensor input = torch::randn({4, 3}), target = torch::tensor({0, 1, 2, 1});
+  save("train", input, target);
+  save("eval", input, target);
+  const auto refused = [&](const std::string& file, const std::string& why) {
+    CHECK_THROWS_AS(opened(), DataError);
+    CHECK_THROWS_WITH(opened(), ContainsSubstring(file) && ContainsSubstring(why));
+  };
+  SECTION("missing") {
+    std::filesystem::remove(folder / "train.safetensors");
+    refused("train.safetensors", "");
+  }
+  SECTION("not safetensors") {
+    write_file(folder / "eval.safetensors", "something else");
+    refused("eval.safetensors", "");
+  }
+  SECTION("truncated") {
+    const std::string whole = read_text(folder / "eval.safetensors");
+    write_file(folder / "eval.safetensors", whole.substr(0, whole.size() - 5));
+    refused("eval.safetensors", "");
+  }
+  SECTION("no such tensor") {
+    save("train", input, target, "x");
+    refused("train.safetensors", "no tensor \"input\". It holds: target, x");
+  }
+  SECTION("other numbers of examples") {
+    save("train", input, target.narrow(0, 0, 3));
+    refused("train.safetensors", "4 inputs, but 3 targets");
+  }
+  SECTION("no examples") {
+    save("train", input.narrow(0, 0, 0), target.narrow(0, 0, 0));
+    refused("train.safetensors", "no examples");
+  }
+  SECTION("one number") {
+    save("train", torch::tensor(1.0f), target);
+    refused("train.safetensors", "is one number");
+  }
+  SECTION("classes that training does not have") {
+    save("eval", input, target + 1);
+    refused("eval.safetensors", "classes from 1 to 3, but they should be 0 to 2");
+  }
+  SECTION("negative classes") {
+    save("train", input, target - 1);
+    refused("train.safetensors", "classes from -1");
+  }
+  SECTION("other shapes to evaluate with") {
+    save("eval", torch::randn({4, 2}), target);
+    refused("eval.safetensors", "do not fit together");
+  }
+}
