@@ -1,7 +1,6 @@
 #include <ostream>
 
 #include "runner/cli/commands.hpp"
-#include "runner/recipe.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run.hpp"
 
@@ -10,15 +9,13 @@ namespace runner::cli {
 namespace {
 
 int run(const Arguments& arguments, Session& session) {
+  const std::string recipe = arguments.get("RECIPE");
   Diagnostics found;
-  const auto resolved = resolve_recipe(
-      {arguments.get("RECIPE"), session.environment, arguments.all("OVERRIDE")}, session.registry, found);
+  const auto resolved =
+      resolve_recipe({recipe, session.environment, arguments.all("OVERRIDE")}, session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
-  RunOptions options;
-  options.recipe_file = arguments.get("RECIPE");
-  options.dry_run = arguments.has("dry-run");
-  return run_recipe(*resolved, session.registry, options);
+  return run_recipe(*resolved, session.registry, {.recipe_file = recipe, .dry_run = arguments.has("dry-run")});
 }
 
 }  // namespace

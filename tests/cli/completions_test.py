@@ -1,0 +1,117 @@
+"""Completion in the shells themselves: keys are typed, and what the shell makes of them is read."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from program import BINARY, Terminal, environment
+
+RECIPE = """
+[model]
+name = "simple_cnn"
+[dataset]
+name = "shapes"
+[optimizer]
+name = "sgd"
+[train]
+epochs = 1
+[[tracker]]
+name = "tensorboard"
+"""
+
+# What is typed before the tab -> what the line has become. Each has one candidate, so shells agree on it.
+UNIQUE = {
+    "runner desc": "runner describe ",
+    "runner list opt": "runner list optimizer ",
+    "runner describe optimizer sg": "runner describe optimizer sgd ",
+    "runner describe section chec": "runner describe section checkpoint ",
+    "runner completions zs": "runner completions zsh ",
+    "runner show min": "runner show mine.toml ",
+    "runner min": "runner mine.toml ",
+    "runner show mine.toml --orig": "runner show mine.toml --origins ",
+    "runner mine.toml run.determ": "runner mine.toml run.deterministic=",
+    "runner mine.toml run.deterministic=tr": "runner mine.toml run.deterministic=true ",
+    "runner mine.toml loader.on_error=sk": "runner mine.toml loader.on_error=skip ",
+    "runner run mine.toml optimizer.nest": "runner run mine.toml optimizer.nesterov=",
+    "runner check mine.toml optimizer=adamw optimizer.amsg": "runner check mine.toml optimizer=adamw optimizer.amsgrad=",
+    "runner mine.toml model=resnet3": "runner mine.toml model=resnet3",  # two of them: 32 and 34
+    "runner mine.toml tracker.0.di": "runner mine.toml tracker.0.dir=",
+    "runner mine.toml tracker+=tens": "runner mine.toml tracker+=tensorboard ",
+    "runner new --optimizer sg": "runner new --optimizer sgd ",
+}
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        (Path(self.folder.name) / "mine.toml").write_text(RECIPE)
+        self.path = f"{BINARY.parent}:{environment()['PATH']}"
+
+    def typed_line(self, terminal, typed):
+        """The line after a tab. Ends in a marker of ours, so that a trailing space can be seen."""
+        terminal.type(typed + "\t#END")
+        terminal.type("\x01echo LINE: \x05\r")  # to its beginning, echo before it, to its end
+        terminal.read_until("\nLINE: ", 30)
+        return terminal.read_until("\n")
+
+
+def have(shell):
+    return unittest.skipUnless(shutil.which(shell), f"no {shell}")
+
+
+class Bash(Folder):
+    @have("bash")
+    def test_words_are_completed(self):
+        bash = Terminal(["bash", "--norc", "--noprofile", "-i"], cwd=self.folder.name, PATH=self.path, PS1="$ ", HISTFILE="/dev/null")
+        bash.type("source <(runner completions bash); bind 'set bell-style none'; bind 'set enable-bracketed-paste off'\r")
+        bash.type("echo READ''Y\r")
+        bash.read_until("\nREADY")
+        for typed, expected in UNIQUE.items():
+            with self.subTest(typed):
+                line = self.typed_line(bash, typed)
+                self.assertEqual(line.strip(), f"{expected}#END".strip())
+        bash.type("exit\r")
+        bash.read_to_end()
+
+
+class Zsh(Folder):
+    @have("zsh")
+    def test_words_are_completed(self):
+        zsh = Terminal(["zsh", "-f", "-i"], cwd=self.folder.name, PATH=self.path, PS1="$ ")
+        zsh.type("autoload -U compinit; compinit -u -D; setopt interactivecomments no_beep; bindkey -e; unsetopt zle_bracketed_paste\r")
+        zsh.type("zstyle ':completion:*' list-prompt ''; unset zle_bracketed_paste; source <(runner completions zsh)\r")
+        zsh.type("echo READ''Y\r")
+        zsh.read_until("\nREADY")
+        for typed, expected in UNIQUE.items():
+            with self.subTest(typed):
+                line = self.typed_line(zsh, typed)
+                self.assertEqual(line.strip(), f"{expected}#END".strip())
+        zsh.type("exit\r")
+        zsh.read_to_end()
+
+
+class Fish(Folder):
+    @have("fish")
+    def test_words_are_completed(self):
+        for typed, expected in UNIQUE.items():
+            with self.subTest(typed):
+                script = f"runner completions fish | source; complete -C '{typed}'"
+                done = subprocess.run(["fish", "--no-config", "-c", script], cwd=self.folder.name, env=environment(PATH=self.path, HOME=self.folder.name),
+                                      capture_output=True, text=True, timeout=60)
+                found = [line.split("\t")[0] for line in done.stdout.splitlines()]
+                wanted = expected.split(" ")[-1] or expected.split(" ")[-2]
+                if len(found) == 1:
+                    self.assertEqual(found, [wanted], done.stderr)
+                else:
+                    self.assertTrue(found and all(word.startswith(wanted) for word in found), (found, done.stderr))
+
+
+if __name__ == "__main__":
+    if not BINARY.exists():
+        print(f"skipped: {BINARY} is not built")
+        sys.exit(77)
+    unittest.main()

@@ -1,0 +1,72 @@
+#include <catch2/catch_all.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/runner/cli/program.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace runner::testing {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Json = nlohmann::json;
+
+const std::string right = R"([model]
+name = "simple_cnn"
+[dataset]
+name = "shapes"
+[optimizer]
+name = "sgd"
+[train]
+epochs = 3
+)";
+
+TEST_CASE("several recipes are all checked, with the same overrides") {
+  const TemporaryFolder folder;
+  const std::string good = write_file(folder / "good.toml", right).string();
+  const std::string bad = write_file(folder / "bad.toml", right + "[loader]\nbatch = 1\n").string();
+  const Outcome outcome = Program{}.run({"check", bad, good, "run.seed=1"});
+  CHECK(outcome.code == 2);
+  CHECK_THAT(outcome.err,
+             ContainsSubstring(bad + ":10:1: error: ") && ContainsSubstring(bad + ": 1 error\n"));
+  CHECK(outcome.out == good + ": ok\n");
+  CHECK_THAT(Program{}.run({"check", good, "run.sed=1"}).err, ContainsSubstring("did you mean \"seed\"?"));
+}
+
+TEST_CASE("check for programs gives places that can be jumped to") {
+  const TemporaryFolder folder;
+  const std::string bad = write_file(folder / "bad.toml", right + "[loader]\nbatch = 1\n").string();
+  const Outcome outcome = Program{}.run({"check", bad, "--json", "run.seed=-1"});
+  CHECK(outcome.code == 2);
+  CHECK(outcome.err.empty());
+  const Json json = Json::parse(outcome.out);
+  CHECK(json["ok"] == false);
+  const Json& diagnostics = json["recipes"][0]["diagnostics"];
+  REQUIRE(diagnostics.size() == 2);
+  CHECK(diagnostics[0]["place"]["argument"] == "run.seed=-1");
+  CHECK(diagnostics[1]["place"] == Json{{"file", bad}, {"line", 10}, {"column", 1}, {"length", 5}});
+  CHECK(diagnostics[1]["severity"] == "error");
+  CHECK(diagnostics[1]["see"] == "runner describe section loader");
+}
+
+TEST_CASE("a recipe of bytes that are no text still gives valid JSON") {
+  const TemporaryFolder folder;
+  const std::string bad = write_file(folder / "bad.toml", "\xff\xfe = 1\n").string();
+  CHECK_NOTHROW(Json::parse(Program{}.run({"check", bad, "--json"}).out));
+  CHECK_NOTHROW(Json::parse(Program{}.run({"check", "no\xff.toml", "--json"}).out));
+}
+
+TEST_CASE("overrides without a recipe are refused") {
+  const Outcome outcome = Program{}.run({"check", "optimizer.lr=1"});
+  CHECK(outcome.code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring("no recipe is named"));
+}
+
+TEST_CASE("a file that looks like an override is a recipe where it exists") {
+  const TemporaryFolder folder;
+  const std::string odd = write_file(folder / "lr=1.toml", right).string();
+  CHECK(Program{}.run({"check", odd}).code == 0);
+}
+
+}  // namespace
+}  // namespace runner::testing

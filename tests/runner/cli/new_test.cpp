@@ -1,0 +1,99 @@
+#include <catch2/catch_all.hpp>
+
+#include "tests/runner/cli/program.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace runner::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+std::string shipped(const std::string& name) {
+  return (source_folder() / "recipes" / (name + ".toml")).string();
+}
+
+TEST_CASE("a new recipe is right, and means what its template means") {
+  const TemporaryFolder folder;
+  const Program program;
+  for (const auto& entry : fs::directory_iterator(source_folder() / "recipes")) {
+    if (entry.path().extension() != ".toml") continue;
+    INFO(entry.path());
+    const fs::path file = folder / entry.path().filename().string();
+    const Outcome made = program.run({"new", entry.path().string(), "-o", file.string()});
+    CHECK(made.err.empty());
+    REQUIRE(made.code == 0);
+    const Outcome checked = program.run({"check", file.string()});
+    CHECK(checked.err.empty());
+    CHECK(checked.code == 0);
+    // The name of the run follows the file; all else is the template's.
+    const Outcome difference =
+        program.run({"show", file.string(), "--diff", entry.path().string(), "--json"});
+    CHECK_THAT(difference.out, !ContainsSubstring("\"key\": \"m"));
+    CHECK(program.run({"show", file.string()}).code == 0);
+  }
+}
+
+TEST_CASE("every component can be chosen for a new recipe, and the result is right") {
+  const TemporaryFolder folder;
+  const Program program;
+  for (const char* kind : {"model", "dataset", "loss", "optimizer", "scheduler", "precision"}) {
+    for (const Descriptor* component : program.registry.of_kind(kind)) {
+      INFO(kind << " " << component->name);
+      const Outcome made =
+          program.run({"new", shipped("shapes"), std::string("--") + kind, std::string(component->name)});
+      if (made.code == 2) {  // it needs what only the user knows
+        CHECK_THAT(made.err, ContainsSubstring(" needs "));
+        continue;
+      }
+      const fs::path file = write_file(folder / "new.toml", made.out);
+      const Outcome checked = program.run({"check", file.string()});
+      CHECK(checked.err.empty());
+      CHECK(checked.code == 0);
+      for (const FieldInfo& field : component->own_schema().fields) {
+        CHECK_THAT(made.out, ContainsSubstring("\n" + std::string(field.name) + " = ") ||
+                                 ContainsSubstring("\n# " + std::string(field.name) + " = ") ||
+                                 ContainsSubstring("." + std::string(field.name) + "]"));
+      }
+    }
+  }
+}
+
+TEST_CASE("keys carry their documentation") {
+  const Outcome made = Program{}.run({"new", shipped("shapes"), "--optimizer", "sgd", "optimizer.lr=0.125"});
+  REQUIRE(made.code == 0);
+  CHECK_THAT(made.out, ContainsSubstring("(number, above 0)\nlr = 0.125\n"));
+  CHECK_THAT(made.out, ContainsSubstring("(number, above 0, optional)\n# clip_norm = 1.0\n"));
+  CHECK_THAT(made.out, ContainsSubstring("# [[hook]]\n"));
+}
+
+TEST_CASE("a file is not replaced unless that is asked for") {
+  const TemporaryFolder folder;
+  const std::string file = write_file(folder / "mine.toml", "precious").string();
+  const Outcome refused = Program{}.run({"new", shipped("shapes"), "-o", file});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("exists already") && ContainsSubstring("--force"));
+  CHECK(read_text(file) == "precious");
+  CHECK(Program{}.run({"new", shipped("shapes"), "-o", file, "--force"}).code == 0);
+  CHECK_THAT(read_text(file), ContainsSubstring("[optimizer]"));
+}
+
+TEST_CASE("nothing is left behind where a file cannot be written") {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "absent/mine.toml").string();
+  CHECK_THROWS_WITH(Program{}.run({"new", shipped("shapes"), "-o", file}), ContainsSubstring(file));
+  CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("wrong choices are explained") {
+  const Outcome part = Program{}.run({"new", shipped("shapes"), "--model", "simple_cn"});
+  CHECK(part.code == 2);
+  CHECK_THAT(part.err, ContainsSubstring("did you mean \"simple_cnn\"?"));
+  const Outcome base = Program{}.run({"new", "no_such_recipe"});
+  CHECK(base.code == 2);
+  CHECK_THAT(base.err, ContainsSubstring("there is no recipe \"no_such_recipe\""));
+}
+
+}  // namespace
+}  // namespace runner::testing

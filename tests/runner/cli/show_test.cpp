@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <catch2/catch_all.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/runner/cli/program.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace runner::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+std::vector<fs::path> shipped_recipes() {
+  std::vector<fs::path> recipes;
+  for (const auto& entry : fs::directory_iterator(source_folder() / "recipes")) {
+    if (entry.path().extension() == ".toml") recipes.push_back(entry.path());
+  }
+  std::ranges::sort(recipes);
+  return recipes;
+}
+
+const std::string small = R"([model]
+name = "simple_cnn"
+[dataset]
+name = "shapes"
+[optimizer]
+name = "sgd"
+lr = 0.25
+[train]
+epochs = 3
+)";
+
+TEST_CASE("every recipe that comes with the program is right") {
+  for (const fs::path& recipe : shipped_recipes()) {
+    const Outcome outcome = Program{}.run({"check", recipe.string()});
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.err.empty());
+  }
+}
+
+TEST_CASE("what show prints is shown as itself") {
+  const TemporaryFolder folder;
+  const Program program;
+  const auto recipes = shipped_recipes();
+  REQUIRE_FALSE(recipes.empty());
+  for (const fs::path& recipe : recipes) {
+    INFO(recipe);
+    const Outcome first = program.run({"show", recipe.string()});
+    REQUIRE(first.code == 0);
+    const fs::path again = write_file(folder / recipe.filename().string(), first.out);
+    const Outcome second = program.run({"show", again.string()});
+    CHECK(second.err.empty());
+    CHECK(second.out == first.out);
+    CHECK(program.run({"show", recipe.string(), "--diff", again.string()}).out == "no difference\n");
+  }
+}
+
+TEST_CASE("origins say where each value came from") {
+  const TemporaryFolder folder;
+  const std::string recipe = write_file(folder / "small.toml", small).string();
+  Program program;
+  program.environment["RUNNER_LOADER__BATCH_SIZE"] = "7";
+  const Outcome outcome = program.run({"show", recipe, "run.seed=5", "--origins"});
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("lr = 0.25  # " + recipe + ":7:6"));
+  CHECK_THAT(outcome.out, ContainsSubstring("seed = 5  # argument run.seed=5"));
+  CHECK_THAT(outcome.out, ContainsSubstring("batch_size = 7  # environment RUNNER_LOADER__BATCH_SIZE"));
+  CHECK_THAT(outcome.out, ContainsSubstring("shuffle = true  # default"));
+}
+
+TEST_CASE("a difference names both values and their places") {
+  const TemporaryFolder folder;
+  const std::string one = write_file(folder / "one.toml", small).string();
+  const std::string other =
+      write_file(folder / "other.toml", "extends = \"one.toml\"\n[[tracker]]\nname = \"csv\"\n").string();
+  const Outcome outcome = Program{}.run({"show", one, "optimizer.lr=0.5", "--diff", other});
+  CHECK_THAT(outcome.out, ContainsSubstring("- optimizer.lr = 0.5  # argument optimizer.lr=0.5\n"
+                                            "+ optimizer.lr = 0.25  # "));
+  CHECK_THAT(outcome.out, ContainsSubstring("+ tracker.0.name = \"csv\""));
+  CHECK_THAT(outcome.out, !ContainsSubstring("train.epochs"));
+}
+
+TEST_CASE("show for programs") {
+  const TemporaryFolder folder;
+  const std::string recipe = write_file(folder / "small.toml", small).string();
+  const auto json = nlohmann::json::parse(Program{}.run({"show", recipe, "--json"}).out);
+  CHECK(json["optimizer"]["lr"] == 0.25);
+  CHECK(json["train"]["epochs"] == 3);
+  const auto difference =
+      nlohmann::json::parse(Program{}.run({"show", recipe, "run.seed=3", "--json", "--diff", recipe}).out);
+  CHECK(difference == nlohmann::json::parse(R"([{"key": "run.seed", "this": 3, "other": 0}])"));
+}
+
+TEST_CASE("a recipe that is wrong is not shown") {
+  const TemporaryFolder folder;
+  const std::string recipe = write_file(folder / "small.toml", small).string();
+  const Outcome outcome = Program{}.run({"show", recipe, "optimizer.lr=-1"});
+  CHECK(outcome.code == 2);
+  CHECK(outcome.out.empty());
+  CHECK_THAT(outcome.err, ContainsSubstring("optimizer.lr must be above 0"));
+}
+
+}  // namespace
+}  // namespace runner::testing
