@@ -24,6 +24,8 @@ void set_live_line(LiveLine* line) {
   state().line = line;
 }
 
+std::unique_lock<std::recursive_mutex> lock_live_line() { return std::unique_lock(state().mutex); }
+
 LiveLinePause::LiveLinePause() {
   state().mutex.lock();
   if (state().pauses++ == 0 && state().line != nullptr) state().line->erase();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <mutex>
+
 namespace runner {
 
 // The one line at the bottom of a terminal that is drawn again and again, as a progress line is. Whoever
@@ -17,6 +19,9 @@ class LiveLine {
 
 // Null: none. The line given must be taken away again before it is destroyed.
 void set_live_line(LiveLine* line);
+
+// For the owner of the line: nobody else prints meanwhile, and the line stays as it is.
+std::unique_lock<std::recursive_mutex> lock_live_line();
 
 class LiveLinePause {
  public:

@@ -122,13 +122,17 @@ class Console : private LiveLine {
  private:
   void erase() override;
   void draw() override;
-  void show(std::string line, bool at_once);
+  bool due(double interval);                                        // since something was shown last
+  std::optional<double> remaining(const ProgressLine& line) const;  // seconds, by the pace so far
+  void show(std::function<std::string(int width)> live);
   void print(const std::string& lines);
+  std::string to_line_start() const;
 
   ConsoleOutput output_;
   std::optional<ProgressLine> first_;  // where this console came in: the pace is counted from there
   std::optional<double> loss_;
   std::optional<double> last_shown_;            // by the clock
+  std::int64_t last_step_ = -1;                 // shown
   std::function<std::string(int width)> live_;  // what the live line says, made to measure
   std::size_t drawn_length_ = 0;                // of what stands on the terminal now
 };

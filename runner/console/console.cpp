@@ -1,0 +1,119 @@
+#include "runner/console/console.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runner/cli/text.hpp"
+#include "runner/console/lines.hpp"
+#include "runner/console/tables.hpp"
+
+namespace runner {
+namespace {
+
+constexpr double redraw_seconds = 0.1;
+constexpr double plain_seconds = 10;
+
+// Tables follow the terminal, within reason; a file has the usual width.
+Look table_look(const ConsoleOutput& output) {
+  const int width = output.terminal ? std::clamp(output.width(), 40, 120) : 100;
+  return {output.utf8, {output.colour}, width};
+}
+
+}  // namespace
+
+Console::Console(ConsoleOutput output) : output_(std::move(output)) {
+  if (output_.terminal) set_live_line(this);
+}
+
+Console::~Console() {
+  const auto lock = lock_live_line();
+  erase();
+  if (output_.terminal) set_live_line(nullptr);
+}
+
+void Console::summary(const RunSummary& run) { print(summary_table(run, table_look(output_))); }
+
+void Console::progress(const ProgressLine& line) {
+  if (line.loss) loss_ = line.loss;
+  if (!first_) first_ = line;
+  const bool last = line.share >= 1 && line.step != last_step_;
+  if (!output_.terminal && !loss_) return;  // a line without the one number that matters is not worth keeping
+  if (!due(output_.terminal ? redraw_seconds : plain_seconds) && !last) return;
+  last_step_ = line.step;
+
+  ProgressLine shown = line;
+  shown.loss = loss_;
+  const std::optional<double> eta = remaining(line);
+  if (output_.terminal) {
+    show([shown, eta, this](int width) {
+      return live_progress(shown, eta, {output_.utf8, {output_.colour}, width});
+    });
+  } else {
+    print(plain_progress(shown, eta) + "\n");
+  }
+}
+
+void Console::evaluating(double share) {
+  if (!output_.terminal || !due(redraw_seconds)) return;
+  show([share, this](int width) { return live_evaluation(share, {output_.utf8, {output_.colour}, width}); });
+}
+
+void Console::evaluation(const EvalLine& line) {
+  print(evaluation_text(line, {output_.utf8, {output_.colour}, output_.width()}) + "\n");
+}
+
+void Console::closing(const ClosingSummary& run) {
+  {
+    const auto lock = lock_live_line();
+    erase();
+    live_ = nullptr;
+  }
+  print(closing_table(run, table_look(output_)));
+}
+
+bool Console::due(double interval) {
+  const double now = output_.clock();
+  if (last_shown_ && now - *last_shown_ < interval) return false;
+  last_shown_ = now;
+  return true;
+}
+
+std::optional<double> Console::remaining(const ProgressLine& line) const {
+  const double done = line.share - first_->share;
+  if (done <= 0) return std::nullopt;
+  return (line.seconds - first_->seconds) / done * (1 - std::min(line.share, 1.0));
+}
+
+void Console::show(std::function<std::string(int width)> live) {
+  const auto lock = lock_live_line();
+  live_ = std::move(live);
+  draw();
+}
+
+void Console::print(const std::string& lines) {
+  const LiveLinePause pause;
+  output_.write(lines);
+}
+
+std::string Console::to_line_start() const {
+  const auto width = static_cast<std::size_t>(std::max(output_.width(), 1));
+  // A terminal that became narrower has broken the line into several.
+  const std::size_t rows_above = drawn_length_ > 0 ? (drawn_length_ - 1) / width : 0;
+  return rows_above > 0 ? "\x1b[" + std::to_string(rows_above) + "A\r\x1b[J" : "\r";
+}
+
+void Console::erase() {
+  if (drawn_length_ == 0) return;
+  output_.write(to_line_start() + "\x1b[K");
+  drawn_length_ = 0;
+}
+
+void Console::draw() {
+  if (!live_) return;
+  const std::string line =
+      live_(std::max(output_.width() - 1, 1));  // a full last column would break the line
+  output_.write(to_line_start() + line + "\x1b[K");
+  drawn_length_ = cli::visible_width(line);
+}
+
+}  // namespace runner

@@ -1,0 +1,115 @@
+#include "runner/console/lines.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "runner/cli/text.hpp"
+
+namespace runner {
+namespace {
+
+// A piece of a line, and how early it goes where there is no room: the highest first.
+struct Piece {
+  std::string text;
+  int dispensable;
+};
+
+constexpr const char* gap = "  ";
+
+std::size_t width_of(const std::vector<Piece>& pieces) {
+  std::size_t width = 0;
+  for (const Piece& piece : pieces) width += cli::visible_width(piece.text) + (width > 0 ? 2 : 0);
+  return width;
+}
+
+void fit(std::vector<Piece>& pieces, std::size_t width) {
+  while (pieces.size() > 1 && width_of(pieces) > width) {
+    pieces.erase(std::ranges::max_element(pieces, {}, &Piece::dispensable));
+  }
+}
+
+std::string joined(const std::vector<Piece>& pieces) {
+  std::string line;
+  for (const Piece& piece : pieces) line += (line.empty() ? "" : gap) + piece.text;
+  return line;
+}
+
+// The epoch that is being worked on, not the number of those done.
+std::string current_epoch(const ProgressLine& line) {
+  double current = std::floor(line.epoch) + 1;
+  if (!line.epochs) return "epoch " + epoch_text(current);
+  current = std::min(current, std::max(1.0, std::ceil(*line.epochs)));
+  return "epoch " + epoch_text(current) + "/" + epoch_text(std::ceil(*line.epochs));
+}
+
+std::string step_text(const ProgressLine& line) {
+  return "step " + grouped(line.step) + (line.total_steps > 0 ? "/" + grouped(line.total_steps) : "");
+}
+
+std::string percent(double share) {
+  const std::string number = std::to_string(std::lround(std::clamp(share, 0.0, 1.0) * 100));
+  return std::string(3 - number.size(), ' ') + number + "%";
+}
+
+std::vector<Piece> numbers(const ProgressLine& line, std::optional<double> eta) {
+  std::vector<Piece> pieces{{current_epoch(line), 3}, {step_text(line), 1}};
+  if (line.loss) pieces.push_back({"loss " + measured(*line.loss), 0});
+  pieces.push_back({"lr " + measured(line.lr), 5});
+  if (line.samples_per_second > 0) pieces.push_back({measured(line.samples_per_second) + " samples/s", 4});
+  if (eta) pieces.push_back({"ETA " + duration_text(*eta), 2});
+  return pieces;
+}
+
+std::string bar(double share, int cells, const Look& look) {
+  const double filled = std::clamp(share, 0.0, 1.0) * cells;
+  const int whole = static_cast<int>(filled);
+  std::string done, rest;
+  for (int i = 0; i < whole; ++i) done += look.utf8 ? "━" : "=";
+  const bool tip = whole < cells;
+  if (tip) done += look.utf8 ? (filled - whole >= 0.5 ? "╸" : "╺") : ">";
+  for (int i = whole + (tip ? 1 : 0); i < cells; ++i) rest += look.utf8 ? "─" : "-";
+  const std::string painted = look.style.cyan(done) + look.style.dim(rest);
+  return look.utf8 ? painted : "[" + painted + "]";
+}
+
+}  // namespace
+
+std::string live_progress(const ProgressLine& line, std::optional<double> eta, const Look& look) {
+  constexpr int widest_bar = 24, narrowest_bar = 6, around_bar = 8;  // brackets, the percentage and the gaps
+  const auto width = static_cast<std::size_t>(std::max(look.width, 0));
+  std::vector<Piece> pieces = numbers(line, eta);
+  fit(pieces, width);
+  const int room = look.width - static_cast<int>(width_of(pieces)) - around_bar;
+  if (room >= narrowest_bar) {
+    const int cells = std::min(room, widest_bar);
+    pieces.insert(pieces.begin() + 1, {bar(line.share, cells, look) + " " + percent(line.share), 6});
+  }
+  if (pieces.size() == 1) return shortened(pieces[0].text, width, look.utf8);
+  return joined(pieces);
+}
+
+std::string plain_progress(const ProgressLine& line, std::optional<double> eta) {
+  return joined(numbers(line, eta));
+}
+
+std::string live_evaluation(double share, const Look& look) {
+  std::vector<Piece> pieces{{"evaluating", 0}, {bar(share, 24, look) + " " + percent(share), 1}};
+  fit(pieces, static_cast<std::size_t>(std::max(look.width, 0)));
+  return pieces.size() == 1 ? shortened(pieces[0].text, static_cast<std::size_t>(look.width), look.utf8)
+                            : joined(pieces);
+}
+
+std::string evaluation_text(const EvalLine& line, const Look& look) {
+  std::string text =
+      look.style.bold("eval") + gap + "epoch " + epoch_text(line.epoch) + gap + "step " + grouped(line.step);
+  for (const auto& [name, value] : line.measurements) {
+    const std::string_view bare =
+        std::string_view(name).starts_with("eval/") ? std::string_view(name).substr(5) : name;
+    text += gap + std::string(bare) + " " + look.style.bold(measured(value));
+  }
+  text += gap + look.style.dim("in " + duration_text(line.seconds));
+  return line.best ? text + gap + look.style.green("best so far") : text;
+}
+
+}  // namespace runner

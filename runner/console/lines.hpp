@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runner/console/console.hpp"
+#include "runner/console/text.hpp"
+
+namespace runner {
+
+// "epoch 3/5  ━━━━╸────  45%  step 880/1,955  loss 0.4312  lr 0.001  2,345 samples/s  ETA 1m 02s", in at most
+// look.width columns: what matters least goes first where there is no room.
+std::string live_progress(const ProgressLine& line, std::optional<double> eta, const Look& look);
+
+// The same without a bar, however long it gets: for files.
+std::string plain_progress(const ProgressLine& line, std::optional<double> eta);
+
+std::string live_evaluation(double share, const Look& look);
+
+// "eval  epoch 1  step 391  accuracy 0.4512  loss 1.502  in 3.2s  best so far"
+std::string evaluation_text(const EvalLine& line, const Look& look);
+
+}  // namespace runner

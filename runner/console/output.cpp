@@ -1,0 +1,64 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "runner/console/console.hpp"
+
+namespace runner {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// As the C library decides: the first of the three that is set and not empty.
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string value = environment(name);
+    if (value.empty()) continue;
+    for (const char* spelling : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
+      if (value.find(spelling) != std::string::npos) return true;
+    }
+    return false;
+  }
+  return false;
+}
+
+int terminal_width() {
+  constexpr int usual = 80;
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return usual;
+}
+
+// What cannot be written to a closed terminal is not worth stopping a run for.
+void write_all(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+ConsoleOutput ConsoleOutput::standard_error() {
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  const std::string kind = environment("TERM");
+  ConsoleOutput output;
+  output.write = write_all;
+  output.terminal = terminal && !kind.empty() && kind != "dumb";
+  output.colour = output.terminal && environment("NO_COLOR").empty();
+  output.utf8 = locale_is_utf8();
+  if (terminal) output.width = terminal_width;
+  output.clock = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  return output;
+}
+
+}  // namespace runner

@@ -1,0 +1,130 @@
+#include "runner/console/tables.hpp"
+
+#include <algorithm>
+
+#include "runner/cli/text.hpp"
+#include "runner/console/banner.hpp"
+#include "runner/console/plot.hpp"
+
+namespace runner {
+namespace {
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+constexpr const char* stand_in_title = "STAND-IN DATA: these results are not about the data the recipe names";
+
+std::string table(const Rows& rows, const Look& look) {
+  Rows shown;
+  for (const auto& [what, text] : rows) {
+    if (!text.empty()) shown.emplace_back(look.style.dim(what), text);
+  }
+  return cli::two_columns(shown, "  ", static_cast<std::size_t>(std::max(look.width, 40)));
+}
+
+std::string model_text(const RunSummary& run, const Look& look) {
+  if (run.parameters == 0) return run.model;
+  std::string text = run.model + look.dot() + grouped(run.parameters) + " parameters";
+  if (run.trained_parameters != run.parameters)
+    text += ", " + grouped(run.trained_parameters) + " of them trained";
+  return text;
+}
+
+std::string data_text(const RunSummary& run, const Look& look) {
+  std::string text = run.dataset + look.dot() + grouped(run.train_examples) + " examples to train";
+  if (run.eval_examples > 0) text += ", " + grouped(run.eval_examples) + " to evaluate";
+  return text;
+}
+
+std::string batch_text(const RunSummary& run, const Look& look) {
+  std::string text = grouped(run.batch_size);
+  if (run.accumulation_steps > 1) {
+    text += look.times() + grouped(run.accumulation_steps) +
+            " accumulated = " + grouped(run.batch_size * run.accumulation_steps);
+  }
+  text += " examples a step";
+  if (run.eval_examples > 0 && run.eval_batch_size > 0)
+    text += look.dot() + grouped(run.eval_batch_size) + " to evaluate";
+  return text;
+}
+
+std::string length_text(const RunSummary& run, const Look& look) {
+  std::vector<std::string> limits;
+  if (run.epochs) limits.push_back(epoch_text(*run.epochs) + (*run.epochs == 1 ? " epoch" : " epochs"));
+  if (run.total_steps > 0) limits.push_back(grouped(run.total_steps) + " steps");
+  if (run.max_seconds) limits.push_back("at most " + duration_text(*run.max_seconds));
+  if (run.steps_per_epoch > 0) limits.push_back(grouped(run.steps_per_epoch) + " steps an epoch");
+  return cli::joined(limits, look.dot());
+}
+
+std::string headline(const ClosingSummary& run, const Look& look) {
+  using Ending = ClosingSummary::Ending;
+  std::string word = "finished";
+  if (run.ending == Ending::stopped) word = "stopped";
+  if (run.ending == Ending::failed) word = "failed";
+  const std::string painted = run.ending == Ending::finished  ? look.style.green(word)
+                              : run.ending == Ending::stopped ? look.style.yellow(word)
+                                                              : look.style.red(word);
+  std::string text = painted + " after " + duration_text(run.seconds) + look.dot() + grouped(run.steps) +
+                     (run.steps == 1 ? " step" : " steps") + look.dot() + epoch_text(run.epochs) +
+                     (run.epochs == 1 ? " epoch" : " epochs");
+  if (run.skipped_steps > 0) text += look.dot() + grouped(run.skipped_steps) + " updates left out";
+  return text + "\n" +
+         (run.reason.empty() ? ""
+                             : cli::wrapped(run.reason, static_cast<std::size_t>(look.width), "") + "\n");
+}
+
+std::string results(const ClosingSummary& run, const Look& look) {
+  Rows rows;
+  if (run.best) {
+    rows.emplace_back("best", run.best->metric + " " + look.style.bold(measured(run.best->value)) +
+                                  " at step " + grouped(run.best->step) + ", epoch " +
+                                  epoch_text(run.best->epoch));
+  }
+  std::vector<std::string> last;
+  for (const auto& [name, value] : run.last) last.push_back(name + " " + measured(value));
+  rows.emplace_back("last", cli::joined(last, look.dot()));
+  for (const auto& [what, path] : run.files) rows.emplace_back(what, path.string());
+  return table(rows, look);
+}
+
+std::string warnings_text(const ClosingSummary& run, const Look& look) {
+  if (run.warnings.empty()) return "";
+  std::string text = "\n" + look.style.yellow(cli::counted(run.warnings.size(), "warning")) + "\n";
+  for (const std::string& warning : run.warnings) {
+    text += "  " + cli::wrapped(warning, static_cast<std::size_t>(std::max(look.width - 2, 40)), "  ") + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string summary_table(const RunSummary& run, const Look& look) {
+  std::string text =
+      look.style.bold(run.name) + (run.recipe.empty() ? "" : "  " + look.style.dim(run.recipe)) + "\n";
+  Rows rows{{"model", model_text(run, look)},
+            {"data", data_text(run, look)},
+            {"batch", batch_text(run, look)},
+            {"length", length_text(run, look)},
+            {"loss", run.loss},
+            {"optimizer", run.optimizer},
+            {"scheduler", run.scheduler},
+            {"precision", run.precision},
+            {"device", run.device},
+            {"trackers", cli::joined(run.trackers)},
+            {"hooks", cli::joined(run.hooks)}};
+  rows.insert(rows.end(), run.notes.begin(), run.notes.end());
+  rows.emplace_back("folder", run.folder.string());
+  text += table(rows, look) + "\n";
+  return run.stand_in.empty() ? text : text + banner(stand_in_title, run.stand_in, look) + "\n";
+}
+
+std::string closing_table(const ClosingSummary& run, const Look& look) {
+  PlotOptions options{std::min(look.width - 1, 100), 8, look.utf8, "steps"};
+  const std::string curve = plot(run.loss_curve, options);
+  std::string text = "\n" + headline(run, look);
+  if (!curve.empty()) text += "\n  " + look.style.dim("loss") + "\n" + curve;
+  text += "\n" + results(run, look) + warnings_text(run, look);
+  return run.stand_in.empty() ? text : text + "\n" + banner(stand_in_title, run.stand_in, look);
+}
+
+}  // namespace runner
