@@ -34,16 +34,24 @@ class NameCollector {
   std::set<const Schema*> seen_;
 };
 
-std::string_view text_at(const Origin& origin) {
-  const std::string& text = origin.source->text;
-  std::size_t start = 0;
-  for (std::uint32_t line = 1; line < origin.line && start != std::string::npos; ++line) {
-    start = text.find('\n', start);
-    if (start != std::string::npos) ++start;
+// The text of a source from a line on.
+class Lines {
+ public:
+  std::string_view from(const Source& source, std::size_t line) {
+    auto& starts = starts_[&source];
+    if (starts.empty()) {
+      starts.push_back(0);
+      for (auto end = source.text.find('\n'); end != std::string::npos;
+           end = source.text.find('\n', end + 1)) {
+        starts.push_back(end + 1);
+      }
+    }
+    return line > 0 && line <= starts.size() ? std::string_view(source.text).substr(starts[line - 1]) : "";
   }
-  if (start == std::string::npos || origin.column == 0) return {};
-  return std::string_view(text).substr(std::min<std::size_t>(start + origin.column - 1, text.size()));
-}
+
+ private:
+  std::map<const Source*, std::vector<std::size_t>> starts_;
+};
 
 // Which lines of which source hold a secret.
 class SecretLines {
@@ -75,13 +83,15 @@ class SecretLines {
     if (!origin.source || origin.line == 0) return;
     lines_[origin.source.get()].insert(origin.line);
     // A text over several lines may end anywhere: nothing after its start is shown.
-    const std::string_view text = text_at(origin);
+    std::string_view text = text_.from(*origin.source, origin.line);
+    text.remove_prefix(std::min<std::size_t>(origin.column > 0 ? origin.column - 1 : 0, text.size()));
     if (!text.starts_with("\"\"\"") && !text.starts_with("'''") && !text.starts_with('[')) return;
     const auto [first, is_new] = rest_.emplace(origin.source.get(), origin.line);
     if (!is_new) first->second = std::min(first->second, origin.line);
   }
 
   const std::vector<std::string>& names_;
+  Lines text_;
   std::map<const Source*, std::set<std::uint32_t>> lines_;
   std::map<const Source*, std::uint32_t> rest_;
 };
@@ -106,12 +116,11 @@ void hide_secrets(const Value& tree, const std::vector<std::string>& names, Diag
 }
 
 void hide_lines_naming(const std::vector<std::string>& names, Diagnostics& diagnostics) {
+  Lines text;
   diagnostics.hide_sources([&](const Origin& origin) {
-    if (!origin.source || origin.line == 0) return false;
-    Origin start = origin;
-    start.column = 1;
-    std::string line(text_at(start));
-    line = line.substr(0, line.find('\n'));
+    if (!origin.source) return false;
+    const std::string_view rest = text.from(*origin.source, origin.line);
+    std::string line(rest.substr(0, rest.find('\n')));
     std::ranges::transform(line, line.begin(),
                            [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     return std::ranges::any_of(names,

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::string_view environment_prefix = "env:";
 
+constexpr std::size_t most_errors = 200;   // more help nobody
 constexpr std::size_t longest_chain = 32;  // references that lead to references
 // Bytes that references may add: a few lines could ask for terabytes.
 constexpr std::size_t largest_expansion = 16 << 20;
@@ -75,7 +76,7 @@ class Resolver {
   }
 
   bool resolve_text(Value& value) {
-    if (failed_.contains(&value)) return false;
+    if (failed_.contains(&value) || diagnostics_.errors() >= most_errors) return false;
     const ReferenceText pieces = split_references(*value.as<std::string>());
     std::optional<Value> result;
     if (!pieces.problem.empty()) {
@@ -121,9 +122,10 @@ class Resolver {
       fail(value, "", "references nest lists or tables too deeply");
       return false;
     }
+    const bool fits_so_far = expanded_ <= largest_expansion;
     expanded_ += size.bytes;
     if (expanded_ <= largest_expansion) return true;
-    fail(value, "", "references blow the recipe up to more than 16 MB");
+    if (fits_so_far) fail(value, "", "references blow the recipe up to more than 16 MB");
     return false;
   }
 
@@ -222,6 +224,11 @@ class Resolver {
     const std::string_view rest = std::string_view(reference).substr(environment_prefix.size());
     const std::size_t colon = rest.find(':');
     const std::string name(rest.substr(0, colon));
+    if (name.empty()) {
+      fail(value, reference, "${" + reference + "} names no variable",
+           {"write ${env:NAME} or ${env:NAME:default}"});
+      return std::nullopt;
+    }
     const auto found = environment_.find(name);
     if (found == environment_.end() && colon == std::string_view::npos) {
       fail(value, reference, "the environment variable " + name + " is not set",

@@ -1,0 +1,58 @@
+#include "runner/recipe/toml_problem.hpp"
+
+#include <algorithm>
+
+namespace runner {
+
+namespace {
+
+bool ends_word(char c) { return std::string_view(" \t\r\n,]}[{#\"'=").find(c) != std::string_view::npos; }
+
+// The value without quotes that the parser stumbled over, if it was one: hello, 5ep, /data.
+std::string_view unquoted_value(std::string_view text, std::size_t offset) {
+  std::size_t begin = std::min(offset, text.size()), end = begin;
+  while (begin > 0 && !ends_word(text[begin - 1])) --begin;
+  while (end < text.size() && !ends_word(text[end])) ++end;
+  const std::string_view before = text.substr(0, begin);
+  const auto last = before.find_last_not_of(" \t");
+  const bool is_value =
+      last != std::string_view::npos && std::string_view("=,[").find(before[last]) != std::string_view::npos;
+  return is_value ? text.substr(begin, end - begin) : "";
+}
+
+bool is_plain_number(std::string_view word) {
+  return word.find_first_not_of("0123456789+-_.") == std::string_view::npos;
+}
+
+std::string plain_description(std::string_view description) {
+  constexpr std::string_view prefix = "Error while parsing ";
+  if (description.starts_with(prefix)) description.remove_prefix(prefix.size());
+  std::string text(description);
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  return text;
+}
+
+}  // namespace
+
+TomlProblem explain_toml_error(std::string_view description, std::string_view text, std::size_t offset) {
+  TomlProblem problem{"not valid TOML: " + plain_description(description), {}, offset, 1};
+  const auto says = [&](std::string_view part) { return description.find(part) != std::string_view::npos; };
+  const std::string_view word = unquoted_value(text, offset);
+  if (says("utf-8")) {
+    problem.hints = {"save the file as UTF-8"};
+  } else if (says("cannot redefine")) {
+    problem.hints = {"a key or [section] stands once in a file; a list of tables repeats [[section]]"};
+  } else if (says("leading zeroes")) {
+    problem.hints = {"write the number without them, or as a string in quotes"};
+  } else if (!word.empty() && !is_plain_number(word)) {
+    problem.message = "not valid TOML: " + std::string(word) + " is no value";
+    problem.hints = {"text, durations and sizes need quotes: \"" + std::string(word) + "\""};
+    if (word == "True" || word == "False") problem.hints = {"true and false are written in lower case"};
+    if (word == "None" || word == "null") problem.hints = {"leave the key out instead"};
+    problem.offset = static_cast<std::size_t>(word.data() - text.data());
+    problem.length = word.size();
+  }
+  return problem;
+}
+
+}  // namespace runner

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace runner {
+
+// What is wrong with a TOML text, in the words of someone who wants to help.
+struct TomlProblem {
+  std::string message;
+  std::vector<std::string> hints;
+  std::size_t offset = 0, length = 1;
+};
+
+// From what the parser said and where it stopped.
+TomlProblem explain_toml_error(std::string_view description, std::string_view text, std::size_t offset);
+
+}  // namespace runner

@@ -1,0 +1,101 @@
+#include "registry/secrets.hpp"
+
+#include <catch2/catch_all.hpp>
+
+#include "registry/codec.hpp"
+#include "registry/conform.hpp"
+#include "tests/support/sample_schema.hpp"
+#include "tests/support/trees.hpp"
+
+namespace runner {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using sample::Everything;
+
+// A member written as `key = value` on a line of its own, or on one it shares.
+void write(Table& table, const std::shared_ptr<const Source>& source, std::uint32_t line, std::string key,
+           Value value) {
+  const Origin place{source, line, 1, 3};
+  value.origin = place;
+  table.append(std::move(key), std::move(value), place);
+}
+
+std::string complaints(Table table) {
+  Diagnostics diagnostics;
+  const Registry registry = sample::registry();
+  conform(Value(Value::Data(std::move(table))), schema_of<Everything>(), registry, diagnostics);
+  return render(diagnostics) + render(diagnostics, true);
+}
+
+}  // namespace
+
+TEST_CASE("secrets: the names come from the schema and from every component", "[secrets]") {
+  CHECK(secret_names(schema_of<Everything>(), sample::registry()) == std::vector<std::string>{"token"});
+}
+
+TEST_CASE("secrets: a wrong secret is complained about without being shown", "[secrets]") {
+  const auto source = testing::file("r.toml", "token = 12345678\n");
+  Table table;
+  write(table, source, 1, "token", testing::number(12345678));
+  CHECK_THAT(complaints(table),
+             ContainsSubstring("token must be a string, not an integer") && !ContainsSubstring("12345678"));
+}
+
+TEST_CASE("secrets: a misspelled secret key does not show the line", "[secrets]") {
+  for (const char* key : {"tokne", "Token", "TOKEN", "tokn", "my_token", "tokens"}) {
+    const auto source = testing::file("r.toml", std::string(key) + " = \"hush-hush\"\n");
+    Table table;
+    write(table, source, 1, key, testing::text("hush-hush"));
+    INFO(key);
+    CHECK_THAT(complaints(table), ContainsSubstring("has no section") && !ContainsSubstring("hush"));
+  }
+}
+
+TEST_CASE("secrets: a mistake beside a secret does not show the line they share", "[secrets]") {
+  const auto source =
+      testing::file("r.toml", "gadget = { name = \"tuned\", token = \"hush\", lr = -1 }\nflag = 1\n");
+  for (const char* name : {"tuned", "tunde", "plain"}) {
+    Table gadget, table;
+    write(gadget, source, 1, "name", testing::text(name));
+    write(gadget, source, 1, "token", testing::text("hush"));
+    write(gadget, source, 1, "lr", testing::number(-1));
+    write(table, source, 1, "gadget", Value(Value::Data(gadget)));
+    write(table, source, 2, "flag", testing::number(1));
+    INFO(name);
+    CHECK_THAT(complaints(table), !ContainsSubstring("hush") && ContainsSubstring("flag = 1"));
+  }
+}
+
+TEST_CASE("secrets: a text over several lines hides all that follows", "[secrets]") {
+  const auto source = testing::file("r.toml", "flag = 1\ntoken = \"\"\"hush\nhush2\"\"\"\ncount = 0\n");
+  Table table;
+  write(table, source, 1, "flag", testing::number(1));
+  Value token = testing::text("hush\nhush2");
+  token.origin = Origin{source, 2, 9, 7};
+  table.append("token", token, Origin{source, 2, 1, 5});
+  write(table, source, 3, "count", testing::number(0));
+  CHECK_THAT(complaints(table), !ContainsSubstring("hush") && ContainsSubstring("flag = 1"));
+}
+
+TEST_CASE("secrets: before there is a tree, a line that names one is not shown", "[secrets]") {
+  Diagnostics diagnostics;
+  diagnostics.error({testing::file("r.toml", "a = 1\nToken = \"hush\n"), 2, 9, 1}, "not valid TOML");
+  diagnostics.error({testing::file("r.toml", "a = 1\nToken = \"hush\n"), 1, 1, 1}, "odd");
+  hide_lines_naming({"token"}, diagnostics);
+  CHECK_THAT(render(diagnostics), !ContainsSubstring("hush") && ContainsSubstring("a = 1"));
+}
+
+TEST_CASE("secrets: the mark travels with the value, given or by default", "[secrets]") {
+  Diagnostics diagnostics;
+  const Registry registry = sample::registry();
+  const Value given = conform(testing::table({{"token", testing::text("hush")}}), schema_of<Everything>(),
+                              registry, diagnostics);
+  CHECK(testing::at(given, "token").secret);
+  const Value missing = conform(testing::table({}), schema_of<Everything>(), registry, diagnostics);
+  CHECK(testing::at(missing, "token").secret);
+  CHECK(testing::at(encode_table(Everything{}), "token").secret);
+  CHECK_FALSE(testing::at(given, "title").secret);
+}
+
+}  // namespace runner
