@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <string>
