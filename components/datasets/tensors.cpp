@@ -1,3 +1,5 @@
+#include <torch/utils.h>
+
 #include "components/datasets/image_split.hpp"
 #include "components/weights/safetensors.hpp"
 

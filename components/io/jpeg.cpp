@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <string>

@@ -1,3 +1,10 @@
+#include <torch/nn/modules/activation.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/optim/adam.h>
+#include <torch/utils.h>
+
 #include <catch2/catch_all.hpp>
 
 #include "tests/support/datasets.hpp"
