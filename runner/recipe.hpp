@@ -19,6 +19,13 @@ namespace runner {
 
 // A whole recipe, typed. Nothing downstream looks at TOML again.
 
+enum class MemoryFormat { automatic, contiguous, channels_last };
+constexpr auto describe(std::type_identity<MemoryFormat>) {
+  return choices(choice("auto", MemoryFormat::automatic, "what the model prefers"),
+                 choice("contiguous", MemoryFormat::contiguous, "channels first"),
+                 choice("channels_last", MemoryFormat::channels_last, "faster for most convolution nets"));
+}
+
 struct RunSection {
   std::string name = "run";
   std::optional<std::filesystem::path> dir;
@@ -26,6 +33,7 @@ struct RunSection {
   bool deterministic = false;
   int threads = 0;
   std::string device = "auto";
+  MemoryFormat memory_format = MemoryFormat::automatic;
 };
 constexpr auto describe(std::type_identity<RunSection>) {
   return fields(field("name", &RunSection::name, "What the run is called; part of its folder.", non_empty()),
@@ -35,7 +43,8 @@ constexpr auto describe(std::type_identity<RunSection>) {
                       "Refuse operators whose result may differ from run to run."),
                 field("threads", &RunSection::threads, "CPU threads for computing; 0: all cores.", within(0, 1024)),
                 field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
-                      non_empty()));
+                      non_empty()),
+                field("memory_format", &RunSection::memory_format, "How images lie in memory."));
 }
 void check(const RunSection& run, Report& report);
 
@@ -76,7 +85,8 @@ struct TrainSection {
 };
 constexpr auto describe(std::type_identity<TrainSection>) {
   return fields(field("epochs", &TrainSection::epochs, "Ends the run after this many passes over the data.", above(0)),
-                field("max_steps", &TrainSection::max_steps, "Ends the run after this many optimizer updates.", at_least(1)),
+                field("max_steps", &TrainSection::max_steps, "Ends the run after this many optimizer updates; 0: evaluate only.",
+                      at_least(0)),
                 field("max_time", &TrainSection::max_time, "Ends the run after this time.", in_units({"s"}), above(0)),
                 field("accumulation_steps", &TrainSection::accumulation_steps, "Micro-batches in one optimizer update.",
                       at_least(1)),
@@ -88,7 +98,7 @@ void check(const TrainSection& train, Report& report);
 
 struct EvalSection {
   Duration every = epochs(1);
-  std::vector<Part<MetricKind>> metric;
+  std::vector<Part<MetricKind>> metric = {"loss"};
 };
 constexpr auto describe(std::type_identity<EvalSection>) {
   return fields(field("every", &EvalSection::every, "How often the evaluation set is measured; always at the end.", above(0)),

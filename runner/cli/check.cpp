@@ -6,6 +6,7 @@
 #include "runner/cli/recipe_files.hpp"
 #include "runner/cli/text.hpp"
 #include "runner/describe/json.hpp"
+#include "runner/inspect/estimate.hpp"
 #include "runner/resolve.hpp"
 
 namespace runner::cli {
@@ -16,6 +17,15 @@ std::string verdict(const Diagnostics& found, const Style& style) {
   const std::string warnings = found.warnings() == 0 ? "" : counted(found.warnings(), "warning");
   if (found.ok()) return style.green("ok") + (warnings.empty() ? "" : ", " + warnings);
   return style.red(counted(found.errors(), "error")) + (warnings.empty() ? "" : ", " + warnings);
+}
+
+// What does not fit through model and loss is told as any other error of the recipe.
+void check_deeply(const Value& resolved, const Registry& registry, Diagnostics& found) {
+  try {
+    check_shapes(resolved, registry);
+  } catch (const std::exception& error) {
+    found.error(resolved.origin, error.what());
+  }
 }
 
 int check(const Arguments& arguments, Session& session) {
@@ -29,7 +39,8 @@ int check(const Arguments& arguments, Session& session) {
   bool all_ok = true;
   for (const std::string& recipe : recipes) {
     Diagnostics found;
-    resolve_recipe({recipe, session.environment, overrides}, session.registry, found);
+    const auto resolved = resolve_recipe({recipe, session.environment, overrides}, session.registry, found);
+    if (resolved && arguments.has("deep")) check_deeply(*resolved, session.registry, found);
     all_ok = all_ok && found.ok();
     if (as_json) {
       report.push_back({{"recipe", recipe}, {"ok", found.ok()}, {"diagnostics", to_json(found)}});
@@ -52,7 +63,8 @@ Command check_command() {
       .summary = "Say everything that is wrong with recipes, without running them.",
       .arguments = {{"RECIPE", "Recipes, and overrides that apply to each of them.",
                      Argument::Count::at_least_one, Word::recipes_and_overrides}},
-      .options = {{.name = "json", .doc = "What was found, for programs."}},
+      .options = {{.name = "deep", .doc = "Also pass two examples of zeros through model and loss."},
+                  {.name = "json", .doc = "What was found, for programs."}},
       .examples = {{"runner check recipes/*.toml", "all of them at once"},
                    {"runner check recipes/cifar10.toml optimizer.lr=0.5", "with an override"}},
       .run = &check,

@@ -6,7 +6,7 @@ namespace runner::cli {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all{run_command(),    check_command(),   show_command(),
-                                        new_command(),    list_command(),    describe_command(),
+                                        estimate_command(), new_command(),    list_command(),    describe_command(),
                                         schema_command(), env_command(),     completions_command(),
                                         docs_command(),   complete_command()};
   return all;

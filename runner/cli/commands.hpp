@@ -10,6 +10,7 @@ namespace runner::cli {
 Command run_command();
 Command check_command();
 Command show_command();
+Command estimate_command();
 Command new_command();
 Command list_command();
 Command describe_command();

@@ -1,0 +1,73 @@
+#include <cmath>
+
+#include "components/hooks/hook.hpp"
+#include "registry/log.hpp"
+
+namespace runner {
+namespace {
+
+enum class Action { stop, skip };
+constexpr auto describe(std::type_identity<Action>) {
+  return choices(choice("stop", Action::stop, "the run ends, with the weights of the step before"),
+                 choice("skip", Action::skip, "the update is left out, and the run goes on"));
+}
+
+struct NanGuard {
+  Action action = Action::stop;
+  std::int64_t limit = 10;
+};
+constexpr auto describe(std::type_identity<NanGuard>) {
+  return fields(
+      field("action", &NanGuard::action, "What to do when the loss or a gradient is not a finite number."),
+      field("limit", &NanGuard::limit, "With \"skip\": this many updates left out in a row stop the run.",
+            at_least(1)));
+}
+
+class NanGuardHook : public Hook {
+ public:
+  NanGuardHook(NanGuard params, bool gradients_may_overflow)
+      : params_(params), gradients_may_overflow_(gradients_may_overflow) {}
+
+  bool wants_gradients() const override { return true; }
+
+  void before_update(const Progress& progress, double loss, double gradient_norm,
+                     Requests& requests) override {
+    const bool bad_gradient = !gradients_may_overflow_ && !std::isfinite(gradient_norm);
+    if (std::isfinite(loss) && !bad_gradient) {
+      skipped_ = 0;
+      return;
+    }
+    requests.skip_update();  // also before a stop: the weights saved stay those of the step before
+    ++skipped_;
+    const std::string what =
+        log::format("the {} is {} in step {}", std::isfinite(loss) ? "gradient norm" : "loss",
+                    std::isfinite(loss) ? gradient_norm : loss, progress.step + 1);
+    if (params_.action == Action::stop) {
+      requests.stop(what + "; a lower learning rate, train.clip_norm or another precision may help");
+    } else if (skipped_ >= params_.limit) {
+      requests.stop(log::format("{}, and {} updates in a row had to be left out", what, skipped_));
+    } else if (skipped_ == 1) {
+      log::warning("{}: the update is left out", what);
+    }
+  }
+
+  State save() const override { return {{}, {{"skipped", static_cast<double>(skipped_)}}}; }
+  void load(const State& state) override {
+    skipped_ = static_cast<std::int64_t>(state.numbers.at("skipped"));
+  }
+
+ private:
+  NanGuard params_;
+  bool gradients_may_overflow_;
+  std::int64_t skipped_ = 0;  // in a row
+};
+
+std::unique_ptr<Hook> build(const NanGuard& params, const HookInputs& in) {
+  return std::make_unique<NanGuardHook>(params, in.precision_skips);
+}
+
+const Registration<HookKind> registration{
+    "nan_guard", "Keeps a loss or gradient that is not a finite number away from the weights.", &build};
+
+}  // namespace
+}  // namespace runner

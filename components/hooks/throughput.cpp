@@ -1,0 +1,73 @@
+// perf/samples_per_second: training examples a second, evaluation left out.
+// perf/model_flops: floating-point operations a second that the model needs for them, forward and backward,
+// counted from its layers: what is computed twice or moved about does not count. perf/flops_share: that, over
+// the speed of a large matrix multiplication timed here when the run starts (about half a second, on the
+// device, threads and number format of the run). 1 would be a model that is one big multiplication.
+#include <stdexcept>
+
+#include "components/hooks/hook.hpp"
+#include "components/hooks/matmul_peak.hpp"
+#include "registry/log.hpp"
+
+namespace runner {
+namespace {
+
+struct Throughput {
+  std::int64_t every = 50;
+};
+constexpr auto describe(std::type_identity<Throughput>) {
+  return fields(field("every", &Throughput::every, "Steps over which the speed is averaged.", at_least(1)));
+}
+
+class ThroughputHook : public Hook {
+ public:
+  ThroughputHook(std::int64_t every, double flops_per_sample, double peak)
+      : every_(every), flops_per_sample_(flops_per_sample), peak_(peak) {}
+
+  void after_step(const Progress& progress, Requests& requests) override {
+    if (!began_) {  // the first step is left out: it makes threads, caches and kernels ready
+      began_ = progress;
+      steps_ = 0;
+      return;
+    }
+    const double seconds = progress.seconds - began_->seconds;
+    if (++steps_ < every_ || seconds <= 0) return;
+    const double rate = static_cast<double>(progress.samples - began_->samples) / seconds;
+    requests.log("perf/samples_per_second", rate);
+    if (flops_per_sample_ > 0) {
+      requests.log("perf/model_flops", rate * flops_per_sample_);
+      requests.log("perf/flops_share", rate * flops_per_sample_ / peak_);
+    }
+    began_ = progress;
+    steps_ = 0;
+  }
+
+  void after_eval(const Progress&, const Measurements&, Requests&) override { began_.reset(); }
+
+ private:
+  std::int64_t every_;
+  double flops_per_sample_;
+  double peak_;
+  std::optional<Progress> began_;  // of the stretch that is measured now
+  std::int64_t steps_ = 0;
+};
+
+std::unique_ptr<Hook> build(const Throughput& params, const HookInputs& in) {
+  double peak = 0;
+  if (in.flops_per_sample > 0) {
+    peak = measure_matmul_peak(in.device, in.compute_type);
+    log::info("matrix multiplication reaches {} GFLOP/s here ({}, {})", std::llround(peak / 1e9),
+              in.device.str(), c10::toString(in.compute_type));
+  } else {
+    log::warning(
+        "throughput: the operations of this model are not known, so only samples a second are logged");
+  }
+  return std::make_unique<ThroughputHook>(params.every, in.flops_per_sample, peak);
+}
+
+const Registration<HookKind> registration{
+    "throughput", "Logs samples a second, model FLOPs and their share of the measured matrix-multiply peak.",
+    &build};
+
+}  // namespace
+}  // namespace runner

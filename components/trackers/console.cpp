@@ -1,0 +1,81 @@
+// Measurements for programs: one line a record on standard output, as name=value pairs, while all that is
+// meant for people (progress, evaluations, messages) goes to standard error:
+//   runner recipe.toml 'tracker+={name="console"}' | grep --line-buffered eval/
+// On a terminal the lines appear above the progress line.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <stdexcept>
+
+#include "components/trackers/tracker.hpp"
+#include "registry/live_line.hpp"
+
+namespace runner {
+namespace {
+
+struct ConsoleParameters {
+  std::int64_t every = 1;
+  std::vector<std::string> metrics;
+};
+constexpr auto describe(std::type_identity<ConsoleParameters>) {
+  return fields(field("every", &ConsoleParameters::every,
+                      "Prints every n-th record that has something to print.", at_least(1)),
+                field("metrics", &ConsoleParameters::metrics,
+                      "Only measurements whose names begin so: \"eval/\", \"train/loss\". Empty: all."));
+}
+
+std::string number(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+void print(std::string_view line) {
+  const LiveLinePause pause;
+  while (!line.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, line.data(), line.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0)
+      throw std::runtime_error(std::string("Cannot write to standard output: ") + std::strerror(errno) + ".");
+    line.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+class ConsoleTracker : public Tracker {
+ public:
+  explicit ConsoleTracker(ConsoleParameters params) : params_(std::move(params)) {}
+
+  void log(const Record& record) override {
+    std::string values;
+    for (const auto& [name, value] : record.values) {
+      if (wanted(name)) values += " " + name + "=" + number(value);
+    }
+    if (values.empty() || seen_++ % params_.every != 0) return;
+    print("step=" + std::to_string(record.step) + " epoch=" + number(record.epoch) +
+          " time=" + number(record.time) + values + "\n");
+  }
+
+ private:
+  bool wanted(const std::string& name) const {
+    if (params_.metrics.empty()) return true;
+    return std::ranges::any_of(params_.metrics,
+                               [&](const std::string& start) { return name.starts_with(start); });
+  }
+
+  ConsoleParameters params_;
+  std::int64_t seen_ = 0;
+};
+
+std::unique_ptr<Tracker> build(const ConsoleParameters& params, const TrackerInputs&) {
+  return std::make_unique<ConsoleTracker>(params);
+}
+
+const Registration<TrackerKind> registration{
+    "console",
+    "Prints measurements on standard output, one line of name=value pairs a record, for other programs.",
+    &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,144 @@
+// One row a record, one column a measurement: step,epoch,time,train/loss,.. A measurement that appears later
+// gets its column then: the file is written anew beside itself, with that column empty in the rows so far,
+// and put in place in one move, so that whoever reads it always finds a whole table. Not finite: nan, inf,
+// -inf, as Python's float() reads them.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <stdexcept>
+
+#include "components/trackers/append_file.hpp"
+#include "components/trackers/tracker.hpp"
+
+namespace runner {
+namespace {
+
+std::string number(double value) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  return {text, end};
+}
+
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string header_of(const std::vector<std::string>& columns) {
+  std::string header = "step,epoch,time";
+  for (const std::string& column : columns) header += "," + cell(column);
+  return header + "\n";
+}
+
+// The cells of a header that this tracker wrote before.
+std::vector<std::string> cells_of(std::istream& in) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (int c = in.get(); c != EOF && (quoted || c != '\n'); c = in.get()) {
+    if (quoted && c == '"' && in.peek() == '"') {
+      cells.back() += static_cast<char>(in.get());
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back() += static_cast<char>(c);
+    }
+  }
+  return cells;
+}
+
+class CsvTable : public Tracker {
+ public:
+  explicit CsvTable(std::filesystem::path path) : path_(std::move(path)) {}
+
+  void start(const RunFacts&) override {
+    cut_unfinished_line(path_);
+    if (!std::filesystem::exists(path_) || std::filesystem::is_empty(path_)) {
+      file_ = AppendFile(path_);
+      return;
+    }
+    std::ifstream in(path_, std::ios::binary);
+    columns_ = cells_of(in);
+    if (columns_.size() < 3 || columns_[0] != "step" || columns_[1] != "epoch" || columns_[2] != "time") {
+      throw std::runtime_error(path_.string() + " is there already and is not a table of this tracker.");
+    }
+    columns_.erase(columns_.begin(), columns_.begin() + 3);
+    file_ = AppendFile(path_);
+  }
+
+  void log(const Record& record) override {
+    add_columns(record);
+    std::vector<std::string> row(columns_.size());
+    for (const auto& [name, value] : record.values) {
+      row[static_cast<std::size_t>(std::ranges::find(columns_, name) - columns_.begin())] = number(value);
+    }
+    std::string line = std::to_string(record.step) + "," + number(record.epoch) + "," + number(record.time);
+    for (const std::string& each : row) line += "," + each;
+    file_.append(line + "\n");
+  }
+
+ private:
+  void add_columns(const Record& record) {
+    const std::size_t before = columns_.size();
+    for (const auto& [name, value] : record.values) {
+      if (std::ranges::find(columns_, name) == columns_.end()) columns_.push_back(name);
+    }
+    if (file_.size() == 0) {
+      file_.append(header_of(columns_));
+    } else if (columns_.size() > before) {
+      rewrite(std::string(columns_.size() - before, ','));
+    }
+  }
+
+  void rewrite(const std::string& empty_cells) {
+    const std::filesystem::path draft = path_.string() + ".new";
+    std::filesystem::remove(draft);
+    try {
+      copy_rows(draft, empty_cells);
+      std::filesystem::rename(draft, path_);
+    } catch (...) {
+      std::error_code ignored;
+      std::filesystem::remove(draft, ignored);
+      throw;
+    }
+    file_ = AppendFile(path_);
+  }
+
+  void copy_rows(const std::filesystem::path& draft, const std::string& empty_cells) {
+    AppendFile out(draft);
+    out.append(header_of(columns_));
+    std::ifstream in(path_, std::ios::binary);
+    cells_of(in);  // past the old header
+    std::string rows;
+    for (std::string row; std::getline(in, row);) {
+      rows += row + empty_cells + "\n";
+      if (rows.size() > 1 << 16) out.append(std::exchange(rows, {}));
+    }
+    out.append(rows);
+  }
+
+  std::filesystem::path path_;
+  AppendFile file_;
+  std::vector<std::string> columns_;  // after step, epoch and time
+};
+
+struct Csv {
+  std::filesystem::path file = "metrics.csv";
+};
+constexpr auto describe(std::type_identity<Csv>) {
+  return fields(field("file", &Csv::file, "The file; relative to the run folder.", non_empty()));
+}
+
+std::unique_ptr<Tracker> build(const Csv& params, const TrackerInputs& in) {
+  return std::make_unique<CsvTable>(in.folder / params.file);
+}
+
+const Registration<TrackerKind> registration{
+    "csv", "A table for spreadsheets and pandas: one row a record, one column a measurement.", &build};
+
+}  // namespace
+}  // namespace runner

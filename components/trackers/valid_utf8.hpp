@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace runner {
+
+// The text with every byte that is no part of well-formed UTF-8 replaced by U+FFFD.
+std::string valid_utf8(std::string_view text);
+
+}  // namespace runner

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+
+namespace runner {
+
+// "auto" is CUDA where there is one, else the CPU. Throws where the device is not there, and says which are.
+torch::Device resolve_device(const std::string& name);
+
+// For people: "cpu (2 threads)", "cuda:0 (NVIDIA H100)".
+std::string describe_device(const torch::Device& device);
+
+}  // namespace runner

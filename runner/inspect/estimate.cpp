@@ -1,0 +1,85 @@
+#include "runner/inspect/estimate.hpp"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include "components/optimizers/groups.hpp"
+#include "components/schedulers/learning_rate.hpp"
+#include "components/weights/load.hpp"
+#include "runner/inspect/blueprint.hpp"
+#include "runner/inspect/inspection.hpp"
+#include "runner/train/plan.hpp"
+
+namespace runner {
+
+namespace {
+
+// Optimizers make their state at the first update: let it make one that changes nothing that matters here.
+std::int64_t state_bytes(Model& model, Optimizer& optimizer) {
+  for (torch::Tensor& parameter : model.parameters()) {
+    if (parameter.requires_grad()) parameter.mutable_grad() = torch::zeros_like(parameter);
+  }
+  optimizer.step(0.0);
+  std::int64_t bytes = 0;
+  for (const auto& [name, tensor] : optimizer.save().tensors) bytes += static_cast<std::int64_t>(tensor.nbytes());
+  return bytes;
+}
+
+void plan_steps(const Recipe& recipe, Estimate& result) {
+  if (result.train_examples == 0) {
+    if (recipe.train.max_steps && !recipe.train.epochs) result.total_steps = recipe.train.max_steps;
+    return;
+  }
+  const Plan plan = make_plan(recipe.train, recipe.loader, result.train_examples);
+  result.steps_per_epoch = plan.steps_per_epoch;
+  result.total_steps = plan.total_steps;
+}
+
+void draw_learning_rate(const Recipe& recipe, Estimate& result) {
+  if (!result.total_steps || *result.total_steps == 0) return;
+  constexpr std::int64_t most_points = 500;
+  const std::int64_t total = *result.total_steps;
+  const LearningRate rate(recipe.scheduler, total, static_cast<double>(result.steps_per_epoch.value_or(total)));
+  const std::int64_t stride = std::max<std::int64_t>(1, total / most_points);
+  for (std::int64_t step = 0; step < total; step += stride) {
+    result.lr_curve.emplace_back(static_cast<double>(step), result.peak_lr * rate.factor(step));
+  }
+}
+
+}  // namespace
+
+void check_shapes(const Value& resolved, const Registry& registry) {
+  const Blueprint blueprint = draw_blueprint(decode_table<Recipe>(resolved, registry));
+  inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+}
+
+Estimate estimate(const Value& resolved, const Registry& registry) {
+  const Recipe recipe = decode_table<Recipe>(resolved, registry);
+  const Blueprint blueprint = draw_blueprint(recipe);
+  freeze_parameters(*blueprint.model, recipe.model.common.freeze);
+  const Inspection found = inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+  const auto optimizer =
+      recipe.optimizer.build({make_groups(blueprint.model->named_parameters(), recipe.optimizer.common)});
+  Estimate result;
+  result.model = recipe.model.name();
+  result.optimizer = recipe.optimizer.name();
+  result.parameters = found.parameters;
+  result.trained_parameters = found.trained_parameters;
+  result.weight_bytes = found.weight_bytes;
+  for (const torch::Tensor& parameter : blueprint.model->parameters()) {
+    if (parameter.requires_grad()) result.gradient_bytes += static_cast<std::int64_t>(parameter.nbytes());
+  }
+  result.optimizer_bytes = state_bytes(*blueprint.model, *optimizer);
+  result.batch_size = recipe.loader.batch_size;
+  result.examples_per_step = recipe.loader.batch_size * recipe.train.accumulation_steps;
+  result.activation_bytes = found.activation_bytes_per_sample * result.batch_size;
+  result.forward_flops_per_example = found.forward_flops_per_sample;
+  result.step_flops = 3 * found.forward_flops_per_sample * static_cast<double>(result.examples_per_step);
+  result.train_examples = blueprint.data.train_examples;
+  result.peak_lr = optimizer->peak_lr();
+  plan_steps(recipe, result);
+  draw_learning_rate(recipe, result);
+  return result;
+}
+
+}  // namespace runner

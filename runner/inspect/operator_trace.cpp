@@ -1,0 +1,101 @@
+#include "runner/inspect/operator_trace.hpp"
+
+#include <ATen/record_function.h>
+#include <c10/core/Allocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+
+namespace runner {
+
+namespace {
+
+thread_local OperatorTrace* active = nullptr;
+
+using Values = c10::ArrayRef<const c10::IValue>;
+
+const torch::Tensor* tensor_at(Values values, std::size_t index) {
+  return index < values.size() && values[index].isTensor() && values[index].toTensor().defined() &&
+                 values[index].toTensor().dim() > 0
+             ? &values[index].toTensor()
+             : nullptr;
+}
+
+double size_of(const torch::Tensor& tensor, std::int64_t dimension) {
+  return static_cast<double>(tensor.size(dimension));
+}
+
+// Only operators that do the work themselves are counted, not those that pass it on to one of these.
+double flops_of(std::string_view name, Values inputs, Values outputs) {
+  const auto product = [&](std::size_t left, std::size_t right) {
+    const auto *a = tensor_at(inputs, left), *b = tensor_at(inputs, right);
+    return a && b ? 2.0 * static_cast<double>(a->numel()) * size_of(*b, -1) : 0.0;
+  };
+  if (name == "aten::mm" || name == "aten::bmm") return product(0, 1);
+  if (name == "aten::addmm" || name == "aten::baddbmm") return product(1, 2);
+  if (name == "aten::convolution") {
+    const auto* weight = tensor_at(inputs, 1);
+    const auto* output = outputs.empty() ? nullptr : tensor_at(outputs, 0);
+    if (!weight || !output) return 0;
+    return 2.0 * static_cast<double>(output->numel()) * static_cast<double>(weight->numel()) / size_of(*weight, 0);
+  }
+  if (name.starts_with("aten::_scaled_dot_product")) {
+    const auto *query = tensor_at(inputs, 0), *key = tensor_at(inputs, 1);
+    return query && key ? 4.0 * static_cast<double>(query->numel()) * size_of(*key, -2) : 0.0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+struct TraceListener {
+  static std::unique_ptr<at::ObserverContext> started(const at::RecordFunction& function) {
+    for (const c10::IValue& input : function.inputs()) {
+      if (!active || !input.isTensor() || !input.toTensor().defined()) continue;
+      const auto layer = active->layer_of_parameter_.find(input.toTensor().unsafeGetTensorImpl());
+      if (layer != active->layer_of_parameter_.end()) active->last_layer_ = layer->second;
+    }
+    return nullptr;
+  }
+  static void ended(const at::RecordFunction& function, at::ObserverContext*) {
+    if (active) active->flops_ += flops_of(function.name(), function.inputs(), Values(function.outputs().data(), function.outputs().size()));
+  }
+};
+
+class OperatorTrace::MemoryListener : public c10::MemoryReportingInfoBase {
+ public:
+  explicit MemoryListener(OperatorTrace& trace) : trace_(trace) {}
+
+  void reportMemoryUsage(void*, std::int64_t size, std::size_t, std::size_t, c10::Device) override {
+    trace_.held_bytes_ += size;
+    trace_.most_held_ = std::max(trace_.most_held_, trace_.held_bytes_);
+  }
+  bool memoryProfilingEnabled() const override { return true; }
+
+ private:
+  OperatorTrace& trace_;
+};
+
+OperatorTrace::OperatorTrace(const torch::nn::Module& model) {
+  for (const auto& parameter : model.named_parameters()) {
+    const std::string& name = parameter.key();
+    const auto dot = name.rfind('.');
+    layer_of_parameter_[parameter.value().unsafeGetTensorImpl()] = dot == std::string::npos ? name : name.substr(0, dot);
+  }
+  active = this;
+  callback_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&TraceListener::started, &TraceListener::ended)
+                                             .needsInputs(true)
+                                             .needsOutputs(true)
+                                             .scopes({at::RecordScope::FUNCTION}));
+  c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE, std::make_shared<MemoryListener>(*this));
+}
+
+OperatorTrace::~OperatorTrace() {
+  c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::PROFILER_STATE);
+  at::removeCallback(callback_);
+  active = nullptr;
+}
+
+}  // namespace runner

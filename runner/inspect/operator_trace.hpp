@@ -1,0 +1,37 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace runner {
+
+// Listens to the operators that this thread executes while it lives: how much arithmetic they do, how much memory they
+// hold, and which layer was the last to start, so that an error inside it can name it. One at a time.
+class OperatorTrace {
+ public:
+  explicit OperatorTrace(const torch::nn::Module& model);
+  ~OperatorTrace();
+  OperatorTrace(const OperatorTrace&) = delete;
+  OperatorTrace& operator=(const OperatorTrace&) = delete;
+
+  double flops() const { return flops_; }                      // multiplications and additions in matrix products
+  std::int64_t held_bytes() const { return held_bytes_; }      // allocated since it began and not freed
+  std::int64_t most_held_bytes() const { return most_held_; }  // the most at any moment
+  const std::string& last_layer() const { return last_layer_; }
+
+ private:
+  friend struct TraceListener;
+  class MemoryListener;
+
+  std::map<const void*, std::string> layer_of_parameter_;
+  double flops_ = 0;
+  std::int64_t held_bytes_ = 0;
+  std::int64_t most_held_ = 0;
+  std::string last_layer_;
+  std::uint64_t callback_ = 0;
+};
+
+}  // namespace runner

@@ -1,0 +1,119 @@
+#include "runner/run.hpp"
+
+#include "registry/log.hpp"
+#include "runner/console/console.hpp"
+#include "runner/engine/cpu_isa.hpp"
+#include "runner/engine/device.hpp"
+#include "runner/inspect/inspection.hpp"
+#include "runner/recipe/write.hpp"
+#include "runner/tracking/build_trackers.hpp"
+#include "runner/train/assemble.hpp"
+#include "runner/train/model_file.hpp"
+#include "runner/train/run_facts.hpp"
+#include "runner/train/run_folder.hpp"
+#include "runner/train/stop_signal.hpp"
+#include "runner/train/train.hpp"
+
+namespace runner {
+
+namespace {
+
+constexpr std::int64_t dry_run_steps = 2, dry_run_eval_batches = 4;
+
+Recipe decoded(const Value& resolved, const Registry& registry, const RunOptions& options) {
+  Recipe recipe = decode_table<Recipe>(resolved, registry);
+  if (options.dry_run) {
+    recipe.train.max_steps = std::min(recipe.train.max_steps.value_or(dry_run_steps), dry_run_steps);
+  }
+  return recipe;
+}
+
+template <class Parts>
+std::vector<std::string> names_of(const Parts& parts) {
+  std::vector<std::string> names;
+  for (const auto& part : parts) names.push_back(part.name());
+  return names;
+}
+
+RunSummary summary_of(const Run& run, const RunFolder& folder, const RunOptions& options) {
+  const Recipe& recipe = run.recipe;
+  RunSummary summary;
+  summary.name = recipe.run.name;
+  summary.recipe = options.recipe_file;
+  summary.model = recipe.model.name();
+  for (const torch::Tensor& parameter : run.model->parameters()) {
+    summary.parameters += parameter.numel();
+    if (parameter.requires_grad()) summary.trained_parameters += parameter.numel();
+  }
+  summary.dataset = recipe.dataset.name();
+  summary.train_examples = run.data.train->size();
+  summary.eval_examples = run.data.eval ? run.data.eval->size() : 0;
+  summary.batch_size = recipe.loader.batch_size;
+  summary.eval_batch_size = recipe.loader.eval_batch_size.value_or(recipe.loader.batch_size);
+  summary.accumulation_steps = recipe.train.accumulation_steps;
+  summary.steps_per_epoch = run.plan.steps_per_epoch;
+  summary.total_steps = run.plan.total_steps.value_or(0);
+  summary.epochs = recipe.train.epochs;
+  summary.max_seconds = run.plan.max_seconds;
+  summary.loss = recipe.loss.name();
+  summary.optimizer = recipe.optimizer.name();
+  summary.scheduler = recipe.scheduler.name();
+  summary.precision = run.engine.precision().summary();
+  summary.device = describe_device(run.engine.device());
+  summary.trackers = names_of(recipe.tracker);
+  summary.hooks = names_of(recipe.hook);
+  if (!options.dry_run) summary.folder = folder.path();
+  summary.stand_in = run.data.stand_in;
+  return summary;
+}
+
+ClosingSummary closing_of(const Run& run, const RunFolder& folder, const Journal& journal, const std::string& reason) {
+  ClosingSummary closing;
+  closing.ending = reason.empty() ? ClosingSummary::Ending::finished : ClosingSummary::Ending::stopped;
+  closing.reason = reason;
+  closing.steps = run.progress.step;
+  closing.skipped_steps = run.progress.skipped_steps;
+  closing.epochs = run.progress.exact_epoch;
+  closing.seconds = run.progress.seconds;
+  if (run.best && run.best->value()) {
+    const Progress& when = run.best->when();
+    closing.best = {run.best->rule().metric, *run.best->value(), when.step, when.exact_epoch};
+  }
+  closing.last = journal.last_evaluation();
+  closing.loss_curve = journal.loss_curve();
+  closing.files = {{"model", folder.file("model.safetensors")}, {"measurements", folder.file("metrics.jsonl")}};
+  if (closing.best) closing.files.emplace_back("best model", folder.file("best.safetensors"));
+  closing.warnings = log::warnings();
+  closing.stand_in = run.data.stand_in;
+  return closing;
+}
+
+}  // namespace
+
+int run_recipe(const Value& resolved, const Registry& registry, const RunOptions& options) {
+  const Recipe recipe = decoded(resolved, registry, options);
+  if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
+  Run run = assemble(recipe);
+  const RunFolder folder = options.dry_run ? RunFolder::temporary() : RunFolder::create(recipe.run);
+  folder.write("recipe.toml", write_toml(resolved));
+  log::add_file(folder.file("log.txt"));
+  if (!run.data.stand_in.empty()) folder.write("STAND-IN-DATA.txt", run.data.stand_in + "\n");
+
+  Console console;
+  console.summary(summary_of(run, folder, options));
+  TrackerThread trackers(build_trackers(recipe.tracker, registry, {folder.path()}),
+                         run_facts(recipe.run.name, folder.path(), resolved));
+  Journal journal(trackers, console, run.plan, recipe.train.epochs);
+  const StopSignal signal;
+  Surroundings surroundings{[&] { return signal.received() != 0; }, folder.file("best.safetensors")};
+  if (options.dry_run) surroundings.eval_batches = dry_run_eval_batches;
+
+  const std::string reason = train(run, journal, surroundings);
+  save_model(*run.model, folder.file("model.safetensors"));
+  trackers.finish(reason.empty() ? Outcome::finished : Outcome::stopped);
+  console.closing(closing_of(run, folder, journal, reason));
+  log::close_files();
+  return signal.received() != 0 ? 128 + signal.received() : 0;
+}
+
+}  // namespace runner

@@ -1,0 +1,79 @@
+#include "runner/train/assemble.hpp"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include "components/optimizers/groups.hpp"
+#include "components/weights/load.hpp"
+#include "registry/log.hpp"
+#include "runner/inspect/inspection.hpp"
+
+namespace runner {
+
+namespace {
+
+Splits open_data(const Recipe& recipe) {
+  const auto dataset = recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
+  Splits data = dataset->open(build_pipeline(recipe.dataset.common.transform, dataset->spec()));
+  if (!data.train || data.train->size() == 0) throw DataError("the dataset has no training examples");
+  return data;
+}
+
+std::shared_ptr<Model> build_model(const Recipe& recipe, const DataSpec& data) {
+  torch::manual_seed(static_cast<std::uint64_t>(recipe.run.seed));
+  std::shared_ptr<Model> model = recipe.model.build({data});
+  if (const auto loaded = apply_common(*model, recipe.model.common)) log::info(loaded->text());
+  return model;
+}
+
+std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const DataSpec& data, const Loss& loss) {
+  std::vector<std::unique_ptr<Metric>> metrics;
+  for (const auto& part : recipe.eval.metric) metrics.push_back(part.build({data, &loss}));
+  return metrics;
+}
+
+std::vector<std::unique_ptr<Hook>> build_hooks(const Recipe& recipe, const HookInputs& inputs) {
+  std::vector<std::unique_ptr<Hook>> hooks;
+  for (const auto& part : recipe.hook) hooks.push_back(part.build(inputs));
+  return hooks;
+}
+
+HookInputs hook_inputs(const Engine& engine, Model& model, const Loss& loss, const DataSpec& data,
+                       const std::vector<std::unique_ptr<Metric>>& metrics) {
+  const Inspection inspection = inspect(model, loss, data);
+  HookInputs inputs;
+  inputs.parameters = inspection.parameters;
+  inputs.flops_per_sample = 3 * inspection.forward_flops_per_sample;  // backward does the work twice: inputs, weights
+  inputs.device = engine.device();
+  inputs.compute_type = engine.precision().compute_type();
+  inputs.precision_skips = engine.precision().skips_updates();
+  for (const auto& metric : metrics) {
+    for (const std::string& name : metric->names()) inputs.metrics.push_back("eval/" + name);
+  }
+  return inputs;
+}
+
+}  // namespace
+
+Run assemble(const Recipe& recipe) {
+  Engine engine(recipe.run, recipe.train, recipe.precision);
+  Splits data = open_data(recipe);
+  const DataSpec spec = data.train->spec();
+  const Plan plan = make_plan(recipe.train, recipe.loader, data.train->size());
+  LearningRate learning_rate(recipe.scheduler, plan.total_steps.value_or(0), static_cast<double>(plan.steps_per_epoch));
+  auto model = build_model(recipe, spec);
+  engine.place(model);
+  auto loss = recipe.loss.build({spec});
+  auto metrics = build_metrics(recipe, data.eval ? data.eval->spec() : spec, *loss);
+  auto optimizer = recipe.optimizer.build({make_groups(model->named_parameters(), recipe.optimizer.common)});
+  std::vector<std::unique_ptr<Hook>> hooks;
+  if (!recipe.hook.empty()) hooks = build_hooks(recipe, hook_inputs(engine, *model, *loss, spec, metrics));
+  std::optional<BestModel> best;
+  if (recipe.checkpoint.best) best.emplace(*recipe.checkpoint.best);
+  return {recipe,          std::move(data),      plan,
+          std::move(engine), std::move(model),   std::move(loss),
+          std::move(metrics), std::move(optimizer), std::move(learning_rate),
+          std::move(hooks), std::move(best)};
+}
+
+}  // namespace runner

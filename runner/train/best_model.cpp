@@ -1,0 +1,20 @@
+#include "runner/train/best_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace runner {
+
+bool BestModel::improved(const Progress& progress, const Measurements& measurements) {
+  const auto found = std::ranges::find(measurements, rule_.metric, [](const auto& pair) { return pair.first; });
+  if (found == measurements.end() || std::isnan(found->second)) return false;
+  const double value = found->second;
+  const bool better = !value_ || (rule_.mode == BestMode::max ? value > *value_ : value < *value_);
+  if (better) {
+    value_ = value;
+    when_ = progress;
+  }
+  return better;
+}
+
+}  // namespace runner

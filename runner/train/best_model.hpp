@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "components/hooks/hook.hpp"
+#include "runner/recipe.hpp"
+
+namespace runner {
+
+// Remembers the best evaluation so far, by the rule of checkpoint.best.
+class BestModel {
+ public:
+  explicit BestModel(BestRule rule) : rule_(std::move(rule)) {}
+
+  // True if these measurements are the best so far; ties stay with the earlier one.
+  bool improved(const Progress& progress, const Measurements& measurements);
+
+  const BestRule& rule() const { return rule_; }
+  const std::optional<double>& value() const { return value_; }
+  const Progress& when() const { return when_; }
+
+ private:
+  BestRule rule_;
+  std::optional<double> value_;
+  Progress when_;
+};
+
+}  // namespace runner

@@ -1,0 +1,26 @@
+#include "runner/train/evaluate.hpp"
+
+#include "runner/train/feed.hpp"
+
+namespace runner {
+
+Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches) {
+  Evaluation result;
+  if (!run.data.eval || run.metrics.empty()) return result;
+  for (const auto& metric : run.metrics) metric->reset();
+  Loader loader(*run.data.eval, evaluation_options(run.recipe, run.engine));
+  for (std::int64_t count = 0; !most_batches || count < *most_batches; ++count) {
+    auto loaded = loader.next();
+    if (!loaded) break;
+    const torch::Tensor output = run.engine.predict(loaded->batch);
+    for (const auto& metric : run.metrics) metric->update(output, loaded->batch);
+  }
+  for (std::size_t i = 0; i < run.metrics.size(); ++i) {
+    for (auto& [name, value] : run.metrics[i]->compute()) result.measurements.emplace_back("eval/" + name, value);
+    std::string text = run.metrics[i]->text();
+    if (!text.empty()) result.texts.emplace_back("eval/" + run.recipe.eval.metric[i].name(), std::move(text));
+  }
+  return result;
+}
+
+}  // namespace runner

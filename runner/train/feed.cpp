@@ -1,0 +1,60 @@
+#include "runner/train/feed.hpp"
+
+#include "registry/log.hpp"
+
+namespace runner {
+
+namespace {
+
+LoaderOptions shared_options(const Recipe& recipe, const Engine& engine) {
+  const LoaderSection& loader = recipe.loader;
+  LoaderOptions options;
+  options.batch_size = loader.batch_size;
+  options.workers = loader.workers;
+  options.prefetch = loader.prefetch;
+  options.skip_broken = loader.on_error == OnError::skip;
+  options.seed = static_cast<std::uint64_t>(recipe.run.seed);
+  options.format = engine.layout();
+  options.pinned = engine.device().is_cuda();
+  return options;
+}
+
+void warn_about(const LoadedBatch& loaded) {
+  for (const std::string& reason : loaded.replaced) log::warning("skipped a sample: {}", reason);
+}
+
+}  // namespace
+
+LoaderOptions training_options(const Recipe& recipe, const Engine& engine) {
+  LoaderOptions options = shared_options(recipe, engine);
+  options.shuffle = recipe.loader.shuffle;
+  return options;
+}
+
+LoaderOptions evaluation_options(const Recipe& recipe, const Engine& engine) {
+  LoaderOptions options = shared_options(recipe, engine);
+  options.batch_size = recipe.loader.eval_batch_size.value_or(recipe.loader.batch_size);
+  options.epochs = 1;
+  return options;
+}
+
+Feed::Feed(const Split& split, const LoaderOptions& options, std::int64_t accumulation_steps, Cursor start)
+    : loader_(split, options, start), accumulation_steps_(accumulation_steps) {}
+
+Feeding Feed::next() {
+  Feeding feeding;
+  bool whole = false;
+  while (!whole) {
+    LoadedBatch loaded = *loader_.next();
+    warn_about(loaded);
+    if (feeding.window.empty()) feeding.begin = loaded.begin;
+    feeding.end = loaded.end;
+    feeding.samples += loaded.batch.size();
+    whole = loaded.last_of_epoch();
+    feeding.window.push_back(std::move(loaded.batch));
+    whole = whole || static_cast<std::int64_t>(feeding.window.size()) == accumulation_steps_;
+  }
+  return feeding;
+}
+
+}  // namespace runner

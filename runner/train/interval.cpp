@@ -1,0 +1,30 @@
+#include "runner/train/interval.hpp"
+
+#include <cmath>
+
+namespace runner {
+
+namespace {
+
+double measured(const Progress& progress, Duration::Unit unit) {
+  switch (unit) {
+    case Duration::Unit::epoch: return progress.exact_epoch;
+    case Duration::Unit::step: return static_cast<double>(progress.step);
+    case Duration::Unit::second: return progress.seconds;
+    case Duration::Unit::run: return progress.share;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool Interval::passed(const Progress& before, const Progress& now) const {
+  // Thirds of an epoch do not add up to one in binary: a hair short of a multiple counts as the multiple.
+  constexpr double hair = 1e-9;
+  const auto multiples = [&](const Progress& progress) {
+    return std::floor(measured(progress, every_.unit) / every_.amount + hair);
+  };
+  return multiples(now) > multiples(before);
+}
+
+}  // namespace runner

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "components/hooks/hook.hpp"
+#include "registry/duration.hpp"
+
+namespace runner {
+
+// Something that is due again and again: "1ep", "500step", "30min", "0.1run".
+class Interval {
+ public:
+  explicit Interval(const Duration& every) : every_(every) {}
+
+  // Whether a multiple of the interval lies between the two moments; the later one included.
+  bool passed(const Progress& before, const Progress& now) const;
+
+ private:
+  Duration every_;
+};
+
+}  // namespace runner

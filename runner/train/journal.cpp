@@ -1,0 +1,57 @@
+#include "runner/train/journal.hpp"
+
+#include "registry/log.hpp"
+
+namespace runner {
+
+void Journal::step(const Progress& progress, const StepReport& report) {
+  last_ = report;
+  loss_sum_ = loss_sum_.defined() ? loss_sum_ + report.loss : report.loss;
+  ++steps_;
+  samples_ += report.samples;
+  ProgressLine line;
+  line.step = progress.step;
+  line.total_steps = plan_.total_steps.value_or(0);
+  line.epoch = progress.exact_epoch;
+  line.epochs = epochs_;
+  line.share = progress.share;
+  line.seconds = progress.seconds;
+  line.lr = report.lr;
+  line.samples_per_second = samples_per_second_;
+  line.loss = report.loss.item<double>();
+  console_.progress(line);
+}
+
+void Journal::training(const Progress& progress, const Measurements& precision, const Measurements& hooks) {
+  const double loss = (loss_sum_ / static_cast<double>(steps_)).item<double>();
+  const double seconds = progress.seconds - training_seconds_ - evaluation_seconds_;
+  samples_per_second_ = seconds > 0 ? static_cast<double>(samples_) / seconds : 0;
+  Measurements values{{"train/loss", loss}, {"train/lr", last_.lr}};
+  if (last_.gradient_norm.defined()) values.emplace_back("train/grad_norm", last_.gradient_norm.item<double>());
+  if (progress.skipped_steps > 0) values.emplace_back("train/skipped_steps", static_cast<double>(progress.skipped_steps));
+  for (const auto& [name, value] : precision) values.emplace_back("train/" + name, value);
+  values.insert(values.end(), hooks.begin(), hooks.end());
+  record(progress, std::move(values));
+  loss_curve_.emplace_back(static_cast<double>(progress.step), loss);
+  loss_sum_.reset();
+  steps_ = samples_ = 0;
+  training_seconds_ = progress.seconds;
+  evaluation_seconds_ = 0;
+}
+
+void Journal::evaluation(const Progress& progress, const Evaluation& evaluation, double seconds, bool best) {
+  evaluation_seconds_ += seconds;
+  last_evaluation_ = evaluation.measurements;
+  record(progress, evaluation.measurements);
+  console_.evaluation({progress.step, progress.exact_epoch, evaluation.measurements, seconds, best});
+  for (const auto& [tag, text] : evaluation.texts) {
+    trackers_.text(tag, text, progress.step);
+    log::info("{}\n{}", tag, text);
+  }
+}
+
+void Journal::record(const Progress& progress, Measurements values) {
+  trackers_.log({progress.step, progress.exact_epoch, progress.seconds, std::move(values)});
+}
+
+}  // namespace runner

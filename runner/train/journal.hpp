@@ -1,0 +1,55 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "components/hooks/hook.hpp"
+#include "runner/console/console.hpp"
+#include "runner/tracking/tracker_thread.hpp"
+#include "runner/train/evaluate.hpp"
+#include "runner/train/plan.hpp"
+
+namespace runner {
+
+// One update as the loop saw it; what is a tensor is still on the device.
+struct StepReport {
+  torch::Tensor loss;
+  double lr = 0;
+  std::int64_t samples = 0;
+  torch::Tensor gradient_norm = {};  // undefined: not measured
+};
+
+// Tells trackers and console what happens. Reads from the device only what somebody is about to see.
+class Journal {
+ public:
+  Journal(TrackerThread& trackers, Console& console, const Plan& plan, std::optional<double> epochs)
+      : trackers_(trackers), console_(console), plan_(plan), epochs_(epochs) {}
+
+  void step(const Progress& progress, const StepReport& report);
+  // A record of the updates since the last one: their mean loss, the present rate, and what others have to add.
+  void training(const Progress& progress, const Measurements& precision, const Measurements& hooks);
+  void evaluation(const Progress& progress, const Evaluation& evaluation, double seconds, bool best);
+
+  const std::vector<std::pair<double, double>>& loss_curve() const { return loss_curve_; }  // step and loss
+  const Measurements& last_evaluation() const { return last_evaluation_; }
+
+ private:
+  void record(const Progress& progress, Measurements values);
+
+  TrackerThread& trackers_;
+  Console& console_;
+  const Plan& plan_;
+  std::optional<double> epochs_;
+  StepReport last_;
+  torch::Tensor loss_sum_;  // since the last record
+  std::int64_t steps_ = 0, samples_ = 0;
+  double training_seconds_ = 0, evaluation_seconds_ = 0;
+  double samples_per_second_ = 0;
+  std::vector<std::pair<double, double>> loss_curve_;
+  Measurements last_evaluation_;
+};
+
+}  // namespace runner

@@ -1,0 +1,32 @@
+#include <catch2/catch_all.hpp>
+
+#include "components/hooks/hook.hpp"
+#include "tests/support/parts.hpp"
+
+namespace runner {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using testing::part;
+
+TEST_CASE("time_limit stops and saves when less than the margin is left, and not before") {
+  Requests requests;
+  part<HookKind>("time_limit", {{"limit", "1000h"}, {"margin", "10h"}}).build({})->after_step({}, requests);
+  CHECK_FALSE(requests.stop_reason());
+  // The process is younger than ten hours, so the margin alone decides.
+  part<HookKind>("time_limit", {{"limit", "10.000001h"}, {"margin", "10h"}})
+      .build({})
+      ->after_step({}, requests);
+  REQUIRE(requests.stop_reason());
+  CHECK_THAT(*requests.stop_reason(), ContainsSubstring("time limit"));
+  CHECK(requests.take_checkpoint());
+}
+
+TEST_CASE("time_limit refuses a margin that leaves no time") {
+  CHECK_THROWS_WITH((part<HookKind>("time_limit", {{"limit", "1min"}, {"margin", "60s"}})),
+                    ContainsSubstring("no time to train"));
+  CHECK_THROWS_WITH((part<HookKind>("time_limit", {{"limit", "5ep"}})), ContainsSubstring("limit"));
+}
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,65 @@
+#include <catch2/catch_all.hpp>
+
+#include "components/trackers/tracker.hpp"
+#include "tests/support/parts.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace runner {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using testing::part;
+using testing::read_text;
+using testing::TemporaryFolder;
+
+std::unique_ptr<Tracker> started(const std::filesystem::path& folder) {
+  auto tracker = part<TrackerKind>("csv").build({folder});
+  tracker->start({"x", folder, {}, {}});
+  return tracker;
+}
+
+TEST_CASE("csv: a measurement that appears later gets a column, and the table is whole at every moment") {
+  TemporaryFolder folder;
+  auto tracker = started(folder.path());
+  tracker->log({50, 0.25, 1.5, {{"train/loss", 0.1}, {"train/lr", 1e-3}}});
+  CHECK(read_text(folder / "metrics.csv") == "step,epoch,time,train/loss,train/lr\n50,0.25,1.5,0.1,0.001\n");
+  tracker->log({60, 0.5, 2, {{"eval/accuracy", 0.75}}});
+  tracker->log({70, 0.75, 3, {{"train/lr", 2e-3}, {"train/loss", INFINITY}}});
+  CHECK(read_text(folder / "metrics.csv") ==
+        "step,epoch,time,train/loss,train/lr,eval/accuracy\n"
+        "50,0.25,1.5,0.1,0.001,\n"
+        "60,0.5,2,,,0.75\n"
+        "70,0.75,3,inf,0.002,\n");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no draft left behind
+}
+
+TEST_CASE("csv: names are quoted where they must be, also when the table grows or is continued") {
+  TemporaryFolder folder;
+  started(folder.path())->log({1, 0, 0, {{"a,\"b\"\nc", 1}}});
+  auto tracker = started(folder.path());
+  tracker->log({2, 0, 0, {{"a,\"b\"\nc", 2}}});
+  tracker->log({3, 0, 0, {{"d", NAN}}});
+  CHECK(read_text(folder / "metrics.csv") ==
+        "step,epoch,time,\"a,\"\"b\"\"\nc\",d\n1,0,0,1,\n2,0,0,2,\n3,0,0,,nan\n");
+}
+
+TEST_CASE("csv continues its own table without a half row, and leaves a foreign file alone") {
+  TemporaryFolder folder;
+  std::ofstream(folder / "metrics.csv") << "step,epoch,time,x\n1,0,0,5\n2,0,";
+  started(folder.path())->log({2, 0, 0, {{"x", 6}}});
+  CHECK(read_text(folder / "metrics.csv") == "step,epoch,time,x\n1,0,0,5\n2,0,0,6\n");
+  std::ofstream(folder / "metrics.csv") << "name,price\n";
+  CHECK_THROWS_WITH(started(folder.path()), ContainsSubstring("is not a table of this tracker"));
+  CHECK(read_text(folder / "metrics.csv") == "name,price\n");
+}
+
+TEST_CASE("csv goes where it is told") {
+  TemporaryFolder folder;
+  auto tracker = part<TrackerKind>("csv", {{"file", "tables/all.csv"}}).build({folder.path()});
+  tracker->start({"x", folder.path(), {}, {}});
+  tracker->log({1, 0, 0, {{"x", 1}}});
+  CHECK(read_text(folder / "tables/all.csv") == "step,epoch,time,x\n1,0,0,1\n");
+}
+
+}  // namespace
+}  // namespace runner

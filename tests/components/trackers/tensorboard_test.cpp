@@ -1,0 +1,105 @@
+// TensorBoard's own reader judges the files, in tests/python/test_tensorboard.py; the case hidden here writes
+// them.
+#include <catch2/catch_all.hpp>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "components/trackers/tensorboard_writer.hpp"
+#include "components/trackers/tracker.hpp"
+#include "components/trackers/valid_utf8.hpp"
+#include "tests/support/parts.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace runner {
+namespace {
+
+using testing::part;
+using testing::read_text;
+using testing::TemporaryFolder;
+
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  return files;
+}
+
+TEST_CASE("text that is not UTF-8 is repaired, and only there") {
+  CHECK(valid_utf8("plain") == "plain");
+  CHECK(valid_utf8("\xc3\xa4 \xf0\x9f\x98\x80") == "\xc3\xa4 \xf0\x9f\x98\x80");
+  CHECK(valid_utf8("a\xff"
+                   "b\xc3") ==
+        "a\xef\xbf\xbd"
+        "b\xef\xbf\xbd");
+}
+
+TEST_CASE("every writer has an event file of its own, also within one second") {
+  TemporaryFolder folder;
+  TensorBoardWriter first(folder.path()), second(folder.path());
+  CHECK(first.path() != second.path());
+  CHECK(first.path().filename().string().starts_with("events.out.tfevents."));
+  CHECK(files_in(folder.path()).size() == 2);
+}
+
+TEST_CASE("tensorboard writes into its folder of the run and lets others see it at every flush") {
+  TemporaryFolder folder;
+  auto tracker = part<TrackerKind>("tensorboard").build({folder.path()});
+  CHECK(files_in(folder.path()).empty());  // nothing before the start
+  tracker->start({"x", folder.path(), {}, {}});
+  const auto files = files_in(folder / "tensorboard");
+  REQUIRE(files.size() == 1);
+  const auto size = std::filesystem::file_size(files[0]);
+  tracker->log({1, 0, 0, {{"train/loss", 1}}});
+  CHECK(std::filesystem::file_size(files[0]) == size);
+  tracker->flush();
+  CHECK(std::filesystem::file_size(files[0]) > size);
+}
+
+const RunFacts example_facts{"example",
+                             {},
+                             "[optimizer]\nname = \"sgd\"\nlr = 0.1\n",
+                             {{"optimizer.name", "sgd"},
+                              {"optimizer.lr", 0.1},
+                              {"optimizer.nesterov", true},
+                              {"model.note", "\xff\xc3\xa4"}}};
+
+TEST_CASE("writes event files for TensorBoard's own reader", "[.export-tensorboard]") {
+  const std::filesystem::path folder = std::getenv("RUNNER_EXPORT_DIR");
+
+  auto tracker = part<TrackerKind>("tensorboard", {{"dir", "finished"}}).build({folder});
+  tracker->start(example_facts);
+  for (int step = 0; step < 20000; ++step)
+    tracker->log({step, 0, 0, {{"train/loss", 1.0 / (step + 1)}, {"train/lr", 1e-3}}});
+  tracker->log({20000, 1, 0, {{"eval/accuracy", NAN}, {"eval/loss", INFINITY}}});
+  tracker->text("note", "**bold** \xc3\xa4", 7);
+  tracker->finish(Outcome::finished);
+
+  auto failed = part<TrackerKind>("tensorboard", {{"dir", "failed"}}).build({folder});
+  RunFacts facts = example_facts;
+  facts.settings.emplace_back("model.width", 64.0);
+  failed->start(facts);
+  failed->log({1, 0, 0, {{"train/loss", 2}}});
+  failed->finish(Outcome::failed);
+
+  TensorBoardWriter writer(folder / "vocabulary");
+  const std::vector<double> values{-3.5, -1, 0, 0, 1e-13, 0.5, 0.5, 2, 1e21, NAN};
+  writer.add_histogram("weights", 3, values);
+  writer.add_histogram("nothing", 3, {});
+  writer.add_image("picture", 4, read_text(std::getenv("RUNNER_EXPORT_PNG")), 2, 3, 3);
+  writer.add_hparams({{"lr", 0.1}, {"name", "sgd"}}, {"eval/accuracy"});
+  writer.end_session(TensorBoardWriter::Status::success);
+}
+
+TEST_CASE("writes an event file and is killed", "[.export-killed]") {
+  auto tracker =
+      part<TrackerKind>("tensorboard", {{"dir", "killed"}}).build({std::getenv("RUNNER_EXPORT_DIR")});
+  tracker->start(example_facts);
+  for (int step = 0; step < 100; ++step) {
+    tracker->log({step, 0, 0, {{"train/loss", static_cast<double>(step)}}});
+    tracker->flush();
+  }
+  std::raise(SIGKILL);
+}
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,48 @@
+"""What the tests of whole runs share: starting the program as a user would, and reading what it leaves."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+RUNNER = os.environ.get("RUNNER_BINARY", "build/release/bin/runner")
+SOURCE = pathlib.Path(os.environ.get("RUNNER_SOURCE_DIR", "."))
+DATA = os.environ.get("RUNNER_TEST_DATA")
+SKIPPED = 77
+
+
+def environment(**more):
+    return {**os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", **more}
+
+
+def run(*arguments, check=True, **options):
+    done = subprocess.run([RUNNER, *map(str, arguments)], capture_output=True, text=True, env=environment(),
+                          timeout=500, **options)
+    if check and done.returncode != 0:
+        sys.exit(f"runner {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def records(folder):
+    lines = (pathlib.Path(folder) / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def series(folder, name):
+    return [record[name] for record in records(folder) if name in record]
+
+
+def main(cases):
+    """Runs every function, each in a folder of its own, and says which failed."""
+    failed = 0
+    for case in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                case(pathlib.Path(folder))
+                print(f"ok      {case.__name__}", flush=True)
+            except Exception as error:
+                failed += 1
+                print(f"FAILED  {case.__name__}: {type(error).__name__}: {error}", flush=True)
+    sys.exit(1 if failed else 0)

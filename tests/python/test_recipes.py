@@ -1,0 +1,75 @@
+"""Every shipped recipe, shortened: it checks, it fits, it trains and evaluates."""
+
+import os
+
+from run_helpers import DATA, SOURCE, main, run, series
+
+RECIPES = SOURCE / "recipes"
+SHORT = ["train.max_steps=2", "loader.batch_size=8", "loader.eval_batch_size=100"]
+FASHION = "/usr/share/datasets/fashion-mnist"
+
+
+def needs(path):
+    if DATA and os.path.exists(os.path.join(DATA, path)):
+        return os.path.join(DATA, path)
+    print(f"skipped: {path} is not in RUNNER_TEST_DATA")
+    return None
+
+
+def every_recipe_is_right(_):
+    for recipe in sorted(RECIPES.glob("*.toml")):
+        run("check", recipe)
+        head = recipe.read_text().split("\n\n")[0]
+        assert head.startswith("#") and "Needs:" in recipe.read_text() and "Run:" in recipe.read_text(), recipe
+
+
+def shapes(folder):
+    run(RECIPES / "shapes.toml", *SHORT, "dataset.eval=100", f"run.dir={folder}/run")
+    assert series(folder / "run", "eval/accuracy")
+
+
+def cifar10_without_the_data_says_so(folder):
+    done = run(RECIPES / "cifar10.toml", *SHORT, "dataset.download=false", f"dataset.dir={folder}/nothing",
+               "dataset.fallback.eval=100", "dataset.fallback.train=100", "model=simple_cnn", f"run.dir={folder}/run")
+    assert done.stderr.lower().count("stand-in") >= 2, done.stderr
+    assert (folder / "run/STAND-IN-DATA.txt").exists()
+    done = run(RECIPES / "cifar10.toml", "~dataset.fallback", "dataset.download=false", f"dataset.dir={folder}/nothing",
+               f"run.dir={folder}/none", check=False)
+    assert done.returncode == 1 and "data_batch_1.bin" in done.stderr, done.stderr
+    assert not (folder / "none").exists()
+
+
+def cifar10(folder):
+    if data := needs("cifar-10-batches-bin"):
+        run("run", "--dry-run", RECIPES / "cifar10.toml", "loader.batch_size=8", "loader.eval_batch_size=8",
+            f"dataset.dir={data}", cwd=folder)
+
+
+def cifar10_simple_cnn(folder):
+    if data := needs("cifar-10-batches-bin"):
+        run(RECIPES / "cifar10_simple_cnn.toml", *SHORT, f"dataset.dir={data}", f"run.dir={folder}/run")
+
+
+def the_trained_resnet20_is_as_good_here(folder):
+    data, weights = needs("cifar-10-batches-bin"), needs("resnet20-cifar10")
+    if data and weights:
+        run(RECIPES / "cifar10_resnet20_eval.toml", f"dataset.dir={data}",
+            f"model.weights={weights}/resnet20-12fca82f.th", f"run.dir={folder}/run")
+        assert series(folder / "run", "eval/accuracy") == [0.9173], series(folder / "run", "eval/accuracy")
+
+
+def fashion_mnist(folder):
+    if not os.path.isdir(FASHION):
+        return print("skipped: dataset-fashion-mnist is not installed")
+    run(RECIPES / "fashion_mnist.toml", *SHORT, "loader.eval_batch_size=1000", f"run.dir={folder}/run")
+
+
+def sign_digits(folder):
+    if data := needs("sign-digits"):
+        run(RECIPES / "sign_digits.toml", *SHORT, f"dataset.dir={data}", f"run.dir={folder}/run")
+        assert series(folder / "run", "eval/accuracy")
+
+
+if __name__ == "__main__":
+    main([every_recipe_is_right, shapes, cifar10_without_the_data_says_so, cifar10, cifar10_simple_cnn,
+          the_trained_resnet20_is_as_good_here, fashion_mnist, sign_digits])

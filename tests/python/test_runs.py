@@ -1,0 +1,178 @@
+"""Whole runs, as a user starts them: what they leave behind, how they end, and that they can be repeated."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import tomllib
+
+from safetensors import safe_open
+from safetensors.numpy import load_file
+
+from run_helpers import RUNNER, SOURCE, environment, main, records, run, series
+
+SHAPES = SOURCE / "recipes/shapes.toml"
+SMALL = ["dataset.train=256", "dataset.eval=128", "loader.batch_size=32", "train.log_every=1step"]
+
+
+def a_run_leaves_everything_in_its_folder(folder):
+    run(SHAPES, *SMALL, "train.epochs=2", "checkpoint.best={metric=\"eval/accuracy\"}", "tracker+=csv", f"run.dir={folder}/run")
+    names = {path.name for path in (folder / "run").iterdir()}
+    assert names >= {"recipe.toml", "metrics.jsonl", "log.txt", "model.safetensors", "best.safetensors"}, names
+    assert not [name for name in names if name.endswith(".tmp")], names
+    steps = [record["step"] for record in records(folder / "run") if "train/loss" in record]
+    assert steps == list(range(1, 17)), steps
+    assert len(series(folder / "run", "eval/accuracy")) == 2
+    with safe_open(folder / "run/model.safetensors", "numpy") as file:
+        assert set(file.keys()) == {f"{layer}.{kind}" for layer in ("conv1", "conv2", "fc1", "fc2")
+                                    for kind in ("weight", "bias")}
+    tomllib.loads((folder / "run/recipe.toml").read_text())
+
+
+def the_resolved_recipe_runs_again_and_gives_the_same(folder):
+    run(SHAPES, *SMALL, "train.max_steps=6", "run.seed=11", f"run.dir={folder}/first")
+    run(folder / "first/recipe.toml", f"run.dir={folder}/second")
+    assert (folder / "first/model.safetensors").read_bytes() == (folder / "second/model.safetensors").read_bytes()
+    assert series(folder / "first", "train/loss") == series(folder / "second", "train/loss")
+
+
+def loader_workers_change_nothing(folder):
+    augmented = ["dataset.transform+={name=\"random_crop\", padding=4}", "dataset.transform+={name=\"random_flip\"}"]
+    weights = set()
+    for workers in (0, 1, 4):
+        target = folder / f"run{workers}"
+        run(SHAPES, *SMALL, "~dataset.transform", *augmented, "train.max_steps=10", f"loader.workers={workers}", f"run.dir={target}")
+        weights.add((target / "model.safetensors").read_bytes())
+    assert len(weights) == 1, "the number of workers changed the weights"
+    run(SHAPES, *SMALL, "~dataset.transform", *augmented, "train.max_steps=10", "run.seed=1", f"run.dir={folder}/other")
+    assert (folder / "other/model.safetensors").read_bytes() not in weights, "the seed changed nothing"
+
+
+def a_short_last_window_counts_for_what_it_is(folder):
+    # 70 examples in micro-batches of 16: windows of 32, 32 and 6. The same as batches of 32.
+    common = [SHAPES, "dataset.train=70", "dataset.eval=64", "train.epochs=1", "train.log_every=1step",
+              "loader.shuffle=false"]
+    run(*common, "loader.batch_size=16", "train.accumulation_steps=2", f"run.dir={folder}/windows")
+    run(*common, "loader.batch_size=32", f"run.dir={folder}/batches")
+    windows, batches = series(folder / "windows", "train/loss"), series(folder / "batches", "train/loss")
+    assert len(windows) == len(batches) == 3
+    assert all(abs(a - b) < 1e-5 for a, b in zip(windows, batches)), (windows, batches)
+
+
+def evaluation_does_not_depend_on_the_batch_size(folder):
+    found = []
+    for size in (1, 7, 128):
+        run(SHAPES, *SMALL, "train.max_steps=0", f"loader.eval_batch_size={size}", f"run.dir={folder}/{size}")
+        found.append((series(folder / str(size), "eval/accuracy"), series(folder / str(size), "eval/loss")))
+    assert found[0][0] == found[1][0] == found[2][0], found
+    assert all(abs(loss[0] - found[0][1][0]) < 1e-5 for _, loss in found), found
+
+
+def start(*arguments):
+    return subprocess.Popen([RUNNER, *map(str, arguments)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+                            env=environment(), start_new_session=True)
+
+
+def wait_for_steps(folder, process, wanted=3):
+    metrics = pathlib.Path(folder) / "metrics.jsonl"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if metrics.exists() and metrics.read_text().count("train/loss") >= wanted:
+            return
+        time.sleep(0.02)
+    raise AssertionError("the run did not get going: " + process.stderr.read())
+
+
+def stopped_by(number, folder):
+    process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", process)
+    process.send_signal(number)
+    message = process.communicate(timeout=120)[1]
+    assert process.returncode == 128 + number, (process.returncode, message)
+    assert "stop" in message and "model.safetensors" in message, message
+    assert load_file(folder / "run/model.safetensors")["fc2.bias"].shape == (10,)
+
+
+def one_interrupt_stops_after_the_step_and_saves(folder):
+    stopped_by(signal.SIGINT, folder)
+
+
+def so_does_a_request_to_terminate(folder):
+    stopped_by(signal.SIGTERM, folder)
+
+
+def a_killed_run_leaves_readable_measurements(folder):
+    process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", process)
+    process.kill()
+    process.wait()
+    assert len(series(folder / "run", "train/loss")) >= 3
+    assert not (folder / "run/model.safetensors").exists()
+
+
+def a_dry_run_leaves_nothing_behind(folder):
+    before = set(pathlib.Path(os.environ.get("TMPDIR", "/tmp")).glob("runner-dry-run-*"))
+    done = run("run", "--dry-run", SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run", cwd=folder)
+    assert "accuracy" in done.stderr, done.stderr
+    assert list(folder.iterdir()) == [], list(folder.iterdir())
+    assert set(pathlib.Path(os.environ.get("TMPDIR", "/tmp")).glob("runner-dry-run-*")) == before
+
+
+def a_loss_that_is_not_a_number_stops_the_run(folder):
+    done = run(SHAPES, *SMALL, "optimizer=sgd", "optimizer.lr=1e30", "hook+=nan_guard", f"run.dir={folder}/run", check=False)
+    assert "nan_guard" in done.stderr or "finite" in done.stderr, done.stderr
+    assert len(series(folder / "run", "train/loss")) < 16
+
+
+def a_run_never_writes_over_another(folder):
+    run(SHAPES, *SMALL, "train.max_steps=1", f"run.dir={folder}/run")
+    before = (folder / "run/metrics.jsonl").read_bytes()
+    done = run(SHAPES, *SMALL, "train.max_steps=1", f"run.dir={folder}/run", check=False)
+    assert done.returncode == 1 and "not empty" in done.stderr, done.stderr
+    assert (folder / "run/metrics.jsonl").read_bytes() == before
+
+
+def a_folder_that_cannot_be_made_is_named(folder):
+    (folder / "file").write_text("in the way")
+    done = run(SHAPES, *SMALL, f"run.dir={folder}/file/run", check=False)
+    assert done.returncode == 1 and "file/run" in done.stderr, done.stderr
+
+
+def a_full_disk_is_an_error_and_leaves_no_half_model(folder):
+    disk = folder / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", disk], capture_output=True)
+    if mounted.returncode != 0:
+        print("skipped: a small file system cannot be mounted here")
+        return
+    try:
+        done = run(SHAPES, *SMALL, "train.max_steps=2", f"run.dir={disk}/run", check=False)
+        assert done.returncode == 1, done.stderr
+        assert "model.safetensors" in done.stderr and "space" in done.stderr, done.stderr
+        assert not [path for path in (disk / "run").iterdir() if "safetensors" in path.name]
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def a_batch_larger_than_the_set_is_one_short_batch(folder):
+    run(SHAPES, "dataset.train=50", "dataset.eval=10", "loader.batch_size=64", "train.epochs=2",
+        "train.log_every=1step", f"run.dir={folder}/run")
+    assert len(series(folder / "run", "train/loss")) == 2
+
+
+def fp16_counts_skipped_steps_and_moves_nothing_for_them(folder):
+    run(SHAPES, *SMALL, "precision=fp16", "precision.init_scale=1e38", "train.max_steps=3", f"run.dir={folder}/run")
+    rows = [record for record in records(folder / "run") if "train/loss" in record]
+    assert [row["step"] for row in rows] == [1, 2, 3], rows
+    assert rows[-1]["train/skipped_steps"] > 10, rows[-1]
+
+
+if __name__ == "__main__":
+    main([a_run_leaves_everything_in_its_folder, the_resolved_recipe_runs_again_and_gives_the_same,
+          loader_workers_change_nothing, a_short_last_window_counts_for_what_it_is,
+          evaluation_does_not_depend_on_the_batch_size, one_interrupt_stops_after_the_step_and_saves,
+          so_does_a_request_to_terminate, a_killed_run_leaves_readable_measurements, a_dry_run_leaves_nothing_behind,
+          a_loss_that_is_not_a_number_stops_the_run, a_run_never_writes_over_another,
+          a_folder_that_cannot_be_made_is_named, a_full_disk_is_an_error_and_leaves_no_half_model,
+          a_batch_larger_than_the_set_is_one_short_batch, fp16_counts_skipped_steps_and_moves_nothing_for_them])

@@ -1,0 +1,187 @@
+"""Event files of our writer, read by TensorBoard itself: its EventAccumulator, its protos, and a real server on loopback."""
+
+import json
+import math
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.parse
+import urllib.request
+import zlib
+from pathlib import Path
+
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import api_pb2, metadata
+
+PROGRAM = Path(os.environ["RUNNER_BINARY_DIR"]) / "bin" / "components_test"
+POINTS = 20000
+
+
+def png(width, height):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + bytes([40 * x + y for x in range(width) for _ in range(3)]) for y in range(height))
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def read(folder):
+    reader = EventAccumulator(str(folder), size_guidance={"scalars": 0, "tensors": 0, "histograms": 0, "images": 0})
+    reader.Reload()
+    return reader
+
+
+def hparams(reader, tag):
+    return reader.summary_metadata["_hparams_/" + tag].plugin_data.content
+
+
+class TensorBoardReads(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.runs = Path(cls.scratch.name) / "runs"
+        cls.runs.mkdir()
+        cls.png = Path(cls.scratch.name) / "picture.png"
+        cls.png.write_bytes(png(3, 2))
+        cls.environment = {**os.environ, "RUNNER_EXPORT_DIR": str(cls.runs), "RUNNER_EXPORT_PNG": str(cls.png),
+                           "HOME": cls.scratch.name}
+        subprocess.run([PROGRAM, "[.export-tensorboard]"], env=cls.environment, check=True, stdout=subprocess.DEVNULL)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def test_every_scalar_is_there(self):
+        reader = read(self.runs / "finished")
+        loss = reader.Scalars("train/loss")
+        self.assertEqual([point.step for point in loss], list(range(POINTS)))
+        for point in loss:
+            self.assertAlmostEqual(point.value, 1 / (point.step + 1), delta=1e-7)
+        self.assertEqual(len(reader.Scalars("train/lr")), POINTS)
+        self.assertTrue(math.isnan(reader.Scalars("eval/accuracy")[0].value))
+        self.assertEqual(reader.Scalars("eval/loss")[0].value, math.inf)
+        self.assertLess(abs(loss[0].wall_time - time.time()), 600)
+
+    def test_text(self):
+        reader = read(self.runs / "finished")
+        self.assertEqual(reader.summary_metadata["note/text_summary"].plugin_data.plugin_name, "text")
+        (note,) = reader.Tensors("note/text_summary")
+        self.assertEqual((note.step, note.tensor_proto.string_val[0].decode()), (7, "**bold** ä"))
+        self.assertEqual([d.size for d in note.tensor_proto.tensor_shape.dim], [1])
+        (recipe,) = reader.Tensors("recipe/text_summary")
+        self.assertIn("    lr = 0.1\n", recipe.tensor_proto.string_val[0].decode())
+
+    def test_hparams(self):
+        reader = read(self.runs / "finished")
+        start = metadata.parse_session_start_info_plugin_data(hparams(reader, "session_start_info"))
+        self.assertEqual(start.hparams["optimizer.name"].string_value, "sgd")
+        self.assertEqual(start.hparams["optimizer.lr"].number_value, 0.1)
+        self.assertIs(start.hparams["optimizer.nesterov"].bool_value, True)
+        self.assertEqual(start.hparams["model.note"].string_value, "\ufffdä")
+        end = metadata.parse_session_end_info_plugin_data(hparams(reader, "session_end_info"))
+        self.assertEqual(end.status, api_pb2.STATUS_SUCCESS)
+        self.assertGreaterEqual(end.end_time_secs, start.start_time_secs)
+        failed = metadata.parse_session_end_info_plugin_data(hparams(read(self.runs / "failed"), "session_end_info"))
+        self.assertEqual(failed.status, api_pb2.STATUS_FAILURE)
+
+    def test_experiment_with_metrics(self):
+        reader = read(self.runs / "vocabulary")
+        experiment = metadata.parse_experiment_plugin_data(hparams(reader, "experiment"))
+        self.assertEqual([(info.name, info.type) for info in experiment.hparam_infos],
+                         [("lr", api_pb2.DATA_TYPE_FLOAT64), ("name", api_pb2.DATA_TYPE_STRING)])
+        self.assertEqual([info.name.tag for info in experiment.metric_infos], ["eval/accuracy"])
+
+    def test_histogram_and_image(self):
+        reader = read(self.runs / "vocabulary")
+        (point,) = reader.Histograms("weights")
+        histogram = point.histogram_value
+        values = [-3.5, -1, 0, 0, 1e-13, 0.5, 0.5, 2, 1e21]
+        self.assertEqual((histogram.min, histogram.max, histogram.num), (-3.5, 1e21, len(values)))
+        self.assertEqual(histogram.sum, sum(values))
+        edges = [-math.inf, *histogram.bucket_limit]
+        for low, high, count in zip(edges, edges[1:], histogram.bucket):
+            self.assertEqual(count, sum(low <= value < high for value in values), (low, high))
+        self.assertEqual(reader.Histograms("nothing")[0].histogram_value.num, 0)
+        (image,) = reader.Images("picture")
+        self.assertEqual((image.width, image.height, image.encoded_image_string), (3, 2, self.png.read_bytes()))
+
+    def test_killed_process_and_torn_tail(self):
+        killed = subprocess.run([PROGRAM, "[.export-killed]"], env=self.environment, stdout=subprocess.DEVNULL)
+        self.assertEqual(killed.returncode, -9)
+        (file,) = (self.runs / "killed").iterdir()
+        self.assertEqual(len(read(file.parent).Scalars("train/loss")), 100)
+        whole = file.read_bytes()
+        for cut in (1, 4, 5, 20):  # within the last record
+            file.write_bytes(whole[:-cut])
+            self.assertEqual([point.value for point in read(file.parent).Scalars("train/loss")], list(range(99)), cut)
+
+    def test_a_real_server_answers(self):
+        for loader in ("true", "false"):
+            with self.subTest(load_fast=loader), Server(self.runs, loader, self.environment) as server:
+                self.check_server(server)
+
+    def check_server(self, server):
+        points = server.wait_for("scalars/scalars?" + urllib.parse.urlencode({"run": "finished", "tag": "train/lr"}))
+        self.assertEqual(points[-1][1], POINTS - 1)  # the page itself gets a sample; the last is always in it
+        notes = server.wait_for("text/text?" + urllib.parse.urlencode({"run": "finished", "tag": "note/text_summary"}))
+        self.assertIn("<strong>bold</strong> ä", notes[0]["text"])
+        request = {"experimentName": "", "colParams": [], "startIndex": 0, "sliceSize": 10,
+                   "allowedStatuses": ["STATUS_SUCCESS", "STATUS_FAILURE"]}
+        experiment = server.wait_for("hparams/experiment", {"hparamsLimit": 0})
+        self.assertIn("metricInfos", experiment)
+        groups = server.wait_for("hparams/session_groups", request)["sessionGroups"]
+        by_name = {session["name"]: session for group in groups for session in group["sessions"]}
+        self.assertEqual(by_name["finished"]["status"], "STATUS_SUCCESS")
+        self.assertEqual(by_name["failed"]["status"], "STATUS_FAILURE")
+
+
+class Server:
+    """A tensorboard process on a free port of loopback."""
+
+    def __init__(self, logdir, load_fast, environment):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tensorboard.main", "--logdir", logdir, "--host", "127.0.0.1", "--port", "0",
+             "--reload_interval", "1", f"--load_fast={load_fast}"],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = []
+        for line in self.process.stdout:
+            said.append(line)
+            found = re.search(r"http://127\.0\.0\.1:\d+", line)
+            if found:
+                self.address = found[0] + "/data/plugin/"
+                return
+        raise RuntimeError("tensorboard did not start: " + "".join(said))
+
+    def wait_for(self, path, body=None):
+        """The answer, once it is not empty: the server loads in the background."""
+        deadline = time.monotonic() + 60
+        data = None if body is None else json.dumps(body).encode()
+        while True:
+            request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"})
+            try:
+                with urllib.request.urlopen(request, timeout=30) as response:
+                    answer = json.load(response)
+            except urllib.error.HTTPError as error:
+                answer = None
+                if error.code not in (400, 404):
+                    raise
+            if answer or time.monotonic() > deadline:
+                return answer
+            time.sleep(0.2)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.communicate()
+
+
+if __name__ == "__main__":
+    unittest.main()
