@@ -14,6 +14,7 @@ class Bf16Precision final : public Precision {
   std::unique_ptr<Scope> forward() override {
     return std::make_unique<AutocastScope>(device_, torch::kBFloat16);
   }
+  torch::ScalarType compute_type() const override { return torch::kBFloat16; }
   std::string summary() const override { return "bf16 (autocast; weights and optimizer in fp32)"; }
 
  private:

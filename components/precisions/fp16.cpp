@@ -66,6 +66,9 @@ class Fp16Precision final : public Precision {
                        scale_.item<double>());
   }
 
+  torch::ScalarType compute_type() const override { return torch::kFloat16; }
+  bool skips_updates() const override { return true; }
+
   State save() const override {
     return {.numbers = {{"loss_scale", scale_.item<double>()},
                         {"loss_scale_good_updates", good_updates_.item<double>()}}};

@@ -29,6 +29,11 @@ class Precision {
   virtual std::vector<std::pair<std::string, double>> report() const { return {}; }  // to log: "loss_scale"
   virtual std::string summary() const = 0;  // one line for people, once prepared
 
+  virtual torch::ScalarType compute_type() const { return torch::kFloat; }  // of matrix multiplications
+  virtual bool skips_updates() const {
+    return false;
+  }  // unscale() may say false in the ordinary course of a run
+
   virtual State save() const { return {}; }
   virtual void load(const State&) {}
 };

@@ -1,0 +1,120 @@
+#include <torch/nn/modules/embedding.h>
+
+#include <set>
+#include <stdexcept>
+
+#include "components/precisions/fp8_linear.hpp"
+
+namespace runner {
+namespace {
+
+struct Fp8 {
+  std::int64_t amax_history = 16;
+  std::int64_t margin = 0;
+};
+
+constexpr auto describe(std::type_identity<Fp8>) {
+  return fields(
+      field("amax_history", &Fp8::amax_history,
+            "A tensor's scale is chosen from its largest magnitudes in this many passes.", within(1, 4096)),
+      field("margin", &Fp8::margin, "Powers of two left free above the largest magnitude expected.",
+            within(0, 16)));
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// Linear layers in 8 bits, everything else in bf16. Micikevicius et al. 2022, "FP8 formats for deep
+// learning".
+class Fp8Precision final : public Precision {
+ public:
+  Fp8Precision(const Fp8& settings, torch::DeviceType device) : settings_(settings), device_(device) {}
+
+  void prepare(Model& model) override {
+    layers_.clear();
+    left_.clear();
+    // Weights of embeddings are two-dimensional too, but looked up, not multiplied with.
+    std::set<const void*> looked_up;
+    for (const auto& module : model.modules(/*include_self=*/false)) {
+      if (const auto* embedding = module->as<torch::nn::Embedding>()) {
+        looked_up.insert(embedding->weight.unsafeGetTensorImpl());
+      }
+    }
+    for (const auto& entry : model.named_parameters()) {
+      const torch::Tensor& weight = entry.value();
+      if (weight.dim() == 2 && !looked_up.contains(weight.unsafeGetTensorImpl())) add(entry.key(), weight);
+    }
+  }
+
+  std::unique_ptr<Scope> forward() override { return std::make_unique<Fp8Scope>(device_, layers_); }
+
+  std::string summary() const override {
+    std::vector<std::string> names;
+    for (const auto& layer : layers_) names.push_back(layer->name);
+    std::string text =
+        names.empty() ? "bf16: no linear layer fits fp8" : "fp8 in " + listed(names) + "; bf16 elsewhere";
+    if (!left_.empty()) text += "; too small or not in multiples of 16, so left in bf16: " + listed(left_);
+    return text;
+  }
+
+  torch::ScalarType compute_type() const override {
+    return torch::kBFloat16;
+  }  // of the layers that are not in fp8
+
+  State save() const override {
+    State state;
+    for_each_history([&](const std::string& name, const AmaxHistory& history) {
+      state.tensors[name] = history.magnitudes().clone();
+      state.numbers[name + ".next"] = static_cast<double>(history.next());
+    });
+    return state;
+  }
+
+  void load(const State& state) override {
+    for_each_history([&](const std::string& name, AmaxHistory& history) {
+      const auto magnitudes = state.tensors.find(name);
+      const auto next = state.numbers.find(name + ".next");
+      if (magnitudes == state.tensors.end() || next == state.numbers.end()) {
+        throw std::runtime_error("The saved state of fp8 lacks \"" + name + "\".");
+      }
+      history.restore(magnitudes->second, static_cast<std::int64_t>(next->second));
+    });
+  }
+
+ private:
+  void add(std::string name, const torch::Tensor& weight) {
+    if (const auto end = name.rfind(".weight"); end != std::string::npos) name.resize(end);
+    if (weight.size(0) % 16 != 0 || weight.size(1) % 16 != 0) {
+      left_.push_back(std::move(name));
+    } else {
+      layers_.push_back(c10::make_intrusive<Fp8Layer>(name, weight, settings_.amax_history,
+                                                      static_cast<double>(settings_.margin)));
+    }
+  }
+
+  void for_each_history(auto visit) const {
+    for (const auto& layer : layers_) {
+      visit(layer->name + ".input_amax", layer->input_history);
+      visit(layer->name + ".weight_amax", layer->weight_history);
+      visit(layer->name + ".gradient_amax", layer->gradient_history);
+    }
+  }
+
+  Fp8 settings_;
+  torch::DeviceType device_;
+  Fp8Layers layers_;
+  std::vector<std::string> left_;
+};
+
+std::unique_ptr<Precision> build(const Fp8& settings, const PrecisionInputs& inputs) {
+  return std::make_unique<Fp8Precision>(settings, inputs.device.type());
+}
+
+const Registration<PrecisionKind> registration{
+    "fp8", "8-bit floats in linear layers (e4m3 forward, e5m2 gradients), bfloat16 in the rest.", &build};
+
+}  // namespace
+}  // namespace runner
