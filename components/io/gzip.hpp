@@ -11,7 +11,6 @@ namespace runner {
 class GzipReader {
  public:
   explicit GzipReader(const std::filesystem::path& path);
-  ~GzipReader();
 
   // Fills `into` as far as the data goes; fewer bytes than asked for mean the end. Throws IoError where the
   // file is truncated or damaged: gzip's own checksum is compared at the end.
