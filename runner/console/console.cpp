@@ -38,8 +38,9 @@ void Console::progress(const ProgressLine& line) {
   if (!first_) first_ = line;
   const bool last = line.share >= 1 && line.step != last_step_;
   if (!output_.terminal && !loss_) return;  // a line without the one number that matters is not worth keeping
-  if (!due(output_.terminal ? redraw_seconds : plain_seconds) && !last) return;
+  if (!progress_due() && !last) return;
   last_step_ = line.step;
+  last_shown_ = output_.clock();
 
   ProgressLine shown = line;
   shown.loss = loss_;
@@ -55,6 +56,7 @@ void Console::progress(const ProgressLine& line) {
 
 void Console::evaluating(double share) {
   if (!output_.terminal || !due(redraw_seconds)) return;
+  last_shown_ = output_.clock();
   show([share, this](int width) { return live_evaluation(share, {output_.utf8, {output_.colour}, width}); });
 }
 
@@ -71,11 +73,10 @@ void Console::closing(const ClosingSummary& run) {
   print(closing_table(run, table_look(output_)));
 }
 
-bool Console::due(double interval) {
-  const double now = output_.clock();
-  if (last_shown_ && now - *last_shown_ < interval) return false;
-  last_shown_ = now;
-  return true;
+bool Console::progress_due() const { return due(output_.terminal ? redraw_seconds : plain_seconds); }
+
+bool Console::due(double interval) const {
+  return !last_shown_ || output_.clock() - *last_shown_ >= interval;
 }
 
 std::optional<double> Console::remaining(const ProgressLine& line) const {

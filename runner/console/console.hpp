@@ -115,6 +115,8 @@ class Console : private LiveLine {
   // As often as one likes: it is drawn ten times a second at most, and written every ten seconds where it is
   // piped.
   void progress(const ProgressLine& line);
+  // Whether it would be shown now: worth fetching a loss from the device for.
+  bool progress_due() const;
   void evaluating(double share);  // of the evaluation that is done; shown on a terminal only
   void evaluation(const EvalLine& line);
   void closing(const ClosingSummary& run);
@@ -122,7 +124,7 @@ class Console : private LiveLine {
  private:
   void erase() override;
   void draw() override;
-  bool due(double interval);                                        // since something was shown last
+  bool due(double interval) const;                                  // since something was shown last
   std::optional<double> remaining(const ProgressLine& line) const;  // seconds, by the pace so far
   void show(std::function<std::string(int width)> live);
   void print(const std::string& lines);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <vector>
 
@@ -41,12 +42,14 @@ class Dots {
     cell = static_cast<std::uint8_t>(cell | bits[y % down_][x % across_]);
   }
 
-  // From one dot column to the next, with the vertical gap between them filled half from each side.
+  // From one dot column to the next; a gap between their heights is filled, the nearer half on each side.
   void connect(int x, int from, int to) {
-    const int middle = (from + to) / 2;
     const int step = to > from ? 1 : -1;
-    for (int y = from; y != middle; y += step) set(x, y);
-    for (int y = middle; y != to + step; y += step) set(x + 1, y);
+    for (int y = from + step; y != to && from != to; y += step) {
+      const bool nearer_from = std::abs(y - from) < std::abs(y - to);
+      set(nearer_from ? x : x + 1, y);
+    }
+    set(x + 1, to);
   }
 
   std::string row(int row) const {
@@ -113,6 +116,15 @@ std::string right_aligned(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
+// The ends of the axis, and what it counts where there is room to say so.
+std::string axis_labels(const std::string& low, const std::string& high, const std::string& what,
+                        std::size_t width) {
+  const std::string full = what.empty() ? high : high + " " + what;
+  const std::string& right = low.size() + 1 + full.size() <= width ? full : high;
+  if (low.size() + 1 + right.size() > width) return right_aligned(right, width);
+  return low + right_aligned(right, width - low.size());
+}
+
 }  // namespace
 
 std::string plot(std::span<const std::pair<double, double>> points, const PlotOptions& options) {
@@ -149,11 +161,9 @@ std::string plot(std::span<const std::pair<double, double>> points, const PlotOp
   }
   text += std::string(label_room + 1, ' ') + corner;
   for (int column = 0; column < columns; ++column) text += floor;
-  const std::string left = measured(x.low),
-                    right = measured(x.high) + (options.x_label.empty() ? "" : " ") + options.x_label;
-  const auto room =
-      static_cast<std::size_t>(columns) - std::min(static_cast<std::size_t>(columns), left.size());
-  return text + "\n" + std::string(label_room + 2, ' ') + left + right_aligned(right, room) + "\n";
+  return text + "\n" + std::string(label_room + 2, ' ') +
+         axis_labels(measured(x.low), measured(x.high), options.x_label, static_cast<std::size_t>(columns)) +
+         "\n";
 }
 
 }  // namespace runner

@@ -13,6 +13,8 @@ using Rows = std::vector<std::pair<std::string, std::string>>;
 
 constexpr const char* stand_in_title = "STAND-IN DATA: these results are not about the data the recipe names";
 
+constexpr std::size_t most_warnings = 10;
+
 std::string table(const Rows& rows, const Look& look) {
   Rows shown;
   for (const auto& [what, text] : rows) {
@@ -90,8 +92,14 @@ std::string results(const ClosingSummary& run, const Look& look) {
 std::string warnings_text(const ClosingSummary& run, const Look& look) {
   if (run.warnings.empty()) return "";
   std::string text = "\n" + look.style.yellow(cli::counted(run.warnings.size(), "warning")) + "\n";
-  for (const std::string& warning : run.warnings) {
-    text += "  " + cli::wrapped(warning, static_cast<std::size_t>(std::max(look.width - 2, 40)), "  ") + "\n";
+  const std::size_t shown = std::min(run.warnings.size(), most_warnings);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += "  " +
+            cli::wrapped(run.warnings[i], static_cast<std::size_t>(std::max(look.width - 2, 40)), "  ") +
+            "\n";
+  }
+  if (shown < run.warnings.size()) {
+    text += "  and " + std::to_string(run.warnings.size() - shown) + " more, all of them in log.txt\n";
   }
   return text;
 }

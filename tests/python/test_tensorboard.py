@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.parse
 import urllib.request
 import zlib
@@ -91,14 +92,14 @@ class TensorBoardReads(unittest.TestCase):
         self.assertEqual(failed.status, api_pb2.STATUS_FAILURE)
 
     def test_experiment_with_metrics(self):
-        reader = read(self.runs / "vocabulary")
+        reader = read(self.runs.parent / "vocabulary")
         experiment = metadata.parse_experiment_plugin_data(hparams(reader, "experiment"))
         self.assertEqual([(info.name, info.type) for info in experiment.hparam_infos],
                          [("lr", api_pb2.DATA_TYPE_FLOAT64), ("name", api_pb2.DATA_TYPE_STRING)])
         self.assertEqual([info.name.tag for info in experiment.metric_infos], ["eval/accuracy"])
 
     def test_histogram_and_image(self):
-        reader = read(self.runs / "vocabulary")
+        reader = read(self.runs.parent / "vocabulary")
         (point,) = reader.Histograms("weights")
         histogram = point.histogram_value
         values = [-3.5, -1, 0, 0, 1e-13, 0.5, 0.5, 2, 1e21]
@@ -112,9 +113,11 @@ class TensorBoardReads(unittest.TestCase):
         self.assertEqual((image.width, image.height, image.encoded_image_string), (3, 2, self.png.read_bytes()))
 
     def test_killed_process_and_torn_tail(self):
-        killed = subprocess.run([PROGRAM, "[.export-killed]"], env=self.environment, stdout=subprocess.DEVNULL)
+        scratch = Path(self.scratch.name)
+        environment = {**self.environment, "RUNNER_EXPORT_DIR": str(scratch)}
+        killed = subprocess.run([PROGRAM, "[.export-killed]"], env=environment, stdout=subprocess.DEVNULL)
         self.assertEqual(killed.returncode, -9)
-        (file,) = (self.runs / "killed").iterdir()
+        (file,) = (scratch / "killed").iterdir()
         self.assertEqual(len(read(file.parent).Scalars("train/loss")), 100)
         whole = file.read_bytes()
         for cut in (1, 4, 5, 20):  # within the last record
@@ -127,18 +130,30 @@ class TensorBoardReads(unittest.TestCase):
                 self.check_server(server)
 
     def check_server(self, server):
-        points = server.wait_for("scalars/scalars?" + urllib.parse.urlencode({"run": "finished", "tag": "train/lr"}))
-        self.assertEqual(points[-1][1], POINTS - 1)  # the page itself gets a sample; the last is always in it
-        notes = server.wait_for("text/text?" + urllib.parse.urlencode({"run": "finished", "tag": "note/text_summary"}))
+        def tag(run, name):
+            return urllib.parse.urlencode({"run": run, "tag": name})
+
+        # The page gets a sample of the points; the last is always in it.
+        server.wait_for("scalars/scalars?" + tag("finished", "train/lr"), until=lambda p: p[-1][1] == POINTS - 1)
+        notes = server.wait_for("text/text?" + tag("finished", "note/text_summary"))
         self.assertIn("<strong>bold</strong> ä", notes[0]["text"])
-        request = {"experimentName": "", "colParams": [], "startIndex": 0, "sliceSize": 10,
-                   "allowedStatuses": ["STATUS_SUCCESS", "STATUS_FAILURE"]}
-        experiment = server.wait_for("hparams/experiment", {"hparamsLimit": 0})
-        self.assertIn("metricInfos", experiment)
-        groups = server.wait_for("hparams/session_groups", request)["sessionGroups"]
-        by_name = {session["name"]: session for group in groups for session in group["sessions"]}
-        self.assertEqual(by_name["finished"]["status"], "STATUS_SUCCESS")
-        self.assertEqual(by_name["failed"]["status"], "STATUS_FAILURE")
+
+        # The columns are gathered over both runs, although only one of them knows a width.
+        def knows_both(experiment):
+            return "model.width" in [info["name"] for info in experiment["hparamInfos"]]
+
+        experiment = server.wait_for("hparams/experiment", {"hparamsLimit": 0}, knows_both)
+        self.assertIn("optimizer.lr", [info["name"] for info in experiment["hparamInfos"]])
+        self.assertIn({"group": "", "tag": "train/loss"}, [info["name"] for info in experiment["metricInfos"]])
+        every_status = {"startIndex": 0, "sliceSize": 10, "colParams": [],
+                        "allowedStatuses": ["STATUS_SUCCESS", "STATUS_FAILURE", "STATUS_RUNNING", "STATUS_UNKNOWN"]}
+
+        def sessions(answer):
+            return {session["name"]: session["status"] for group in answer.get("sessionGroups", [])
+                    for session in group["sessions"]}
+
+        expected = {"finished": "STATUS_SUCCESS", "failed": "STATUS_FAILURE"}
+        server.wait_for("hparams/session_groups", every_status, lambda answer: sessions(answer) == expected)
 
 
 class Server:
@@ -158,8 +173,8 @@ class Server:
                 return
         raise RuntimeError("tensorboard did not start: " + "".join(said))
 
-    def wait_for(self, path, body=None):
-        """The answer, once it is not empty: the server loads in the background."""
+    def wait_for(self, path, body=None, until=bool):
+        """The answer, once it is as expected: the server loads in the background."""
         deadline = time.monotonic() + 60
         data = None if body is None else json.dumps(body).encode()
         while True:
@@ -168,11 +183,13 @@ class Server:
                 with urllib.request.urlopen(request, timeout=30) as response:
                     answer = json.load(response)
             except urllib.error.HTTPError as error:
-                answer = None
-                if error.code not in (400, 404):
+                if error.code not in (400, 404):  # what is not loaded yet is not known
                     raise
-            if answer or time.monotonic() > deadline:
+                answer = f"HTTP {error.code}"
+            if not isinstance(answer, str) and answer and until(answer):
                 return answer
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{path}: {answer}")
             time.sleep(0.2)
 
     def __enter__(self):

@@ -81,7 +81,7 @@ TEST_CASE("writes event files for TensorBoard's own reader", "[.export-tensorboa
   failed->log({1, 0, 0, {{"train/loss", 2}}});
   failed->finish(Outcome::failed);
 
-  TensorBoardWriter writer(folder / "vocabulary");
+  TensorBoardWriter writer(folder.parent_path() / "vocabulary");
   const std::vector<double> values{-3.5, -1, 0, 0, 1e-13, 0.5, 0.5, 2, 1e21, NAN};
   writer.add_histogram("weights", 3, values);
   writer.add_histogram("nothing", 3, {});

@@ -23,15 +23,15 @@ std::vector<std::string> lines_of(const std::string& text) {
 TEST_CASE("a falling line falls, from the highest to the lowest label") {
   const Points points{{0, 4}, {10, 1}};
   CHECK(plot(points, {21, 4, false, "steps"}) ==
-        "        4 +***\n"
-        "          |   **\n"
+        "        4 +**\n"
+        "          |  ***\n"
         "          |     ***\n"
         "        1 +        **\n"
         "          +----------\n"
         "           0 10 steps\n");
   CHECK(plot(points, {21, 2, true, ""}) ==
-        "        4 ┤⠒⠤⠤⣀⡀\n"
-        "        1 ┤    ⠈⠉⠒⠒⠤⣀\n"
+        "        4 ┤⠉⠒⠢⢄⣀\n"
+        "        1 ┤     ⠉⠑⠢⠤⣀\n"
         "          └──────────\n"
         "           0       10\n");
 }
