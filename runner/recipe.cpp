@@ -21,11 +21,19 @@ bool is_device(std::string_view device) {
   return error == std::errc{} && end == device.data() + device.size() && index < 128;
 }
 
+// What people write who mean a device of ours.
+std::optional<std::string> meant_device(const std::string& device) {
+  if (device.starts_with("gpu") || device == "nvidia") return "cuda";
+  if (is_device("cuda:" + device)) return "cuda:" + device;
+  if (device.size() > 4 && is_device("cuda:" + device.substr(4))) return "cuda:" + device.substr(4);
+  return nearest(device, {"auto", "cpu", "cuda"});
+}
+
 }  // namespace
 
 void check(const RunSection& run, Report& report) {
   if (!is_device(run.device)) {
-    const auto meant = nearest(run.device, {"auto", "cpu", "cuda", "cuda:0"});
+    const auto meant = meant_device(run.device);
     report.error("device", "cannot be " + quoted(run.device) +
                                (meant ? "; did you mean " + quoted(*meant) + "?" : "") +
                                " (\"auto\", \"cpu\", \"cuda\" or \"cuda:1\")");
@@ -96,7 +104,7 @@ void check_warmup(const Recipe& recipe, Report& report) {
   if (warmup.unit == Duration::Unit::epoch) length = train.epochs;
   if (warmup.unit == Duration::Unit::step && train.max_steps) length = static_cast<double>(*train.max_steps);
   if (warmup.unit == Duration::Unit::run) length = 1.0;
-  if (!length || warmup.amount < *length) return;
+  if (!length || warmup.amount == 0 || warmup.amount < *length) return;
   const std::string run = to_string(Duration{*length, warmup.unit});
   if (warmup.amount > *length) {
     report.error("scheduler",

@@ -14,7 +14,7 @@ const Schema& recipe_schema();
 
 // From text to the whole recipe, every key present and right: ready to be decoded and to be shown. Nothing
 // comes back where anything is wrong; the diagnostics say all of it.
-std::optional<Value> resolve_recipe(const RecipeSources& sources, const Registry& registry,
+std::optional<Value> resolve_recipe(RecipeSources sources, const Registry& registry,
                                     Diagnostics& diagnostics);
 
 }  // namespace runner

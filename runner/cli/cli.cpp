@@ -52,8 +52,8 @@ int unknown_word(const std::string& word, Session& session) {
   return refuse(problem, session);
 }
 
-int run(const Command& command, std::vector<std::string> words, Session& session) {
-  const auto parsed = parse(command, std::move(words));
+int run(const Command& command, const std::vector<std::string>& words, Session& session) {
+  const auto parsed = parse(command, words);
   if (std::holds_alternative<HelpWanted>(parsed)) {
     session.out << help(command, session.out_style);
     return Exit::done;
@@ -81,7 +81,7 @@ int show_help(const std::vector<std::string>& words, Session& session) {
 
 }  // namespace
 
-int dispatch(std::vector<std::string> words, Session& session) {
+int dispatch(const std::vector<std::string>& words, Session& session) {
   if (!session.registry.conflicts().empty()) {
     for (const std::string& conflict : session.registry.conflicts())
       session.err << "runner: " << conflict << "\n";
@@ -91,7 +91,7 @@ int dispatch(std::vector<std::string> words, Session& session) {
     session.err << help(session.err_style);
     return Exit::bad_input;
   }
-  const std::string first = words.front();
+  const std::string& first = words.front();
   if (first == "-h" || first == "--help" || first == "help") return show_help(words, session);
   if (first == "--version" || first == "-V") {
     session.out << "runner " RUNNER_VERSION "\n";
@@ -103,7 +103,7 @@ int dispatch(std::vector<std::string> words, Session& session) {
   // A word that is there in the file system is a recipe, whatever it is called; reading it says what is wrong
   // with it.
   std::error_code ignored;
-  if (std::filesystem::exists(first, ignored)) return run(*find_command("run"), std::move(words), session);
+  if (std::filesystem::exists(first, ignored)) return run(*find_command("run"), words, session);
   return unknown_word(first, session);
 }
 

@@ -35,6 +35,9 @@ struct Argument {
   std::string_view doc;
   Count count = Count::one;
   Word word = Word::anything;
+
+  bool needed() const { return count == Count::one || count == Count::at_least_one; }
+  bool many() const { return count == Count::any || count == Count::at_least_one; }
 };
 
 struct Option {

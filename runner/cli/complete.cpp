@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "runner/cli/commands.hpp"
+#include "runner/cli/parse.hpp"
 #include "runner/cli/recipe_files.hpp"
 #include "runner/describe/kinds.hpp"
 #include "runner/resolve.hpp"
@@ -62,13 +63,6 @@ std::vector<Candidate> components(std::string_view kind, const Registry& registr
     found.push_back({std::string(descriptor->name), std::string(descriptor->summary)});
   }
   return found;
-}
-
-const Option* find_option(const Command& command, const std::string& word) {
-  const auto found = std::ranges::find_if(command.options, [&](const Option& option) {
-    return word == "--" + option.name || (option.letter && word == std::string{'-', option.letter});
-  });
-  return found == command.options.end() ? nullptr : &*found;
 }
 
 std::vector<Candidate> option_names(const Command& command) {
@@ -156,9 +150,7 @@ std::vector<Candidate> unfiltered(const std::vector<std::string>& words, const S
   if (current.starts_with("-")) return option_names(command);
   std::size_t index = typed.positional.size();
   for (const Argument& argument : command.arguments) {
-    const bool many =
-        argument.count == Argument::Count::any || argument.count == Argument::Count::at_least_one;
-    if (many || index == 0) return of_word(argument.word, typed, current, session);
+    if (argument.many() || index == 0) return of_word(argument.word, typed, current, session);
     --index;
   }
   return {};

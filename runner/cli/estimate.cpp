@@ -20,7 +20,8 @@ std::string bytes(std::int64_t count) { return approximately({static_cast<std::u
 std::string flops(double count) {
   std::ostringstream text;
   text.precision(3);
-  const std::pair<double, const char*> scales[] = {{1e15, " PFLOP"}, {1e12, " TFLOP"}, {1e9, " GFLOP"}, {1e6, " MFLOP"}};
+  const std::pair<double, const char*> scales[] = {
+      {1e15, " PFLOP"}, {1e12, " TFLOP"}, {1e9, " GFLOP"}, {1e6, " MFLOP"}};
   for (const auto& [scale, unit] : scales) {
     if (count >= scale) return (text << count / scale << unit, text.str());
   }
@@ -38,16 +39,17 @@ void print(const Estimate& found, Session& session) {
   const auto frozen = found.parameters - found.trained_parameters;
   session.out << two_columns({
       {"model", found.model},
-      {"parameters", std::to_string(found.parameters) + (frozen > 0 ? ", " + std::to_string(frozen) + " frozen" : "")},
+      {"parameters",
+       std::to_string(found.parameters) + (frozen > 0 ? ", " + std::to_string(frozen) + " frozen" : "")},
       {"weights", bytes(found.weight_bytes)},
       {"gradients", bytes(found.gradient_bytes)},
       {"optimizer", bytes(found.optimizer_bytes) + "  (" + found.optimizer + ")"},
-      {"activations",
-       bytes(found.activation_bytes) + "  (" + std::to_string(found.batch_size) + " examples, in full precision)"},
+      {"activations", bytes(found.activation_bytes) + "  (" + std::to_string(found.batch_size) +
+                          " examples, in full precision)"},
       {"memory in all", bytes(found.total_bytes())},
       {"forward pass", flops(found.forward_flops_per_example) + " an example"},
-      {"update", flops(found.step_flops) + "  (forward and backward of " + std::to_string(found.examples_per_step) +
-                     " examples)"},
+      {"update", flops(found.step_flops) + "  (forward and backward of " +
+                     std::to_string(found.examples_per_step) + " examples)"},
       {"updates", steps_text(found)},
   });
   if (found.lr_curve.empty()) return;
@@ -90,12 +92,14 @@ Command estimate_command() {
   return {.name = "estimate",
           .summary = "What a run will take: parameters, memory, arithmetic, steps, learning rate.",
           .arguments = {{"RECIPE", "The recipe, a TOML file.", Argument::Count::one, Word::recipe},
-                        {"OVERRIDE", "Changes to it, as for `runner run`.", Argument::Count::any, Word::override_}},
+                        {"OVERRIDE", "Changes to it, as for `runner run`.", Argument::Count::any,
+                         Word::override_}},
           .options = {{.name = "json", .doc = "The same, for programs."}},
           .examples = {{"runner estimate recipes/cifar10.toml", "as it is"},
                        {"runner estimate recipes/cifar10.toml loader.batch_size=512", "with larger batches"}},
           .run = &run,
-          .details = "Builds the model and passes two examples of zeros through it. Reads no data and no weights."};
+          .details =
+              "Builds the model and passes two examples of zeros through it. Reads no data and no weights."};
 }
 
 }  // namespace runner::cli

@@ -1,6 +1,6 @@
 #include "runner/cli/parse.hpp"
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "registry/suggest.hpp"
 
@@ -8,77 +8,96 @@ namespace runner::cli {
 
 namespace {
 
-std::string spelling(const Option& option) {
-  return (option.letter ? std::string{'-', option.letter, ','} : "") + "--" + option.name;
-}
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
-// A word that looks like an option, but that the command does not have.
-UsageError unknown_option(const Command& command, std::string word) {
-  word = word.substr(0, word.find('='));
-  std::vector<std::string> names{"--help"};
-  for (const Option& option : command.options) names.push_back("--" + option.name);
-  UsageError error{"\"" + std::string(command.name) + "\" has no option \"" + word + "\""};
-  if (const auto meant = nearest(word, names)) error.hint = "did you mean \"" + *meant + "\"?";
-  return error;
-}
+class Parser {
+ public:
+  Parser(const Command& command, const std::vector<std::string>& words) : command_(command), words_(words) {}
 
-UsageError unexpected(const Command& command, const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    if (word.size() > 1 && word.front() == '-' && word != "--") return unknown_option(command, word);
+  std::variant<Arguments, HelpWanted, UsageError> parse() {
+    while (next_ < words_.size() && problem_.message.empty() && !help_) take(words_[next_++]);
+    if (help_) return HelpWanted{};
+    if (problem_.message.empty()) assign_positional();
+    if (!problem_.message.empty()) return problem_;
+    return std::move(arguments_);
   }
-  return {"\"" + std::string(command.name) + "\" takes no argument \"" + words.front() + "\""};
-}
 
-UsageError missing(const Argument& argument) {
-  return {std::string(argument.name) + " is missing", std::string(argument.doc)};
-}
+ private:
+  void take(const std::string& word) {
+    if (only_positional_ || word.size() < 2 || word.front() != '-') {
+      positional_.push_back(word);
+    } else if (word == "--") {
+      only_positional_ = true;
+    } else if (word == "--help" || word == "-h") {
+      help_ = true;
+    } else if (word.starts_with("--")) {
+      const auto equals = word.find('=');
+      const bool has_value = equals != std::string::npos;
+      take_option(word.substr(0, equals), has_value, has_value ? word.substr(equals + 1) : "");
+    } else {
+      take_option(word.substr(0, 2), word.size() > 2, word.substr(2));
+    }
+  }
+
+  void take_option(const std::string& spelled, bool has_value, std::string value) {
+    const Option* option = find_option(command_, spelled);
+    if (!option) return unknown(spelled);
+    if (option->value.empty() && has_value) return fail(in_quotes(spelled) + " takes no value");
+    if (!option->value.empty() && !has_value) {
+      if (next_ == words_.size()) return fail(in_quotes(spelled) + " needs a value: " + option->value);
+      value = words_[next_++];
+    }
+    arguments_.values[option->name] = {std::move(value)};  // the last one counts
+  }
+
+  void assign_positional() {
+    std::size_t next = 0;
+    for (const Argument& argument : command_.arguments) {
+      if (argument.needed() && next == positional_.size()) {
+        return fail(std::string(argument.name) + " is missing", std::string(argument.doc));
+      }
+      while (next < positional_.size()) {
+        arguments_.values[std::string(argument.name)].push_back(positional_[next++]);
+        if (!argument.many()) break;
+      }
+    }
+    if (next < positional_.size()) {
+      fail(in_quotes(command_.name) + " takes no argument " + in_quotes(positional_[next]));
+    }
+  }
+
+  void unknown(const std::string& spelled) {
+    std::vector<std::string> names{"--help"};
+    for (const Option& option : command_.options) names.push_back("--" + option.name);
+    const auto meant = nearest(spelled, names);
+    fail(in_quotes(command_.name) + " has no option " + in_quotes(spelled),
+         meant ? "did you mean " + in_quotes(*meant) + "?" : "");
+  }
+
+  void fail(std::string message, std::string hint = "") { problem_ = {std::move(message), std::move(hint)}; }
+
+  const Command& command_;
+  const std::vector<std::string>& words_;
+  std::size_t next_ = 0;
+  bool only_positional_ = false;
+  bool help_ = false;
+  std::vector<std::string> positional_;
+  Arguments arguments_;
+  UsageError problem_;
+};
 
 }  // namespace
 
+const Option* find_option(const Command& command, std::string_view spelled) {
+  const auto found = std::ranges::find_if(command.options, [&](const Option& option) {
+    return spelled == "--" + option.name || (option.letter && spelled == std::string{'-', option.letter});
+  });
+  return found == command.options.end() ? nullptr : &*found;
+}
+
 std::variant<Arguments, HelpWanted, UsageError> parse(const Command& command,
-                                                      std::vector<std::string> words) {
-  CLI::App app;
-  app.set_help_flag();  // ours, so that it looks the same everywhere
-  bool help = false;
-  app.add_flag("-h,--help", help);
-  app.allow_extras();
-
-  Arguments arguments;
-  std::vector<std::pair<std::string, CLI::Option*>> known;
-  for (const Option& option : command.options) {
-    CLI::Option* added =
-        option.value.empty() ? app.add_flag(spelling(option)) : app.add_option(spelling(option));
-    if (!option.value.empty()) added->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    known.emplace_back(option.name, added);
-  }
-  std::vector<std::string> positional;
-  app.add_option("words", positional)->expected(-1);
-  try {
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    return UsageError{error.what()};
-  }
-  if (help) return HelpWanted{};
-  if (const auto extras = app.remaining(); !extras.empty()) return unexpected(command, extras);
-  for (const auto& [name, option] : known) {
-    if (option->count() > 0) arguments.values[name] = option->results();
-  }
-
-  std::size_t next = 0;
-  for (const Argument& argument : command.arguments) {
-    const bool many =
-        argument.count == Argument::Count::any || argument.count == Argument::Count::at_least_one;
-    const bool needed =
-        argument.count == Argument::Count::one || argument.count == Argument::Count::at_least_one;
-    if (needed && next == positional.size()) return missing(argument);
-    while (next < positional.size()) {
-      arguments.values[std::string(argument.name)].push_back(positional[next++]);
-      if (!many) break;
-    }
-  }
-  if (next < positional.size()) return unexpected(command, {positional[next]});
-  return arguments;
+                                                      const std::vector<std::string>& words) {
+  return Parser(command, words).parse();
 }
 
 std::string Arguments::get(std::string_view name) const {

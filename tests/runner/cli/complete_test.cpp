@@ -48,7 +48,7 @@ bool has(const Words& words, const std::string& word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-TEST_CASE("the first word may be a command or a recipe") {
+TEST_CASE("the first word may be a command or a recipe", "[cli]") {
   const Completion complete;
   CHECK(complete({"che"}) == Words{"check"});
   CHECK_FALSE(has(complete({""}), "__complete"));
@@ -56,7 +56,7 @@ TEST_CASE("the first word may be a command or a recipe") {
   CHECK(complete({complete.folder.path().string() + "/r"}) == Words{complete.recipe});
 }
 
-TEST_CASE("options and their values") {
+TEST_CASE("options and their values", "[cli]") {
   const Completion complete;
   CHECK(complete({"show", "RECIPE", "--d"}) == Words{"--diff"});
   CHECK(complete({"new", "--optimizer", "sg"}) == Words{"sgd"});
@@ -64,7 +64,7 @@ TEST_CASE("options and their values") {
   CHECK(complete({"list", "--"}) == Words{"--help", "--json"});
 }
 
-TEST_CASE("kinds, components and sections") {
+TEST_CASE("kinds, components and sections", "[cli]") {
   const Completion complete;
   CHECK(complete({"describe", "sec"}) == Words{"section"});
   CHECK(complete({"list", "sec"}).empty());
@@ -73,13 +73,13 @@ TEST_CASE("kinds, components and sections") {
   CHECK(complete({"describe", "optimizer", "sgd", ""}).empty());
 }
 
-TEST_CASE("keys are those of the part that the recipe chooses") {
+TEST_CASE("keys are those of the part that the recipe chooses", "[cli]") {
   const Completion complete;
   CHECK(complete({"run", "RECIPE", "optimizer.mom"}) == Words{"optimizer.momentum="});
   CHECK(complete({"RECIPE", "optimizer.mom"}) == Words{"optimizer.momentum="});
   CHECK(complete({"RECIPE", "optimizer=adamw", "optimizer.mom"}).empty());
   CHECK(has(complete({"RECIPE", "optimizer=adamw", "optimizer."}), "optimizer.betas="));
-  CHECK(complete({"RECIPE", "dataset.transform.0.pad"}) == Words{"dataset.transform.0.padding="});
+  CHECK(complete({"RECIPE", "dataset.transform.0.pad_"}) == Words{"dataset.transform.0.pad_if_needed="});
   CHECK(complete({"RECIPE", "tracker"}) == Words{"tracker+=", "tracker."});
   CHECK(complete({"RECIPE", "tracker."}) == Words{"tracker.0.", "tracker.0="});
   CHECK(complete({"RECIPE", "schedule"}) == Words{"scheduler.", "scheduler="});
@@ -87,7 +87,7 @@ TEST_CASE("keys are those of the part that the recipe chooses") {
   CHECK(has(complete({"RECIPE", "checkpoint.best."}), "checkpoint.best.metric="));
 }
 
-TEST_CASE("values of choices, booleans and parts") {
+TEST_CASE("values of choices, booleans and parts", "[cli]") {
   const Completion complete;
   CHECK(complete({"RECIPE", "run.deterministic="}) ==
         Words{"run.deterministic=false", "run.deterministic=true"});
@@ -99,13 +99,13 @@ TEST_CASE("values of choices, booleans and parts") {
   CHECK(complete({"RECIPE", "no.such.key="}).empty());
 }
 
-TEST_CASE("deletions") {
+TEST_CASE("deletions", "[cli]") {
   const Completion complete;
   CHECK(complete({"RECIPE", "~trac"}) == Words{"~tracker"});
   CHECK(complete({"RECIPE", "~optimizer.mom"}) == Words{"~optimizer.momentum"});
 }
 
-TEST_CASE("a recipe that is wrong or not there still completes") {
+TEST_CASE("a recipe that is wrong or not there still completes", "[cli]") {
   const Completion complete;
   CHECK(complete({"no_such.toml", "train.ep"}) == Words{"train.epochs="});
   CHECK(complete({"RECIPE", "nonsense", "optimizer.mom"}) == Words{"optimizer.momentum="});

@@ -10,7 +10,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Json = nlohmann::json;
 
-TEST_CASE("list names every component with its summary") {
+TEST_CASE("list names every component with its summary", "[cli]") {
   const Program program;
   const Outcome listed = program.run({"list"});
   CHECK(listed.code == 0);
@@ -26,7 +26,7 @@ TEST_CASE("list names every component with its summary") {
   }
 }
 
-TEST_CASE("describe explains every parameter of every component") {
+TEST_CASE("describe explains every parameter of every component", "[cli]") {
   const Program program;
   for (const KindInfo* kind : program.registry.kinds()) {
     for (const Descriptor* component : program.registry.of_kind(kind->name)) {
@@ -45,7 +45,7 @@ TEST_CASE("describe explains every parameter of every component") {
   }
 }
 
-TEST_CASE("sections are described like components") {
+TEST_CASE("sections are described like components", "[cli]") {
   const Program program;
   for (const FieldInfo& section : recipe_schema().fields) {
     const std::string name(section.name);
@@ -54,10 +54,10 @@ TEST_CASE("sections are described like components") {
     CHECK_NOTHROW(Json::parse(program.run({"describe", "section", name, "--json"}).out));
   }
   CHECK_THAT(program.run({"describe", "section", "train"}).out,
-             ContainsSubstring("max_steps  integer, at least 1, optional"));
+             ContainsSubstring("accumulation_steps  integer, at least 1, default 1"));
 }
 
-TEST_CASE("a name alone is enough where it is clear") {
+TEST_CASE("a name alone is enough where it is clear", "[cli]") {
   const Program program;
   CHECK(program.run({"describe", "sgd"}).out == program.run({"describe", "optimizer", "sgd"}).out);
   CHECK(program.run({"describe", "train"}).out == program.run({"describe", "section", "train"}).out);
@@ -65,7 +65,7 @@ TEST_CASE("a name alone is enough where it is clear") {
   CHECK((unclear.code == 0 || unclear.err.find("more than one") != std::string::npos));
 }
 
-TEST_CASE("what does not exist gets the nearest name") {
+TEST_CASE("what does not exist gets the nearest name", "[cli]") {
   const Program program;
   const auto refused = [&](std::vector<std::string> words, const std::string& hint) {
     const Outcome outcome = program.run(std::move(words));
@@ -81,7 +81,7 @@ TEST_CASE("what does not exist gets the nearest name") {
   refused({"completions", "bsh"}, "did you mean \"bash\"?");
 }
 
-TEST_CASE("two registrations of one name stop the program, and both places are named") {
+TEST_CASE("two registrations of one name stop the program, and both places are named", "[cli]") {
   const Registry all = Registry::of_linked();
   const Descriptor* sgd = all.find("optimizer", "sgd");
   const Program program{Registry({sgd, sgd})};
@@ -90,7 +90,7 @@ TEST_CASE("two registrations of one name stop the program, and both places are n
   CHECK_THAT(outcome.err, ContainsSubstring("registered twice") && ContainsSubstring("sgd.cpp"));
 }
 
-TEST_CASE("env says what a bug report needs") {
+TEST_CASE("env says what a bug report needs", "[cli]") {
   const Json json = Json::parse(Program{}.run({"env", "--json"}).out);
   for (const char* key : {"runner", "libtorch", "compiler", "system", "processor", "instructions", "usable",
                           "memory", "threads", "devices", "variables"}) {

@@ -76,7 +76,7 @@ Outcome check(const fs::path& recipe) {
   return program.run(words);
 }
 
-TEST_CASE("every mistake is explained as its golden text says", "[errors]") {
+TEST_CASE("every mistake is explained as its golden text says", "[cli][errors]") {
   const InFolder folder(source_folder() / "tests/cli/errors");
   const bool update = std::getenv("RUNNER_UPDATE_GOLDENS") != nullptr;
   std::vector<fs::path> recipes;
@@ -98,7 +98,7 @@ TEST_CASE("every mistake is explained as its golden text says", "[errors]") {
   }
 }
 
-TEST_CASE("the recipe that the mistakes are made in is right itself", "[errors]") {
+TEST_CASE("the recipe that the mistakes are made in is right itself", "[cli][errors]") {
   const InFolder folder(source_folder() / "tests/cli/errors");
   const Outcome outcome = check("bases/right.toml");
   CHECK(outcome.err.empty());

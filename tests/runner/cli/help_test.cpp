@@ -20,7 +20,7 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
-TEST_CASE("every command explains itself, with examples") {
+TEST_CASE("every command explains itself, with examples", "[cli]") {
   const Program program;
   for (const Command& command : commands()) {
     INFO(command.name);
@@ -36,7 +36,7 @@ TEST_CASE("every command explains itself, with examples") {
   }
 }
 
-TEST_CASE("the examples in the help are command lines that parse") {
+TEST_CASE("the examples in the help are command lines that parse", "[cli]") {
   for (const Command& command : commands()) {
     for (const Example& example : command.examples) {
       INFO(example.command);
@@ -49,7 +49,7 @@ TEST_CASE("the examples in the help are command lines that parse") {
   }
 }
 
-TEST_CASE("the components that examples speak of exist") {
+TEST_CASE("the components that examples speak of exist", "[cli]") {
   const Program program;
   for (const Command& command : commands()) {
     for (const Example& example : command.examples) {
@@ -61,7 +61,7 @@ TEST_CASE("the components that examples speak of exist") {
   }
 }
 
-TEST_CASE("no line of the help is too wide for a terminal") {
+TEST_CASE("no line of the help is too wide for a terminal", "[cli]") {
   const Program program;
   std::vector<std::string> texts{program.run({"--help"}).out};
   for (const Command& command : commands()) texts.push_back(help(command, {}));

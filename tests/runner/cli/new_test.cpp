@@ -14,7 +14,7 @@ std::string shipped(const std::string& name) {
   return (source_folder() / "recipes" / (name + ".toml")).string();
 }
 
-TEST_CASE("a new recipe is right, and means what its template means") {
+TEST_CASE("a new recipe is right, and means what its template means", "[cli]") {
   const TemporaryFolder folder;
   const Program program;
   for (const auto& entry : fs::directory_iterator(source_folder() / "recipes")) {
@@ -35,7 +35,7 @@ TEST_CASE("a new recipe is right, and means what its template means") {
   }
 }
 
-TEST_CASE("every component can be chosen for a new recipe, and the result is right") {
+TEST_CASE("every component can be chosen for a new recipe, and the result is right", "[cli]") {
   const TemporaryFolder folder;
   const Program program;
   for (const char* kind : {"model", "dataset", "loss", "optimizer", "scheduler", "precision"}) {
@@ -60,7 +60,7 @@ TEST_CASE("every component can be chosen for a new recipe, and the result is rig
   }
 }
 
-TEST_CASE("keys carry their documentation") {
+TEST_CASE("keys carry their documentation", "[cli]") {
   const Outcome made = Program{}.run({"new", shipped("shapes"), "--optimizer", "sgd", "optimizer.lr=0.125"});
   REQUIRE(made.code == 0);
   CHECK_THAT(made.out, ContainsSubstring("(number, above 0)\nlr = 0.125\n"));
@@ -68,7 +68,7 @@ TEST_CASE("keys carry their documentation") {
   CHECK_THAT(made.out, ContainsSubstring("# [[hook]]\n"));
 }
 
-TEST_CASE("a file is not replaced unless that is asked for") {
+TEST_CASE("a file is not replaced unless that is asked for", "[cli]") {
   const TemporaryFolder folder;
   const std::string file = write_file(folder / "mine.toml", "precious").string();
   const Outcome refused = Program{}.run({"new", shipped("shapes"), "-o", file});
@@ -79,14 +79,14 @@ TEST_CASE("a file is not replaced unless that is asked for") {
   CHECK_THAT(read_text(file), ContainsSubstring("[optimizer]"));
 }
 
-TEST_CASE("nothing is left behind where a file cannot be written") {
+TEST_CASE("nothing is left behind where a file cannot be written", "[cli]") {
   const TemporaryFolder folder;
   const std::string file = (folder / "absent/mine.toml").string();
   CHECK_THROWS_WITH(Program{}.run({"new", shipped("shapes"), "-o", file}), ContainsSubstring(file));
   CHECK(fs::is_empty(folder.path()));
 }
 
-TEST_CASE("wrong choices are explained") {
+TEST_CASE("wrong choices are explained", "[cli]") {
   const Outcome part = Program{}.run({"new", shipped("shapes"), "--model", "simple_cn"});
   CHECK(part.code == 2);
   CHECK_THAT(part.err, ContainsSubstring("did you mean \"simple_cnn\"?"));

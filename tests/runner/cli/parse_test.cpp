@@ -18,7 +18,7 @@ Command sample() {
 Arguments parsed(Words words) { return std::get<Arguments>(parse(sample(), std::move(words))); }
 UsageError refused(Words words) { return std::get<UsageError>(parse(sample(), std::move(words))); }
 
-TEST_CASE("words go to arguments in order, options may stand anywhere") {
+TEST_CASE("words go to arguments in order, options may stand anywhere", "[cli]") {
   const Arguments arguments = parsed({"a", "--json", "b", "-o", "file", "c"});
   CHECK(arguments.get("FIRST") == "a");
   CHECK(arguments.all("REST") == Words{"b", "c"});
@@ -27,7 +27,7 @@ TEST_CASE("words go to arguments in order, options may stand anywhere") {
   CHECK_FALSE(parsed({"a"}).has("json"));
 }
 
-TEST_CASE("overrides pass unchanged, whatever they hold") {
+TEST_CASE("overrides pass unchanged, whatever they hold", "[cli]") {
   const Words overrides{"a.b=1",   "~c",   "list+=[1, 2]", "t+={name=\"csv\"}", "x=-1", "s=\"a=b\"",
                         "d=[1,2]", "e={}", "[x]",          "lr=1e-3",           "n=",   "p=/tmp/a b"};
   Words words{"recipe.toml"};
@@ -35,28 +35,29 @@ TEST_CASE("overrides pass unchanged, whatever they hold") {
   CHECK(parsed(words).all("REST") == overrides);
 }
 
-TEST_CASE("values of options may be joined to them") {
+TEST_CASE("values of options may be joined to them", "[cli]") {
   CHECK(parsed({"a", "--output=x=y"}).get("output") == "x=y");
   CHECK(parsed({"a", "-ofile"}).get("output") == "file");
 }
 
-TEST_CASE("after two dashes nothing is an option") {
+TEST_CASE("after two dashes nothing is an option", "[cli]") {
   CHECK(parsed({"--", "--json", "-x", ""}).all("REST") == Words{"-x", ""});
   CHECK(parsed({"--", "--json"}).get("FIRST") == "--json");
 }
 
-TEST_CASE("help is wanted wherever it is asked for") {
+TEST_CASE("help is wanted wherever it is asked for", "[cli]") {
   CHECK(std::holds_alternative<HelpWanted>(parse(sample(), {"--help"})));
   CHECK(std::holds_alternative<HelpWanted>(parse(sample(), {"a", "b", "-h"})));
 }
 
-TEST_CASE("what is wrong is said in the words that were typed") {
+TEST_CASE("what is wrong is said in the words that were typed", "[cli]") {
   CHECK(refused({}).message == "FIRST is missing");
   CHECK(refused({}).hint == "What comes first.");
   CHECK(refused({"a", "--jsn"}).message == "\"sample\" has no option \"--jsn\"");
   CHECK(refused({"a", "--jsn"}).hint == "did you mean \"--json\"?");
+  CHECK(refused({"a", "--json=1"}).message == "\"--json\" takes no value");
   CHECK(refused({"a", "--outptu=x"}).hint == "did you mean \"--output\"?");
-  CHECK_THAT(refused({"a", "--output"}).message, Catch::Matchers::ContainsSubstring("--output"));
+  CHECK(refused({"a", "--output"}).message == "\"--output\" needs a value: FILE");
   const Command bare{.name = "bare", .summary = ""};
   CHECK(std::get<UsageError>(parse(bare, {"x"})).message == "\"bare\" takes no argument \"x\"");
 }

@@ -22,10 +22,10 @@ struct Program {
   std::map<std::string, std::string> environment = {};
   bool colour = false;
 
-  Outcome run(std::vector<std::string> words) const {
+  Outcome run(const std::vector<std::string>& words) const {
     std::ostringstream out, err;
     cli::Session session{registry, environment, out, err, {colour}, {colour}};
-    const int code = cli::dispatch(std::move(words), session);
+    const int code = cli::dispatch(words, session);
     return {code, out.str(), err.str()};
   }
 };
