@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "runner/recipe/nesting.hpp"
 #include "runner/recipe/setting.hpp"
 #include "runner/recipe/setting_value.hpp"
 
@@ -35,8 +36,9 @@ void apply_environment(const std::map<std::string, std::string>& environment, in
     if (!name.starts_with(prefix) || name.find(separator, prefix.size()) == std::string::npos) continue;
     Setting setting{.path = path_of(name), .layer = layer};
     setting.source = std::make_shared<Source>(Source{Source::Kind::environment, name, name + "=" + text});
-    const auto missing = std::ranges::find(setting.path.parts, std::size_t{0}, &KeyPath::Part::length);
-    if (missing != setting.path.parts.end() || setting.path.parts.size() > 32) {
+    const bool spells_key = std::ranges::all_of(
+        setting.path.parts, [](const KeyPath::Part& part) { return key_to_toml(part.text) == part.text; });
+    if (!spells_key || setting.path.parts.size() > deepest_nesting) {
       diagnostics.error({setting.source, 1, 1, static_cast<std::uint32_t>(name.size()), layer},
                         "the variable's name does not spell a key",
                         {"RUNNER_OPTIMIZER__LR sets optimizer.lr; two underscores stand for the dot"});

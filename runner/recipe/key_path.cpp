@@ -29,7 +29,9 @@ std::variant<KeyPath, KeyProblem> parse_key_path(std::string_view text) {
     if (i < text.size() && (text[i] == '"' || text[i] == '\'')) {
       const auto end = text.find(text[i], i + 1);
       if (end == std::string_view::npos) return KeyProblem{"the quote is never closed", i, text.size() - i};
-      path.parts.push_back({std::string(text.substr(i + 1, end - i - 1)), start, end + 1 - start});
+      const std::string_view inside = text.substr(i + 1, end - i - 1);
+      if (!is_utf8(inside)) return KeyProblem{"the key is not valid UTF-8", i, end + 1 - i};
+      path.parts.push_back({std::string(inside), start, end + 1 - start});
       i = end + 1;
     } else {
       while (i < text.size() && is_bare(text[i])) ++i;

@@ -13,21 +13,27 @@ std::string_view unquoted_value(std::string_view text, std::size_t offset) {
   std::size_t begin = std::min(offset, text.size()), end = begin;
   while (begin > 0 && !ends_word(text[begin - 1])) --begin;
   while (end < text.size() && !ends_word(text[end])) ++end;
-  const std::string_view before = text.substr(0, begin);
+  std::string_view before = text.substr(0, begin);
+  before.remove_prefix(std::min(before.rfind('\n') + 1, before.size()));
   const auto last = before.find_last_not_of(" \t");
-  const bool is_value =
-      last != std::string_view::npos && std::string_view("=,[").find(before[last]) != std::string_view::npos;
-  return is_value ? text.substr(begin, end - begin) : "";
+  if (last == std::string_view::npos) return "";
+  const bool in_list =
+      before[last] == ',' || (before[last] == '[' && before.find('=') != std::string_view::npos);
+  return before[last] == '=' || in_list ? text.substr(begin, end - begin) : "";
 }
 
 bool is_plain_number(std::string_view word) {
   return word.find_first_not_of("0123456789+-_.") == std::string_view::npos;
 }
 
+// Without the parser's own affairs, and without what it met: that may be a secret, and the line shows it
+// anyway.
 std::string plain_description(std::string_view description) {
   constexpr std::string_view prefix = "Error while parsing ";
   if (description.starts_with(prefix)) description.remove_prefix(prefix.size());
-  std::string text(description);
+  if (description.find("not representable") != std::string_view::npos)
+    return "the number does not fit into 64 bits";
+  std::string text(description.substr(0, description.find(", saw ")));
   if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
   return text;
 }
@@ -41,12 +47,16 @@ TomlProblem explain_toml_error(std::string_view description, std::string_view te
   if (says("utf-8")) {
     problem.hints = {"save the file as UTF-8"};
   } else if (says("cannot redefine")) {
+    const std::size_t open = description.find('\''), close = description.rfind('\'');
+    const bool named = open < close && close != std::string_view::npos;
+    const std::string name = named ? std::string(description.substr(open + 1, close - open - 1)) : "this key";
+    problem.message = "not valid TOML: " + name + " stands here for the second time";
     problem.hints = {"a key or [section] stands once in a file; a list of tables repeats [[section]]"};
   } else if (says("leading zeroes")) {
     problem.hints = {"write the number without them, or as a string in quotes"};
   } else if (!word.empty() && !is_plain_number(word)) {
-    problem.message = "not valid TOML: " + std::string(word) + " is no value";
-    problem.hints = {"text, durations and sizes need quotes: \"" + std::string(word) + "\""};
+    problem.message = "not valid TOML: this is no value";
+    problem.hints = {"text, durations and sizes need quotes: key = \"text\""};
     if (word == "True" || word == "False") problem.hints = {"true and false are written in lower case"};
     if (word == "None" || word == "null") problem.hints = {"leave the key out instead"};
     problem.offset = static_cast<std::size_t>(word.data() - text.data());

@@ -44,6 +44,10 @@ TEST_CASE("environment: mistakes name the variable", "[environment]") {
         "      | RUNNER_OPTIMIZER__=1\n"
         "      | ^^^^^^^^^^^^^^^^^^\n"
         "  RUNNER_OPTIMIZER__LR sets optimizer.lr; two underscores stand for the dot\n");
+  for (const char* name : {"RUNNER___A", "RUNNER_A____B", "RUNNER_A__B C", "RUNNER_A__\xFF"}) {
+    recipes.environment = {{name, "1"}};
+    CHECK_THAT(recipes.complaint(), ContainsSubstring("does not spell a key"));
+  }
   recipes.environment = {{"RUNNER_TRACKER__3__DIR", "x"}};
   CHECK_THAT(recipes.complaint(),
              ContainsSubstring("there is no tracker.3") && ContainsSubstring("|                 ^\n"));

@@ -155,12 +155,13 @@ TEST_CASE("override: mistakes are pointed at", "[override]") {
   CHECK_THAT(complaint("\"a.b=1"), ContainsSubstring("this sets nothing"));
   CHECK_THAT(complaint("'a'b=1"), ContainsSubstring("other text needs quotes"));
   CHECK_THAT(complaint("a=[1, word]"), ContainsSubstring("cannot read the value") &&
-                                           ContainsSubstring("|       ^\n") &&
+                                           ContainsSubstring("|       ^^^^\n") &&
                                            ContainsSubstring("put the whole argument in single quotes"));
   CHECK_THAT(complaint("tracker+={name=csv}"), ContainsSubstring("single quotes"));
   CHECK_THAT(complaint("a=\"open"), ContainsSubstring("cannot read the value"));
   CHECK_THAT(complaint("a=\xFF"), ContainsSubstring("the value is not valid UTF-8"));
   CHECK_THAT(complaint("a=" + std::string(20'000, '[')), ContainsSubstring("nested more than 100 levels"));
+  CHECK_THAT(complaint("\"\xFF\".a=1"), ContainsSubstring("the key is not valid UTF-8"));
   CHECK_THAT(complaint("extends=x"), ContainsSubstring("cannot be set from outside"));
   std::string long_key = "a";
   for (int i = 0; i < 10'000; ++i) long_key += ".a";

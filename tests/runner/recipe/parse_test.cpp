@@ -2,6 +2,9 @@
 
 #include <catch2/catch_all.hpp>
 
+#include <algorithm>
+
+#include "registry/utf8.hpp"
 #include "runner/recipe/nesting.hpp"
 #include "tests/support/recipes.hpp"
 
@@ -70,25 +73,29 @@ TEST_CASE("parse: an empty text is an empty recipe", "[parse]") {
 
 TEST_CASE("parse: mistakes are told with their place and a remedy", "[parse]") {
   CHECK(problem("a = 1\nb = hello\n") ==
-        "r.toml:2:5: error: not valid TOML: hello is no value\n"
+        "r.toml:2:5: error: not valid TOML: this is no value\n"
         "    2 | b = hello\n"
         "      |     ^^^^^\n"
-        "  text, durations and sizes need quotes: \"hello\"\n");
+        "  text, durations and sizes need quotes: key = \"text\"\n");
   for (const char* word :
        {"nope", "5ep", "25MB", "/data/x", "torch", "information", "1.5.6x", "0xZZ", "h\xC3\xA9llo"}) {
     INFO(word);
-    CHECK_THAT(problem(std::string("a = ") + word), ContainsSubstring(std::string(word) + " is no value"));
+    const auto bytes = std::string_view(word);
+    const std::string carets(
+        bytes.size() - static_cast<std::size_t>(std::ranges::count_if(bytes, continues_utf8)), '^');
+    CHECK_THAT(problem(std::string("a = ") + word),
+               ContainsSubstring("this is no value") && ContainsSubstring("|     " + carets + "\n"));
     CHECK_THAT(problem(std::string("a = [1, ") + word + "]"),
-               ContainsSubstring(std::string(word) + " is no value"));
+               ContainsSubstring("this is no value") && ContainsSubstring("|         " + carets + "\n"));
   }
   CHECK_THAT(problem("a = True"), ContainsSubstring("true and false are written in lower case"));
   CHECK_THAT(problem("a = None"), ContainsSubstring("leave the key out instead"));
   CHECK_THAT(problem("a = 1\na = 2\n"), ContainsSubstring("r.toml:2:5: error: not valid TOML") &&
-                                            ContainsSubstring("cannot redefine existing integer 'a'") &&
+                                            ContainsSubstring("a stands here for the second time") &&
                                             ContainsSubstring("stands once in a file"));
-  CHECK_THAT(problem("[a]\n[b]\n[a]\n"), ContainsSubstring("r.toml:3:1") && ContainsSubstring("redefine"));
-  CHECK_THAT(problem("a = { x = 1, x = 2 }"), ContainsSubstring("redefine"));
-  CHECK_THAT(problem("a.b = 1\na = 2"), ContainsSubstring("redefine"));
+  CHECK_THAT(problem("[a]\n[b]\n[a]\n"), ContainsSubstring("r.toml:3:1") && ContainsSubstring("second time"));
+  CHECK_THAT(problem("a = { x = 1, x = 2 }"), ContainsSubstring("second time"));
+  CHECK_THAT(problem("a.b = 1\na = 2"), ContainsSubstring("second time"));
   CHECK_THAT(problem("a = \"\xFF\""),
              ContainsSubstring("utf-8") && ContainsSubstring("save the file as UTF-8"));
   CHECK_THAT(problem("a = \"\xC3\""), ContainsSubstring("utf-8"));
@@ -97,8 +104,8 @@ TEST_CASE("parse: mistakes are told with their place and a remedy", "[parse]") {
   CHECK_THAT(problem("a = [1, 2"), ContainsSubstring("end-of-file"));
   CHECK_THAT(problem("[a"), ContainsSubstring("r.toml:1:3"));
   CHECK_THAT(problem("= 3"), ContainsSubstring("r.toml:1:1"));
-  CHECK_THAT(problem("a = 99999999999999999999"), ContainsSubstring("not representable in 64 bits"));
-  CHECK_THAT(problem("a = tru"), ContainsSubstring("tru is no value"));
+  CHECK_THAT(problem("a = 99999999999999999999"), ContainsSubstring("the number does not fit into 64 bits"));
+  CHECK_THAT(problem("a = tru"), ContainsSubstring("this is no value"));
   CHECK_THAT(problem("\x01\x02\x03"), ContainsSubstring("r.toml:1:1"));
   CHECK_THAT(problem("a = 1\rb = 2"), ContainsSubstring("r.toml:1:"));
 }
