@@ -12,6 +12,9 @@ namespace runner {
 
 namespace {
 
+using wording::in_quotes;
+using wording::listed;
+
 constexpr std::size_t most_errors = 200;  // a file of garbage needs no more than these
 
 // The table being looked at, in the words that a message uses for it.

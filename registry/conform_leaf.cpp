@@ -11,6 +11,8 @@ namespace runner {
 
 namespace {
 
+using wording::in_quotes;
+
 bool in_range(double number, const Rules& rules) {
   return (rules.low_excluded ? number > rules.low : number >= rules.low) &&
          (rules.high_excluded ? number < rules.high : number <= rules.high);
