@@ -30,12 +30,15 @@ std::string_view text(const Block& header, HeaderField field) {
   return {start, ::strnlen(start, field.length)};
 }
 
+[[noreturn]] void fail(const std::filesystem::path& archive) {
+  throw IoError(archive.string() + " is not a tar archive, or is damaged.");
+}
+
 std::size_t octal(const Block& header, HeaderField field, const std::filesystem::path& archive) {
   std::size_t number = 0;
   for (const char digit : text(header, field)) {
     if (digit == ' ') continue;
-    if (digit < '0' || digit > '7')
-      throw IoError(archive.string() + " is damaged: a tar header holds a bad number.");
+    if (digit < '0' || digit > '7') fail(archive);
     number = number * 8 + static_cast<std::size_t>(digit - '0');
   }
   return number;
@@ -78,8 +81,7 @@ void extract_tar(const std::filesystem::path& archive, const std::vector<std::st
   Block header;
   while (!missing.empty() && reader.read(header) == block_size) {
     if (std::ranges::all_of(header, [](std::uint8_t byte) { return byte == 0; })) continue;
-    if (!checksum_holds(header, archive))
-      throw IoError(archive.string() + " is not a tar archive, or is damaged.");
+    if (!checksum_holds(header, archive)) fail(archive);
     const std::size_t size = octal(header, size_field, archive);
     const std::size_t padded = (size + block_size - 1) / block_size * block_size;
     const bool regular = header[type_position] == '0' || header[type_position] == 0;

@@ -3,6 +3,8 @@
     .deps/venv/bin/python3 tests/components/io/images/make_images.py
 """
 
+import struct
+import zlib
 from pathlib import Path
 
 from PIL import Image
@@ -51,6 +53,15 @@ def main():
     save(wide, "sixteen_bit.png")
     grey = rgb.convert("L").convert("RGB")
     (HERE / "sixteen_bit.png.rgb").write_bytes(grey.tobytes())
+
+    # A bomb: a correct header of 60,000 x 60,000 pixels and next to no data.
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0)
+    (HERE / "bomb.png").write_bytes(
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    )
 
 
 if __name__ == "__main__":
