@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 #include "components/models/model.hpp"
@@ -93,9 +94,17 @@ class TorchscriptModel : public Model {
   bool channels_last_ = false;
 };
 
-std::string first_line(const char* message) {
-  const std::string_view text(message);
-  return std::string(text.substr(0, text.find('\n')));
+// What the interpreter says is a page of source code, and then the reason.
+std::string reason_of(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  std::istringstream text(torch_error ? torch_error->what_without_backtrace() : error.what());
+  std::string first, last;
+  for (std::string line; std::getline(text, line);) {
+    if (line.empty()) continue;
+    if (first.empty()) first = line;
+    last = line;
+  }
+  return torch_error ? first : last;
 }
 
 [[noreturn]] void fail(const std::filesystem::path& file, const std::string& why) {
@@ -111,10 +120,8 @@ void try_out(Model& model, const std::filesystem::path& file, const DataSpec& da
   torch::Tensor output;
   try {
     output = model.forward({.input = torch::zeros(shape, data.input_type)});
-  } catch (const c10::Error& error) {
-    fail(file, "cannot take the dataset's examples: " + first_line(error.what_without_backtrace()));
-  } catch (const torch::jit::JITException& error) {
-    fail(file, "cannot take the dataset's examples: " + first_line(error.what()));
+  } catch (const std::exception& error) {
+    fail(file, "cannot take the dataset's examples: " + reason_of(error));
   }
   model.train();
   if (data.classes > 0 && output.dim() == 2 && output.size(1) != data.classes) {
@@ -128,8 +135,7 @@ std::unique_ptr<Model> build(const Torchscript& params, const ModelInputs& in) {
   try {
     module = torch::jit::load(params.file.string());
   } catch (const c10::Error& error) {
-    fail(params.file,
-         "is not a module written by torch.jit.save: " + first_line(error.what_without_backtrace()));
+    fail(params.file, "is not a module written by torch.jit.save: " + reason_of(error));
   }
   auto model = std::make_unique<TorchscriptModel>(std::move(module), in.data);
   const auto parameters = model->parameters();

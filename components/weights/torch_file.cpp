@@ -21,7 +21,7 @@ namespace {
 using namespace pickle;
 
 constexpr std::array<unsigned char, 4> zip_magic{'P', 'K', 3, 4};
-// The number 0x1950a86a20f9469cfc6c as a pickle of its own, after two bytes for the protocol.
+// The number 0x1950a86a20f9469cfc6c as a pickle of its own.
 constexpr std::array<unsigned char, 13> old_magic{0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9,
                                                   0x20, 0x6a, 0xa8, 0x50, 0x19, '.'};
 
@@ -168,8 +168,11 @@ TorchFile read_old(const std::shared_ptr<PrivateMapping>& file) {
 }  // namespace
 
 bool looks_like_torch_file(std::span<const std::byte> bytes) {
-  return has_at(bytes, 0, zip_magic) ||
-         (!bytes.empty() && bytes[0] == std::byte{0x80} && has_at(bytes, 2, old_magic));
+  if (has_at(bytes, 0, zip_magic)) return true;
+  // The instructions that say the protocol and, from protocol 4 on, the size of what follows.
+  constexpr std::size_t protocol = 2, frame = 9;
+  if (bytes.size() <= protocol || bytes[0] != std::byte{0x80}) return false;
+  return has_at(bytes, protocol + (bytes[protocol] == std::byte{0x95} ? frame : 0), old_magic);
 }
 
 TorchFile read_torch_file(const std::filesystem::path& path) {

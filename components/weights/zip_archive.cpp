@@ -97,15 +97,13 @@ ZipArchive::ZipArchive(std::span<std::byte> bytes) {
     const auto name_bytes = directory.range(at + 46, name_size);
     const std::string name(reinterpret_cast<const char*>(name_bytes.data()), name_bytes.size());
     widen(Reader(directory.range(at + 46 + name_size, extra_size)), size, stored_size, position);
+    const bool stored = method == 0 && (flags & 1u) == 0 && size == stored_size;
     at += 46u + name_size + extra_size + comment_size;
 
-    if ((flags & 1u) != 0) fail("its entry " + name + " is encrypted");
-    if (method != 0 || size != stored_size)
-      fail("its entry " + name + " is compressed, which torch.save never does");
     if (file.at<std::uint32_t>(position) != local_header) fail("its entry " + name + " is damaged");
     const std::uint64_t begin =
         position + 30 + file.at<std::uint16_t>(position + 26) + file.at<std::uint16_t>(position + 28);
-    if (!entries_.emplace(name, Entry{file.range(begin, size), checksum}).second) {
+    if (!entries_.emplace(name, Entry{file.range(begin, stored_size), checksum, stored}).second) {
       fail("its entry " + name + " is there twice");
     }
   }
@@ -115,6 +113,7 @@ std::span<std::byte> ZipArchive::read(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) fail("its entry " + name + " is missing");
   const Entry& entry = found->second;
+  if (!entry.stored) fail("its entry " + name + " is compressed or encrypted, which torch.save never does");
   if (entry.checksum != 0) {
     const auto* data = reinterpret_cast<const Bytef*>(entry.bytes.data());
     if (::crc32_z(0, data, entry.bytes.size()) != entry.checksum)

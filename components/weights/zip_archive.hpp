@@ -15,10 +15,11 @@ class ZipArchive {
   struct Entry {
     std::span<std::byte> bytes;
     std::uint32_t checksum;  // CRC-32; 0 where the writer was told not to compute it
+    bool stored;             // as it is: neither compressed nor encrypted
   };
   const std::map<std::string, Entry>& entries() const { return entries_; }
 
-  // The bytes of an entry whose checksum holds; throws where there is no such entry, or it is damaged.
+  // The bytes of an entry whose checksum holds; throws where there is none, or not as it was written.
   std::span<std::byte> read(const std::string& name) const;
 
  private:

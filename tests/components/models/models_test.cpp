@@ -1,0 +1,167 @@
+#include <torch/torch.h>
+
+#include <catch2/catch_all.hpp>
+
+#include "components/models/model.hpp"
+#include "tests/support/parts.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+ModelInputs images(std::vector<std::int64_t> shape, std::int64_t classes = 10) {
+  return {.data = {.input_shape = std::move(shape), .classes = classes}};
+}
+
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const auto& parameter : model.parameters()) count += parameter.numel();
+  return count;
+}
+
+std::vector<std::string> names(const Model& model) {
+  std::vector<std::string> all;
+  for (const auto& item : model.named_parameters()) all.push_back(item.key());
+  return all;
+}
+
+torch::Tensor pass(Model& model, const ModelInputs& inputs, std::int64_t batch = 2) {
+  std::vector<std::int64_t> shape = inputs.data.input_shape;
+  shape.insert(shape.begin(), batch);
+  return model.forward({.input = torch::rand(shape)});
+}
+
+}  // namespace
+
+TEST_CASE("models: sizes are those of the papers and of torchvision") {
+  const auto count = [](const std::string& name, std::int64_t classes) {
+    return parameter_count(*part<ModelKind>(name).build(images({3, 32, 32}, classes)));
+  };
+  CHECK(count("resnet18", 1000) == 11'689'512);
+  CHECK(count("resnet34", 1000) == 21'797'672);
+  CHECK(count("resnet50", 1000) == 25'557'032);
+  CHECK(count("resnet101", 1000) == 44'549'160);
+  CHECK(count("resnet20", 10) == 269'722);
+  CHECK(count("resnet32", 10) == 464'154);
+  CHECK(count("resnet44", 10) == 658'586);
+  CHECK(count("resnet56", 10) == 853'018);
+  CHECK(count("simple_cnn", 10) == 448 + 4'640 + 524'544 + 2'570);
+  CHECK(count("mlp", 10) == 3072 * 256 + 256 + 256 * 128 + 128 + 1290);
+}
+
+TEST_CASE("models: every one turns a batch into one row of outputs an example, and learns") {
+  const std::string name = GENERATE("mlp", "simple_cnn", "resnet18", "resnet50", "resnet20");
+  const auto shape = GENERATE(std::vector<std::int64_t>{3, 32, 32}, std::vector<std::int64_t>{1, 28, 28},
+                              std::vector<std::int64_t>{4, 17, 33});
+  CAPTURE(name, shape);
+  const ModelInputs inputs = images(shape, 7);
+  const auto model = part<ModelKind>(name).build(inputs);
+  const auto output = pass(*model, inputs);
+  CHECK(output.sizes() == torch::IntArrayRef{2, 7});
+  output.square().sum().backward();
+  for (const auto& item : model->named_parameters()) {
+    INFO(item.key());
+    CHECK(item.value().grad().defined());
+  }
+  CHECK(model->prefers_channels_last() == (name != "mlp"));
+}
+
+TEST_CASE("models: names of the small ones") {
+  CHECK(names(*part<ModelKind>("simple_cnn").build(images({3, 32, 32}))) ==
+        std::vector<std::string>{"conv1.weight", "conv1.bias", "conv2.weight", "conv2.bias", "fc1.weight",
+                                 "fc1.bias", "fc2.weight", "fc2.bias"});
+  CHECK(
+      names(*part<ModelKind>("mlp", {{"hidden", Setting::list({5})}, {"dropout", 0.5}}).build(images({4}))) ==
+      std::vector<std::string>{"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"});
+}
+
+TEST_CASE("mlp: dropout acts in training only") {
+  const ModelInputs inputs = images({50});
+  const auto model = part<ModelKind>("mlp", {{"dropout", 0.5}}).build(inputs);
+  const auto x = torch::rand({2, 50});
+  CHECK_FALSE(torch::equal(model->forward({.input = x}), model->forward({.input = x})));
+  model->eval();
+  CHECK(torch::equal(model->forward({.input = x}), model->forward({.input = x})));
+}
+
+TEST_CASE("mlp: without hidden layers it is linear") {
+  const auto model = part<ModelKind>("mlp", {{"hidden", Setting::list({})}}).build(images({2, 3}, 4));
+  CHECK(names(*model) == std::vector<std::string>{"fc1.weight", "fc1.bias"});
+  CHECK(model->parameters()[0].sizes() == torch::IntArrayRef{4, 6});
+}
+
+TEST_CASE("resnet: stems, and blocks that begin as the identity") {
+  const ModelInputs inputs = images({3, 32, 32});
+  const auto cifar =
+      part<ModelKind>("resnet18", {{"stem", "cifar"}, {"zero_init_residual", true}}).build(inputs);
+  CHECK(cifar->named_parameters()["conv1.weight"].sizes() == torch::IntArrayRef{64, 3, 3, 3});
+  CHECK(cifar->named_parameters().contains("conv1.bias"));
+  for (const auto& item : cifar->named_parameters()) {
+    const bool last_norm = item.key().ends_with(".bn2.weight");
+    if (item.key().find("bn") == std::string::npos || !item.key().ends_with("weight")) continue;
+    INFO(item.key());
+    CHECK(item.value().abs().sum().item<float>() ==
+          (last_norm ? 0.0F : static_cast<float>(item.value().numel())));
+  }
+  const auto imagenet = part<ModelKind>("resnet50", {{"zero_init_residual", true}}).build(inputs);
+  CHECK(imagenet->named_parameters()["conv1.weight"].sizes() == torch::IntArrayRef{64, 3, 7, 7});
+  CHECK_FALSE(imagenet->named_parameters().contains("conv1.bias"));
+  CHECK(imagenet->named_parameters()["layer2.0.bn3.weight"].abs().sum().item<float>() == 0);
+  CHECK(imagenet->named_parameters()["layer2.0.bn2.weight"].abs().sum().item<float>() == 128);
+}
+
+TEST_CASE("models: data that cannot fit is refused when the model is built") {
+  const auto build = [](const std::string& name, const ModelInputs& in, const Settings& settings = {}) {
+    return part<ModelKind>(name, settings).build(in);
+  };
+  for (const std::string name : {"simple_cnn", "resnet18", "resnet20"}) {
+    CHECK_THROWS_WITH(build(name, images({784})), ContainsSubstring("Model \"" + name + "\"") &&
+                                                      ContainsSubstring("needs images") &&
+                                                      ContainsSubstring("[784]"));
+  }
+  for (const std::string name : {"mlp", "simple_cnn", "resnet18", "resnet20"}) {
+    INFO(name);
+    CHECK_THROWS_WITH(build(name, images({3, 32, 32}), {{"num_classes", 100}}),
+                      ContainsSubstring("num_classes is 100") && ContainsSubstring("10 classes"));
+    CHECK_NOTHROW(build(name, images({3, 32, 32}), {{"num_classes", 10}}));
+    CHECK_THROWS_WITH(build(name, images({3, 32, 32}, 0)), ContainsSubstring("give num_classes"));
+    CHECK_NOTHROW(build(name, images({3, 32, 32}, 0), {{"num_classes", 3}}));
+    ModelInputs tokens = images({3, 32, 32});
+    tokens.data.input_type = torch::kInt64;
+    CHECK_THROWS_WITH(build(name, tokens), ContainsSubstring("floating-point"));
+  }
+  CHECK_THROWS_WITH(build("simple_cnn", images({3, 3, 8})),
+                    ContainsSubstring("3 x 8") && ContainsSubstring("conv2"));
+  CHECK_THROWS_WITH(build("mlp", images({3, 0})), ContainsSubstring("[3, 0]"));
+  CHECK_THROWS_WITH(build("mlp", images({})), ContainsSubstring("[]"));
+}
+
+TEST_CASE("models: numbers to predict instead of classes") {
+  ModelInputs regression{.data = {.input_shape = {5}, .target_shape = {3}, .target_type = torch::kFloat32}};
+  const auto model = part<ModelKind>("mlp").build(regression);
+  CHECK(pass(*model, regression).sizes() == torch::IntArrayRef{2, 3});
+  CHECK_THROWS_WITH(part<ModelKind>("mlp", {{"num_classes", 2}}).build(regression),
+                    ContainsSubstring("3 numbers"));
+}
+
+TEST_CASE("models: parameters out of range") {
+  CHECK_THROWS_WITH(part<ModelKind>("mlp", {{"dropout", 1.5}}), ContainsSubstring("dropout"));
+  CHECK_THROWS_WITH(part<ModelKind>("mlp", {{"hidden", Setting::list({0})}}), ContainsSubstring("hidden"));
+  CHECK_THROWS_WITH(part<ModelKind>("resnet18", {{"stem", "mnist"}}), ContainsSubstring("stem"));
+}
+
+TEST_CASE("models: channels_last gives the same numbers") {
+  const std::string name = GENERATE("simple_cnn", "resnet18", "resnet20");
+  const ModelInputs inputs = images({3, 32, 32});
+  const auto model = part<ModelKind>(name).build(inputs);
+  model->eval();
+  const auto x = torch::rand({2, 3, 32, 32});
+  const auto plain = model->forward({.input = x});
+  for (auto& parameter : model->parameters()) {
+    if (parameter.dim() == 4) parameter.set_data(parameter.contiguous(torch::MemoryFormat::ChannelsLast));
+  }
+  const auto last = model->forward({.input = x.contiguous(torch::MemoryFormat::ChannelsLast)});
+  CHECK(torch::allclose(plain, last, 1e-4, 1e-5));
+}

@@ -1,0 +1,82 @@
+// Builds a model as a recipe would and passes one batch through it, for tests that compare it with Python's.
+//   model_pass REQUEST.json
+//   {"model": {"name": "resnet18", ..}, "data": {"input_shape": [3, 32, 32], "classes": 10}, "seed": 0,
+//   "train": true,
+//    "input": "in.safetensors", "output": "out.safetensors"}
+// The input file holds "input" and, for a backward pass, "grad_output". The output file holds "initial/NAME"
+// for all parameters and buffers, and then "output", "grad/NAME" and "after/NAME".
+#include <torch/torch.h>
+
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "components/models/model.hpp"
+#include "components/weights/load.hpp"
+#include "components/weights/safetensors.hpp"
+#include "tests/support/parts.hpp"
+
+namespace runner {
+namespace {
+
+using Json = nlohmann::json;
+using Tensors = std::vector<std::pair<std::string, torch::Tensor>>;
+
+Value value_of(const Json& json) {
+  if (json.is_boolean()) return Value(json.get<bool>());
+  if (json.is_number_integer()) return Value(json.get<std::int64_t>());
+  if (json.is_number()) return Value(json.get<double>());
+  if (json.is_string()) return Value(json.get<std::string>());
+  Array array;
+  for (const Json& item : json) array.push_back(value_of(item));
+  return Value(std::move(array));
+}
+
+void add_all(Tensors& tensors, const std::string& prefix, const Model& model) {
+  for (const auto& item : model.named_parameters())
+    tensors.emplace_back(prefix + item.key(), item.value().detach().clone());
+  for (const auto& item : model.named_buffers())
+    tensors.emplace_back(prefix + item.key(), item.value().clone());
+}
+
+void run(const Json& request) {
+  testing::Settings settings;
+  for (const auto& [key, value] : request.at("model").items()) {
+    if (key != "name") settings.emplace_back(key, value_of(value));
+  }
+  ModelInputs inputs;
+  inputs.data.input_shape = request.at("data").at("input_shape").get<std::vector<std::int64_t>>();
+  inputs.data.classes = request.at("data").at("classes");
+  torch::manual_seed(request.value("seed", 0));
+  const auto part = testing::part<ModelKind>(request.at("model").at("name"), settings);
+  const auto model = part.build(inputs);
+  if (const auto summary = apply_common(*model, part.common)) std::cout << summary->text() << '\n';
+
+  Tensors out;
+  add_all(out, "initial/", *model);
+  if (request.contains("input")) {
+    model->train(request.value("train", false));
+    auto in = read_safetensors(request.at("input").get<std::string>());
+    const auto output = model->forward({.input = in.at("input")});
+    out.emplace_back("output", output.detach());
+    if (in.contains("grad_output")) {
+      output.backward(in.at("grad_output"));
+      for (const auto& item : model->named_parameters()) {
+        if (item.value().grad().defined()) out.emplace_back("grad/" + item.key(), item.value().grad());
+      }
+    }
+    add_all(out, "after/", *model);
+  }
+  write_safetensors(request.at("output").get<std::string>(), out);
+}
+
+}  // namespace
+}  // namespace runner
+
+int main(int count, char** arguments) try {
+  if (count != 2) throw std::invalid_argument("usage: model_pass REQUEST.json");
+  runner::run(nlohmann::json::parse(std::ifstream(arguments[1])));
+} catch (const std::exception& error) {
+  std::cerr << error.what() << '\n';
+  return 1;
+}
