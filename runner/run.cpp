@@ -2,9 +2,9 @@
 
 #include "registry/log.hpp"
 #include "runner/console/console.hpp"
+#include "runner/engine/allocator.hpp"
 #include "runner/engine/cpu_isa.hpp"
 #include "runner/engine/device.hpp"
-#include "runner/inspect/inspection.hpp"
 #include "runner/recipe/write.hpp"
 #include "runner/tracking/build_trackers.hpp"
 #include "runner/train/assemble.hpp"
@@ -91,6 +91,7 @@ ClosingSummary closing_of(const Run& run, const RunFolder& folder, const Journal
 }  // namespace
 
 int run_recipe(const Value& resolved, const Registry& registry, const RunOptions& options) {
+  keep_freed_memory();
   const Recipe recipe = decoded(resolved, registry, options);
   if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
   Run run = assemble(recipe);

@@ -50,6 +50,7 @@ CifarFormat format_of(const Cifar10& params) {
   format.spec.class_names = {"airplane", "automobile", "bird",  "cat",  "deer",
                              "dog",      "frog",       "horse", "ship", "truck"};
   format.spec.images = true;
+  format.spec.train_examples = 50000;
   format.spec.mean = {0.4914, 0.4822, 0.4465};
   format.spec.deviation = {0.2470, 0.2435, 0.2616};
   return format;

@@ -91,6 +91,7 @@ CifarFormat format_of(const Cifar100& params) {
   format.spec.class_names = params.labels == Labels::fine ? fine_names() : coarse_names();
   format.spec.classes = static_cast<std::int64_t>(format.spec.class_names.size());
   format.spec.images = true;
+  format.spec.train_examples = 50000;
   format.spec.mean = {0.5071, 0.4865, 0.4409};
   format.spec.deviation = {0.2673, 0.2564, 0.2762};
   return format;

@@ -27,6 +27,7 @@ class FashionMnistDataset final : public Dataset {
     spec.class_names = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
                         "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
     spec.images = true;
+    spec.train_examples = 60000;
     spec.mean = {0.2860};
     spec.deviation = {0.3530};
     return spec;

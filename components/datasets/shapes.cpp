@@ -61,7 +61,11 @@ class ShapesDataset final : public Dataset {
  public:
   explicit ShapesDataset(const Shapes& params) : params_(params) {}
 
-  DataSpec spec() const override { return shapes_spec(); }
+  DataSpec spec() const override {
+    DataSpec spec = shapes_spec();
+    spec.train_examples = params_.train;
+    return spec;
+  }
   Splits open(const TransformPipeline& transforms) const override {
     return {std::make_unique<ShapesSplit>(transforms, Phase::training, params_.train, params_.seed),
             std::make_unique<ShapesSplit>(transforms, Phase::evaluation, params_.eval, params_.seed)};

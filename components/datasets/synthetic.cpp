@@ -53,6 +53,7 @@ DataSpec synthetic_spec(const Synthetic& params) {
   DataSpec spec;
   spec.input_shape = params.shape;
   spec.classes = params.classes;
+  spec.train_examples = params.train;
   spec.images = params.shape.size() == 3 && (params.shape[0] == 1 || params.shape[0] == 3);
   if (spec.images) {
     // Uniform bytes, scaled to 0..1.

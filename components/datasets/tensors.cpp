@@ -108,6 +108,7 @@ torch::Dtype batch_type(const torch::Tensor& tensor) {
 
 DataSpec spec_of(const Tensors& params, const Pair& pair) {
   DataSpec spec;
+  spec.train_examples = pair.input.size(0);
   spec.input_shape = pair.input.sizes().slice(1).vec();
   spec.target_shape = pair.target.sizes().slice(1).vec();
   spec.images = holds_images(pair.input) && holds_classes(pair.target);

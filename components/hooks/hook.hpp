@@ -35,7 +35,6 @@ class Requests {
     if (!reason_) reason_ = std::move(reason);
   }
   void skip_update() { skip_ = true; }
-  void checkpoint() { checkpoint_ = true; }
   // Goes into the next record of the run; of a name logged twice before that, the later value.
   void log(std::string name, double value) {
     const auto known = std::ranges::find(measurements_, name, [](const auto& pair) { return pair.first; });
@@ -45,13 +44,11 @@ class Requests {
 
   const std::optional<std::string>& stop_reason() const { return reason_; }
   bool take_skip() { return std::exchange(skip_, false); }
-  bool take_checkpoint() { return std::exchange(checkpoint_, false); }
   Measurements take_measurements() { return std::exchange(measurements_, {}); }
 
  private:
   std::optional<std::string> reason_;
   bool skip_ = false;
-  bool checkpoint_ = false;
   Measurements measurements_;
 };
 
@@ -83,7 +80,7 @@ struct HookInputs {
 
 struct HookKind {
   static constexpr std::string_view name = "hook";
-  static constexpr std::string_view summary = "Watches the run; may ask it to stop or to save.";
+  static constexpr std::string_view summary = "Watches the run; may ask it to stop or to skip an update.";
   using Product = Hook;
   using Inputs = HookInputs;
 };

@@ -57,7 +57,6 @@ class TimeLimitHook : public Hook {
     last_ = now;
     // The next step may take as long as the longest so far, an evaluation between two of them included.
     if (now + longest_ + params_.margin.amount < params_.limit.amount) return;
-    requests.checkpoint();
     requests.stop(log::format("the time limit of {} is near: {} since the process started",
                               to_string(params_.limit), to_string(seconds(std::round(now)))));
   }

@@ -27,25 +27,30 @@ double size_of(const torch::Tensor& tensor, std::int64_t dimension) {
   return static_cast<double>(tensor.size(dimension));
 }
 
+// The arithmetic of one call: known from its inputs, or that much for every number of its output.
+struct Arithmetic : at::ObserverContext {
+  double in_all = 0;
+  double per_output = 0;
+};
+
 // Only operators that do the work themselves are counted, not those that pass it on to one of these.
-double flops_of(std::string_view name, Values inputs, Values outputs) {
+std::unique_ptr<Arithmetic> arithmetic_of(std::string_view name, Values inputs) {
+  auto found = std::make_unique<Arithmetic>();
   const auto product = [&](std::size_t left, std::size_t right) {
     const auto *a = tensor_at(inputs, left), *b = tensor_at(inputs, right);
     return a && b ? 2.0 * static_cast<double>(a->numel()) * size_of(*b, -1) : 0.0;
   };
-  if (name == "aten::mm" || name == "aten::bmm") return product(0, 1);
-  if (name == "aten::addmm" || name == "aten::baddbmm") return product(1, 2);
+  if (name == "aten::mm" || name == "aten::bmm") found->in_all = product(0, 1);
+  if (name == "aten::addmm" || name == "aten::baddbmm") found->in_all = product(1, 2);
   if (name == "aten::convolution") {
     const auto* weight = tensor_at(inputs, 1);
-    const auto* output = outputs.empty() ? nullptr : tensor_at(outputs, 0);
-    if (!weight || !output) return 0;
-    return 2.0 * static_cast<double>(output->numel()) * static_cast<double>(weight->numel()) / size_of(*weight, 0);
+    if (weight) found->per_output = 2.0 * static_cast<double>(weight->numel()) / size_of(*weight, 0);
   }
   if (name.starts_with("aten::_scaled_dot_product")) {
     const auto *query = tensor_at(inputs, 0), *key = tensor_at(inputs, 1);
-    return query && key ? 4.0 * static_cast<double>(query->numel()) * size_of(*key, -2) : 0.0;
+    if (query && key) found->in_all = 4.0 * static_cast<double>(query->numel()) * size_of(*key, -2);
   }
-  return 0;
+  return found;
 }
 
 }  // namespace
@@ -57,10 +62,14 @@ struct TraceListener {
       const auto layer = active->layer_of_parameter_.find(input.toTensor().unsafeGetTensorImpl());
       if (layer != active->layer_of_parameter_.end()) active->last_layer_ = layer->second;
     }
-    return nullptr;
+    return arithmetic_of(function.name(), function.inputs());  // the inputs are gone when it ends
   }
-  static void ended(const at::RecordFunction& function, at::ObserverContext*) {
-    if (active) active->flops_ += flops_of(function.name(), function.inputs(), Values(function.outputs().data(), function.outputs().size()));
+  static void ended(const at::RecordFunction& function, at::ObserverContext* context) {
+    const auto& arithmetic = *static_cast<const Arithmetic*>(context);
+    if (!active) return;
+    active->flops_ += arithmetic.in_all;
+    const auto* output = tensor_at(Values(function.outputs().data(), function.outputs().size()), 0);
+    if (output) active->flops_ += arithmetic.per_output * static_cast<double>(output->numel());
   }
 };
 

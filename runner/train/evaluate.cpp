@@ -4,14 +4,15 @@
 
 namespace runner {
 
-Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches) {
+Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const std::function<void(double)>& done) {
   Evaluation result;
   if (!run.data.eval || run.metrics.empty()) return result;
   for (const auto& metric : run.metrics) metric->reset();
   Loader loader(*run.data.eval, evaluation_options(run.recipe, run.engine));
-  for (std::int64_t count = 0; !most_batches || count < *most_batches; ++count) {
+  const std::int64_t batches = std::min(loader.batches_per_epoch(), most_batches.value_or(loader.batches_per_epoch()));
+  for (std::int64_t count = 0; count < batches; ++count) {
+    done(static_cast<double>(count) / static_cast<double>(batches));
     auto loaded = loader.next();
-    if (!loaded) break;
     const torch::Tensor output = run.engine.predict(loaded->batch);
     for (const auto& metric : run.metrics) metric->update(output, loaded->batch);
   }

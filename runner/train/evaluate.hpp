@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +15,9 @@ struct Evaluation {
   std::vector<std::pair<std::string, std::string>> texts;  // what is not a number, by tag
 };
 
-// The evaluation set, measured whole and exactly, or its first batches where that is asked for.
-Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches = {});
+// The evaluation set, measured whole and exactly, or its first batches where that is asked for. `done` is told the share
+// that is behind it.
+Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches = {},
+                    const std::function<void(double share)>& done = [](double) {});
 
 }  // namespace runner

@@ -1,7 +1,5 @@
 #include "runner/train/feed.hpp"
 
-#include "registry/log.hpp"
-
 namespace runner {
 
 namespace {
@@ -17,10 +15,6 @@ LoaderOptions shared_options(const Recipe& recipe, const Engine& engine) {
   options.format = engine.layout();
   options.pinned = engine.device().is_cuda();
   return options;
-}
-
-void warn_about(const LoadedBatch& loaded) {
-  for (const std::string& reason : loaded.replaced) log::warning("skipped a sample: {}", reason);
 }
 
 }  // namespace
@@ -46,7 +40,6 @@ Feeding Feed::next() {
   bool whole = false;
   while (!whole) {
     LoadedBatch loaded = *loader_.next();
-    warn_about(loaded);
     if (feeding.window.empty()) feeding.begin = loaded.begin;
     feeding.end = loaded.end;
     feeding.samples += loaded.batch.size();

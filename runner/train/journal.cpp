@@ -18,7 +18,7 @@ void Journal::step(const Progress& progress, const StepReport& report) {
   line.seconds = progress.seconds;
   line.lr = report.lr;
   line.samples_per_second = samples_per_second_;
-  line.loss = report.loss.item<double>();
+  if (console_.progress_due()) line.loss = report.loss.item<double>();
   console_.progress(line);
 }
 

@@ -45,7 +45,7 @@ Progress without_update(Progress progress, const Plan& plan) {
 
 void measure(Run& run, Journal& journal, Requests& requests, const Surroundings& surroundings) {
   const auto began = Clock::now();
-  const Evaluation evaluation = evaluate(run, surroundings.eval_batches);
+  const Evaluation evaluation = evaluate(run, surroundings.eval_batches, [&](double share) { journal.evaluating(share); });
   if (evaluation.measurements.empty()) return;
   const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
   if (best) save_model(*run.model, surroundings.best_model);

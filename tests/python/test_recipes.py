@@ -66,7 +66,7 @@ def fashion_mnist(folder):
 
 def sign_digits(folder):
     if data := needs("sign-digits"):
-        run(RECIPES / "sign_digits.toml", *SHORT, f"dataset.dir={data}", f"run.dir={folder}/run")
+        run(RECIPES / "sign_digits.toml", *SHORT, "scheduler.warmup=0step", f"dataset.dir={data}", f"run.dir={folder}/run")
         assert series(folder / "run", "eval/accuracy")
 
 
