@@ -1,5 +1,6 @@
 #pragma once
 
+#include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/custom_class.h>
 
 #include <memory>
@@ -37,6 +38,9 @@ class Fp8Scope final : public AutocastScope {
  private:
   const Fp8Layers* before_;
   c10::impl::IncludeDispatchKeyGuard intercept_;
+  // TorchScript would otherwise cast weights before the operators see them, and compute gradients itself.
+  bool script_autocast_before_;
+  torch::jit::GraphOptimizerEnabledGuard script_as_written_{false};
 };
 
 }  // namespace runner

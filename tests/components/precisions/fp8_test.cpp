@@ -1,3 +1,4 @@
+#include <ATen/CPUGeneratorImpl.h>
 #include <torch/script.h>
 
 #include <catch2/catch_all.hpp>
@@ -16,6 +17,12 @@ double relative_error(const torch::Tensor& found, const torch::Tensor& expected)
       .item<double>();
 }
 
+// The tidy waves of the other tests would nearly cancel in a matrix product, and leave nothing but rounding
+// errors.
+torch::Tensor noise(at::IntArrayRef shape, std::uint64_t seed) {
+  return torch::randn(shape, at::make_generator<at::CPUGeneratorImpl>(seed));
+}
+
 struct Pass {
   torch::Tensor output, input_gradient;
   std::vector<torch::Tensor> parameter_gradients;
@@ -29,7 +36,7 @@ Pass pass(Model& model, Precision& precision, const torch::Tensor& input) {
     const auto scope = precision.forward();
     output = model.forward({leaf, {}});
   }
-  (output.to(torch::kFloat32) * wave(output.sizes().vec(), 2.0)).sum().backward();
+  (output.to(torch::kFloat32) * noise(output.sizes(), 2)).sum().backward();
   std::vector<torch::Tensor> gradients;
   for (const torch::Tensor& parameter : model.parameters()) gradients.push_back(parameter.grad().clone());
   return {output.detach(), leaf.grad(), gradients};
@@ -40,8 +47,8 @@ class OneLinear final : public Model {
   explicit OneLinear(bool bias)
       : fc(register_module("fc", torch::nn::Linear(torch::nn::LinearOptions(32, 48).bias(bias)))) {
     const torch::NoGradGuard no_grad;
-    fc->weight.copy_(wave({48, 32}, 0.2));
-    if (bias) fc->bias.copy_(wave({48}, 0.7));
+    fc->weight.copy_(noise({48, 32}, 3));
+    if (bias) fc->bias.copy_(noise({48}, 4));
   }
   torch::Tensor forward(const Batch& batch) override { return fc(batch.input); }
   torch::nn::Linear fc;
@@ -51,6 +58,18 @@ class OneLinear final : public Model {
 constexpr double forward_tolerance = 0.05, backward_tolerance = 0.1;
 constexpr double bf16_error = 0.004;
 
+void require_eight_bits(const Pass& narrow, const Pass& exact) {
+  const double output = relative_error(narrow.output, exact.output);
+  const double input_gradient = relative_error(narrow.input_gradient, exact.input_gradient);
+  const double weight_gradient = relative_error(narrow.parameter_gradients[0], exact.parameter_gradients[0]);
+  REQUIRE(output < forward_tolerance);
+  REQUIRE(output > bf16_error);
+  REQUIRE(input_gradient < backward_tolerance);
+  REQUIRE(input_gradient > bf16_error);
+  REQUIRE(weight_gradient < backward_tolerance);
+  REQUIRE(weight_gradient > bf16_error);
+}
+
 TEST_CASE("a linear layer in fp8 is close to fp32, forward and backward, and not bf16 in disguise",
           "[precisions]") {
   const bool bias = GENERATE(true, false);
@@ -58,7 +77,7 @@ TEST_CASE("a linear layer in fp8 is close to fp32, forward and backward, and not
       GENERATE(std::vector<std::int64_t>{64, 32}, std::vector<std::int64_t>{5, 32},
                std::vector<std::int64_t>{3, 7, 32});
   OneLinear net(bias);
-  const torch::Tensor input = wave(shape, 1.1);
+  const torch::Tensor input = noise(shape, 5);
   const auto fp32 = part<PrecisionKind>("fp32").build({});
   const auto fp8 = part<PrecisionKind>("fp8").build({});
   fp8->prepare(net);
@@ -66,12 +85,7 @@ TEST_CASE("a linear layer in fp8 is close to fp32, forward and backward, and not
   const Pass narrow = pass(net, *fp8, input);
   REQUIRE(narrow.output.sizes() == exact.output.sizes());
   REQUIRE(narrow.output.scalar_type() == torch::kBFloat16);
-  REQUIRE(relative_error(narrow.output, exact.output) < forward_tolerance);
-  REQUIRE(relative_error(narrow.output, exact.output) > bf16_error);
-  REQUIRE(relative_error(narrow.input_gradient, exact.input_gradient) < backward_tolerance);
-  REQUIRE(relative_error(narrow.input_gradient, exact.input_gradient) > bf16_error);
-  REQUIRE(relative_error(narrow.parameter_gradients[0], exact.parameter_gradients[0]) < backward_tolerance);
-  REQUIRE(relative_error(narrow.parameter_gradients[0], exact.parameter_gradients[0]) > bf16_error);
+  require_eight_bits(narrow, exact);
   REQUIRE(narrow.parameter_gradients[0].scalar_type() == torch::kFloat32);
   if (bias) REQUIRE(relative_error(narrow.parameter_gradients[1], exact.parameter_gradients[1]) < 0.01);
 }
@@ -79,7 +93,7 @@ TEST_CASE("a linear layer in fp8 is close to fp32, forward and backward, and not
 class ScriptedNet final : public Model {
  public:
   ScriptedNet() : script("net") {
-    script.register_parameter("weight", register_parameter("weight", wave({48, 32}, 0.2)), false);
+    script.register_parameter("weight", register_parameter("weight", noise({48, 32}, 3)), false);
     script.define("def forward(self, x):\n  return torch.linear(x, self.weight)\n");
   }
   torch::Tensor forward(const Batch& batch) override { return script.forward({batch.input}).toTensor(); }
@@ -88,14 +102,14 @@ class ScriptedNet final : public Model {
 
 TEST_CASE("layers called from TorchScript run in fp8 too", "[precisions]") {
   ScriptedNet net;
+  const auto fp32 = part<PrecisionKind>("fp32").build({});
   const auto fp8 = part<PrecisionKind>("fp8").build({});
   fp8->prepare(net);
-  const torch::Tensor input = wave({64, 32}, 1.1);
-  const torch::Tensor exact = net.forward({input, {}});
-  const Pass narrow = pass(net, *fp8, input);
-  REQUIRE(relative_error(narrow.output, exact) < forward_tolerance);
-  REQUIRE(relative_error(narrow.output, exact) > bf16_error);
-  REQUIRE(narrow.parameter_gradients[0].defined());
+  const torch::Tensor input = noise({64, 32}, 5);
+  const Pass exact = pass(net, *fp32, input);
+  // After two passes TorchScript has seen enough to rewrite the code it runs.
+  for (int i = 0; i < 4; ++i) require_eight_bits(pass(net, *fp8, input), exact);
+  REQUIRE(relative_error(pass(net, *fp32, input).output, exact.output) == 0);
 }
 
 class MixedNet final : public Model {
