@@ -43,7 +43,7 @@ class Conformer {
   Value table(const Value& value, const Schema& schema, const Place& place) {
     const std::size_t errors_before = diagnostics_.errors();
     report_unknown(*value.as<Table>(), schema, place, std::nullopt);
-    Value result = known_fields(value, schema, place);
+    Value result = known_fields(value, schema, place, std::nullopt);
     run_check(schema, result, place, errors_before);
     return result;
   }
@@ -78,11 +78,23 @@ class Conformer {
     }
   }
 
-  Value known_fields(const Value& given, const Schema& schema, const Place& place) {
+  // Whether what an earlier choice of part set also suits the part that was chosen later.
+  bool suits(const Member& written, const FieldInfo& field, const Place& place) const {
+    Diagnostics trial;
+    const FieldReport report{field, place.key(field.name), place.see, trial};
+    Conformer(registry_, trial).any(written.value, field.type, report);
+    return trial.ok();
+  }
+
+  Value known_fields(const Value& given, const Schema& schema, const Place& place,
+                     std::optional<int> name_layer) {
     Value result(Value::Data(Table{}), given.origin);
     for (const FieldInfo& field : schema.fields) {
       if (enough()) break;
       const Member* written = written_member(*given.as<Table>(), field, place);
+      if (written && name_layer && written->key_origin.layer < *name_layer && !suits(*written, field, place)) {
+        written = nullptr;
+      }
       std::optional<Value> conformed =
           written ? any(written->value, field.type, report_for(field, place)) : fallback(given, field, place);
       if (!conformed) continue;
@@ -224,7 +236,7 @@ class Conformer {
     Value result(Value::Data(Table{}), value.origin);
     result.as<Table>()->append("name", Value(name.data, name.origin),
                                written_name ? written_name->key_origin : name.origin);
-    Value parameters = known_fields(given, schema, place);
+    Value parameters = known_fields(given, schema, place, name.origin.layer);
     for (Member& member : *parameters.as<Table>()) {
       result.as<Table>()->append(std::move(member.key), std::move(member.value),
                                  std::move(member.key_origin));

@@ -88,30 +88,40 @@ std::optional<Value> choice(const Value& value, const TypeInfo& type, const Fiel
 
 // A number without its unit is the likeliest mistake: say how to add one.
 std::nullopt_t no_quantity(const Value& value, const TypeInfo& type, const FieldReport& report,
-                           std::initializer_list<std::string_view> units) {
+                           const std::vector<std::string>& units) {
   if (!value.as<std::int64_t>() && !value.as<double>()) return report.wrong_type(value, type);
   if (report.field.rules.secret) return report.wrong(value, "needs a unit");
   std::string examples;
-  for (const std::string_view unit : units) {
-    examples += (examples.empty() ? "" : ", ") + in_quotes(to_toml(value) + std::string(unit));
+  for (const std::string& unit : units) {
+    examples += (examples.empty() ? "" : ", ") + in_quotes(to_toml(value) + unit);
   }
   return report.wrong(value, "needs a unit", {"write " + examples + " or another " + type_text(type)});
 }
 
-bool unit_allowed(Duration::Unit unit, const Rules& rules) {
-  constexpr std::array<std::string_view, 4> names{"ep", "step", "s", "run"};
-  return rules.units.front().empty() ||
-         std::ranges::find(rules.units, names.at(static_cast<std::size_t>(unit))) != rules.units.end();
+constexpr std::array<std::string_view, 4> unit_names{"ep", "step", "s", "run"};  // as in Duration::Unit
+
+bool unit_allowed(std::string_view unit, const Rules& rules) {
+  return rules.units.front().empty() || std::ranges::find(rules.units, unit) != rules.units.end();
+}
+
+std::vector<std::string> example_units(const Rules& rules) {
+  std::vector<std::string> examples;
+  for (const std::string_view unit : {"ep", "step", "s"}) {
+    if (unit_allowed(unit, rules)) examples.emplace_back(unit == "s" ? "min" : unit);
+  }
+  return examples.empty() ? std::vector<std::string>{"run"} : examples;
 }
 
 std::optional<Value> duration(const Value& value, const TypeInfo& type, const FieldReport& report) {
   const auto* held = value.as<std::string>();
-  if (!held) return no_quantity(value, type, report, {"ep", "step", "min"});
+  if (!held) return no_quantity(value, type, report, example_units(report.field.rules));
   const auto parsed = parse_duration(*held);
   if (const auto* problem = std::get_if<std::string>(&parsed)) return report.wrong(value, *problem);
   const auto& known = std::get<Duration>(parsed);
   const Rules& rules = report.field.rules;
-  if (!unit_allowed(known.unit, rules) || !in_range(known.amount, rules)) return report.out_of_range(value);
+  if (!unit_allowed(unit_names.at(static_cast<std::size_t>(known.unit)), rules) ||
+      !in_range(known.amount, rules))
+    return report.out_of_range(value);
   return with_data(value, to_string(known));
 }
 

@@ -1,6 +1,6 @@
+#include <poll.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -22,9 +22,9 @@ std::map<std::string, std::string> environment() {
 // Output that went nowhere must not look like success: a full disk is a failure, a reader that left is not
 // worth a word.
 int flushed(int exit_code) {
-  errno = 0;
-  if (std::cout.flush() && std::fflush(stdout) == 0) return exit_code;
-  if (errno == EPIPE) return 128 + SIGPIPE;
+  if (std::cout.flush()) return exit_code;
+  pollfd reader{STDOUT_FILENO, POLLOUT, 0};
+  if (poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0) return 128 + SIGPIPE;
   std::cerr << "runner: standard output could not be written\n";
   return runner::cli::Exit::failed;
 }

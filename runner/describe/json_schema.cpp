@@ -199,13 +199,19 @@ class Writer {
   }
 
   Json part_definition(const std::string& kind, Strictness strictness) {
-    Json names = Json::array(), docs = Json::array(), conditions = Json::array();
+    Json names = Json::array(), docs = Json::array(), conditions = Json::array(), any = Json::array();
     for (const Descriptor* descriptor : registry_.of_kind(kind)) {
+      const Json own = component(*descriptor, strictness);
       names.push_back(descriptor->name);
       docs.push_back(descriptor->summary);
+      any.push_back(own);
       conditions.push_back(
           {{"if", {{"properties", {{"name", {{"const", descriptor->name}}}}}, {"required", {"name"}}}},
-           {"then", component(*descriptor, strictness)}});
+           {"then", own}});
+    }
+    // The name may be in the recipe that is extended; what is set has to suit some part at least.
+    if (strictness == Strictness::extending) {
+      conditions.push_back({{"if", {{"not", {{"required", {"name"}}}}}}, {"then", {{"anyOf", any}}}});
     }
     const Json any_name{{"enum", names}, {"markdownEnumDescriptions", docs}};
     Json object{

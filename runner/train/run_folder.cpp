@@ -43,8 +43,8 @@ fs::path make_numbered(const fs::path& wanted) {
 }
 
 fs::path make_exact(const fs::path& path) {
+  if (fs::exists(path) && !fs::is_directory(path)) fail(path, "it is not a folder");
   if (make_new(fs::absolute(path).lexically_normal())) return path;
-  if (!fs::is_directory(path)) fail(path, "it is not a folder");
   if (!fs::is_empty(path)) {
     throw std::runtime_error("the run folder " + path.string() +
                              " is not empty, and a run never writes over another; choose another run.dir");

@@ -97,7 +97,7 @@ class FirstWords(unittest.TestCase):
     def test_a_folder_for_a_recipe(self):
         done = run("recipes")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("directory", done.stderr)
+        self.assertIn("is a folder", done.stderr)
 
     def test_it_works_from_any_folder_and_through_a_link(self):
         self.assertEqual(run("list", cwd="/").returncode, 0)

@@ -105,6 +105,7 @@ TEST_CASE("conform: wrong types, ranges and words", "[conform]") {
   CHECK_THAT(about("every", number(5)),
              ContainsSubstring("every needs a unit") &&
                  ContainsSubstring("write \"5ep\", \"5step\", \"5min\" or another duration"));
+  CHECK_THAT(about("limit", number(5)), ContainsSubstring("write \"5min\" or another duration"));
   CHECK_THAT(about("every", text("0ep")), ContainsSubstring("every must be above 0, not \"0ep\""));
   CHECK_THAT(about("limit", text("5ep")), ContainsSubstring("limit must be above 0, in s, not \"5ep\""));
   CHECK_THAT(about("every", text("5 eps")),
@@ -218,6 +219,19 @@ TEST_CASE("conform: a part chosen by a later layer drops what only the earlier o
   CHECK(chosen(0, 1) == "{ name = \"plain\", strict = true, level = 3 }");
   CHECK_THAT(chosen(1, 1), ContainsSubstring("gadget \"plain\" has no parameter \"momentum\""));
   CHECK_THAT(chosen(1, 0), ContainsSubstring("gadget \"plain\" has no parameter \"momentum\""));
+}
+
+TEST_CASE("conform: a part chosen by a later layer drops what does not suit it", "[conform]") {
+  const auto chosen = [](int key_layer, int name_layer) {
+    Diagnostics diagnostics;
+    const Registry registry = sample::registry();
+    const Value gadget = table({{"name", placed(text("plain"), 1, name_layer)},
+                                {"level", placed(text("high"), 2, key_layer)}});
+    const Value result = conform(table({{"gadget", gadget}}), schema_of<Everything>(), registry, diagnostics);
+    return diagnostics.ok() ? testing::toml(result, "gadget") : render(diagnostics);
+  };
+  CHECK_THAT(chosen(0, 1), ContainsSubstring("name = \"plain\""));
+  CHECK_THAT(chosen(1, 1), ContainsSubstring("gadget.level must be"));
 }
 
 TEST_CASE("conform: where a key holds text, what was typed is taken as it is", "[conform]") {
