@@ -53,15 +53,15 @@ class Folder(unittest.TestCase):
 
     def typed_line(self, terminal, typed):
         """The line after a tab, echoed by the shell. A marker shows where it ends: a space may or may not follow the word."""
-        terminal.type(typed + "\t|END")
-        terminal.type("\x01echo 'LINE: \x05'\r")  # to its beginning, echo before it; to its end
-        terminal.read_until("\nLINE: ")
+        terminal.type(typed + "\t@END")
+        terminal.type("\x01echo 'LI''NE: \x05'\r")  # to its beginning, echo before it; to its end. Only the output spells LINE
+        terminal.read_until("LINE: ")
         return terminal.read_until("\n").rstrip()
 
     def try_all(self, terminal):
         for typed, expected in UNIQUE.items():
             with self.subTest(typed):
-                self.assertEqual(self.typed_line(terminal, typed), f"{expected}|END")
+                self.assertEqual(self.typed_line(terminal, typed), f"{expected}@END")
         terminal.type("exit\r")
         terminal.read_to_end()
 
@@ -94,17 +94,18 @@ class Zsh(Folder):
 class Fish(Folder):
     @have("fish")
     def test_words_are_completed(self):
-        for typed, expected in UNIQUE.items():
+        script = "runner completions fish | source\n" + "".join(f"echo '> {typed}'; complete -C '{typed}'\n" for typed in UNIQUE)
+        done = subprocess.run(["fish", "--no-config", "-c", script], cwd=self.folder.name, capture_output=True, text=True, timeout=120,
+                              env=environment(PATH=self.path, HOME=self.folder.name))
+        answers = done.stdout.split("> ")[1:]
+        self.assertEqual(len(answers), len(UNIQUE), done.stderr)
+        for answer, (typed, expected) in zip(answers, UNIQUE.items()):
             with self.subTest(typed):
-                script = f"runner completions fish | source; complete -C '{typed}'"
-                done = subprocess.run(["fish", "--no-config", "-c", script], cwd=self.folder.name, env=environment(PATH=self.path, HOME=self.folder.name),
-                                      capture_output=True, text=True, timeout=60)
-                found = [line.split("\t")[0] for line in done.stdout.splitlines()]
-                wanted = expected.split(" ")[-1] or expected.split(" ")[-2]
-                if len(found) == 1:
-                    self.assertEqual(found, [wanted], done.stderr)
-                else:
-                    self.assertTrue(found and all(word.startswith(wanted) for word in found), (found, done.stderr))
+                found = [line.split("\t")[0] for line in answer.splitlines()[1:]]
+                wanted = expected.rstrip().split(" ")[-1]
+                self.assertTrue(found and all(word.startswith(wanted) for word in found), found)
+                if wanted != typed.split(" ")[-1]:
+                    self.assertEqual(found, [wanted])
 
 
 if __name__ == "__main__":

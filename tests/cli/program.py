@@ -35,14 +35,15 @@ class Terminal:
         os.write(self.screen, keys.encode())
 
     def read_until(self, wanted, seconds=30):
-        """All that came until `wanted` stood in it; gives up, loudly, after a while."""
+        """All that came, `wanted` being its end; gives up, loudly, after a while."""
         end = time.monotonic() + seconds
         while wanted not in self.text:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.screen], [], [], left)[0]:
                 raise AssertionError(f"waited for {wanted!r}, got {self.text!r}")
             self.text += os.read(self.screen, 65536).decode(errors="replace")
-        seen, self.text = self.text, ""
+        end_of_it = self.text.index(wanted) + len(wanted)
+        seen, self.text = self.text[:end_of_it], self.text[end_of_it:]
         return seen
 
     def read_to_end(self):
