@@ -43,8 +43,8 @@ int unknown_word(const std::string& word, Session& session) {
     }
     for (const KindInfo* kind : session.registry.kinds()) {
       if (!session.registry.find(kind->name, word)) continue;
-      problem.hints.push_back("there is a " + std::string(kind->name) + " of that name: runner describe " +
-                              std::string(kind->name) + " " + word);
+      problem.hints.push_back("it is the name of a component: runner describe " + std::string(kind->name) +
+                              " " + word);
     }
     problem.hints.push_back("commands: " + joined(shown_commands()));
   }

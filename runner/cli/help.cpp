@@ -11,6 +11,7 @@ using Rows = std::vector<std::pair<std::string, std::string>>;
 
 std::string spelling(const Argument& argument) {
   const std::string name(argument.name);
+  if (argument.word == Word::recipes_and_overrides) return name + ".. [OVERRIDE..]";
   switch (argument.count) {
     case Argument::Count::one: return name;
     case Argument::Count::at_least_one: return name + "..";

@@ -36,7 +36,7 @@ std::string wrapped(std::string_view text, std::size_t width, std::string_view i
 
 std::string two_columns(const std::vector<std::pair<std::string, std::string>>& rows, std::string_view indent,
                         std::size_t width) {
-  constexpr std::size_t widest_first = 34;  // a longer one gets a line of its own
+  constexpr std::size_t widest_first = 52;  // a longer one gets a line of its own
   std::size_t first_width = 0;
   for (const auto& [first, second] : rows) {
     const std::size_t wide = visible_width(first);

@@ -9,11 +9,16 @@ namespace {
 
 constexpr std::string_view generated = "<!-- Written by `runner docs`: do not edit. -->\n\n";
 
+// Text that stands in a table: what Markdown would take for something else is escaped.
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c == '\n' ? ' ' : c;
+    switch (c) {
+      case '|': out += "\\|"; break;
+      case '<': out += "&lt;"; break;
+      case '\n': out += ' '; break;
+      default: out += c;
+    }
   }
   return out;
 }
@@ -36,9 +41,9 @@ std::string default_cell(const FieldInfo& field) {
 }
 
 std::string meaning_cell(const FieldInfo& field) {
-  std::string text(field.doc);
+  std::string text = cell(field.doc);
   for (const ChoiceInfo& choice : field.type.choices) {
-    if (!choice.doc.empty()) text += "<br>" + code(choice.name) + ": " + std::string(choice.doc);
+    if (!choice.doc.empty()) text += "<br>" + code(choice.name) + ": " + cell(choice.doc);
   }
   if (!field.rules.renamed_from.empty()) text += "<br>Formerly " + code(field.rules.renamed_from) + ".";
   return text;
@@ -48,7 +53,7 @@ void add_rows(const Schema& schema, const std::string& prefix, std::string& out)
   for (const FieldInfo& field : schema.fields) {
     const std::string key = prefix + std::string(field.name);
     out += "| " + code(key) + " | " + cell(type_cell(field)) + " | " + cell(default_cell(field)) + " | " +
-           cell(meaning_cell(field)) + " |\n";
+           meaning_cell(field) + " |\n";
     const bool in_list = field.type.kind == TypeInfo::Kind::list;
     const TypeInfo& type = in_list ? *field.type.element : field.type;
     if (type.schema) add_rows(type.schema(), key + (in_list ? "[]." : "."), out);
@@ -93,7 +98,11 @@ std::string kind_page(const KindInfo& kind, const Schema& recipe, const Registry
 
 std::string recipe_page(const Schema& recipe, const Registry& registry) {
   std::string out(generated);
-  out += "# Recipe reference\n\nEvery section that a recipe may hold.\n\n";
+  out +=
+      "# Recipe reference\n\nEvery section that a recipe may hold. `extends = \"base.toml\"`, or a list of "
+      "files, before the "
+      "first section takes over what they say.\nHow recipes are written, inherited and overridden: "
+      "[guide](guide.md).\n\n";
   out += "| section | | |\n|---|---|---|\n";
   for (const FieldInfo& field : recipe.fields) {
     const std::string name(field.name);

@@ -100,12 +100,14 @@ class Writer {
 
   // The default stands in the line itself, so here only the type and the rules.
   static std::string meaning(FieldInfo field) {
-    if (field.default_value) field.default_value.reset();
-    std::string text = summary_text(field);
+    field.default_value.reset();
+    std::string words;
     for (const ChoiceInfo& choice : field.type.choices) {
-      if (!choice.doc.empty()) text += "; " + quote_toml(choice.name) + ": " + std::string(choice.doc);
+      words += (words.empty() ? "" : "; ") + quote_toml(choice.name);
+      if (!choice.doc.empty()) words += ": " + std::string(choice.doc);
     }
-    return text;
+    if (words.empty()) return summary_text(field);
+    return field.type.optional ? words + "; optional" : words;
   }
 
   void tables(const Schema& schema, const Table& table, const std::string& prefix) {
