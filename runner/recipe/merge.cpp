@@ -39,7 +39,11 @@ void merge_over(Value& base, Value over) {
     merge_tables(*base.as<Table>(), std::move(*over.as<Table>()));
     base.origin = std::move(over.origin);
   } else {
+    // Naming the same part again is no new choice, so what was set for it before still has to suit it.
+    const bool repeated = base.as<std::string>() && same_data(base, over);
+    const int first_layer = base.origin.layer;
     base = std::move(over);
+    if (repeated) base.origin.layer = first_layer;
   }
 }
 

@@ -33,6 +33,17 @@ TEST_CASE("merge: a part may be written as its bare name", "[merge]") {
   CHECK(merged("o = {lr = 1}", "o = 'adamw'") == "{ o = { lr = 1, name = \"adamw\" } }");
 }
 
+TEST_CASE("merge: naming the same part again is no new choice", "[merge]") {
+  const auto layer_of_name = [](const std::string& over) {
+    Value tree = testing::parsed("o = {name = 'sgd', lr = 1}"), later = testing::parsed(over);
+    later.as<Table>()->find("o")->as<Table>()->find("name")->origin.layer = 5;
+    merge_over(tree, std::move(later));
+    return tree.as<Table>()->find("o")->as<Table>()->find("name")->origin.layer;
+  };
+  CHECK(layer_of_name("o = {name = 'sgd'}") == 0);
+  CHECK(layer_of_name("o = {name = 'adamw'}") == 5);
+}
+
 TEST_CASE("merge: a reference is a string like any other", "[merge]") {
   CHECK(merged("o = {name = 'sgd', lr = 1}", "o = '${env:NAME}'") ==
         "{ o = { name = \"${env:NAME}\", lr = 1 } }");
