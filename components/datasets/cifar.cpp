@@ -2,8 +2,8 @@
 
 #include "components/datasets/image_split.hpp"
 #include "components/datasets/stand_in.hpp"
-#include "components/io/mapped_file.hpp"
 #include "components/io/io_error.hpp"
+#include "components/io/mapped_file.hpp"
 
 namespace runner {
 
@@ -67,7 +67,7 @@ class CifarDataset final : public Dataset {
       folder = find_or_fetch(format_.published, source_.dir, source_.download);
     } catch (const DataMissing& reason) {
       return open_stand_in(stand_in_.get(), source_.fallback ? source_.fallback->name() : "", transforms,
-                           reason);
+                           reason, format_.stand_in_example);
     }
     try {
       std::vector<MappedFile> train, eval;

@@ -17,6 +17,7 @@ struct CifarFormat {
   std::size_t label_bytes = 1;
   std::size_t label_position = 0;
   DataSpec spec;
+  std::string stand_in_example;  // a dataset.fallback that fits
 };
 
 struct CifarSource {

@@ -53,6 +53,7 @@ CifarFormat format_of(const Cifar10& params) {
   format.spec.train_examples = 50000;
   format.spec.mean = {0.4914, 0.4822, 0.4465};
   format.spec.deviation = {0.2470, 0.2435, 0.2616};
+  format.stand_in_example = "\"shapes\"";
   return format;
 }
 

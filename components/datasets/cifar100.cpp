@@ -94,6 +94,7 @@ CifarFormat format_of(const Cifar100& params) {
   format.spec.train_examples = 50000;
   format.spec.mean = {0.5071, 0.4865, 0.4409};
   format.spec.deviation = {0.2673, 0.2564, 0.2762};
+  format.stand_in_example = "{ name = \"synthetic\", classes = " + std::to_string(format.spec.classes) + " }";
   return format;
 }
 

@@ -107,9 +107,9 @@ fs::path find_or_fetch(const PublishedFiles& published, const fs::path& dir, boo
     target = (dir / "").parent_path();
 
   const bool nowhere = dir.empty() && cache_folder().empty();
-  std::string problem = download ? "" : "downloading is switched off (download = false)";
+  std::string problem = download ? "" : "Downloading is switched off (download = false)";
   if (download && nowhere)
-    problem = "there is no folder to download to: neither HOME nor XDG_CACHE_HOME is set";
+    problem = "There is no folder to download to: neither HOME nor XDG_CACHE_HOME is set";
   if (problem.empty()) {
     try {
       fetch(published, target);
@@ -122,7 +122,7 @@ fs::path find_or_fetch(const PublishedFiles& published, const fs::path& dir, boo
     while (problem.ends_with('.')) problem.pop_back();
   }
   throw DataMissing(published.title + " is not in " + (nowhere ? "any known folder" : target.string()) +
-                    ", and " + problem + ". Unpack " + published.url +
+                    ". " + problem + ". Unpack " + published.url +
                     " and let dataset.dir name the folder that holds " + file_list(published) + ".");
 }
 

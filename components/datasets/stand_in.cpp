@@ -34,10 +34,10 @@ void check_stand_in(const std::optional<Part<DatasetKind>>& fallback, Report& re
 }
 
 Splits open_stand_in(const Dataset* stand_in, const std::string& name, const TransformPipeline& transforms,
-                     const DataMissing& reason) {
+                     const DataMissing& reason, const std::string& example) {
   if (!stand_in) {
     throw DataError(std::string(reason.what()) +
-                    " To try the recipe without the data: dataset.fallback = \"shapes\".");
+                    " To try the recipe without the data: dataset.fallback = " + example);
   }
   Splits splits = stand_in->open(transforms);
   const std::string own_reason = splits.stand_in.empty() ? "" : " " + splits.stand_in;

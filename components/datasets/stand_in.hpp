@@ -17,8 +17,9 @@ std::unique_ptr<Dataset> build_stand_in(const std::optional<Part<DatasetKind>>& 
 // A stand-in takes the transforms of the dataset it stands in for: of its own there can be none.
 void check_stand_in(const std::optional<Part<DatasetKind>>& fallback, Report& report);
 
-// Opens the stand-in, marked with the reason; throws the reason again where there is none.
+// Opens the stand-in, marked with the reason. Where there is none, throws the reason, and `example` as one
+// that would do.
 Splits open_stand_in(const Dataset* stand_in, const std::string& name, const TransformPipeline& transforms,
-                     const DataMissing& reason);
+                     const DataMissing& reason, const std::string& example);
 
 }  // namespace runner

@@ -107,9 +107,11 @@ TEST_CASE_METHOD(Fixture, "data that is nowhere is an error that says what to pu
   CHECK_THROWS_AS(open("cifar10", {{"url", unreachable}}), DataError);
   CHECK_THROWS_WITH(open("cifar10", {{"url", unreachable}}),
                     ContainsSubstring("Cannot download " + unreachable) && ContainsSubstring("dataset.dir") &&
-                        ContainsSubstring("data_batch_5.bin") && ContainsSubstring("fallback"));
+                        ContainsSubstring("data_batch_5.bin") && ContainsSubstring("fallback = \"shapes\""));
   CHECK_THROWS_WITH(open("cifar10", {{"dir", (folder / "nothing").string()}, {"download", false}}),
                     ContainsSubstring((folder / "nothing").string()) && ContainsSubstring("switched off"));
+  CHECK_THROWS_WITH(open("cifar100", {{"labels", "coarse"}, {"download", false}}),
+                    ContainsSubstring("fallback = { name = \"synthetic\", classes = 20 }"));
   const EnvironmentVariable home{"HOME", ""}, cache_unset{"XDG_CACHE_HOME", ""};
   CHECK_THROWS_WITH(open("cifar10", {{"url", unreachable}}), ContainsSubstring("no folder to download to"));
 }
