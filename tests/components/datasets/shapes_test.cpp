@@ -77,5 +77,5 @@ TEST_CASE("shapes has to be learnt: a small network does, a linear model cannot"
                                              convolution(32, 64), ReLU(), Flatten(), Linear(1024, 10)),
                                   4);
   CHECK(linear < 0.2);
-  CHECK(network > 0.4);
+  CHECK(network > 0.3);
 }
