@@ -52,10 +52,13 @@ class Fp8Precision final : public Precision {
   std::unique_ptr<Scope> forward() override { return std::make_unique<Fp8Scope>(device_, layers_); }
 
   std::string summary() const override {
+    if (layers_.empty() && left_.empty()) return "bf16: the model has no linear layer for fp8";
     std::vector<std::string> names;
     for (const auto& layer : layers_) names.push_back(layer->name);
-    std::string text =
-        names.empty() ? "bf16: no linear layer fits fp8" : "fp8 in " + listed(names) + "; bf16 elsewhere";
+    const bool few = names.size() <= 8;  // more would fill the screen with what is as it should be
+    std::string text = "fp8 in " + (few ? listed(names) : std::to_string(names.size()) + " linear layers") +
+                       "; bf16 elsewhere";
+    if (names.empty()) text = "bf16: no linear layer fits fp8";
     if (!left_.empty()) text += "; too small or not in multiples of 16, so left in bf16: " + listed(left_);
     return text;
   }

@@ -68,6 +68,15 @@ TEST_CASE("labels to ignore are not counted", "[metrics]") {
   const double expected = outputs().slice(0, 10).argmax(1).eq(target.slice(0, 10)).sum().item<double>() / 13;
   const auto accuracy = part<MetricKind>("accuracy").build({});
   REQUIRE_THAT(over_batches(*accuracy, 4, target).at("accuracy"), WithinRel(expected, 1e-12));
+  const torch::Tensor counted = labels().ne(0);  // a class of its own may be the one to ignore
+  const double others = outputs().argmax(1).eq(labels()).logical_and(counted).sum().item<double>();
+  for (const std::string name : {"accuracy", "top_k"}) {
+    Settings settings{{"ignore_index", 0}};
+    if (name == "top_k") settings.emplace_back("k", 1);
+    const auto metric = part<MetricKind>(name, settings).build({});
+    REQUIRE_THAT(over_batches(*metric, 4, labels()).begin()->second,
+                 WithinRel(others / counted.sum().item<double>(), 1e-12));
+  }
   const auto matrix = part<MetricKind>("confusion_matrix", {{"ignore_index", 0}}).build({});
   REQUIRE_FALSE(over_batches(*matrix, 4, labels()).contains("recall/0"));
 }

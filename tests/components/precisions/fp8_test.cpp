@@ -137,6 +137,27 @@ TEST_CASE("layers that do not fit stay in bf16, and the summary names them", "[p
   }
 }
 
+class Stack final : public Model {
+ public:
+  Stack(int layers, std::int64_t size) {
+    for (int i = 0; i < layers; ++i) register_module("fc" + std::to_string(i), torch::nn::Linear(size, size));
+  }
+  torch::Tensor forward(const Batch& batch) override { return batch.input; }
+};
+
+TEST_CASE("the summary of fp8 stays one line for people", "[precisions]") {
+  const auto summary = [](Stack net) {
+    const auto fp8 = part<PrecisionKind>("fp8").build({});
+    fp8->prepare(net);
+    return fp8->summary();
+  };
+  REQUIRE(summary(Stack(0, 16)) == "bf16: the model has no linear layer for fp8");
+  REQUIRE(summary(Stack(2, 16)) == "fp8 in fc0, fc1; bf16 elsewhere");
+  REQUIRE(summary(Stack(24, 16)) == "fp8 in 24 linear layers; bf16 elsewhere");
+  REQUIRE(summary(Stack(1, 24)) ==
+          "bf16: no linear layer fits fp8; too small or not in multiples of 16, so left in bf16: fc0");
+}
+
 TEST_CASE("training in fp8 follows training in fp32, and carries on from saved state exactly",
           "[precisions]") {
   SmallNet exact_net, net, resumed_net;
