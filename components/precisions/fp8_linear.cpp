@@ -2,7 +2,6 @@
 
 #include <ATen/ops/_scaled_mm.h>
 #include <torch/csrc/autograd/custom_function.h>
-#include <torch/csrc/jit/passes/autocast.h>
 #include <torch/library.h>
 
 namespace runner {
@@ -113,17 +112,11 @@ torch::Tensor matmul(const torch::Tensor& input, const torch::Tensor& weight) {
 }  // namespace
 
 Fp8Scope::Fp8Scope(torch::DeviceType device, const Fp8Layers& layers)
-    : AutocastScope(device, torch::kBFloat16),
-      before_(active_layers),
-      intercept_(interception),
-      script_autocast_before_(torch::jit::setAutocastMode(false)) {
+    : AutocastScope(device, torch::kBFloat16), before_(active_layers), intercept_(interception) {
   active_layers = &layers;
 }
 
-Fp8Scope::~Fp8Scope() {
-  active_layers = before_;
-  torch::jit::setAutocastMode(script_autocast_before_);
-}
+Fp8Scope::~Fp8Scope() { active_layers = before_; }
 
 }  // namespace runner
 

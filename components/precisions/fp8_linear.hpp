@@ -39,7 +39,6 @@ class Fp8Scope final : public AutocastScope {
   const Fp8Layers* before_;
   c10::impl::IncludeDispatchKeyGuard intercept_;
   // TorchScript would otherwise cast weights before the operators see them, and compute gradients itself.
-  bool script_autocast_before_;
   torch::jit::GraphOptimizerEnabledGuard script_as_written_{false};
 };
 
