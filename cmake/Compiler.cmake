@@ -45,8 +45,9 @@ endforeach()
 
 find_program(RUNNER_CCACHE ccache)
 if(RUNNER_CCACHE)
-  # The inode cache keeps it from reading the precompiled header, some 500 MB, again for every file.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_INODECACHE=true
+  # The inode cache keeps it from reading the precompiled header again for every file; depend mode from preprocessing
+  # every file once before compiling it.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_INODECACHE=true CCACHE_DEPEND=true
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${RUNNER_CCACHE})
 endif()
 

@@ -11,7 +11,8 @@ namespace runner {
 struct Batch {
   torch::Tensor input;
   torch::Tensor target;
-  std::map<std::string, torch::Tensor> extra = {};  // whatever else a dataset gives and a model asks for, by name
+  std::map<std::string, torch::Tensor> extra =
+      {};  // whatever else a dataset gives and a model asks for, by name
 
   std::int64_t size() const { return input.defined() ? input.size(0) : 0; }
 };

@@ -7,7 +7,8 @@
 
 namespace runner {
 
-// What a stateful part writes into a checkpoint and takes back: named tensors and named numbers, nothing opaque.
+// What a stateful part writes into a checkpoint and takes back: named tensors and named numbers, nothing
+// opaque.
 struct State {
   std::map<std::string, torch::Tensor> tensors = {};
   std::map<std::string, double> numbers = {};

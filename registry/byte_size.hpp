@@ -16,7 +16,7 @@ struct ByteSize {
 
 // The size, or what is wrong with the text.
 std::variant<ByteSize, std::string> parse_byte_size(std::string_view text);
-std::string to_string(const ByteSize& size);    // exact: parses back to the same size
+std::string to_string(const ByteSize& size);      // exact: parses back to the same size
 std::string approximately(const ByteSize& size);  // for people: "43.7 MB"
 
 }  // namespace runner

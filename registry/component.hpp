@@ -60,9 +60,10 @@ struct Descriptor {
   std::string_view name;
   std::string_view summary;
   std::source_location where;
-  const Schema& (*own_schema)();                                                         // its own parameters
-  std::shared_ptr<const void> (*decode)(const Value& conformed, const Registry& registry);  // into its own type
-  void (*build)();                                                                       // the component's function
+  const Schema& (*own_schema)();  // its own parameters
+  std::shared_ptr<const void> (*decode)(const Value& conformed,
+                                        const Registry& registry);  // into its own type
+  void (*build)();                                                  // the component's function
   void (*call_build)();  // a Caller of its kind, which knows the types behind `build`
   const Descriptor* next;
 
@@ -118,9 +119,13 @@ template <Kind K>
 class Part {
  public:
   Part() = default;
-  Part(const char* default_name) : name_(default_name) {}  // NOLINT: a default reads Part<LossKind> loss = "mse"
+  Part(const char* default_name)
+      : name_(default_name) {}  // NOLINT: a default reads Part<LossKind> loss = "mse"
   Part(const Descriptor& descriptor, CommonParameters<K> common_, std::shared_ptr<const void> params)
-      : common(std::move(common_)), name_(descriptor.name), descriptor_(&descriptor), params_(std::move(params)) {}
+      : common(std::move(common_)),
+        name_(descriptor.name),
+        descriptor_(&descriptor),
+        params_(std::move(params)) {}
 
   bool has_default() const { return !name_.empty(); }
   const std::string& name() const { return name_; }
@@ -150,7 +155,8 @@ struct Codec<Part<K>> {
   static Part<K> decode(const Value& value, const Registry& registry) {
     const std::string& name = *value.as<Table>()->find("name")->as<std::string>();
     const Descriptor& descriptor = find_component(registry, K::name, name);
-    return {descriptor, decode_table<CommonParameters<K>>(value, registry), descriptor.decode(value, registry)};
+    return {descriptor, decode_table<CommonParameters<K>>(value, registry),
+            descriptor.decode(value, registry)};
   }
   static Value encode(const Part<K>& part) {
     Table table;

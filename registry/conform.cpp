@@ -92,7 +92,8 @@ class Conformer {
     for (const FieldInfo& field : schema.fields) {
       if (enough()) break;
       const Member* written = written_member(*given.as<Table>(), field, place);
-      if (written && name_layer && written->key_origin.layer < *name_layer && !suits(*written, field, place)) {
+      if (written && name_layer && written->key_origin.layer < *name_layer &&
+          !suits(*written, field, place)) {
         written = nullptr;
       }
       std::optional<Value> conformed =

@@ -14,13 +14,13 @@ namespace runner {
 template <class Owner, class Type>
 struct Field {
   std::string_view name;
-  Type Owner::*member;
+  Type Owner::* member;
   std::string_view doc;
   Rules rules;
 };
 
 template <class Owner, class Type, class... Rule>
-constexpr Field<Owner, Type> field(std::string_view name, Type Owner::*member, std::string_view doc,
+constexpr Field<Owner, Type> field(std::string_view name, Type Owner::* member, std::string_view doc,
                                    Rule... rule) {
   Rules rules;
   (rule(rules), ...);
@@ -53,9 +53,7 @@ constexpr std::array<Choice<Enum>, 1 + sizeof...(More)> choices(Choice<Enum> fir
 
 // Types with a describe(std::type_identity<T>) found beside them.
 template <class T>
-concept Described = requires {
-  describe(std::type_identity<T>{});
-};
+concept Described = requires { describe(std::type_identity<T>{}); };
 
 template <class T>
 concept DescribedEnum = Described<T> && std::is_enum_v<T>;

@@ -14,7 +14,8 @@ struct UnitName {
   double factor;
 };
 
-// Splits "500step" into 500 and the unit it names, or says what is wrong: for every quantity that carries its unit.
+// Splits "500step" into 500 and the unit it names, or says what is wrong: for every quantity that carries its
+// unit.
 std::variant<std::pair<double, const UnitName*>, std::string> parse_quantity(std::string_view text,
                                                                              std::span<const UnitName> units,
                                                                              std::string_view example);

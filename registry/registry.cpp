@@ -31,7 +31,8 @@ Schema Descriptor::schema() const {
 
 Registry Registry::of_linked() {
   std::vector<const Descriptor*> all;
-  for (const Descriptor* descriptor = first_linked; descriptor; descriptor = descriptor->next) all.push_back(descriptor);
+  for (const Descriptor* descriptor = first_linked; descriptor; descriptor = descriptor->next)
+    all.push_back(descriptor);
   return Registry(std::move(all));
 }
 
@@ -46,8 +47,8 @@ Registry::Registry(std::vector<const Descriptor*> descriptors) : descriptors_(st
   for (const Descriptor* descriptor : descriptors_) {
     for (const FieldInfo& field : descriptor->own_schema().fields) {
       if (field.name != "name" && !descriptor->kind->common().find(field.name)) continue;
-      conflicts_.push_back("the " + std::string(descriptor->kind->name) + " \"" + std::string(descriptor->name) +
-                           "\" has a parameter \"" + std::string(field.name) +
+      conflicts_.push_back("the " + std::string(descriptor->kind->name) + " \"" +
+                           std::string(descriptor->name) + "\" has a parameter \"" + std::string(field.name) +
                            "\" that every component of its kind has already: " + text_of(descriptor->where));
     }
   }

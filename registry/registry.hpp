@@ -19,8 +19,8 @@ class Registry {
   std::vector<const KindInfo*> kinds() const;                           // by name
   std::vector<std::string> names(std::string_view kind) const;
 
-  // What is wrong with the registrations themselves, each with the source locations: a name taken twice, a parameter
-  // that hides one common to the kind. Not the user's fault, so not a diagnostic.
+  // What is wrong with the registrations themselves, each with the source locations: a name taken twice, a
+  // parameter that hides one common to the kind. Not the user's fault, so not a diagnostic.
   const std::vector<std::string>& conflicts() const { return conflicts_; }
 
  private:

@@ -7,7 +7,8 @@
 
 namespace runner {
 
-// What a field's value must satisfy, as data: decoding, documentation, JSON Schema and completion all read it.
+// What a field's value must satisfy, as data: decoding, documentation, JSON Schema and completion all read
+// it.
 struct Rules {
   static constexpr std::size_t most_words = 16;
 
@@ -23,7 +24,8 @@ struct Rules {
   std::array<std::string_view, most_words> units{};  // the allowed units of a duration; none: any
 };
 
-// Each rule is a small function on Rules, so that field("lr", &Sgd::lr, "..", above(0.0), required()) reads aloud.
+// Each rule is a small function on Rules, so that field("lr", &Sgd::lr, "..", above(0.0), required()) reads
+// aloud.
 constexpr auto above(double low) {
   return [low](Rules& rules) { rules.low = low, rules.low_excluded = true; };
 }

@@ -34,7 +34,8 @@ std::string join_words(const Words& words, std::string_view quote, std::string_v
 std::string range_text(const Rules& rules) {
   const bool has_low = std::isfinite(rules.low), has_high = std::isfinite(rules.high);
   if (has_low && has_high) {
-    if (!rules.low_excluded && !rules.high_excluded) return shortest(rules.low) + " to " + shortest(rules.high);
+    if (!rules.low_excluded && !rules.high_excluded)
+      return shortest(rules.low) + " to " + shortest(rules.high);
     return (rules.low_excluded ? "above " : "at least ") + shortest(rules.low) +
            (rules.high_excluded ? " and below " : " and at most ") + shortest(rules.high);
   }
@@ -68,7 +69,8 @@ std::string type_text(const TypeInfo& type) {
 std::string rule_text(const FieldInfo& field) {
   const Rules& rules = field.rules;
   std::vector<std::string> parts{range_text(rules), join_words(rules.words, "\"", " or ")};
-  if (const std::string units = join_words(rules.units, "", " or "); !units.empty()) parts.push_back("in " + units);
+  if (const std::string units = join_words(rules.units, "", " or "); !units.empty())
+    parts.push_back("in " + units);
   if (rules.non_empty) parts.emplace_back("not empty");
   return join_words(parts, "", ", ");
 }

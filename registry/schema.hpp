@@ -25,12 +25,12 @@ struct TypeInfo {
   enum class Kind { boolean, integer, number, string, choice, path, duration, size, list, table, map, part };
 
   Kind kind = Kind::string;
-  bool optional = false;                          // may stay unset
-  std::int64_t lowest = 0, highest = 0;           // integer: what the C++ type holds
-  std::vector<ChoiceInfo> choices = {};           // choice
-  std::shared_ptr<const TypeInfo> element = {};   // list, map
-  const Schema& (*schema)() = nullptr;            // table
-  std::string_view part_kind = {};                // part: which kind of component
+  bool optional = false;                         // may stay unset
+  std::int64_t lowest = 0, highest = 0;          // integer: what the C++ type holds
+  std::vector<ChoiceInfo> choices = {};          // choice
+  std::shared_ptr<const TypeInfo> element = {};  // list, map
+  const Schema& (*schema)() = nullptr;           // table
+  std::string_view part_kind = {};               // part: which kind of component
 };
 
 struct FieldInfo {
@@ -43,8 +43,8 @@ struct FieldInfo {
   bool required() const { return rules.required; }
 };
 
-// What a table may hold: the parameters of a component, or a section of the recipe. Everything that is not typed C++
-// (validation, documentation, JSON Schema, completion, suggestions) is written against this.
+// What a table may hold: the parameters of a component, or a section of the recipe. Everything that is not
+// typed C++ (validation, documentation, JSON Schema, completion, suggestions) is written against this.
 struct Schema {
   std::vector<FieldInfo> fields;
   // Rules across fields, run only on a table whose fields are all right.

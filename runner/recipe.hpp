@@ -36,15 +36,16 @@ struct RunSection {
   MemoryFormat memory_format = MemoryFormat::automatic;
 };
 constexpr auto describe(std::type_identity<RunSection>) {
-  return fields(field("name", &RunSection::name, "What the run is called; part of its folder.", non_empty()),
-                field("dir", &RunSection::dir, "The run's own folder; runs/<name>/<time> where not given."),
-                field("seed", &RunSection::seed, "Fixes initialisation, order, augmentation and dropout.", at_least(0)),
-                field("deterministic", &RunSection::deterministic,
-                      "Refuse operators whose result may differ from run to run."),
-                field("threads", &RunSection::threads, "CPU threads for computing; 0: all cores.", within(0, 1024)),
-                field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
-                      non_empty()),
-                field("memory_format", &RunSection::memory_format, "How images lie in memory."));
+  return fields(
+      field("name", &RunSection::name, "What the run is called; part of its folder.", non_empty()),
+      field("dir", &RunSection::dir, "The run's own folder; runs/<name>/<time> where not given."),
+      field("seed", &RunSection::seed, "Fixes initialisation, order, augmentation and dropout.", at_least(0)),
+      field("deterministic", &RunSection::deterministic,
+            "Refuse operators whose result may differ from run to run."),
+      field("threads", &RunSection::threads, "CPU threads for computing; 0: all cores.", within(0, 1024)),
+      field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
+            non_empty()),
+      field("memory_format", &RunSection::memory_format, "How images lie in memory."));
 }
 void check(const RunSection& run, Report& report);
 
@@ -65,11 +66,12 @@ struct LoaderSection {
 constexpr auto describe(std::type_identity<LoaderSection>) {
   return fields(
       field("batch_size", &LoaderSection::batch_size, "Examples in one micro-batch.", at_least(1)),
-      field("eval_batch_size", &LoaderSection::eval_batch_size, "The same for evaluation; batch_size where not given.",
-            at_least(1)),
-      field("shuffle", &LoaderSection::shuffle, "A new order every epoch, a function of seed and epoch alone."),
-      field("workers", &LoaderSection::workers, "Threads that assemble batches; 0: the training thread itself.",
-            within(0, 256)),
+      field("eval_batch_size", &LoaderSection::eval_batch_size,
+            "The same for evaluation; batch_size where not given.", at_least(1)),
+      field("shuffle", &LoaderSection::shuffle,
+            "A new order every epoch, a function of seed and epoch alone."),
+      field("workers", &LoaderSection::workers,
+            "Threads that assemble batches; 0: the training thread itself.", within(0, 256)),
       field("prefetch", &LoaderSection::prefetch, "Batches kept ready.", within(1, 1024)),
       field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read."));
 }
@@ -84,15 +86,16 @@ struct TrainSection {
   Duration log_every = steps(50);
 };
 constexpr auto describe(std::type_identity<TrainSection>) {
-  return fields(field("epochs", &TrainSection::epochs, "Ends the run after this many passes over the data.", above(0)),
-                field("max_steps", &TrainSection::max_steps, "Ends the run after this many optimizer updates; 0: evaluate only.",
-                      at_least(0)),
-                field("max_time", &TrainSection::max_time, "Ends the run after this time.", in_units({"s"}), above(0)),
-                field("accumulation_steps", &TrainSection::accumulation_steps, "Micro-batches in one optimizer update.",
-                      at_least(1)),
-                field("clip_norm", &TrainSection::clip_norm, "Scales gradients down to this total norm.", above(0)),
-                field("clip_value", &TrainSection::clip_value, "Limits each gradient element to this size.", above(0)),
-                field("log_every", &TrainSection::log_every, "How often training is measured and logged.", above(0)));
+  return fields(
+      field("epochs", &TrainSection::epochs, "Ends the run after this many passes over the data.", above(0)),
+      field("max_steps", &TrainSection::max_steps,
+            "Ends the run after this many optimizer updates; 0: evaluate only.", at_least(0)),
+      field("max_time", &TrainSection::max_time, "Ends the run after this time.", in_units({"s"}), above(0)),
+      field("accumulation_steps", &TrainSection::accumulation_steps, "Micro-batches in one optimizer update.",
+            at_least(1)),
+      field("clip_norm", &TrainSection::clip_norm, "Scales gradients down to this total norm.", above(0)),
+      field("clip_value", &TrainSection::clip_value, "Limits each gradient element to this size.", above(0)),
+      field("log_every", &TrainSection::log_every, "How often training is measured and logged.", above(0)));
 }
 void check(const TrainSection& train, Report& report);
 
@@ -101,13 +104,15 @@ struct EvalSection {
   std::vector<Part<MetricKind>> metric = {"loss"};
 };
 constexpr auto describe(std::type_identity<EvalSection>) {
-  return fields(field("every", &EvalSection::every, "How often the evaluation set is measured; always at the end.", above(0)),
+  return fields(field("every", &EvalSection::every,
+                      "How often the evaluation set is measured; always at the end.", above(0)),
                 field("metric", &EvalSection::metric, "What is measured."));
 }
 
 enum class BestMode { max, min };
 constexpr auto describe(std::type_identity<BestMode>) {
-  return choices(choice("max", BestMode::max, "higher is better"), choice("min", BestMode::min, "lower is better"));
+  return choices(choice("max", BestMode::max, "higher is better"),
+                 choice("min", BestMode::min, "lower is better"));
 }
 
 struct BestRule {
@@ -115,8 +120,8 @@ struct BestRule {
   BestMode mode = BestMode::max;
 };
 constexpr auto describe(std::type_identity<BestRule>) {
-  return fields(field("metric", &BestRule::metric, "The measurement that decides, such as \"eval/accuracy\".", required(),
-                      non_empty()),
+  return fields(field("metric", &BestRule::metric, "The measurement that decides, such as \"eval/accuracy\".",
+                      required(), non_empty()),
                 field("mode", &BestRule::mode, "Which direction is better."));
 }
 

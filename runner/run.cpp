@@ -67,7 +67,8 @@ RunSummary summary_of(const Run& run, const RunFolder& folder, const RunOptions&
   return summary;
 }
 
-ClosingSummary closing_of(const Run& run, const RunFolder& folder, const Journal& journal, const std::string& reason) {
+ClosingSummary closing_of(const Run& run, const RunFolder& folder, const Journal& journal,
+                          const std::string& reason) {
   ClosingSummary closing;
   closing.ending = reason.empty() ? ClosingSummary::Ending::finished : ClosingSummary::Ending::stopped;
   closing.reason = reason;
@@ -81,7 +82,8 @@ ClosingSummary closing_of(const Run& run, const RunFolder& folder, const Journal
   }
   closing.last = journal.last_evaluation();
   closing.loss_curve = journal.loss_curve();
-  closing.files = {{"model", folder.file("model.safetensors")}, {"measurements", folder.file("metrics.jsonl")}};
+  closing.files = {{"model", folder.file("model.safetensors")},
+                   {"measurements", folder.file("metrics.jsonl")}};
   if (closing.best) closing.files.emplace_back("best model", folder.file("best.safetensors"));
   closing.warnings = log::warnings();
   closing.stand_in = run.data.stand_in;

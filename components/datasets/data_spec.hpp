@@ -19,7 +19,7 @@ struct DataSpec {
   bool images = false;                        // transforms apply
   std::vector<double> mean = {},
                       deviation = {};  // per channel, of pixels scaled to 0..1: the defaults of `normalize`
-  std::int64_t train_examples = 0;  // 0: not known before the data is read
+  std::int64_t train_examples = 0;     // 0: not known before the data is read
   bool pixels_final =
       false;  // normalised or erased by a transform: nothing that computes with bytes may follow
 };

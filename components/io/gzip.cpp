@@ -21,7 +21,9 @@ gzFile handle(void* file) { return static_cast<gzFile>(file); }
 void GzipReader::Close::operator()(void* file) const { gzclose(handle(file)); }
 
 GzipReader::GzipReader(const std::filesystem::path& path) : path_(path) {
-  { const OpenFile regular(path); }  // its messages are better than zlib's
+  {
+    const OpenFile regular(path);
+  }  // its messages are better than zlib's
   file_.reset(gzopen(path.c_str(), "rb"));
   if (!file_) throw IoError("Cannot open " + path.string() + ": " + last_system_error() + ".");
   gzbuffer(handle(file_.get()), buffer_size);

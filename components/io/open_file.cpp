@@ -15,7 +15,7 @@ OpenFile::OpenFile(const std::filesystem::path& path) {
   // Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) throw IoError("Cannot open " + path.string() + ": " + last_system_error() + ".");
-  struct stat status {};
+  struct stat status{};
   const bool known = ::fstat(descriptor_, &status) == 0;
   if (known && S_ISREG(status.st_mode)) {
     size_ = static_cast<std::size_t>(status.st_size);

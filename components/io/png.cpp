@@ -13,20 +13,20 @@ namespace {
 
 constexpr png_alloc_size_t most_text_bytes = 8u << 20;  // a chunk that is not pixels
 
-struct Source {
+struct EncodedBytes {
   std::span<const std::uint8_t> left;
   char text[200];
 };
 
 void on_read(png_structp decoder, png_bytep into, std::size_t count) {
-  auto& source = *static_cast<Source*>(png_get_io_ptr(decoder));
+  auto& source = *static_cast<EncodedBytes*>(png_get_io_ptr(decoder));
   if (count > source.left.size()) png_error(decoder, "it ends too early");
   std::copy_n(source.left.begin(), count, into);
   source.left = source.left.subspan(count);
 }
 
 [[noreturn]] void on_error(png_structp decoder, png_const_charp message) {
-  auto& source = *static_cast<Source*>(png_get_error_ptr(decoder));
+  auto& source = *static_cast<EncodedBytes*>(png_get_error_ptr(decoder));
   std::snprintf(source.text, sizeof source.text, "%s", message);
   std::longjmp(png_jmpbuf(decoder), 1);
 }
@@ -34,7 +34,7 @@ void on_read(png_structp decoder, png_bytep into, std::size_t count) {
 void on_warning(png_structp, png_const_charp) {}
 
 struct Decoder {
-  explicit Decoder(Source& source)
+  explicit Decoder(EncodedBytes& source)
       : png(png_create_read_struct(PNG_LIBPNG_VER_STRING, &source, &on_error, &on_warning)),
         info(png ? png_create_info_struct(png) : nullptr) {}
   Decoder(const Decoder&) = delete;
@@ -60,7 +60,7 @@ struct Buffers {
 };
 
 // Between setjmp and longjmp no object with a destructor may come to life: buffers belong to the caller.
-bool decode(png_structp decoder, png_infop info, Source& source, Buffers buffers, ImageSize& size) {
+bool decode(png_structp decoder, png_infop info, EncodedBytes& source, Buffers buffers, ImageSize& size) {
   if (setjmp(png_jmpbuf(decoder)) != 0) return false;
   png_set_read_fn(decoder, &source, &on_read);
   png_set_user_limits(decoder, most_pixels, most_pixels);
@@ -86,7 +86,7 @@ bool decode(png_structp decoder, png_infop info, Source& source, Buffers buffers
 }  // namespace
 
 ImageSize decode_png(std::span<const std::uint8_t> encoded, std::vector<std::uint8_t>& rgb) {
-  Source source{encoded, {}};
+  EncodedBytes source{encoded, {}};
   std::vector<png_bytep> rows;
   ImageSize size;
   const Decoder decoder(source);

@@ -42,7 +42,7 @@ AppendFile::~AppendFile() {
 }
 
 std::int64_t AppendFile::size() const {
-  struct stat facts {};
+  struct stat facts{};
   if (::fstat(file_, &facts) != 0) fail(path_, errno);
   return facts.st_size;
 }

@@ -1,6 +1,6 @@
 #include "components/weights/safetensors.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <bit>

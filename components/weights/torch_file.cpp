@@ -1,6 +1,6 @@
 #include "components/weights/torch_file.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <array>
@@ -57,8 +57,7 @@ class Storages {
     const auto count = static_cast<std::int64_t>(bytes.size() / torch::elementSize(type));
     const auto alignment = std::min<std::size_t>(torch::elementSize(type), alignof(std::int64_t));
     if (count > 0 && reinterpret_cast<std::uintptr_t>(bytes.data()) % alignment == 0) {
-      return torch::from_blob(
-          bytes.data(), {count}, [file = file_](void*) {}, type);
+      return torch::from_blob(bytes.data(), {count}, [file = file_](void*) {}, type);
     }
     auto copy = torch::empty({count}, type);
     if (count > 0) std::memcpy(copy.data_ptr(), bytes.data(), copy.nbytes());

@@ -65,14 +65,17 @@ bool survives(const char* isa_limit) {
 
 std::string steer_around_broken_instructions() {
   if (std::getenv(limit_variable) || !advertises_low_precision_instructions() || survives(nullptr)) return "";
-  constexpr std::array limits{"AVX512_CORE_FP16", "AVX512_CORE_BF16", "AVX512_CORE_VNNI", "AVX512_CORE", "AVX2"};
+  constexpr std::array limits{"AVX512_CORE_FP16", "AVX512_CORE_BF16", "AVX512_CORE_VNNI", "AVX512_CORE",
+                              "AVX2"};
   for (const char* limit : limits) {
     if (!survives(limit)) continue;
     setenv(limit_variable, limit, 1);
-    return "this CPU advertises instructions that it does not execute; oneDNN is limited to " + std::string(limit);
+    return "this CPU advertises instructions that it does not execute; oneDNN is limited to " +
+           std::string(limit);
   }
-  throw std::runtime_error("low-precision arithmetic kills the process on this CPU, whatever the instruction set; "
-                           "use precision=fp32");
+  throw std::runtime_error(
+      "low-precision arithmetic kills the process on this CPU, whatever the instruction set; "
+      "use precision=fp32");
 }
 
 }  // namespace runner

@@ -20,9 +20,10 @@ torch::Device resolve_device(const std::string& name) {
   if (device.is_cpu()) return device;
   const int index = device.has_index() ? device.index() : 0;
   if (!device.is_cuda() || index >= available) {
-    throw std::runtime_error("run.device is \"" + name + "\", but this machine has " +
-                             (available == 0 ? "no CUDA device" : std::to_string(available) + " CUDA device(s)") +
-                             "; use \"auto\" or \"cpu\"");
+    throw std::runtime_error(
+        "run.device is \"" + name + "\", but this machine has " +
+        (available == 0 ? "no CUDA device" : std::to_string(available) + " CUDA device(s)") +
+        "; use \"auto\" or \"cpu\"");
   }
   return {torch::kCUDA, static_cast<torch::DeviceIndex>(index)};
 }

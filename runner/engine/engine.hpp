@@ -27,8 +27,8 @@ class Engine {
   // Puts the model where and how it will be trained; before an optimizer sees its parameters.
   void place(std::shared_ptr<Model> model);
 
-  // Gradients of the mean loss over the whole window, whatever the sizes of its micro-batches. Returns that mean, still
-  // on the device.
+  // Gradients of the mean loss over the whole window, whatever the sizes of its micro-batches. Returns that
+  // mean, still on the device.
   torch::Tensor accumulate(const Window& window, const Loss& loss);
 
   // The norm of the gradients before clipping, still on the device.

@@ -10,7 +10,8 @@ Blueprint draw_blueprint(const Recipe& recipe) {
   const DataSpec raw = dataset->spec();
   const DataSpec data = after(build_pipeline(recipe.dataset.common.transform, raw), raw, /*training=*/true);
   if (std::ranges::any_of(data.input_shape, [](std::int64_t size) { return size < 0; })) {
-    throw std::runtime_error("the examples differ in size, so no batch can hold them; add a transform such as resize");
+    throw std::runtime_error(
+        "the examples differ in size, so no batch can hold them; add a transform such as resize");
   }
   return {data, recipe.model.build({data}), recipe.loss.build({data})};
 }

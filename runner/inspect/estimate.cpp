@@ -21,7 +21,8 @@ std::int64_t state_bytes(Model& model, Optimizer& optimizer) {
   }
   optimizer.step(0.0);
   std::int64_t bytes = 0;
-  for (const auto& [name, tensor] : optimizer.save().tensors) bytes += static_cast<std::int64_t>(tensor.nbytes());
+  for (const auto& [name, tensor] : optimizer.save().tensors)
+    bytes += static_cast<std::int64_t>(tensor.nbytes());
   return bytes;
 }
 
@@ -39,7 +40,8 @@ void draw_learning_rate(const Recipe& recipe, Estimate& result) {
   if (!result.total_steps || *result.total_steps == 0) return;
   constexpr std::int64_t most_points = 500;
   const std::int64_t total = *result.total_steps;
-  const LearningRate rate(recipe.scheduler, total, static_cast<double>(result.steps_per_epoch.value_or(total)));
+  const LearningRate rate(recipe.scheduler, total,
+                          static_cast<double>(result.steps_per_epoch.value_or(total)));
   const std::int64_t stride = std::max<std::int64_t>(1, total / most_points);
   for (std::int64_t step = 0; step < total; step += stride) {
     result.lr_curve.emplace_back(static_cast<double>(step), result.peak_lr * rate.factor(step));

@@ -20,10 +20,10 @@ struct Estimate {
   std::int64_t gradient_bytes = 0;
   std::int64_t optimizer_bytes = 0;
   std::int64_t batch_size = 0, examples_per_step = 0;
-  std::int64_t activation_bytes = 0;     // of one micro-batch, in full precision
+  std::int64_t activation_bytes = 0;  // of one micro-batch, in full precision
   double forward_flops_per_example = 0;
-  double step_flops = 0;               // forward and backward, all micro-batches of an update
-  std::int64_t train_examples = 0;    // 0: not known before the data is read
+  double step_flops = 0;            // forward and backward, all micro-batches of an update
+  std::int64_t train_examples = 0;  // 0: not known before the data is read
   std::optional<std::int64_t> steps_per_epoch, total_steps;
   double peak_lr = 0;
   std::vector<std::pair<double, double>> lr_curve = {};  // step and rate; empty where the length is not known

@@ -31,7 +31,8 @@ void count(const Model& model, Inspection& result) {
     if (parameter.requires_grad()) result.trained_parameters += parameter.numel();
     result.weight_bytes += static_cast<std::int64_t>(parameter.nbytes());
   }
-  for (const torch::Tensor& buffer : model.buffers()) result.weight_bytes += static_cast<std::int64_t>(buffer.nbytes());
+  for (const torch::Tensor& buffer : model.buffers())
+    result.weight_bytes += static_cast<std::int64_t>(buffer.nbytes());
 }
 
 }  // namespace
@@ -64,9 +65,10 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {
     output = model.forward(batch);
   } catch (const c10::Error& error) {
     restore();
-    const std::string layer = trace.last_layer().empty() ? "" : ", at the latest in or after layer \"" + trace.last_layer() + "\"";
-    throw std::runtime_error("an example of shape " + shape_text(batch.input[0]) + " does not fit the model" + layer +
-                             ": " + first_line(error));
+    const std::string layer =
+        trace.last_layer().empty() ? "" : ", at the latest in or after layer \"" + trace.last_layer() + "\"";
+    throw std::runtime_error("an example of shape " + shape_text(batch.input[0]) + " does not fit the model" +
+                             layer + ": " + first_line(error));
   }
   result.forward_flops_per_sample = trace.flops() / examples;
   result.activation_bytes_per_sample = trace.held_bytes() / examples;
@@ -75,7 +77,8 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {
     loss.sum(output, batch);
   } catch (const c10::Error& error) {
     throw std::runtime_error("the model gives " + shape_text(output) + " for targets of shape " +
-                             shape_text(batch.target) + ", which the loss does not take: " + first_line(error));
+                             shape_text(batch.target) +
+                             ", which the loss does not take: " + first_line(error));
   }
   return result;
 }

@@ -11,7 +11,7 @@ namespace runner {
 struct Inspection {
   std::int64_t parameters = 0;
   std::int64_t trained_parameters = 0;
-  std::int64_t weight_bytes = 0;              // parameters and buffers
+  std::int64_t weight_bytes = 0;  // parameters and buffers
   double forward_flops_per_sample = 0;
   std::int64_t activation_bytes_per_sample = 0;  // kept between forward and backward
 };
@@ -19,7 +19,8 @@ struct Inspection {
 // Zeros in the shape of this data.
 Batch zero_batch(const DataSpec& data, std::int64_t examples);
 
-// Runs a small batch of zeros through model and loss. Throws where the shapes do not fit, and names the layer.
+// Runs a small batch of zeros through model and loss. Throws where the shapes do not fit, and names the
+// layer.
 Inspection inspect(Model& model, const Loss& loss, const DataSpec& data);
 
 }  // namespace runner

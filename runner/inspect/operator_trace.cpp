@@ -91,14 +91,17 @@ OperatorTrace::OperatorTrace(const torch::nn::Module& model) {
   for (const auto& parameter : model.named_parameters()) {
     const std::string& name = parameter.key();
     const auto dot = name.rfind('.');
-    layer_of_parameter_[parameter.value().unsafeGetTensorImpl()] = dot == std::string::npos ? name : name.substr(0, dot);
+    layer_of_parameter_[parameter.value().unsafeGetTensorImpl()] =
+        dot == std::string::npos ? name : name.substr(0, dot);
   }
   active = this;
-  callback_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&TraceListener::started, &TraceListener::ended)
-                                             .needsInputs(true)
-                                             .needsOutputs(true)
-                                             .scopes({at::RecordScope::FUNCTION}));
-  c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE, std::make_shared<MemoryListener>(*this));
+  callback_ =
+      at::addThreadLocalCallback(at::RecordFunctionCallback(&TraceListener::started, &TraceListener::ended)
+                                     .needsInputs(true)
+                                     .needsOutputs(true)
+                                     .scopes({at::RecordScope::FUNCTION}));
+  c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE,
+                                   std::make_shared<MemoryListener>(*this));
 }
 
 OperatorTrace::~OperatorTrace() {

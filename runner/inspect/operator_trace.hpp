@@ -8,8 +8,9 @@
 
 namespace runner {
 
-// Listens to the operators that this thread executes while it lives: how much arithmetic they do, how much memory they
-// hold, and which layer was the last to start, so that an error inside it can name it. One at a time.
+// Listens to the operators that this thread executes while it lives: how much arithmetic they do, how much
+// memory they hold, and which layer was the last to start, so that an error inside it can name it. One at a
+// time.
 class OperatorTrace {
  public:
   explicit OperatorTrace(const torch::nn::Module& model);
@@ -17,8 +18,8 @@ class OperatorTrace {
   OperatorTrace(const OperatorTrace&) = delete;
   OperatorTrace& operator=(const OperatorTrace&) = delete;
 
-  double flops() const { return flops_; }                      // multiplications and additions in matrix products
-  std::int64_t held_bytes() const { return held_bytes_; }      // allocated since it began and not freed
+  double flops() const { return flops_; }                  // multiplications and additions in matrix products
+  std::int64_t held_bytes() const { return held_bytes_; }  // allocated since it began and not freed
   std::int64_t most_held_bytes() const { return most_held_; }  // the most at any moment
   const std::string& last_layer() const { return last_layer_; }
 

@@ -26,7 +26,8 @@ std::shared_ptr<Model> build_model(const Recipe& recipe, const DataSpec& data) {
   return model;
 }
 
-std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const DataSpec& data, const Loss& loss) {
+std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const DataSpec& data,
+                                                   const Loss& loss) {
   std::vector<std::unique_ptr<Metric>> metrics;
   for (const auto& part : recipe.eval.metric) metrics.push_back(part.build({data, &loss}));
   return metrics;
@@ -43,7 +44,8 @@ HookInputs hook_inputs(const Engine& engine, Model& model, const Loss& loss, con
   const Inspection inspection = inspect(model, loss, data);
   HookInputs inputs;
   inputs.parameters = inspection.parameters;
-  inputs.flops_per_sample = 3 * inspection.forward_flops_per_sample;  // backward does the work twice: inputs, weights
+  inputs.flops_per_sample =
+      3 * inspection.forward_flops_per_sample;  // backward does the work twice: inputs, weights
   inputs.device = engine.device();
   inputs.compute_type = engine.precision().compute_type();
   inputs.precision_skips = engine.precision().skips_updates();
@@ -60,7 +62,8 @@ Run assemble(const Recipe& recipe) {
   Splits data = open_data(recipe);
   const DataSpec spec = data.train->spec();
   const Plan plan = make_plan(recipe.train, recipe.loader, data.train->size());
-  LearningRate learning_rate(recipe.scheduler, plan.total_steps.value_or(0), static_cast<double>(plan.steps_per_epoch));
+  LearningRate learning_rate(recipe.scheduler, plan.total_steps.value_or(0),
+                             static_cast<double>(plan.steps_per_epoch));
   auto model = build_model(recipe, spec);
   engine.place(model);
   auto loss = recipe.loss.build({spec});
@@ -70,10 +73,17 @@ Run assemble(const Recipe& recipe) {
   if (!recipe.hook.empty()) hooks = build_hooks(recipe, hook_inputs(engine, *model, *loss, spec, metrics));
   std::optional<BestModel> best;
   if (recipe.checkpoint.best) best.emplace(*recipe.checkpoint.best);
-  return {recipe,          std::move(data),      plan,
-          std::move(engine), std::move(model),   std::move(loss),
-          std::move(metrics), std::move(optimizer), std::move(learning_rate),
-          std::move(hooks), std::move(best)};
+  return {recipe,
+          std::move(data),
+          plan,
+          std::move(engine),
+          std::move(model),
+          std::move(loss),
+          std::move(metrics),
+          std::move(optimizer),
+          std::move(learning_rate),
+          std::move(hooks),
+          std::move(best)};
 }
 
 }  // namespace runner

@@ -6,7 +6,8 @@
 namespace runner {
 
 bool BestModel::improved(const Progress& progress, const Measurements& measurements) {
-  const auto found = std::ranges::find(measurements, rule_.metric, [](const auto& pair) { return pair.first; });
+  const auto found =
+      std::ranges::find(measurements, rule_.metric, [](const auto& pair) { return pair.first; });
   if (found == measurements.end() || std::isnan(found->second)) return false;
   const double value = found->second;
   const bool better = !value_ || (rule_.mode == BestMode::max ? value > *value_ : value < *value_);

@@ -4,12 +4,14 @@
 
 namespace runner {
 
-Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const std::function<void(double)>& done) {
+Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches,
+                    const std::function<void(double)>& done) {
   Evaluation result;
   if (!run.data.eval || run.metrics.empty()) return result;
   for (const auto& metric : run.metrics) metric->reset();
   Loader loader(*run.data.eval, evaluation_options(run.recipe, run.engine));
-  const std::int64_t batches = std::min(loader.batches_per_epoch(), most_batches.value_or(loader.batches_per_epoch()));
+  const std::int64_t batches =
+      std::min(loader.batches_per_epoch(), most_batches.value_or(loader.batches_per_epoch()));
   for (std::int64_t count = 0; count < batches; ++count) {
     done(static_cast<double>(count) / static_cast<double>(batches));
     auto loaded = loader.next();
@@ -17,7 +19,8 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const st
     for (const auto& metric : run.metrics) metric->update(output, loaded->batch);
   }
   for (std::size_t i = 0; i < run.metrics.size(); ++i) {
-    for (auto& [name, value] : run.metrics[i]->compute()) result.measurements.emplace_back("eval/" + name, value);
+    for (auto& [name, value] : run.metrics[i]->compute())
+      result.measurements.emplace_back("eval/" + name, value);
     std::string text = run.metrics[i]->text();
     if (!text.empty()) result.texts.emplace_back("eval/" + run.recipe.eval.metric[i].name(), std::move(text));
   }

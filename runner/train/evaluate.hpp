@@ -11,13 +11,14 @@
 namespace runner {
 
 struct Evaluation {
-  Measurements measurements;                                // "eval/accuracy" ..
+  Measurements measurements;                               // "eval/accuracy" ..
   std::vector<std::pair<std::string, std::string>> texts;  // what is not a number, by tag
 };
 
-// The evaluation set, measured whole and exactly, or its first batches where that is asked for. `done` is told the share
-// that is behind it.
-Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches = {},
-                    const std::function<void(double share)>& done = [](double) {});
+// The evaluation set, measured whole and exactly, or its first batches where that is asked for. `done` is
+// told the share that is behind it.
+Evaluation evaluate(
+    Run& run, std::optional<std::int64_t> most_batches = {},
+    const std::function<void(double share)>& done = [](double) {});
 
 }  // namespace runner

@@ -20,8 +20,8 @@ struct Feeding {
   Cursor begin, end;
 };
 
-// The training data as windows of micro-batches. A window never reaches into the next epoch: the last one of an epoch is
-// short where the numbers do not divide.
+// The training data as windows of micro-batches. A window never reaches into the next epoch: the last one of
+// an epoch is short where the numbers do not divide.
 class Feed {
  public:
   Feed(const Split& split, const LoaderOptions& options, std::int64_t accumulation_steps, Cursor start = {});

@@ -27,8 +27,10 @@ void Journal::training(const Progress& progress, const Measurements& precision, 
   const double seconds = progress.seconds - training_seconds_ - evaluation_seconds_;
   samples_per_second_ = seconds > 0 ? static_cast<double>(samples_) / seconds : 0;
   Measurements values{{"train/loss", loss}, {"train/lr", last_.lr}};
-  if (last_.gradient_norm.defined()) values.emplace_back("train/grad_norm", last_.gradient_norm.item<double>());
-  if (progress.skipped_steps > 0) values.emplace_back("train/skipped_steps", static_cast<double>(progress.skipped_steps));
+  if (last_.gradient_norm.defined())
+    values.emplace_back("train/grad_norm", last_.gradient_norm.item<double>());
+  if (progress.skipped_steps > 0)
+    values.emplace_back("train/skipped_steps", static_cast<double>(progress.skipped_steps));
   for (const auto& [name, value] : precision) values.emplace_back("train/" + name, value);
   values.insert(values.end(), hooks.begin(), hooks.end());
   record(progress, std::move(values));

@@ -29,7 +29,8 @@ class Journal {
       : trackers_(trackers), console_(console), plan_(plan), epochs_(epochs) {}
 
   void step(const Progress& progress, const StepReport& report);
-  // A record of the updates since the last one: their mean loss, the present rate, and what others have to add.
+  // A record of the updates since the last one: their mean loss, the present rate, and what others have to
+  // add.
   void training(const Progress& progress, const Measurements& precision, const Measurements& hooks);
   void evaluating(double share) { console_.evaluating(share); }
   void evaluation(const Progress& progress, const Evaluation& evaluation, double seconds, bool best);

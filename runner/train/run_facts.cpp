@@ -6,7 +6,8 @@ namespace runner {
 
 namespace {
 
-void flatten(const Value& value, const std::string& path, std::vector<std::pair<std::string, Setting>>& settings) {
+void flatten(const Value& value, const std::string& path,
+             std::vector<std::pair<std::string, Setting>>& settings) {
   if (value.secret) return;
   const auto below = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
   if (const auto* table = value.as<Table>()) {

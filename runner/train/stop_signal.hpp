@@ -2,8 +2,8 @@
 
 namespace runner {
 
-// Turns the first SIGINT or SIGTERM into a wish that the loop sees after its step; a second one ends the process at
-// once. One at a time: signal handlers belong to the process.
+// Turns the first SIGINT or SIGTERM into a wish that the loop sees after its step; a second one ends the
+// process at once. One at a time: signal handlers belong to the process.
 class StopSignal {
  public:
   StopSignal();

@@ -17,11 +17,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Dropout and the like depend on the place in the data alone, so that a run can be taken up anywhere.
 void seed_generators(const Recipe& recipe, const Cursor& at) {
-  torch::manual_seed(sample_seed(static_cast<std::uint64_t>(recipe.run.seed), static_cast<std::uint64_t>(at.epoch),
+  torch::manual_seed(sample_seed(static_cast<std::uint64_t>(recipe.run.seed),
+                                 static_cast<std::uint64_t>(at.epoch),
                                  static_cast<std::uint64_t>(at.position)));
 }
 
@@ -29,8 +32,9 @@ Progress behind(const Feeding& feeding, Progress progress, const Plan& plan, dou
   ++progress.step;
   progress.samples += feeding.samples;
   progress.epoch = feeding.end.epoch;
-  progress.exact_epoch = static_cast<double>(feeding.end.epoch) +
-                         static_cast<double>(feeding.end.position) / static_cast<double>(plan.samples_per_epoch);
+  progress.exact_epoch =
+      static_cast<double>(feeding.end.epoch) +
+      static_cast<double>(feeding.end.position) / static_cast<double>(plan.samples_per_epoch);
   progress.seconds = seconds;
   progress.share = plan.share(progress);
   return progress;
@@ -45,7 +49,8 @@ Progress without_update(Progress progress, const Plan& plan) {
 
 void measure(Run& run, Journal& journal, Requests& requests, const Surroundings& surroundings) {
   const auto began = Clock::now();
-  const Evaluation evaluation = evaluate(run, surroundings.eval_batches, [&](double share) { journal.evaluating(share); });
+  const Evaluation evaluation =
+      evaluate(run, surroundings.eval_batches, [&](double share) { journal.evaluating(share); });
   if (evaluation.measurements.empty()) return;
   const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
   if (best) save_model(*run.model, surroundings.best_model);
@@ -75,17 +80,20 @@ std::string train(Run& run, Journal& journal, const Surroundings& surroundings) 
     }
     const Progress before = run.progress;
     Progress now = behind(feeding, before, run.plan, seconds_since(began));
-    StepReport report{loss, run.optimizer->peak_lr() * run.learning_rate.factor(before.step), feeding.samples};
+    StepReport report{loss, run.optimizer->peak_lr() * run.learning_rate.factor(before.step),
+                      feeding.samples};
     if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
 
     const bool skip = requests.take_skip();
     if (skip) engine.discard_gradients();
-    if (skip || !engine.update(*run.optimizer, run.learning_rate.factor(before.step))) now = without_update(now, run.plan);
+    if (skip || !engine.update(*run.optimizer, run.learning_rate.factor(before.step)))
+      now = without_update(now, run.plan);
 
     run.progress = now;
     journal.step(now, report);
     for (const auto& hook : run.hooks) hook->after_step(now, requests);
-    if (log_interval.passed(before, now)) journal.training(now, engine.precision().report(), requests.take_measurements());
+    if (log_interval.passed(before, now))
+      journal.training(now, engine.precision().report(), requests.take_measurements());
     evaluated = eval_interval.passed(before, now);
     if (evaluated) measure(run, journal, requests, surroundings);
   }

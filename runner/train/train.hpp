@@ -10,13 +10,13 @@ namespace runner {
 
 // What reaches into the loop from outside.
 struct Surroundings {
-  std::function<bool()> interrupted;      // asked before every step
-  std::filesystem::path best_model;       // where the best model goes
+  std::function<bool()> interrupted;              // asked before every step
+  std::filesystem::path best_model;               // where the best model goes
   std::optional<std::int64_t> eval_batches = {};  // none: the whole evaluation set
 };
 
-// The loop: from where the run stands to its end, or until somebody asks it to stop. Returns why it ended early; empty
-// where it did not.
+// The loop: from where the run stands to its end, or until somebody asks it to stop. Returns why it ended
+// early; empty where it did not.
 std::string train(Run& run, Journal& journal, const Surroundings& surroundings);
 
 }  // namespace runner

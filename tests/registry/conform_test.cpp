@@ -225,8 +225,8 @@ TEST_CASE("conform: a part chosen by a later layer drops what does not suit it",
   const auto chosen = [](int key_layer, int name_layer) {
     Diagnostics diagnostics;
     const Registry registry = sample::registry();
-    const Value gadget = table({{"name", placed(text("plain"), 1, name_layer)},
-                                {"level", placed(text("high"), 2, key_layer)}});
+    const Value gadget = table(
+        {{"name", placed(text("plain"), 1, name_layer)}, {"level", placed(text("high"), 2, key_layer)}});
     const Value result = conform(table({{"gadget", gadget}}), schema_of<Everything>(), registry, diagnostics);
     return diagnostics.ok() ? testing::toml(result, "gadget") : render(diagnostics);
   };

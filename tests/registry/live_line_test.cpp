@@ -35,7 +35,9 @@ TEST_CASE("a logged message holds the live line back") {
 
 TEST_CASE("its owner can hold others off without touching it") {
   Recorder line;
-  { const auto lock = lock_live_line(); }
+  {
+    const auto lock = lock_live_line();
+  }
   CHECK(line.calls.empty());
 }
 

@@ -33,7 +33,7 @@ TEST_CASE("value: equal data, whatever the order of keys and the origin", "[valu
   CHECK_FALSE(same_data(list({number(1), number(2)}), list({number(2), number(1)})));
   CHECK_FALSE(same_data(number(1), Value(Value::Data(1.0))));
   CHECK_FALSE(same_data(text("1"), number(1)));
-  const Value nan(Value::Data(std::numeric_limits<double>::quiet_NaN()));
+  const Value nan{Value::Data(std::numeric_limits<double>::quiet_NaN())};
   CHECK(same_data(nan, nan));
 }
 

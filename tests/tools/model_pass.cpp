@@ -5,7 +5,8 @@
 //    "input": "in.safetensors", "output": "out.safetensors"}
 // The input file holds "input" and, for a backward pass, "grad_output". The output file holds "initial/NAME"
 // for all parameters and buffers, and then "output", "grad/NAME" and "after/NAME".
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <fstream>
 #include <iostream>

@@ -1,7 +1,7 @@
 // Copies the weights of any file that model.weights takes into a safetensors file, for tests that compare
 // with Python's.
 //   weights_dump IN OUT.safetensors
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <iostream>
 

@@ -1,4 +1,5 @@
-#include <torch/torch.h>
+#include <torch/nn/functional/loss.h>
+#include <torch/types.h>
 
 #include <catch2/catch_all.hpp>
 

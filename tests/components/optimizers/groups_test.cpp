@@ -1,6 +1,6 @@
 #include "components/optimizers/groups.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <catch2/catch_all.hpp>
 

@@ -1,5 +1,5 @@
 // Every optimizer against torch.optim: tests/parity/optimizers_reference.py made the numbers.
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <catch2/catch_all.hpp>
 

@@ -1,4 +1,6 @@
 #include <ATen/CPUGeneratorImpl.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/optim/sgd.h>
 #include <torch/script.h>
 
 #include <catch2/catch_all.hpp>

@@ -24,7 +24,9 @@ TEST_CASE("autocast is on within the scope and as before after it", "[precisions
     const auto scope = precision->forward();
     REQUIRE(at::autocast::is_autocast_enabled(at::kCPU));
     REQUIRE(net.forward(batch).scalar_type() == type);
-    { const auto inner = precision->forward(); }
+    {
+      const auto inner = precision->forward();
+    }
     REQUIRE(net.forward(batch).scalar_type() == type);
   }
   REQUIRE_FALSE(at::autocast::is_autocast_enabled(at::kCPU));

@@ -1,7 +1,10 @@
 // The small network that tests/parity/precisions_reference.py trains, and the loop around it.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/nn/functional/loss.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <vector>
 

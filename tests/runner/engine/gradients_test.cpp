@@ -24,7 +24,8 @@ TEST_CASE("the total norm and clipping to it equal torch::nn::utils::clip_grad_n
   const auto norm = total_norm(gradients);
   CHECK_THAT(norm.item<double>(), Catch::Matchers::WithinRel(their_norm, 1e-6));
   clip_to_norm(gradients, norm, most);
-  for (std::size_t i = 0; i < ours.size(); ++i) CHECK(torch::allclose(ours[i].grad(), theirs[i].grad(), 1e-6, 0));
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    CHECK(torch::allclose(ours[i].grad(), theirs[i].grad(), 1e-6, 0));
 }
 
 TEST_CASE("clipping by value limits every element") {

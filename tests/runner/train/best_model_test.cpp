@@ -7,7 +7,9 @@ using namespace runner;
 
 TEST_CASE("the best model follows its rule, and a tie stays with the earlier one") {
   BestModel best({"eval/loss", BestMode::min});
-  const auto improved = [&](double loss) { return best.improved({}, {{"eval/accuracy", 1}, {"eval/loss", loss}}); };
+  const auto improved = [&](double loss) {
+    return best.improved({}, {{"eval/accuracy", 1}, {"eval/loss", loss}});
+  };
   CHECK(improved(2.0));
   CHECK_FALSE(improved(2.0));
   CHECK_FALSE(improved(3.0));

@@ -39,7 +39,8 @@ TEST_CASE("an interval in epochs is due when a multiple was passed, exactly reac
 TEST_CASE("fractions of an epoch do not lose the whole one to rounding") {
   const Interval every(epochs(0.1));
   int due = 0;
-  for (int step = 1; step <= 30; ++step) due += every.passed(at_epoch((step - 1) / 30.0), at_epoch(step / 30.0));
+  for (int step = 1; step <= 30; ++step)
+    due += every.passed(at_epoch((step - 1) / 30.0), at_epoch(step / 30.0));
   CHECK(due == 10);
 }
 

@@ -15,9 +15,13 @@ TEST_CASE("a run's folder must be new or empty") {
   const TemporaryFolder scratch;
   RunSection run;
   run.dir = scratch.path() / "a" / "b";
-  { const RunFolder made = RunFolder::create(run); }
+  {
+    const RunFolder made = RunFolder::create(run);
+  }
   CHECK(fs::is_directory(*run.dir));
-  { const RunFolder again = RunFolder::create(run); }  // still empty
+  {
+    const RunFolder again = RunFolder::create(run);
+  }  // still empty
   std::ofstream(*run.dir / "metrics.jsonl") << "{}\n";
   CHECK_THROWS_WITH(RunFolder::create(run), ContainsSubstring("not empty"));
   run.dir = *run.dir / "metrics.jsonl";
