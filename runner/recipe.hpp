@@ -52,7 +52,7 @@ void check(const RunSection& run, Report& report);
 enum class OnError { stop, skip };
 constexpr auto describe(std::type_identity<OnError>) {
   return choices(choice("stop", OnError::stop, "the run ends and names the file"),
-                 choice("skip", OnError::skip, "the sample is replaced, counted and reported"));
+                 choice("skip", OnError::skip, "the sample is replaced in training, left out of an evaluation, counted and reported"));
 }
 
 struct LoaderSection {

@@ -20,14 +20,6 @@ namespace {
 
 constexpr std::int64_t dry_run_steps = 2, dry_run_eval_batches = 4;
 
-Recipe decoded(const Value& resolved, const Registry& registry, const RunOptions& options) {
-  Recipe recipe = decode_table<Recipe>(resolved, registry);
-  if (options.dry_run) {
-    recipe.train.max_steps = std::min(recipe.train.max_steps.value_or(dry_run_steps), dry_run_steps);
-  }
-  return recipe;
-}
-
 template <class Parts>
 std::vector<std::string> names_of(const Parts& parts) {
   std::vector<std::string> names;
@@ -82,9 +74,11 @@ ClosingSummary closing_of(const Run& run, const RunFolder& folder, const Journal
   }
   closing.last = journal.last_evaluation();
   closing.loss_curve = journal.loss_curve();
-  closing.files = {{"model", folder.file("model.safetensors")},
-                   {"measurements", folder.file("metrics.jsonl")}};
-  if (closing.best) closing.files.emplace_back("best model", folder.file("best.safetensors"));
+  if (!folder.temporary()) {
+    closing.files = {{"model", folder.file("model.safetensors")},
+                     {"measurements", folder.file("metrics.jsonl")}};
+    if (closing.best) closing.files.emplace_back("best model", folder.file("best.safetensors"));
+  }
   closing.warnings = log::warnings();
   closing.stand_in = run.data.stand_in;
   return closing;
@@ -94,11 +88,12 @@ ClosingSummary closing_of(const Run& run, const RunFolder& folder, const Journal
 
 int run_recipe(const Value& resolved, const Registry& registry, const RunOptions& options) {
   keep_freed_memory();
-  const Recipe recipe = decoded(resolved, registry, options);
+  const Recipe recipe = decode_table<Recipe>(resolved, registry);
   if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
   Run run = assemble(recipe);
-  const RunFolder folder = options.dry_run ? RunFolder::temporary() : RunFolder::create(recipe.run);
+  const RunFolder folder = options.dry_run ? RunFolder::make_temporary() : RunFolder::create(recipe.run);
   folder.write("recipe.toml", write_toml(resolved));
+  if (!run.data.learned.empty()) folder.write("dataset.json", run.data.learned);
   log::add_file(folder.file("log.txt"));
   if (!run.data.stand_in.empty()) folder.write("STAND-IN-DATA.txt", run.data.stand_in + "\n");
 
@@ -109,7 +104,10 @@ int run_recipe(const Value& resolved, const Registry& registry, const RunOptions
   Journal journal(trackers, console, run.plan, recipe.train.epochs);
   const StopSignal signal;
   Surroundings surroundings{[&] { return signal.received() != 0; }, folder.file("best.safetensors")};
-  if (options.dry_run) surroundings.eval_batches = dry_run_eval_batches;
+  if (options.dry_run) {
+    surroundings.steps = dry_run_steps;
+    surroundings.eval_batches = dry_run_eval_batches;
+  }
 
   const std::string reason = train(run, journal, surroundings);
   save_model(*run.model, folder.file("model.safetensors"));

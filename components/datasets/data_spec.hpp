@@ -16,7 +16,10 @@ struct DataSpec {
   torch::Dtype target_type = torch::kInt64;
   std::int64_t classes = 0;                   // 0: not a classification task
   std::vector<std::string> class_names = {};  // may be empty
-  bool images = false;                        // transforms apply
+  std::int64_t vocabulary = 0;                // inputs are token ids below this; 0: they are not tokens
+  std::vector<std::int64_t> categories = {};  // how many values each categorical column has; the values are
+                                              // in the batch's extra "categories", [examples, columns]
+  bool images = false;  // transforms apply
   std::vector<double> mean = {},
                       deviation = {};  // per channel, of pixels scaled to 0..1: the defaults of `normalize`
   std::int64_t train_examples = 0;     // 0: not known before the data is read

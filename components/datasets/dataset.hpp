@@ -41,7 +41,26 @@ class Split {
 struct Splits {
   std::unique_ptr<Split> train;
   std::unique_ptr<Split> eval;
+  std::string learned = {};  // what reading further inputs needs and the data alone told: a vocabulary,
+                             // column statistics. JSON; the run folder keeps it as dataset.json
   std::string stand_in = {};  // not empty: this is not the data that was asked for, and why
+};
+
+// Data that is missing or broken: the message names the file and says what to do.
+struct DataError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Reads what a person gives as training read its data, without the data: for predicting and sampling.
+class Interpreter {
+ public:
+  virtual ~Interpreter() = default;
+
+  // Image files, table rows or sentences: one batch without targets. Throws DataError, naming the input.
+  virtual Batch read(std::span<const std::string> inputs) const;
+  // Text as tokens, and back.
+  virtual std::vector<std::int64_t> tokens(std::string_view text) const;
+  virtual std::string text(std::span<const std::int64_t> tokens) const;
 };
 
 class Dataset {
@@ -52,12 +71,13 @@ class Dataset {
   // Reads or fetches what it needs; throws DataError with the place and the remedy where it cannot. The
   // pipeline is built for spec(); splits keep what they need of it.
   virtual Splits open(const TransformPipeline& transforms) const = 0;
+  // `learned` is what open() left in Splits when the model was trained.
+  virtual std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
+                                                   const std::string& learned) const;
 };
 
-// Data that is missing or broken: the message names the file and says what to do.
-struct DataError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+// The first examples of a split; the split itself where it has no more.
+std::unique_ptr<Split> limited(std::unique_ptr<Split> split, std::optional<std::int64_t> most);
 
 struct DatasetInputs {
   std::uint64_t seed = 0;
@@ -65,10 +85,16 @@ struct DatasetInputs {
 
 struct DatasetCommon {
   std::vector<Part<TransformKind>> transform = {};
+  std::optional<std::int64_t> train_limit = {};
+  std::optional<std::int64_t> eval_limit = {};
 };
 constexpr auto describe(std::type_identity<DatasetCommon>) {
   return fields(field("transform", &DatasetCommon::transform,
-                      "What happens to each image, in order. Random ones act in training only."));
+                      "What happens to each image, in order. Random ones act in training only."),
+                field("train_limit", &DatasetCommon::train_limit, "Train on the first so many examples only.",
+                      at_least(1)),
+                field("eval_limit", &DatasetCommon::eval_limit,
+                      "Evaluate on the first so many examples only.", at_least(1)));
 }
 
 struct DatasetKind {

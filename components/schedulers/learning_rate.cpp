@@ -8,7 +8,8 @@
 
 namespace runner {
 
-LearningRate::LearningRate(const Part<SchedulerKind>& part, std::int64_t total_steps, double steps_per_epoch)
+LearningRate::LearningRate(const Part<SchedulerKind>& part, std::int64_t total_steps, double steps_per_epoch,
+                           std::vector<std::string> metrics)
     : steps_per_epoch_(steps_per_epoch),
       by_epoch_(part.common.by == ScheduleUnit::epoch),
       warmup_start_(part.common.warmup_start) {
@@ -25,6 +26,7 @@ LearningRate::LearningRate(const Part<SchedulerKind>& part, std::int64_t total_s
   } else {
     inputs.warmup = warmup_;
   }
+  inputs.metrics = std::move(metrics);
   scheduler_ = part.build(inputs);
 }
 

@@ -4,8 +4,8 @@
 
 namespace runner {
 
-// A pure function of progress: asking twice gives the same, and nothing needs to be stepped, saved or
-// restored.
+// A function of progress: asking twice gives the same, and nothing needs to be stepped. Only a schedule that
+// follows measurements has something to remember.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
@@ -13,6 +13,11 @@ class Scheduler {
   // The multiple of the peak learning rate. `at` counts updates or epochs, as the recipe chose, from the end
   // of the warm-up, and never goes back.
   virtual double factor(double at) const = 0;
+
+  // The outcome of every evaluation, by name: {"eval/loss", 0.3} ..
+  virtual void observe(const std::vector<std::pair<std::string, double>>& /*measurements*/) {}
+  virtual std::map<std::string, double> save() const { return {}; }
+  virtual void load(const std::map<std::string, double>& /*saved*/) {}
 };
 
 enum class ScheduleUnit { step, epoch };
@@ -24,10 +29,11 @@ constexpr auto describe(std::type_identity<ScheduleUnit>) {
 // Turns the durations among a schedule's parameters into what factor() counts in. Both throw where a duration
 // is a share of the run, or left out, and the length of the run is unknown because time alone limits it.
 struct SchedulerInputs {
-  double run = 0;              // updates or epochs in the whole run; 0: unknown
-  double warmup = 0;           // of these, how many are the warm-up
-  double units_per_epoch = 1;  // 1 where epochs are counted
-  double units_per_step = 1;   // 1 where updates are counted
+  double run = 0;                         // updates or epochs in the whole run; 0: unknown
+  double warmup = 0;                      // of these, how many are the warm-up
+  double units_per_epoch = 1;             // 1 where epochs are counted
+  double units_per_step = 1;              // 1 where updates are counted
+  std::vector<std::string> metrics = {};  // what observe() will be told: "eval/loss" ..; none: not known yet
 
   double stretch(const std::optional<Duration>& length) const;  // how long; not given: the rest of the run
   double moment(const Duration& since_start) const;  // a point of the run, from the end of the warm-up

@@ -28,6 +28,13 @@ Cursor checked(Cursor start, std::int64_t size) {
   return start.position == size ? Cursor{start.epoch + 1, 0} : start;
 }
 
+Batch first_of(const Batch& batch, std::int64_t examples) {
+  if (examples == batch.size()) return batch;
+  Batch part{batch.input.narrow(0, 0, examples), batch.target.narrow(0, 0, examples)};
+  for (const auto& [name, tensor] : batch.extra) part.extra[name] = tensor.narrow(0, 0, examples);
+  return part;
+}
+
 Batch pinned(Batch batch) {
   const auto pin = [](torch::Tensor& tensor) {
     if (tensor.defined() && !tensor.is_pinned()) tensor = tensor.pin_memory();
@@ -53,6 +60,7 @@ class Loader::Assembly {
                  options.prefetch) {}
 
   std::optional<LoadedBatch> next() { return batches_.next(); }
+  const LoaderOptions& options() const { return options_; }
   std::int64_t batches_per_epoch() const { return ceiling(size_, options_.batch_size); }
 
  private:
@@ -120,19 +128,23 @@ class Loader::Assembly {
 
   // One by one, after a batch failed, to find out which samples it was.
   void read_each(const EpochOrder& order, const std::vector<SampleRef>& samples, LoadedBatch& loaded) const {
+    using Broken = LoaderOptions::Broken;
+    std::int64_t example = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const Cursor at{loaded.begin.epoch, loaded.begin.position + static_cast<std::int64_t>(i)};
       try {
-        split_.read({&samples[i], 1}, loaded.batch, static_cast<std::int64_t>(i));
+        split_.read({&samples[i], 1}, loaded.batch, example++);
       } catch (const std::exception& error) {
         const std::string message =
             log::format("Sample {} cannot be read: {}", samples[i].index, error.what());
         const bool broken = dynamic_cast<const DataError*>(&error) != nullptr;
-        if (!broken || !options_.skip_broken) throw DataError(message);
-        read_substitute(order, at, loaded.batch, static_cast<std::int64_t>(i));
-        loaded.replaced.push_back(message);
+        if (!broken || options_.broken == Broken::stop) throw DataError(message);
+        if (options_.broken == Broken::replace) read_substitute(order, at, loaded.batch, example - 1);
+        if (options_.broken == Broken::leave_out) --example;
+        loaded.unreadable.push_back(message);
       }
     }
+    loaded.batch = first_of(loaded.batch, example);
   }
 
   void read_substitute(const EpochOrder& order, Cursor at, Batch& batch, std::int64_t example) const {
@@ -163,9 +175,11 @@ Loader::~Loader() = default;
 std::optional<LoadedBatch> Loader::next() {
   std::optional<LoadedBatch> loaded = assembly_->next();
   if (!loaded) return loaded;
-  for (const std::string& message : loaded->replaced) {
-    if (replaced_++ < most_messages) log::warning("{} Another one takes its place.", message);
-    if (replaced_ == most_messages) log::warning("Further samples that cannot be read are only counted.");
+  for (const std::string& message : loaded->unreadable) {
+    const bool left_out = assembly_->options().broken == LoaderOptions::Broken::leave_out;
+    if (unreadable_++ < most_messages)
+      log::warning("{} {}", message, left_out ? "It is left out." : "Another one takes its place.");
+    if (unreadable_ == most_messages) log::warning("Further samples that cannot be read are only counted.");
   }
   return loaded;
 }

@@ -13,9 +13,15 @@ namespace runner {
 struct LoaderOptions {
   std::int64_t batch_size = 64;
   bool shuffle = false;
-  int workers = 1;           // 0: the thread that asks
-  int prefetch = 4;          // batches kept ready
-  bool skip_broken = false;  // a sample that cannot be read is replaced by the next one of the epoch that can
+  int workers = 1;   // 0: the thread that asks
+  int prefetch = 4;  // batches kept ready
+  enum class Broken {
+    stop,
+    replace,
+    leave_out
+  };  // a sample that cannot be read: replaced by the next one
+      // that can, or left out of its batch, which may be empty
+  Broken broken = Broken::stop;
   std::uint64_t seed = 0;
   torch::MemoryFormat format = torch::MemoryFormat::Contiguous;
   bool pinned = false;                      // in memory a CUDA device copies from on its own
@@ -26,7 +32,7 @@ struct LoadedBatch {
   Batch batch;
   Cursor begin;  // of its first sample
   Cursor end;    // where the next batch begins; at the end of an epoch, the start of the next one
-  std::vector<std::string> replaced = {};  // why, for each sample that could not be read
+  std::vector<std::string> unreadable = {};  // why, for each sample that could not be read
   bool last_of_epoch() const { return end.position == 0; }
 };
 
@@ -39,18 +45,18 @@ class Loader {
   Loader(const Split& split, const LoaderOptions& options, Cursor start = {});
   ~Loader();
 
-  // Nothing after the last epoch; throws DataError, naming the sample. The first few replaced samples go to
+  // Nothing after the last epoch; throws DataError, naming the sample. The first few unreadable samples go to
   // the log here.
   std::optional<LoadedBatch> next();
 
   std::int64_t batches_per_epoch() const;
-  std::int64_t replaced_samples() const { return replaced_; }  // in the batches handed out so far
+  std::int64_t unreadable_samples() const { return unreadable_; }  // in the batches handed out so far
 
  private:
   class Assembly;
 
   std::unique_ptr<Assembly> assembly_;
-  std::int64_t replaced_ = 0;
+  std::int64_t unreadable_ = 0;
 };
 
 }  // namespace runner

@@ -47,6 +47,7 @@ torch::Tensor Engine::accumulate(const Window& window, const Loss& loss) {
   model_->train();
   double weight = 0;
   for (const Batch& batch : window) weight += loss.weight(batch);
+  if (weight == 0) weight = 1;  // every target is one to be ignored: no loss and no gradient, not 0 / 0
   torch::Tensor total;
   for (const Batch& micro_batch : window) {
     const Batch batch = placed(micro_batch);

@@ -42,7 +42,11 @@ Batch zero_batch(const DataSpec& data, std::int64_t count) {
     shape.insert(shape.begin(), count);
     return torch::zeros(shape, type);
   };
-  return {zeros(data.input_shape, data.input_type), zeros(data.target_shape, data.target_type)};
+  Batch batch{zeros(data.input_shape, data.input_type), zeros(data.target_shape, data.target_type)};
+  if (!data.categories.empty()) {
+    batch.extra["categories"] = zeros({static_cast<std::int64_t>(data.categories.size())}, torch::kInt64);
+  }
+  return batch;
 }
 
 Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {

@@ -16,6 +16,8 @@ Splits open_data(const Recipe& recipe) {
   const auto dataset = recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
   Splits data = dataset->open(build_pipeline(recipe.dataset.common.transform, dataset->spec()));
   if (!data.train || data.train->size() == 0) throw DataError("the dataset has no training examples");
+  data.train = limited(std::move(data.train), recipe.dataset.common.train_limit);
+  if (data.eval) data.eval = limited(std::move(data.eval), recipe.dataset.common.eval_limit);
   return data;
 }
 
@@ -39,8 +41,16 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const Recipe& recipe, const HookI
   return hooks;
 }
 
+std::vector<std::string> measurement_names(const std::vector<std::unique_ptr<Metric>>& metrics) {
+  std::vector<std::string> names;
+  for (const auto& metric : metrics) {
+    for (const std::string& name : metric->names()) names.push_back("eval/" + name);
+  }
+  return names;
+}
+
 HookInputs hook_inputs(const Engine& engine, Model& model, const Loss& loss, const DataSpec& data,
-                       const std::vector<std::unique_ptr<Metric>>& metrics) {
+                       std::vector<std::string> metrics) {
   const Inspection inspection = inspect(model, loss, data);
   HookInputs inputs;
   inputs.parameters = inspection.parameters;
@@ -49,9 +59,7 @@ HookInputs hook_inputs(const Engine& engine, Model& model, const Loss& loss, con
   inputs.device = engine.device();
   inputs.compute_type = engine.precision().compute_type();
   inputs.precision_skips = engine.precision().skips_updates();
-  for (const auto& metric : metrics) {
-    for (const std::string& name : metric->names()) inputs.metrics.push_back("eval/" + name);
-  }
+  inputs.metrics = std::move(metrics);
   return inputs;
 }
 
@@ -62,15 +70,16 @@ Run assemble(const Recipe& recipe) {
   Splits data = open_data(recipe);
   const DataSpec spec = data.train->spec();
   const Plan plan = make_plan(recipe.train, recipe.loader, data.train->size());
-  LearningRate learning_rate(recipe.scheduler, plan.total_steps.value_or(0),
-                             static_cast<double>(plan.steps_per_epoch));
   auto model = build_model(recipe, spec);
   engine.place(model);
   auto loss = recipe.loss.build({spec});
   auto metrics = build_metrics(recipe, data.eval ? data.eval->spec() : spec, *loss);
+  const auto names = measurement_names(metrics);
+  LearningRate learning_rate(recipe.scheduler, plan.total_steps.value_or(0),
+                             static_cast<double>(plan.steps_per_epoch), names);
   auto optimizer = recipe.optimizer.build({make_groups(model->named_parameters(), recipe.optimizer.common)});
   std::vector<std::unique_ptr<Hook>> hooks;
-  if (!recipe.hook.empty()) hooks = build_hooks(recipe, hook_inputs(engine, *model, *loss, spec, metrics));
+  if (!recipe.hook.empty()) hooks = build_hooks(recipe, hook_inputs(engine, *model, *loss, spec, names));
   std::optional<BestModel> best;
   if (recipe.checkpoint.best) best.emplace(*recipe.checkpoint.best);
   return {recipe,

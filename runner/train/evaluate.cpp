@@ -15,6 +15,7 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches,
   for (std::int64_t count = 0; count < batches; ++count) {
     done(static_cast<double>(count) / static_cast<double>(batches));
     auto loaded = loader.next();
+    if (loaded->batch.size() == 0) continue;  // none of its examples could be read
     const torch::Tensor output = run.engine.predict(loaded->batch);
     for (const auto& metric : run.metrics) metric->update(output, loaded->batch);
   }

@@ -4,13 +4,15 @@ namespace runner {
 
 namespace {
 
-LoaderOptions shared_options(const Recipe& recipe, const Engine& engine) {
+using Broken = LoaderOptions::Broken;
+
+LoaderOptions shared_options(const Recipe& recipe, const Engine& engine, Broken skipping) {
   const LoaderSection& loader = recipe.loader;
   LoaderOptions options;
   options.batch_size = loader.batch_size;
   options.workers = loader.workers;
   options.prefetch = loader.prefetch;
-  options.skip_broken = loader.on_error == OnError::skip;
+  options.broken = loader.on_error == OnError::skip ? skipping : Broken::stop;
   options.seed = static_cast<std::uint64_t>(recipe.run.seed);
   options.format = engine.layout();
   options.pinned = engine.device().is_cuda();
@@ -20,13 +22,13 @@ LoaderOptions shared_options(const Recipe& recipe, const Engine& engine) {
 }  // namespace
 
 LoaderOptions training_options(const Recipe& recipe, const Engine& engine) {
-  LoaderOptions options = shared_options(recipe, engine);
+  LoaderOptions options = shared_options(recipe, engine, Broken::replace);
   options.shuffle = recipe.loader.shuffle;
   return options;
 }
 
 LoaderOptions evaluation_options(const Recipe& recipe, const Engine& engine) {
-  LoaderOptions options = shared_options(recipe, engine);
+  LoaderOptions options = shared_options(recipe, engine, Broken::leave_out);
   options.batch_size = recipe.loader.eval_batch_size.value_or(recipe.loader.batch_size);
   options.epochs = 1;
   return options;

@@ -27,7 +27,7 @@ class Feed {
   Feed(const Split& split, const LoaderOptions& options, std::int64_t accumulation_steps, Cursor start = {});
 
   Feeding next();
-  std::int64_t replaced_samples() const { return loader_.replaced_samples(); }
+  std::int64_t unreadable_samples() const { return loader_.unreadable_samples(); }
 
  private:
   Loader loader_;

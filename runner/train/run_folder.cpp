@@ -59,7 +59,7 @@ RunFolder RunFolder::create(const RunSection& run) {
   return {make_numbered(fs::path("runs") / run.name / time_stamp()), false};
 }
 
-RunFolder RunFolder::temporary() {
+RunFolder RunFolder::make_temporary() {
   std::string pattern = (fs::temp_directory_path() / "runner-dry-run-XXXXXX").string();
   if (!mkdtemp(pattern.data())) fail(pattern, std::system_category().message(errno));
   return {pattern, true};

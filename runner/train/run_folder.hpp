@@ -14,13 +14,14 @@ class RunFolder {
   // Makes runs/<name>/<time>, or run.dir, which must be new or empty: a run never writes over another.
   static RunFolder create(const RunSection& run);
   // A folder that is gone when the object is: for trying a recipe out.
-  static RunFolder temporary();
+  static RunFolder make_temporary();
 
   RunFolder(RunFolder&& other) noexcept;
   RunFolder& operator=(RunFolder&&) = delete;
   ~RunFolder();
 
   const std::filesystem::path& path() const { return path_; }
+  bool temporary() const { return temporary_; }
   std::filesystem::path file(std::string_view name) const { return path_ / name; }
   void write(std::string_view name, std::string_view text) const;  // atomically
 

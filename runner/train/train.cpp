@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "components/transforms/sample_random.hpp"
+#include "registry/log.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/feed.hpp"
 #include "runner/train/interval.hpp"
@@ -55,6 +56,7 @@ void measure(Run& run, Journal& journal, Requests& requests, const Surroundings&
   const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
   if (best) save_model(*run.model, surroundings.best_model);
   journal.evaluation(run.progress, evaluation, seconds_since(began), best);
+  run.learning_rate.schedule().observe(evaluation.measurements);
   for (const auto& hook : run.hooks) hook->after_eval(run.progress, evaluation.measurements, requests);
 }
 
@@ -69,7 +71,10 @@ std::string train(Run& run, Journal& journal, const Surroundings& surroundings) 
   Requests requests;
   bool evaluated = false;
 
-  while (!run.plan.reached(run.progress) && !requests.stop_reason() && !surroundings.interrupted()) {
+  const auto done = [&] {
+    return run.plan.reached(run.progress) || (surroundings.steps && run.progress.step >= *surroundings.steps);
+  };
+  while (!done() && !requests.stop_reason() && !surroundings.interrupted()) {
     const Feeding feeding = feed.next();
     seed_generators(recipe, feeding.begin);
     const torch::Tensor loss = engine.accumulate(feeding.window, *run.loss);
@@ -97,6 +102,8 @@ std::string train(Run& run, Journal& journal, const Surroundings& surroundings) 
     evaluated = eval_interval.passed(before, now);
     if (evaluated) measure(run, journal, requests, surroundings);
   }
+  if (feed.unreadable_samples() > 0)
+    log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());
   if (surroundings.interrupted()) return "interrupted";  // whoever wants it to end does not want to wait
   if (!evaluated) measure(run, journal, requests, surroundings);
   return requests.stop_reason().value_or("");

@@ -72,7 +72,7 @@ std::vector<LoadedBatch> load(const Split& split, const LoaderOptions& options, 
 bool same(const std::vector<LoadedBatch>& one, const std::vector<LoadedBatch>& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](const auto& a, const auto& b) {
     return a.begin == b.begin && a.end == b.end && torch::equal(a.batch.input, b.batch.input) &&
-           torch::equal(a.batch.target, b.batch.target) && a.replaced == b.replaced;
+           torch::equal(a.batch.target, b.batch.target) && a.unreadable == b.unreadable;
   });
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("loader: a sample that cannot be read is named, when its batch is aske
 TEST_CASE("loader: skipping puts the next readable sample in its place, counts and reports") {
   auto skipping = options(0, 1);
   skipping.shuffle = false;
-  skipping.skip_broken = true;
+  skipping.broken = LoaderOptions::Broken::replace;
   const Numbered split(53, {}, {20, 21, 52});
   log::clear_warnings();
   Loader loader(split, skipping);
@@ -191,8 +191,8 @@ TEST_CASE("loader: skipping puts the next readable sample in its place, counts a
   expected[52] = 0;  // behind the last comes the first
   const auto seen = labels(batches);
   CHECK(torch::equal(torch::tensor(seen), expected));
-  CHECK(loader.replaced_samples() == 3);
-  CHECK(batches[2].replaced.size() == 2);
+  CHECK(loader.unreadable_samples() == 3);
+  CHECK(batches[2].unreadable.size() == 2);
   REQUIRE(log::warnings().size() == 3);
   CHECK_THAT(log::warnings()[0], ContainsSubstring("image-20.png") && ContainsSubstring("takes its place"));
   skipping.workers = 4;
@@ -201,12 +201,12 @@ TEST_CASE("loader: skipping puts the next readable sample in its place, counts a
 
 TEST_CASE("loader: only the first few broken samples are written out; none readable at all is an error") {
   auto skipping = options(1, 1);
-  skipping.skip_broken = true;
+  skipping.broken = LoaderOptions::Broken::replace;
   log::clear_warnings();
   const Numbered mostly_broken(30, {}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   Loader loader(mostly_broken, skipping);
   drain(loader);
-  CHECK(loader.replaced_samples() == 12);
+  CHECK(loader.unreadable_samples() == 12);
   CHECK(log::warnings().size() == 6);  // five, and that further ones are only counted
   CHECK_THROWS_WITH(load(Numbered(3, {}, {0, 1, 2}), skipping), ContainsSubstring("None of the 3 samples"));
 }
