@@ -43,7 +43,7 @@ TEST_CASE("runs that start in the same second get folders of their own") {
 TEST_CASE("a temporary run folder leaves nothing behind") {
   fs::path path;
   {
-    const RunFolder folder = RunFolder::temporary();
+    const RunFolder folder = RunFolder::make_temporary();
     path = folder.path();
     folder.write("recipe.toml", "a = 1\n");
     CHECK(fs::exists(path / "recipe.toml"));
