@@ -1,5 +1,4 @@
-#include <stdexcept>
-
+#include "components/metrics/mean_loss.hpp"
 #include "components/metrics/metric.hpp"
 
 namespace runner {
@@ -14,28 +13,12 @@ class LossMetric final : public Metric {
   explicit LossMetric(const Loss* loss) : loss_(loss) {}
 
   std::vector<std::string> names() const override { return {"loss"}; }
-
-  void reset() override {
-    sum_ = torch::Tensor{};
-    weight_ = 0;
-  }
-
-  void update(const torch::Tensor& output, const Batch& batch) override {
-    const torch::NoGradGuard no_grad;
-    // In double: the result is then the same however the set was cut into batches.
-    const torch::Tensor sum = loss_->sum(output, batch).to(torch::kFloat64);
-    sum_ = sum_.defined() ? sum_ + sum : sum;
-    weight_ += loss_->weight(batch);
-  }
-
-  std::vector<std::pair<std::string, double>> compute() const override {
-    return {{"loss", weight_ > 0 ? sum_.item<double>() / weight_ : 0.0}};
-  }
+  void reset() override { loss_.reset(); }
+  void update(const torch::Tensor& output, const Batch& batch) override { loss_.add(output, batch); }
+  std::vector<std::pair<std::string, double>> compute() const override { return {{"loss", loss_.mean()}}; }
 
  private:
-  const Loss* loss_;
-  torch::Tensor sum_;  // undefined before the first batch
-  double weight_ = 0;
+  MeanLoss loss_;
 };
 
 std::unique_ptr<Metric> build(const LossMean&, const MetricInputs& inputs) {

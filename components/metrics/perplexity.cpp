@@ -1,0 +1,39 @@
+#include <cmath>
+
+#include "components/metrics/mean_loss.hpp"
+#include "components/metrics/metric.hpp"
+
+namespace runner {
+namespace {
+
+struct Perplexity {};
+
+constexpr auto describe(std::type_identity<Perplexity>) { return fields(); }
+
+class PerplexityMetric final : public Metric {
+ public:
+  explicit PerplexityMetric(const Loss* loss) : loss_(loss) {}
+
+  std::vector<std::string> names() const override { return {"perplexity"}; }
+  void reset() override { loss_.reset(); }
+  void update(const torch::Tensor& output, const Batch& batch) override { loss_.add(output, batch); }
+  std::vector<std::pair<std::string, double>> compute() const override {
+    return {{"perplexity", std::exp(loss_.mean())}};
+  }
+
+ private:
+  MeanLoss loss_;
+};
+
+std::unique_ptr<Metric> build(const Perplexity&, const MetricInputs& inputs) {
+  return std::make_unique<PerplexityMetric>(inputs.loss);
+}
+
+const Registration<MetricKind> registration{
+    "perplexity",
+    "e to the power of the mean of the recipe's loss, over all tokens of the "
+    "set (with lm_cross_entropy).",
+    &build};
+
+}  // namespace
+}  // namespace runner
