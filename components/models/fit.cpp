@@ -74,4 +74,32 @@ std::int64_t flat_size(std::string_view model, const DataSpec& data) {
   return product(data.input_shape);
 }
 
+std::int64_t vocabulary_size(std::string_view model, std::int64_t wanted, const DataSpec& data) {
+  if (data.vocabulary == 0 && (torch::isFloatingType(data.input_type) || wanted == 0)) {
+    fail(model, "it needs tokens, but the dataset gives none; use a text dataset");
+  }
+  if (wanted != 0 && wanted < data.vocabulary) {
+    fail(model, "vocabulary is " + std::to_string(wanted) + ", but the dataset has " +
+                    std::to_string(data.vocabulary) + " tokens; leave vocabulary out to follow the dataset");
+  }
+  return wanted != 0 ? wanted : data.vocabulary;
+}
+
+std::int64_t context_length(std::string_view model, std::int64_t wanted, const DataSpec& data) {
+  if (data.input_shape.size() != 1) {
+    fail(model,
+         "it needs rows of tokens, but the dataset gives examples of shape " + shape_text(data.input_shape));
+  }
+  const std::int64_t longest = data.input_shape[0];
+  if (wanted == 0 && longest < 1) fail(model, "the dataset's examples differ in length: give context");
+  if (wanted != 0) require_positions(model, longest, wanted);
+  return wanted != 0 ? wanted : longest;
+}
+
+void require_positions(std::string_view model, std::int64_t tokens, std::int64_t context) {
+  if (tokens > context) {
+    fail(model, std::to_string(tokens) + " tokens do not fit into a context of " + std::to_string(context));
+  }
+}
+
 }  // namespace runner

@@ -21,4 +21,11 @@ ImageShape image_shape(std::string_view model, const DataSpec& data);
 // The numbers in one example, whatever its shape.
 std::int64_t flat_size(std::string_view model, const DataSpec& data);
 
+// For models of tokens: how many tokens there are, at least as many as the data has, and how many positions,
+// at least as many as the data's examples have. 0: as the data.
+std::int64_t vocabulary_size(std::string_view model, std::int64_t wanted, const DataSpec& data);
+std::int64_t context_length(std::string_view model, std::int64_t wanted, const DataSpec& data);
+// That so many tokens fit into the context.
+void require_positions(std::string_view model, std::int64_t tokens, std::int64_t context);
+
 }  // namespace runner

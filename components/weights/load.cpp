@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "components/models/weight_names.hpp"
 #include "components/pattern.hpp"
 #include "components/weights/private_mapping.hpp"
 #include "components/weights/safetensors.hpp"
@@ -116,6 +117,7 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
 
   Contents contents = read_contents(path);
   strip_wrapper(contents);
+  if (const auto* known = dynamic_cast<const WeightNames*>(&model)) known->adapt(contents.tensors);
   const bool counters = counts_batches(contents.tensors);
   LoadSummary summary{.format = contents.format};
   std::vector<std::pair<torch::Tensor, torch::Tensor>> copies;  // into, from

@@ -1,0 +1,233 @@
+#include <torch/nn/init.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+
+#include <cmath>
+
+#include "components/models/attention.hpp"
+#include "components/models/fit.hpp"
+#include "components/models/gpt_names.hpp"
+#include "components/models/language_model.hpp"
+#include "components/models/weight_names.hpp"
+
+namespace runner {
+namespace {
+
+enum class GptActivation { gelu_new, gelu, relu };
+constexpr auto describe(std::type_identity<GptActivation>) {
+  return choices(choice("gelu_new", GptActivation::gelu_new, "approximated by tanh, as GPT-2 has it"),
+                 choice("gelu", GptActivation::gelu, "the exact one, by erf"),
+                 choice("relu", GptActivation::relu));
+}
+
+struct Gpt {
+  std::int64_t layers = 12;
+  std::int64_t heads = 12;
+  std::int64_t width = 768;
+  std::int64_t context = 0;
+  std::int64_t vocabulary = 0;
+  double dropout = 0.0;
+  bool bias = true;
+  bool tied = true;
+  GptActivation activation = GptActivation::gelu_new;
+};
+constexpr auto describe(std::type_identity<Gpt>) {
+  return fields(
+      field("layers", &Gpt::layers, "How many blocks of attention and mlp.", at_least(1)),
+      field("heads", &Gpt::heads, "Attention heads of each block.", at_least(1)),
+      field("width", &Gpt::width, "Numbers that stand for one token; a multiple of heads.", at_least(1)),
+      field("context", &Gpt::context,
+            "Positions, the most tokens it looks at; 0: as many as the dataset's examples have.",
+            at_least(0)),
+      field("vocabulary", &Gpt::vocabulary, "How many tokens there are; 0: as many as the dataset has.",
+            at_least(0)),
+      field("dropout", &Gpt::dropout,
+            "Share dropped of embeddings, attention and what each block adds, in training.", within(0, 1)),
+      field("bias", &Gpt::bias, "Linear layers and normalisations have a bias, as in GPT-2."),
+      field("tied", &Gpt::tied, "The head is the embedding of the tokens, as in GPT-2."),
+      field("activation", &Gpt::activation, "In the middle of each mlp."));
+}
+void check(const Gpt& gpt, Report& report) {
+  if (gpt.heads > 0 && gpt.width % gpt.heads != 0)
+    report.error("width", "must be a multiple of heads, " + std::to_string(gpt.heads));
+}
+
+constexpr double deviation = 0.02;
+
+// A linear layer with its weight as [in, out], as GPT-2's files have it.
+class Conv1d : public torch::nn::Module {
+ public:
+  Conv1d(std::int64_t in, std::int64_t out, bool with_bias, double spread) {
+    weight = register_parameter("weight", torch::empty({in, out}));
+    torch::nn::init::normal_(weight, 0, spread);
+    if (with_bias) bias = register_parameter("bias", torch::zeros({out}));
+  }
+
+  torch::Tensor forward(const torch::Tensor& x) const {
+    if (!bias.defined()) return torch::matmul(x, weight);
+    auto shape = x.sizes().vec();
+    shape.back() = weight.size(1);
+    return torch::addmm(bias, x.reshape({-1, x.size(-1)}), weight).view(shape);
+  }
+
+ private:
+  torch::Tensor weight, bias;
+};
+
+class Norm : public torch::nn::Module {
+ public:
+  Norm(std::int64_t width, bool with_bias) {
+    weight = register_parameter("weight", torch::ones({width}));
+    if (with_bias) bias = register_parameter("bias", torch::zeros({width}));
+  }
+
+  torch::Tensor forward(const torch::Tensor& x) const {
+    return torch::layer_norm(x, weight.sizes(), weight, bias);
+  }
+
+ private:
+  torch::Tensor weight, bias;
+};
+
+class Attention : public torch::nn::Module {
+ public:
+  Attention(const Gpt& gpt, double residual_spread)
+      : heads_(gpt.heads),
+        dropout_(gpt.dropout),
+        c_attn(register_module("c_attn",
+                               std::make_shared<Conv1d>(gpt.width, 3 * gpt.width, gpt.bias, deviation))),
+        c_proj(register_module("c_proj",
+                               std::make_shared<Conv1d>(gpt.width, gpt.width, gpt.bias, residual_spread))) {}
+
+  torch::Tensor forward(const torch::Tensor& x, DecodingCache* cache, std::size_t layer) const {
+    const auto parts = c_attn->forward(x).chunk(3, -1);
+    const auto attended =
+        attend_causally(split_heads(parts[0], heads_), split_heads(parts[1], heads_),
+                        split_heads(parts[2], heads_), is_training() ? dropout_ : 0.0, cache, layer);
+    return torch::dropout(c_proj->forward(join_heads(attended)), dropout_, is_training());
+  }
+
+ private:
+  std::int64_t heads_;
+  double dropout_;
+  std::shared_ptr<Conv1d> c_attn, c_proj;
+};
+
+class Mlp : public torch::nn::Module {
+ public:
+  Mlp(const Gpt& gpt, double residual_spread)
+      : activation_(gpt.activation),
+        dropout_(gpt.dropout),
+        c_fc(
+            register_module("c_fc", std::make_shared<Conv1d>(gpt.width, 4 * gpt.width, gpt.bias, deviation))),
+        c_proj(register_module(
+            "c_proj", std::make_shared<Conv1d>(4 * gpt.width, gpt.width, gpt.bias, residual_spread))) {}
+
+  torch::Tensor forward(const torch::Tensor& x) const {
+    return torch::dropout(c_proj->forward(activate(c_fc->forward(x))), dropout_, is_training());
+  }
+
+ private:
+  torch::Tensor activate(const torch::Tensor& x) const {
+    switch (activation_) {
+      case GptActivation::gelu_new: return torch::gelu(x, "tanh");
+      case GptActivation::gelu: return torch::gelu(x);
+      case GptActivation::relu: return torch::relu(x);
+    }
+    return x;
+  }
+
+  GptActivation activation_;
+  double dropout_;
+  std::shared_ptr<Conv1d> c_fc, c_proj;
+};
+
+class Block : public torch::nn::Module {
+ public:
+  Block(const Gpt& gpt, double residual_spread)
+      : ln_1(register_module("ln_1", std::make_shared<Norm>(gpt.width, gpt.bias))),
+        attn(register_module("attn", std::make_shared<Attention>(gpt, residual_spread))),
+        ln_2(register_module("ln_2", std::make_shared<Norm>(gpt.width, gpt.bias))),
+        mlp(register_module("mlp", std::make_shared<Mlp>(gpt, residual_spread))) {}
+
+  torch::Tensor forward(const torch::Tensor& x, DecodingCache* cache, std::size_t layer) const {
+    const auto attended = x + attn->forward(ln_1->forward(x), cache, layer);
+    return attended + mlp->forward(ln_2->forward(attended));
+  }
+
+ private:
+  std::shared_ptr<Norm> ln_1;
+  std::shared_ptr<Attention> attn;
+  std::shared_ptr<Norm> ln_2;
+  std::shared_ptr<Mlp> mlp;
+};
+
+// GPT-2 (Radford et al. 2019), with the names of HuggingFace's GPT2LMHeadModel.
+class GptModel : public LanguageModel, public WeightNames {
+ public:
+  explicit GptModel(const Gpt& gpt) : gpt_(gpt) {
+    auto transformer = register_module("transformer", std::make_shared<torch::nn::Module>());
+    wte = transformer->register_module("wte", torch::nn::Embedding(gpt.vocabulary, gpt.width));
+    wpe = transformer->register_module("wpe", torch::nn::Embedding(gpt.context, gpt.width));
+    torch::nn::init::normal_(wte->weight, 0, deviation);
+    torch::nn::init::normal_(wpe->weight, 0, deviation);
+    auto h = transformer->register_module("h", std::make_shared<torch::nn::Module>());
+    // What the blocks add to each other keeps its size, however many they are.
+    const double residual_spread = deviation / std::sqrt(2.0 * static_cast<double>(gpt.layers));
+    for (std::int64_t i = 0; i < gpt.layers; ++i) {
+      blocks_.push_back(h->register_module(std::to_string(i), std::make_shared<Block>(gpt, residual_spread)));
+    }
+    ln_f = transformer->register_module("ln_f", std::make_shared<Norm>(gpt.width, gpt.bias));
+    if (gpt.tied) return;
+    lm_head = register_module(
+        "lm_head", torch::nn::Linear(torch::nn::LinearOptions(gpt.width, gpt.vocabulary).bias(false)));
+    torch::nn::init::normal_(lm_head->weight, 0, deviation);
+  }
+
+  torch::Tensor forward(const Batch& batch) override { return logits(hidden(batch.input, nullptr)); }
+
+  torch::Tensor next(const torch::Tensor& tokens, DecodingCache& cache) override {
+    const auto last = hidden(tokens, &cache).select(1, -1);
+    cache.length += tokens.size(1);
+    return logits(last);
+  }
+
+  std::int64_t context() const override { return gpt_.context; }
+  std::int64_t vocabulary() const override { return gpt_.vocabulary; }
+
+  void adapt(std::map<std::string, torch::Tensor>& weights) const override {
+    to_gpt_names(weights, gpt_.tied);
+  }
+
+ private:
+  torch::Tensor hidden(const torch::Tensor& tokens, DecodingCache* cache) {
+    require_positions("gpt", (cache ? cache->length : 0) + tokens.size(1), gpt_.context);
+    const auto positions = wpe->weight.narrow(0, cache ? cache->length : 0, tokens.size(1));
+    auto x = torch::dropout(wte(tokens) + positions, gpt_.dropout, is_training());
+    for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->forward(x, cache, i);
+    return ln_f->forward(x);
+  }
+
+  torch::Tensor logits(const torch::Tensor& x) const {
+    return torch::linear(x, lm_head ? lm_head->weight : wte->weight);
+  }
+
+  Gpt gpt_;
+  torch::nn::Embedding wte{nullptr}, wpe{nullptr};
+  std::vector<std::shared_ptr<Block>> blocks_;
+  std::shared_ptr<Norm> ln_f;
+  torch::nn::Linear lm_head{nullptr};
+};
+
+std::unique_ptr<Model> build(const Gpt& params, const ModelInputs& in) {
+  Gpt gpt = params;
+  gpt.vocabulary = vocabulary_size("gpt", params.vocabulary, in.data);
+  gpt.context = context_length("gpt", params.context, in.data);
+  return std::make_unique<GptModel>(gpt);
+}
+
+const Registration<ModelKind> registration{
+    "gpt", "GPT-2: a language model of any size; layers as in HuggingFace's GPT2LMHeadModel.", &build};
+
+}  // namespace
+}  // namespace runner
