@@ -1,0 +1,210 @@
+#include "components/datasets/dataset.hpp"
+#include "components/text/choose_tokenizer.hpp"
+#include "components/text/code_points.hpp"
+#include "components/text/text_file.hpp"
+#include "components/text/token_store.hpp"
+#include "components/transforms/sample_random.hpp"
+
+namespace runner {
+
+namespace {
+
+enum class Fallback { none, generated };
+constexpr auto describe(std::type_identity<Fallback>) {
+  return choices(choice("none", Fallback::none, "a missing file is an error"),
+                 choice("generated", Fallback::generated, "sentences of a small grammar stand in for it"));
+}
+
+struct Text {
+  std::filesystem::path file = {};
+  std::optional<std::filesystem::path> eval_file = {};
+  std::optional<double> split = {};
+  std::string tokenizer = "char";
+  std::optional<std::int64_t> vocab_size = {};
+  std::int64_t length = 64;
+  bool random_offset = true;
+  Fallback fallback = Fallback::none;
+};
+
+constexpr double default_split = 0.1;
+
+constexpr auto describe(std::type_identity<Text>) {
+  return fields(
+      field("file", &Text::file,
+            "The text, as UTF-8; or a folder, whose *.txt files follow each other in order of their names.",
+            required(), non_empty()),
+      field("eval_file", &Text::eval_file, "A text or folder of its own to evaluate with."),
+      field("split", &Text::split,
+            "Without `eval_file`: this share of the text, at its end, is for evaluation only (default 0.1).",
+            above(0), below(1)),
+      field("tokenizer", &Text::tokenizer, tokenizer_doc, non_empty()),
+      field("vocab_size", &Text::vocab_size, vocab_size_doc, at_least(257)),
+      field("length", &Text::length, "Tokens that the model sees at once.", at_least(1)),
+      field("random_offset", &Text::random_offset,
+            "In training, windows begin anywhere, and elsewhere in every epoch; without, one begins where "
+            "the one before it ends, as they do in evaluation."),
+      field("fallback", &Text::fallback, "What to do where `file` is not there."));
+}
+
+void check(const Text& params, Report& report) {
+  if (params.split && params.eval_file) report.error("split", "means nothing together with eval_file");
+  check_tokenizer(params.tokenizer, params.vocab_size, report);
+}
+
+// Windows of tokens; the target of each token is the next one. An epoch is as many as fit side by side.
+class TextSplit final : public Split {
+ public:
+  TextSplit(DataSpec spec, TokenStore tokens, bool random_offset)
+      : spec_(std::move(spec)),
+        tokens_(std::move(tokens)),
+        length_(spec_.input_shape.front()),
+        random_offset_(random_offset) {}
+
+  std::int64_t size() const override { return (tokens_.size() - 1) / length_; }
+  DataSpec spec() const override { return spec_; }
+
+  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
+    auto* input = batch.input.data_ptr<std::int64_t>() + first * length_;
+    auto* target = batch.target.data_ptr<std::int64_t>() + first * length_;
+    for (const SampleRef& sample : samples) {
+      const std::int64_t start =
+          random_offset_ ? SampleRandom(sample.seed).below(tokens_.size() - length_) : sample.index * length_;
+      tokens_.copy(start, length_, input);
+      tokens_.copy(start + 1, length_, target);
+      input += length_;
+      target += length_;
+    }
+  }
+
+ private:
+  DataSpec spec_;
+  TokenStore tokens_;
+  std::int64_t length_;
+  bool random_offset_;
+};
+
+class TextInterpreter final : public Interpreter {
+ public:
+  explicit TextInterpreter(std::unique_ptr<Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
+
+  std::vector<std::int64_t> tokens(std::string_view text) const override {
+    check_utf8(text, "The prompt");
+    std::vector<Token> tokens;
+    tokenizer_->encode(text, tokens);
+    return {tokens.begin(), tokens.end()};
+  }
+  std::string text(std::span<const std::int64_t> tokens) const override {
+    return tokenizer_->decode(in_vocabulary(*tokenizer_, tokens));
+  }
+
+ private:
+  std::unique_ptr<Tokenizer> tokenizer_;
+};
+
+struct Parts {
+  std::shared_ptr<const TextFile> train_file, eval_file;
+  std::string_view train, eval;
+};
+
+class TextDataset final : public Dataset {
+ public:
+  explicit TextDataset(const Text& params) : params_(params) {}
+
+  // Only the characters of the text are counted for it, and the vocabulary that is to be learnt is taken to
+  // come out as large as it may.
+  DataSpec spec() const override {
+    if (params_.tokenizer == "bpe") return spec_of(largest_bpe(params_.vocab_size));
+    if (params_.tokenizer != "char") return spec_of(tokenizer({})->vocabulary());
+    return spec_of(tokenizer(parts())->vocabulary());
+  }
+
+  Splits open(const TransformPipeline&) const override {
+    const Parts texts = parts();
+    const auto chosen = tokenizer(texts);
+    const DataSpec data = spec_of(chosen->vocabulary());
+    Splits splits;
+    splits.train = std::make_unique<TextSplit>(
+        data, windows(*chosen, texts.train, texts.train_file, "train on"), params_.random_offset);
+    splits.eval = std::make_unique<TextSplit>(
+        data, windows(*chosen, texts.eval, texts.eval_file, "evaluate with"), false);
+    splits.learned = chosen->json();
+    if (generated()) {
+      splits.stand_in = "Generated sentences stand in, and the results are about them alone. There is no " +
+                        params_.file.string() + ".";
+    }
+    return splits;
+  }
+
+  std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
+                                           const std::string& learned) const override {
+    return std::make_unique<TextInterpreter>(read_tokenizer(learned, "dataset.json"));
+  }
+
+ private:
+  bool generated() const {
+    return params_.fallback == Fallback::generated && !std::filesystem::exists(params_.file);
+  }
+
+  Parts parts() const {
+    Parts texts;
+    texts.train_file =
+        std::make_shared<TextFile>(generated() ? TextFile::generated() : TextFile(params_.file));
+    texts.train = texts.train_file->text();
+    if (params_.eval_file && !generated()) {
+      texts.eval_file = std::make_shared<TextFile>(*params_.eval_file);
+      texts.eval = texts.eval_file->text();
+    } else {
+      const double share = params_.split.value_or(default_split);
+      const auto end = static_cast<std::size_t>(static_cast<double>(texts.train.size()) * (1 - share));
+      const std::size_t cut = character_start(texts.train, end);
+      texts.eval = texts.train.substr(cut);
+      texts.train = texts.train.substr(0, cut);
+      texts.eval_file = texts.train_file;
+    }
+    if (params_.tokenizer != "byte") {
+      check_utf8(texts.train_file->text(), texts.train_file->path());
+      if (texts.eval_file != texts.train_file) check_utf8(texts.eval_file->text(), texts.eval_file->path());
+    }
+    return texts;
+  }
+
+  // Characters are those of both parts: one that only the evaluation has is no reason to fail.
+  std::unique_ptr<Tokenizer> tokenizer(const Parts& texts) const {
+    return choose_tokenizer(params_.tokenizer, params_.vocab_size, {texts.train}, {texts.eval});
+  }
+
+  DataSpec spec_of(std::int64_t vocabulary) const {
+    DataSpec spec;
+    spec.input_shape = spec.target_shape = {params_.length};
+    spec.input_type = torch::kInt64;
+    spec.classes = spec.vocabulary = vocabulary;
+    return spec;
+  }
+
+  TokenStore windows(const Tokenizer& chosen, std::string_view text, std::shared_ptr<const TextFile> file,
+                     const std::string& purpose) const {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+    const std::string place = file->path().string();
+    TokenStore tokens = params_.tokenizer == "byte"
+                            ? TokenStore(std::span(bytes, text.size()), std::move(file))
+                            : encode_all(chosen, text);
+    if (tokens.size() > params_.length) return tokens;
+    throw DataError(place + " is too short: to " + purpose + " it has " + std::to_string(tokens.size()) +
+                    " tokens, and a window takes " + std::to_string(params_.length) +
+                    " and the one after it. Lower dataset.length, or give more text.");
+  }
+
+  Text params_;
+};
+
+std::unique_ptr<Dataset> build(const Text& params, const DatasetInputs&) {
+  return std::make_unique<TextDataset>(params);
+}
+
+const Registration<DatasetKind> registration{
+    "text", "Text for language models: windows of tokens, each to be predicted from those before it.",
+    &build};
+
+}  // namespace
+
+}  // namespace runner

@@ -1,0 +1,39 @@
+#include <nlohmann/json.hpp>
+
+#include "components/datasets/dataset.hpp"
+#include "components/text/code_points.hpp"
+#include "components/text/tokenizers.hpp"
+
+namespace runner {
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::set<char32_t> code_points(const std::string& text) {
+  std::set<char32_t> characters;
+  for (std::string_view rest = text; !rest.empty();) characters.insert(take_code_point(rest));
+  return characters;
+}
+
+std::unique_ptr<Tokenizer> from_json(const Json& json) {
+  if (!json.is_object()) throw DataError("it is not a JSON object");
+  if (!json.contains("tokenizer")) throw DataError("it is no tokenizer");
+  const std::string name = json.at("tokenizer");
+  if (name == "byte") return byte_tokenizer();
+  if (name == "char")
+    return char_tokenizer(code_points(json.at("characters")), json.at("unknown").get<bool>());
+  throw DataError("there is no tokenizer \"" + name + "\"");
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> read_tokenizer(std::string_view json, const std::string& origin) {
+  try {
+    return from_json(Json::parse(json));
+  } catch (const std::exception& error) {
+    throw DataError(origin + " cannot be used as a tokenizer: " + error.what() + ".");
+  }
+}
+
+}  // namespace runner
