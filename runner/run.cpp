@@ -13,6 +13,7 @@
 #include "runner/train/run_folder.hpp"
 #include "runner/train/stop_signal.hpp"
 #include "runner/train/train.hpp"
+#include "runner/trained/data_spec_file.hpp"
 
 namespace runner {
 
@@ -93,6 +94,7 @@ int run_recipe(const Value& resolved, const Registry& registry, const RunOptions
   Run run = assemble(recipe);
   const RunFolder folder = options.dry_run ? RunFolder::make_temporary() : RunFolder::create(recipe.run);
   folder.write("recipe.toml", write_toml(resolved));
+  folder.write("data_spec.json", write_data_spec(run.data.train->spec()));
   if (!run.data.learned.empty()) folder.write("dataset.json", run.data.learned);
   log::add_file(folder.file("log.txt"));
   if (!run.data.stand_in.empty()) folder.write("STAND-IN-DATA.txt", run.data.stand_in + "\n");

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "registry/diagnostics.hpp"
+#include "registry/registry.hpp"
+#include "runner/engine/engine.hpp"
+#include "runner/recipe.hpp"
+
+namespace runner {
+
+// Which run, which of its weights, and with what changes to its recipe.
+struct TrainedSource {
+  std::filesystem::path run;  // a run folder, or runs/<name> for the last run of that name, or the name alone
+  std::string weights = {};   // "best", "model" or a file; nothing: the best where it was kept, else the last
+  std::vector<std::string> overrides = {};  // as for `runner run`: "run.device=cpu"
+  std::map<std::string, std::string> environment = {};
+};
+
+// A run folder brought back to life: the model as trained, in evaluation mode where the run was. The data it
+// was trained on is not needed.
+struct TrainedRun {
+  std::filesystem::path folder, weights;
+  Recipe recipe;
+  DataSpec data;  // behind the transforms: what the model was built for
+  Engine engine;
+  std::shared_ptr<Model> model;
+  std::unique_ptr<Dataset> dataset;
+  TransformPipeline transforms;
+  std::string learned;  // what the dataset left for its interpreter
+
+  std::unique_ptr<Interpreter> interpreter() const { return dataset->interpreter(transforms, learned); }
+};
+
+// Nothing comes back where the recipe is wrong; the diagnostics say why. Throws std::runtime_error, saying
+// what is missing and what to do, where the folder does not hold what it should.
+std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& registry,
+                                   Diagnostics& diagnostics);
+
+// The folder alone. Throws as above.
+std::filesystem::path find_run(const std::filesystem::path& run);
+
+}  // namespace runner
