@@ -1,10 +1,9 @@
 #include "components/datasets/labelled_files.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "components/datasets/dataset.hpp"
-#include "components/transforms/sample_random.hpp"
+#include "components/datasets/stratified_split.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -111,26 +110,10 @@ LabelledFiles list_images(const fs::path& folder, const std::vector<std::string>
 }
 
 FileSplit split_by_class(const LabelledFiles& files, double eval_share, std::uint64_t seed) {
-  std::vector<std::int64_t> train, eval;
-  for (std::int64_t first = 0; first < files.size();) {
-    std::int64_t last = first;
-    while (last < files.size() && files.label(last) == files.label(first)) ++last;
-    std::vector<std::int64_t> order(static_cast<std::size_t>(last - first));
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = first + static_cast<std::int64_t>(i);
-    SampleRandom random(sample_seed(seed, 0, static_cast<std::uint64_t>(files.label(first))));
-    for (std::size_t i = order.size(); i > 1; --i) {
-      std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
-    }
-    const auto count = static_cast<double>(order.size());
-    const auto for_eval =
-        static_cast<std::ptrdiff_t>(std::clamp(std::round(count * eval_share), 1.0, count - 1));
-    std::sort(order.begin(), order.begin() + for_eval);
-    std::sort(order.begin() + for_eval, order.end());
-    eval.insert(eval.end(), order.begin(), order.begin() + for_eval);
-    train.insert(train.end(), order.begin() + for_eval, order.end());
-    first = last;
-  }
-  return {files.selection(train), files.selection(eval)};
+  std::vector<std::int64_t> labels;
+  for (std::int64_t i = 0; i < files.size(); ++i) labels.push_back(files.label(i));
+  const IndexSplit split = stratified_split(labels, eval_share, seed);
+  return {files.selection(split.train), files.selection(split.eval)};
 }
 
 }  // namespace runner

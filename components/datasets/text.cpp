@@ -1,6 +1,8 @@
 #include "components/datasets/dataset.hpp"
+#include "components/datasets/image_split.hpp"
 #include "components/text/choose_tokenizer.hpp"
 #include "components/text/code_points.hpp"
+#include "components/text/text_fallback.hpp"
 #include "components/text/text_file.hpp"
 #include "components/text/token_store.hpp"
 #include "components/transforms/sample_random.hpp"
@@ -8,12 +10,6 @@
 namespace runner {
 
 namespace {
-
-enum class Fallback { none, generated };
-constexpr auto describe(std::type_identity<Fallback>) {
-  return choices(choice("none", Fallback::none, "a missing file is an error"),
-                 choice("generated", Fallback::generated, "sentences of a small grammar stand in for it"));
-}
 
 struct Text {
   std::filesystem::path file = {};
@@ -23,10 +19,11 @@ struct Text {
   std::optional<std::int64_t> vocab_size = {};
   std::int64_t length = 64;
   bool random_offset = true;
-  Fallback fallback = Fallback::none;
+  TextFallback fallback = TextFallback::none;
 };
 
 constexpr double default_split = 0.1;
+constexpr std::int64_t not_counted = -100;  // as a target: PyTorch's ignore_index
 
 constexpr auto describe(std::type_identity<Text>) {
   return fields(
@@ -37,8 +34,13 @@ constexpr auto describe(std::type_identity<Text>) {
       field("split", &Text::split,
             "Without `eval_file`: this share of the text, at its end, is for evaluation only (default 0.1).",
             above(0), below(1)),
-      field("tokenizer", &Text::tokenizer, tokenizer_doc, non_empty()),
-      field("vocab_size", &Text::vocab_size, vocab_size_doc, at_least(257)),
+      field(
+          "tokenizer", &Text::tokenizer,
+          "How text becomes tokens: \"char\", \"byte\", or \"bpe\", learnt from the text to train on; or the "
+          "path of a HuggingFace tokenizer.json.",
+          non_empty()),
+      field("vocab_size", &Text::vocab_size,
+            "For \"bpe\": most tokens to learn, the 256 bytes among them (default 1024).", at_least(1)),
       field("length", &Text::length, "Tokens that the model sees at once.", at_least(1)),
       field("random_offset", &Text::random_offset,
             "In training, windows begin anywhere, and elsewhere in every epoch; without, one begins where "
@@ -48,19 +50,25 @@ constexpr auto describe(std::type_identity<Text>) {
 
 void check(const Text& params, Report& report) {
   if (params.split && params.eval_file) report.error("split", "means nothing together with eval_file");
-  check_tokenizer(params.tokenizer, params.vocab_size, report);
+  if (params.tokenizer == "word") {
+    report.error("tokenizer",
+                 "\"word\" loses what is between the words, and is for text_classification only");
+  }
+  TokenizerChoice{params.tokenizer, params.vocab_size}.check(report);
 }
 
-// Windows of tokens; the target of each token is the next one. An epoch is as many as fit side by side.
+// Windows of tokens; the target of each token is the next one. In training an epoch is as many as fit side by
+// side. Evaluation covers every token: the last window is filled up with what losses do not count.
 class TextSplit final : public Split {
  public:
-  TextSplit(DataSpec spec, TokenStore tokens, bool random_offset)
+  TextSplit(DataSpec spec, TokenStore tokens, Phase phase, bool random_offset)
       : spec_(std::move(spec)),
         tokens_(std::move(tokens)),
         length_(spec_.input_shape.front()),
+        size_((tokens_.size() - 1 + (phase == Phase::evaluation ? length_ - 1 : 0)) / length_),
         random_offset_(random_offset) {}
 
-  std::int64_t size() const override { return (tokens_.size() - 1) / length_; }
+  std::int64_t size() const override { return size_; }
   DataSpec spec() const override { return spec_; }
 
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
@@ -69,8 +77,11 @@ class TextSplit final : public Split {
     for (const SampleRef& sample : samples) {
       const std::int64_t start =
           random_offset_ ? SampleRandom(sample.seed).below(tokens_.size() - length_) : sample.index * length_;
-      tokens_.copy(start, length_, input);
-      tokens_.copy(start + 1, length_, target);
+      const std::int64_t count = std::min(length_, tokens_.size() - 1 - start);
+      tokens_.copy(start, count, input);
+      tokens_.copy(start + 1, count, target);
+      std::fill(input + count, input + length_, 0);
+      std::fill(target + count, target + length_, not_counted);
       input += length_;
       target += length_;
     }
@@ -79,7 +90,7 @@ class TextSplit final : public Split {
  private:
   DataSpec spec_;
   TokenStore tokens_;
-  std::int64_t length_;
+  std::int64_t length_, size_;
   bool random_offset_;
 };
 
@@ -110,12 +121,12 @@ class TextDataset final : public Dataset {
  public:
   explicit TextDataset(const Text& params) : params_(params) {}
 
-  // Only the characters of the text are counted for it, and the vocabulary that is to be learnt is taken to
-  // come out as large as it may.
+  // Of the text only the characters are counted for it; a vocabulary that is to be learnt is taken to come
+  // out as large as it may.
   DataSpec spec() const override {
-    if (params_.tokenizer == "bpe") return spec_of(largest_bpe(params_.vocab_size));
-    if (params_.tokenizer != "char") return spec_of(tokenizer({})->vocabulary());
-    return spec_of(tokenizer(parts())->vocabulary());
+    if (choice_.learns()) return spec_of(choice_.largest());
+    if (params_.tokenizer == "char") return spec_of(tokenizer(parts())->vocabulary());
+    return spec_of(choose_tokenizer(choice_, {})->vocabulary());
   }
 
   Splits open(const TransformPipeline&) const override {
@@ -123,15 +134,13 @@ class TextDataset final : public Dataset {
     const auto chosen = tokenizer(texts);
     const DataSpec data = spec_of(chosen->vocabulary());
     Splits splits;
-    splits.train = std::make_unique<TextSplit>(
-        data, windows(*chosen, texts.train, texts.train_file, "train on"), params_.random_offset);
+    splits.train =
+        std::make_unique<TextSplit>(data, windows(*chosen, texts.train, texts.train_file, "train on"),
+                                    Phase::training, params_.random_offset);
     splits.eval = std::make_unique<TextSplit>(
-        data, windows(*chosen, texts.eval, texts.eval_file, "evaluate with"), false);
+        data, windows(*chosen, texts.eval, texts.eval_file, "evaluate with"), Phase::evaluation, false);
     splits.learned = chosen->json();
-    if (generated()) {
-      splits.stand_in = "Generated sentences stand in, and the results are about them alone. There is no " +
-                        params_.file.string() + ".";
-    }
+    if (generated()) splits.stand_in = generated_stand_in(params_.file.string());
     return splits;
   }
 
@@ -142,7 +151,7 @@ class TextDataset final : public Dataset {
 
  private:
   bool generated() const {
-    return params_.fallback == Fallback::generated && !std::filesystem::exists(params_.file);
+    return params_.fallback == TextFallback::generated && !std::filesystem::exists(params_.file);
   }
 
   Parts parts() const {
@@ -170,7 +179,9 @@ class TextDataset final : public Dataset {
 
   // Characters are those of both parts: one that only the evaluation has is no reason to fail.
   std::unique_ptr<Tokenizer> tokenizer(const Parts& texts) const {
-    return choose_tokenizer(params_.tokenizer, params_.vocab_size, {texts.train}, {texts.eval});
+    std::vector<std::string_view> learn_from = {texts.train};
+    if (params_.tokenizer == "char") learn_from.push_back(texts.eval);
+    return choose_tokenizer(choice_, learn_from);
   }
 
   DataSpec spec_of(std::int64_t vocabulary) const {
@@ -195,6 +206,7 @@ class TextDataset final : public Dataset {
   }
 
   Text params_;
+  TokenizerChoice choice_{params_.tokenizer, params_.vocab_size};
 };
 
 std::unique_ptr<Dataset> build(const Text& params, const DatasetInputs&) {

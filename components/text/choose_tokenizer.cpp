@@ -12,7 +12,7 @@ namespace {
 std::unique_ptr<Tokenizer> from_file(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) {
     throw DataError("There is no tokenizer \"" + path.string() +
-                    "\": dataset.tokenizer is char, byte, bpe, or the path of a tokenizer.json.");
+                    "\": dataset.tokenizer names one of those known, or the path of a tokenizer.json.");
   }
   try {
     const MappedFile file(path);
@@ -35,23 +35,22 @@ std::set<char32_t> characters_of(const std::vector<std::string_view>& texts) {
 
 }  // namespace
 
-void check_tokenizer(const std::string& name, const std::optional<std::int64_t>& vocab_size, Report& report) {
-  if (vocab_size && name != "bpe") report.error("vocab_size", "means nothing without tokenizer = \"bpe\"");
+std::int64_t TokenizerChoice::largest() const { return vocab_size.value_or(name == "word" ? 10'000 : 1024); }
+
+void TokenizerChoice::check(Report& report) const {
+  if (!vocab_size) return;
+  if (!learns()) report.error("vocab_size", "means nothing with a tokenizer that is not learnt");
+  if (name == "bpe" && *vocab_size <= 256) {
+    report.error("vocab_size", "must be above 256 for \"bpe\", which has a token for every byte");
+  }
 }
 
-std::int64_t largest_bpe(const std::optional<std::int64_t>& vocab_size) { return vocab_size.value_or(1024); }
-
-std::unique_ptr<Tokenizer> choose_tokenizer(const std::string& name,
-                                            const std::optional<std::int64_t>& /*vocab_size*/,
-                                            const std::vector<std::string_view>& train,
-                                            const std::vector<std::string_view>& others) {
-  if (name == "byte") return byte_tokenizer();
-  if (name == "char") {
-    std::vector<std::string_view> all = train;
-    all.insert(all.end(), others.begin(), others.end());
-    return char_tokenizer(characters_of(all));
-  }
-  return from_file(name);
+std::unique_ptr<Tokenizer> choose_tokenizer(const TokenizerChoice& choice,
+                                            const std::vector<std::string_view>& texts, bool unknown) {
+  if (choice.name == "byte") return byte_tokenizer();
+  if (choice.name == "char") return char_tokenizer(characters_of(texts), unknown);
+  if (choice.name == "word") return learn_words(texts, choice.largest());
+  return from_file(choice.name);
 }
 
 std::vector<Token> in_vocabulary(const Tokenizer& tokenizer, std::span<const std::int64_t> tokens) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <span>
 
@@ -9,23 +8,20 @@
 
 namespace runner {
 
-// What text datasets have in common about their tokenizer.
-inline constexpr const char* tokenizer_doc =
-    "How text becomes tokens: \"char\", \"byte\", or \"bpe\", learnt from the text to train on; or the path "
-    "of a HuggingFace tokenizer.json.";
-inline constexpr const char* vocab_size_doc =
-    "For \"bpe\": most tokens to learn, the 256 bytes included (default 1024).";
+// What a recipe says about the tokenizer of its text.
+struct TokenizerChoice {
+  std::string name = {};  // "char", "byte", "word", "bpe", or a path
+  std::optional<std::int64_t> vocab_size = {};
 
-void check_tokenizer(const std::string& name, const std::optional<std::int64_t>& vocab_size, Report& report);
+  bool learns() const { return name == "bpe" || name == "word"; }  // vocab_size counts
+  std::int64_t largest() const;                                    // vocabulary that learning may give
+  void check(Report& report) const;
+};
 
-std::int64_t largest_bpe(const std::optional<std::int64_t>& vocab_size);
-
-// Learnt from the texts to train on where it has to be learnt; of `others` only the characters count. Throws
-// DataError where a tokenizer.json is missing or broken.
-std::unique_ptr<Tokenizer> choose_tokenizer(const std::string& name,
-                                            const std::optional<std::int64_t>& vocab_size,
-                                            const std::vector<std::string_view>& train,
-                                            const std::vector<std::string_view>& others);
+// Learnt from these texts, or read from the file. Throws DataError where a tokenizer.json is missing or
+// broken. With `unknown`, a character that is not in the texts is a token, too.
+std::unique_ptr<Tokenizer> choose_tokenizer(const TokenizerChoice& choice,
+                                            const std::vector<std::string_view>& texts, bool unknown = false);
 
 // The tokens as the tokenizer takes them. Throws DataError where one is not in its vocabulary.
 std::vector<Token> in_vocabulary(const Tokenizer& tokenizer, std::span<const std::int64_t> tokens);

@@ -34,7 +34,7 @@ void append_utf8(std::string& text, char32_t code_point) {
   }
 }
 
-void check_utf8(std::string_view text, const std::filesystem::path& file) {
+void check_utf8(std::string_view text, const std::filesystem::path& file, const std::string& remedy) {
   std::size_t position = 0;
   while (position < text.size()) {
     if (static_cast<unsigned char>(text[position]) < 0x80) {
@@ -51,8 +51,7 @@ void check_utf8(std::string_view text, const std::filesystem::path& file) {
     char byte[8];
     std::snprintf(byte, sizeof byte, "0x%02X", static_cast<unsigned char>(text[position]));
     throw DataError(file.string() + " is not UTF-8: line " + std::to_string(line) + ", byte " + byte +
-                    " at offset " + std::to_string(position) +
-                    ". Convert it, for example with: iconv -f latin1 -t utf-8");
+                    " at offset " + std::to_string(position) + ". " + remedy);
   }
 }
 

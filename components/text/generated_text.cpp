@@ -35,6 +35,19 @@ std::string sentence(SampleRandom& random) {
 
 }  // namespace
 
+std::string generated_sentence(std::int64_t number, std::int64_t label, std::int64_t classes) {
+  SampleRandom random(sample_seed(2, static_cast<std::uint64_t>(label), static_cast<std::uint64_t>(number)));
+  // Most often a quality of the class's own; where there are more classes than qualities, its name says it.
+  const auto own = [&] {
+    const auto count = static_cast<std::int64_t>(qualities.size());
+    if (classes > count) return "number-" + std::to_string(label);
+    return std::string(qualities[static_cast<std::size_t>(label + classes * random.below(count / classes))]);
+  };
+  const std::string quality = random.chance(0.8) ? own() : pick(random, qualities);
+  return pick(random, people) + " " + pick(random, deeds) + " the " + quality + " " + pick(random, things) +
+         ".";
+}
+
 std::string generated_text() {
   constexpr std::size_t length = 200'000;
   SampleRandom random(1);

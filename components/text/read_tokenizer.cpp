@@ -23,6 +23,7 @@ std::unique_ptr<Tokenizer> from_json(const Json& json) {
   if (name == "byte") return byte_tokenizer();
   if (name == "char")
     return char_tokenizer(code_points(json.at("characters")), json.at("unknown").get<bool>());
+  if (name == "word") return word_tokenizer(json.at("words").get<std::vector<std::string>>());
   throw DataError("there is no tokenizer \"" + name + "\"");
 }
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace runner::unicode {
+
+// Of UTF-8, each character by itself: no rule looks at its neighbours or at a language.
+std::string lowercase(std::string_view text);
+
+enum class Form { nfc, nfd, nfkc, nfkd };
+std::string normalized(std::string_view text, Form form);
+
+bool is_space(char32_t character);
+bool is_punctuation(char32_t character);  // all of ASCII's, so "$" and "+" too, and Unicode's class P
+bool is_numeric(char32_t character);      // digits and other numbers: class N
+bool is_word(char32_t character);         // letters, marks, digits, connectors: \w
+bool is_control(char32_t character);      // controls, formats, private use; not tab and line ends
+bool is_accent(char32_t character);       // marks that take no room: class Mn
+bool is_chinese(char32_t character);      // the CJK ideographs, each of which BERT takes as a word
+
+}  // namespace runner::unicode
