@@ -13,19 +13,20 @@ LearningRate::LearningRate(const Part<SchedulerKind>& part, std::int64_t total_s
     : steps_per_epoch_(steps_per_epoch),
       by_epoch_(part.common.by == ScheduleUnit::epoch),
       warmup_start_(part.common.warmup_start) {
-  SchedulerInputs inputs{static_cast<double>(total_steps), 0, steps_per_epoch, 1};
+  SchedulerInputs inputs{.run = static_cast<double>(total_steps), .units_per_epoch = steps_per_epoch};
   warmup_ = inputs.stretch(part.common.warmup);
   if (total_steps > 0 && warmup_ > static_cast<double>(total_steps)) {
     throw std::runtime_error(log::format(
         "The warm-up is longer than the run: scheduler.warmup = \"{}\" is {} updates, and the run has {}.",
         to_string(part.common.warmup), warmup_, total_steps));
   }
+  inputs.warmup = warmup_;
   if (by_epoch_) {
-    inputs = {static_cast<double>(total_steps) / steps_per_epoch, 0, 1, 1 / steps_per_epoch};
-    inputs.warmup = warmup_ / steps_per_epoch;
-  } else {
-    inputs.warmup = warmup_;
+    inputs = {.run = inputs.run / steps_per_epoch,
+              .units_per_step = 1 / steps_per_epoch,
+              .warmup = warmup_ / steps_per_epoch};
   }
+  inputs.begin = inputs.warmup;
   inputs.metrics = std::move(metrics);
   scheduler_ = part.build(inputs);
 }

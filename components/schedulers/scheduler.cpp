@@ -35,11 +35,12 @@ double units(const Duration& duration, const SchedulerInputs& inputs) {
 }  // namespace
 
 double SchedulerInputs::stretch(const std::optional<Duration>& length) const {
-  return length ? units(*length, *this) : known_length(run) - warmup;
+  if (length) return units(*length, *this);
+  return (end > 0 ? end : known_length(run)) - begin;
 }
 
 double SchedulerInputs::moment(const Duration& since_start) const {
-  return units(since_start, *this) - warmup;
+  return units(since_start, *this) - begin;
 }
 
 }  // namespace runner

@@ -30,13 +30,15 @@ constexpr auto describe(std::type_identity<ScheduleUnit>) {
 // is a share of the run, or left out, and the length of the run is unknown because time alone limits it.
 struct SchedulerInputs {
   double run = 0;                         // updates or epochs in the whole run; 0: unknown
-  double warmup = 0;                      // of these, how many are the warm-up
   double units_per_epoch = 1;             // 1 where epochs are counted
   double units_per_step = 1;              // 1 where updates are counted
+  double warmup = 0;                      // how long the rise before the schedule is
+  double begin = 0;                       // where in the run the schedule begins: factor(0)
+  double end = 0;                         // and where another one follows; 0: none does
   std::vector<std::string> metrics = {};  // what observe() will be told: "eval/loss" ..; none: not known yet
 
-  double stretch(const std::optional<Duration>& length) const;  // how long; not given: the rest of the run
-  double moment(const Duration& since_start) const;  // a point of the run, from the end of the warm-up
+  double stretch(const std::optional<Duration>& length) const;  // how long; not given: up to the end
+  double moment(const Duration& since_start) const;             // a point of the run, from `begin`
 };
 
 struct SchedulerCommon {

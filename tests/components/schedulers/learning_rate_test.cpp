@@ -62,5 +62,72 @@ TEST_CASE("one_cycle rises by itself", "[schedulers]") {
                       ContainsSubstring("at most 0.5"));
 }
 
+Setting schedule(const std::string& name, const Settings& settings = {}) {
+  Table table;
+  table.set("name", Setting(name).value);
+  for (const auto& [key, setting] : settings) table.set(key, setting.value);
+  return Value(Value::Data(std::move(table)));
+}
+
+TEST_CASE("a schedule in a sequence ends where the next begins, after the warm-up of the whole",
+          "[schedulers]") {
+  const auto parts =
+      Setting::list({schedule("linear"), schedule("multi_step", {{"milestones", Setting::list({"30step"})}}),
+                     schedule("cosine", {{"warmup", "4step"}})});
+  const LearningRate rate(
+      part<SchedulerKind>(
+          "sequential",
+          {{"part", parts}, {"milestones", Setting::list({"20step", "40step"})}, {"warmup", "10step"}}),
+      60, 10);
+  REQUIRE_THAT(rate.factor(5), WithinAbs(0.5, 1e-12));
+  REQUIRE_THAT(rate.factor(10), WithinAbs(1.0, 1e-12));
+  REQUIRE_THAT(rate.factor(19), WithinAbs(0.1, 1e-12));  // ten updates of a line of ten
+  REQUIRE_THAT(rate.factor(20), WithinAbs(1.0, 1e-12));
+  REQUIRE_THAT(rate.factor(29), WithinAbs(1.0, 1e-12));
+  REQUIRE_THAT(rate.factor(30), WithinAbs(0.1, 1e-12));  // a milestone is a point of the run
+  REQUIRE_THAT(rate.factor(40), WithinAbs(0.0, 1e-12));  // a warm-up of its own
+  REQUIRE_THAT(rate.factor(42), WithinAbs(0.5, 1e-12));
+  REQUIRE_THAT(rate.factor(44), WithinAbs(1.0, 1e-12));
+  REQUIRE_THAT(rate.factor(52), WithinAbs(0.5, 1e-12));  // half of the 16 updates that are left
+}
+
+TEST_CASE("what a sequence cannot do is explained", "[schedulers]") {
+  const auto two = Setting::list({schedule("constant"), schedule("linear")});
+  const auto rate = [&](const Setting& parts, const Setting& milestones, const char* by = "step") {
+    return LearningRate(
+        part<SchedulerKind>("sequential",
+                            {{"part", parts}, {"milestones", milestones}, {"by", by}, {"warmup", "5step"}}),
+        40, 10);
+  };
+  REQUIRE_THROWS_WITH(rate(two, Setting::list({})), ContainsSubstring("needs 1 for 2 schedules"));
+  REQUIRE_THROWS_WITH(rate(two, Setting::list({"5step"})), ContainsSubstring("not after the warm-up"));
+  const auto three = Setting::list({schedule("constant"), schedule("constant"), schedule("linear")});
+  REQUIRE_THROWS_WITH(rate(three, Setting::list({"3ep", "20step"})),
+                      ContainsSubstring("\"20step\" is not after the one before"));
+  REQUIRE_THROWS_WITH(rate(Setting::list({schedule("constant"), schedule("linear", {{"by", "epoch"}})}),
+                           Setting::list({"2ep"})),
+                      ContainsSubstring("scheduler.by") && ContainsSubstring("\"linear\""));
+  REQUIRE_THROWS_WITH(rate(Setting::list({schedule("constant"), schedule("linear", {{"warmup", "3step"}})}),
+                           Setting::list({"2ep"}), "epoch"),
+                      ContainsSubstring("has a warm-up"));
+}
+
+TEST_CASE("schedules say what they lack", "[schedulers]") {
+  REQUIRE_THROWS_WITH(LearningRate(part<SchedulerKind>("inverse_sqrt"), 40, 10),
+                      ContainsSubstring("scheduler.warmup") && ContainsSubstring("scheduler.timescale"));
+  REQUIRE_THAT(
+      LearningRate(part<SchedulerKind>("inverse_sqrt", {{"timescale", "10step"}}), 40, 10).factor(30),
+      WithinAbs(0.5, 1e-12));
+  REQUIRE_THROWS_WITH(
+      LearningRate(part<SchedulerKind>("warmup_stable_decay", {{"decay", "3ep"}, {"warmup", "2ep"}}), 40, 10),
+      ContainsSubstring("\"3ep\" is longer"));
+  REQUIRE_THROWS_WITH(LearningRate(part<SchedulerKind>("plateau", {{"metric", "eval/los"}}), 40, 10,
+                                   {"eval/loss", "eval/accuracy"}),
+                      ContainsSubstring("did you mean \"eval/loss\"?"));
+  REQUIRE_NOTHROW(LearningRate(part<SchedulerKind>("plateau"), 40, 10));  // what is measured is not known yet
+  REQUIRE_THROWS_WITH(part<SchedulerKind>("plateau", {{"mode", "max"}}),
+                      ContainsSubstring("lower is better"));
+}
+
 }  // namespace
 }  // namespace runner::testing

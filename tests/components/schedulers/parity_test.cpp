@@ -15,6 +15,7 @@ struct Case {
   std::string name;
   std::string scheduler;
   Settings settings = {};
+  double scale = 1.0;  // of ours, where PyTorch's begins below its peak
 };
 
 std::vector<Case> cases() {
@@ -47,6 +48,27 @@ std::vector<Case> cases() {
        "one_cycle",
        {{"anneal", "linear"}, {"rise", 0.2}, {"div_factor", 10.0}, {"final_div_factor", 100.0}}},
       {"one_cycle_three_phase", "one_cycle", {{"three_phase", true}, {"rise", 0.4}}},
+      {"cosine_restarts", "cosine_restarts", {{"period", "1ep"}}},
+      {"cosine_restarts_growth", "cosine_restarts", {{"period", "6step"}, {"growth", 2.0}, {"end", 0.1}}},
+      {"inverse_sqrt", "inverse_sqrt", {{"warmup", "1ep"}, {"warmup_start", 0.01}}},
+      {"warmup_stable_decay", "warmup_stable_decay"},
+      {"warmup_stable_decay_cosine",
+       "warmup_stable_decay",
+       {{"decay", "0.5run"}, {"shape", "cosine"}, {"end", 0.1}}},
+      {"warmup_stable_decay_sqrt", "warmup_stable_decay", {{"decay", "20step"}, {"shape", "sqrt"}}},
+      {"sequential",
+       "sequential",
+       {{"milestones", Setting::list({"12step", "0.7run"})},
+        {"part", Setting::list({Setting::table({{"name", "linear"}}),
+                                Setting::table({{"name", "exponential"}, {"gamma", 0.9}, {"every", "1step"}}),
+                                Setting::table({{"name", "cosine"}})})}}},
+      {"chained",
+       "chained",
+       {{"part", Setting::list({Setting::table({{"name", "multi_step"},
+                                                {"gamma", 10.0},
+                                                {"milestones", Setting::list({"10step"})}}),
+                                Setting::table({{"name", "step"}, {"every", "7step"}, {"gamma", 0.5}})})}},
+       0.1},
       {"cosine_epochs", "cosine", {{"by", "epoch"}}},
       {"step_epochs", "step", {{"by", "epoch"}, {"every", "2ep"}}},
       {"multi_step_epochs", "multi_step", {{"by", "epoch"}, {"milestones", Setting::list({"8step", "3ep"})}}},
@@ -65,9 +87,60 @@ TEST_CASE("every schedule has the values of torch.optim.lr_scheduler at every up
       for (int step = 0; step < updates; ++step) {
         INFO("update " << step);
         // lr_scheduler multiplies the learning rate up step by step, so its own rounding errors add up.
-        REQUIRE_THAT(rate.factor(step),
+        REQUIRE_THAT(one.scale * rate.factor(step),
                      Catch::Matchers::WithinRel(expected[static_cast<std::size_t>(step)], 1e-9) ||
                          Catch::Matchers::WithinAbs(expected[static_cast<std::size_t>(step)], 1e-14));
+      }
+    }
+  }
+}
+
+TEST_CASE("plateau follows its measurement as ReduceLROnPlateau does, over a restart too", "[schedulers]") {
+  const ReferenceNumbers reference("schedulers.txt");
+  const std::vector<Case> plateaus{
+      {"plateau", "plateau", {{"patience", 2}, {"factor", 0.5}}},
+      {"plateau_cooldown", "plateau", {{"patience", 1}, {"factor", 0.3}, {"cooldown", 3}, {"min", 0.05}}},
+      {"plateau_max",
+       "plateau",
+       {{"metric", "eval/accuracy"}, {"mode", "max"}, {"patience", 3}, {"factor", 0.7}, {"threshold", 0.02}}},
+      {"plateau_abs",
+       "plateau",
+       {{"patience", 2}, {"factor", 0.5}, {"threshold", 0.05}, {"threshold_mode", "abs"}}},
+      {"plateau_max_abs",
+       "plateau",
+       {{"metric", "eval/accuracy"},
+        {"mode", "max"},
+        {"patience", 0},
+        {"factor", 0.9},
+        {"threshold", 0.05},
+        {"threshold_mode", "abs"}}},
+  };
+  const bool inside = GENERATE(false, true);  // of a sequence: measurements and state pass through
+  for (const Case& one : plateaus) {
+    DYNAMIC_SECTION(one.name << (inside ? ", inside another" : "")) {
+      const auto fresh = [&] {
+        const std::vector<std::string> metrics{"eval/loss", "eval/accuracy"};
+        if (!inside)
+          return LearningRate(part<SchedulerKind>(one.scheduler, one.settings), updates, 1, metrics);
+        Table own;
+        own.set("name", Setting("plateau").value);
+        for (const auto& [key, setting] : one.settings) own.set(key, setting.value);
+        const auto parts = Setting::list(
+            {Setting(Value(Value::Data(std::move(own)))), Setting::table({{"name", "constant"}})});
+        return LearningRate(part<SchedulerKind>("chained", {{"part", parts}}), updates, 1, metrics);
+      };
+      LearningRate rate = fresh();
+      const std::vector<double>& expected = reference[one.name];
+      REQUIRE(expected.back() < 1);
+      for (int update = 0; update < updates; ++update) {
+        INFO("update " << update);
+        REQUIRE_THAT(rate.factor(update),
+                     Catch::Matchers::WithinRel(expected[static_cast<std::size_t>(update)], 1e-9));
+        const double value = 1 / (1 + 0.5 * update) + 0.1 * std::sin(0.7 * update);
+        rate.schedule().observe({{"eval/loss", value}, {"eval/accuracy", value}});
+        const auto saved = rate.schedule().save();
+        rate = fresh();
+        rate.schedule().load(saved);
       }
     }
   }

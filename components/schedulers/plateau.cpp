@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "components/schedulers/scheduler.hpp"
+#include "registry/suggest.hpp"
+
+namespace runner {
+namespace {
+
+enum class Better { min, max };
+constexpr auto describe(std::type_identity<Better>) {
+  return choices(choice("min", Better::min, "lower is better"),
+                 choice("max", Better::max, "higher is better"));
+}
+
+enum class ThresholdMode { rel, abs };
+constexpr auto describe(std::type_identity<ThresholdMode>) {
+  return choices(choice("rel", ThresholdMode::rel, "the threshold is a share of the best so far"),
+                 choice("abs", ThresholdMode::abs, "the threshold is a difference"));
+}
+
+struct Plateau {
+  std::string metric = "eval/loss";
+  Better mode = Better::min;
+  double factor = 0.1;
+  std::int64_t patience = 10;
+  double threshold = 1e-4;
+  ThresholdMode threshold_mode = ThresholdMode::rel;
+  std::int64_t cooldown = 0;
+  double min = 0.0;
+};
+
+constexpr auto describe(std::type_identity<Plateau>) {
+  return fields(
+      field("metric", &Plateau::metric, "The measurement that decides, such as \"eval/accuracy\".",
+            non_empty()),
+      field("mode", &Plateau::mode, "Which direction is better."),
+      field("factor", &Plateau::factor, "What the learning rate is multiplied by.", above(0), below(1)),
+      field("patience", &Plateau::patience,
+            "Evaluations without improvement that are let pass; the next one drops.", at_least(0)),
+      field("threshold", &Plateau::threshold, "How much better counts as an improvement.", at_least(0)),
+      field("threshold_mode", &Plateau::threshold_mode, "How the threshold is meant."),
+      field("cooldown", &Plateau::cooldown, "Evaluations after a drop in which nothing is counted.",
+            at_least(0)),
+      field("min", &Plateau::min, "Where it ends, as a share of the peak.", within(0, 1)));
+}
+
+void check(const Plateau& settings, Report& report) {
+  if (settings.metric == "eval/loss" && settings.mode == Better::max)
+    report.error("mode", "is \"min\" for a loss: lower is better");
+}
+
+// torch.optim's ReduceLROnPlateau.
+class PlateauSchedule final : public Scheduler {
+ public:
+  explicit PlateauSchedule(const Plateau& settings) : settings_(settings) {}
+
+  double factor(double /*at*/) const override { return factor_; }
+
+  void observe(const std::vector<std::pair<std::string, double>>& measurements) override {
+    const auto found =
+        std::ranges::find(measurements, settings_.metric, [](const auto& pair) { return pair.first; });
+    if (found == measurements.end()) return;
+    if (improves(found->second)) {
+      best_ = found->second;
+      waited_ = 0;
+    } else {
+      ++waited_;
+    }
+    if (cooldown_ > 0) {
+      --cooldown_;
+      waited_ = 0;
+    }
+    if (waited_ <= settings_.patience) return;
+    factor_ = std::min(factor_, std::max(factor_ * settings_.factor, settings_.min));
+    cooldown_ = settings_.cooldown;
+    waited_ = 0;
+  }
+
+  std::map<std::string, double> save() const override {
+    std::map<std::string, double> state{{"factor", factor_},
+                                        {"waited", static_cast<double>(waited_)},
+                                        {"cooldown", static_cast<double>(cooldown_)}};
+    if (best_) state["best"] = *best_;
+    return state;
+  }
+
+  void load(const std::map<std::string, double>& saved) override {
+    factor_ = saved.at("factor");
+    waited_ = static_cast<std::int64_t>(saved.at("waited"));
+    cooldown_ = static_cast<std::int64_t>(saved.at("cooldown"));
+    const auto best = saved.find("best");
+    best_ = best != saved.end() ? std::optional(best->second) : std::nullopt;
+  }
+
+ private:
+  bool improves(double value) const {
+    if (std::isnan(value)) return false;
+    if (!best_) return true;
+    const double margin =
+        settings_.threshold * (settings_.threshold_mode == ThresholdMode::rel ? *best_ : 1.0);
+    return settings_.mode == Better::min ? value < *best_ - margin : value > *best_ + margin;
+  }
+
+  Plateau settings_;
+  double factor_ = 1.0;
+  std::optional<double> best_;
+  std::int64_t waited_ = 0;    // evaluations since the best, or since the last drop
+  std::int64_t cooldown_ = 0;  // evaluations that will not be counted
+};
+
+std::unique_ptr<Scheduler> build(const Plateau& settings, const SchedulerInputs& inputs) {
+  const bool known =
+      inputs.metrics.empty() || std::ranges::find(inputs.metrics, settings.metric) != inputs.metrics.end();
+  if (!known) {
+    std::string message = "plateau waits for \"" + settings.metric + "\", which no evaluation measures";
+    const auto near = nearest(settings.metric, inputs.metrics);
+    message += near ? "; did you mean \"" + *near + "\"? Measured are:" : ". Measured are:";
+    for (const std::string& name : inputs.metrics) message += " " + name;
+    throw std::runtime_error(message);
+  }
+  return std::make_unique<PlateauSchedule>(settings);
+}
+
+const Registration<SchedulerKind> registration{
+    "plateau", "Drops by a factor whenever a measurement no longer improves.", &build};
+
+}  // namespace
+}  // namespace runner
