@@ -19,8 +19,8 @@ class AccuracyMetric final : public Metric {
   std::vector<std::string> names() const override { return {"accuracy"}; }
   void reset() override { counts_ = {}; }
   void update(const torch::Tensor& output, const Batch& batch) override {
-    const torch::Tensor labels = labels_of(batch.target, output);
-    counts_.add(output.argmax(1).eq(labels), labels.ne(settings_.ignore_index));
+    const auto [answers, labels] = answers_of(output, batch.target);
+    counts_.add(answers.eq(labels), labels.ne(settings_.ignore_index));
   }
   std::vector<std::pair<std::string, double>> compute() const override {
     return {{"accuracy", counts_.share()}};

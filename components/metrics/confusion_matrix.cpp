@@ -35,12 +35,11 @@ class ConfusionMatrixMetric final : public Metric {
 
   void update(const torch::Tensor& output, const Batch& batch) override {
     const torch::NoGradGuard no_grad;
-    const torch::Tensor labels = labels_of(batch.target, output).to(torch::kInt64);
-    const std::int64_t classes = output.size(1);
+    const auto [answers, labels] = answers_of(output, batch.target);
+    const std::int64_t classes = classes_of(output);
     // What is not counted goes into one bin more: leaving it out would have to wait for the device.
-    const torch::Tensor bin =
-        torch::where(labels.ne(settings_.ignore_index), labels * classes + output.argmax(1),
-                     torch::full({}, classes * classes, labels.options()));
+    const torch::Tensor bin = torch::where(labels.ne(settings_.ignore_index), labels * classes + answers,
+                                           torch::full({}, classes * classes, labels.options()));
     const torch::Tensor counts = torch::bincount(bin.flatten(), {}, classes * classes + 1);
     counts_ = counts_.defined() ? counts_ + counts : counts;
   }
@@ -68,19 +67,19 @@ class ConfusionMatrixMetric final : public Metric {
   }
 
  private:
-  using Rows = std::vector<std::vector<std::int64_t>>;
+  using Matrix = std::vector<std::vector<std::int64_t>>;
 
   std::string class_name(std::int64_t index) const {
     const auto place = static_cast<std::size_t>(index);
     return place < class_names_.size() ? class_names_[place] : std::to_string(index);
   }
 
-  Rows matrix() const {
+  Matrix matrix() const {
     if (!counts_.defined()) return {};
     const torch::Tensor counts = counts_.cpu();
     const auto classes = static_cast<std::size_t>(std::sqrt(static_cast<double>(counts.numel())));
     const auto* count = counts.const_data_ptr<std::int64_t>();
-    Rows rows(classes);
+    Matrix rows(classes);
     for (auto& row : rows) {
       row.assign(count, count + classes);
       count += classes;
@@ -88,7 +87,7 @@ class ConfusionMatrixMetric final : public Metric {
     return rows;
   }
 
-  std::string table(const Rows& rows) const {
+  std::string table(const Matrix& rows) const {
     std::size_t width = 6;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       width = std::max(width, class_name(static_cast<std::int64_t>(i)).size());
@@ -110,7 +109,7 @@ class ConfusionMatrixMetric final : public Metric {
     return text.str();
   }
 
-  std::string worst_mistakes(const Rows& rows) const {
+  std::string worst_mistakes(const Matrix& rows) const {
     std::vector<std::tuple<std::int64_t, std::size_t, std::size_t>> mistakes;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       for (std::size_t j = 0; j < rows.size(); ++j) {

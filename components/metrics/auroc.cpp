@@ -1,0 +1,31 @@
+#include <limits>
+
+#include "components/metrics/ranking.hpp"
+
+namespace runner {
+namespace {
+
+// The share of pairs of a yes and a no that the scores order rightly; a tie is half right.
+double area(std::span<const TiedGroup> groups) {
+  double yes = 0, no = 0, right = 0;
+  for (const TiedGroup& group : groups) {
+    right += group.no * (yes + group.yes / 2);
+    yes += group.yes;
+    no += group.no;
+  }
+  return yes > 0 && no > 0 ? right / (yes * no) : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::unique_ptr<Metric> build(const Ranking& settings, const MetricInputs&) {
+  return make_ranking("auroc", settings, &area);
+}
+
+const Registration<MetricKind> registration{
+    "auroc",
+    "Area under the ROC curve; with more than two classes the mean of each against the rest. Not a number "
+    "where a "
+    "class is missing from the set. Keeps all scores in memory: 8 bytes for each example and class.",
+    &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,29 @@
+#include "components/metrics/ranking.hpp"
+
+namespace runner {
+namespace {
+
+// The precision at every score, weighted by the recall it adds; no interpolation.
+double area(std::span<const TiedGroup> groups) {
+  double yes = 0, all = 0, sum = 0;
+  for (const TiedGroup& group : groups) {
+    yes += group.yes;
+    all += group.yes + group.no;
+    sum += group.yes * yes / all;
+  }
+  return yes > 0 ? sum / yes : 0;
+}
+
+std::unique_ptr<Metric> build(const Ranking& settings, const MetricInputs&) {
+  return make_ranking("average_precision", settings, &area);
+}
+
+const Registration<MetricKind> registration{
+    "average_precision",
+    "Summary of the precision-recall curve; with more than two classes the mean of each against the rest. 0 "
+    "for a "
+    "class that is missing from the set. Keeps all scores in memory: 8 bytes for each example and class.",
+    &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,30 @@
+#include "components/metrics/errors.hpp"
+#include "components/metrics/metric.hpp"
+
+namespace runner {
+namespace {
+
+struct Mae {};
+
+constexpr auto describe(std::type_identity<Mae>) { return fields(); }
+
+class MaeMetric final : public Metric {
+ public:
+  std::vector<std::string> names() const override { return {"mae"}; }
+  void reset() override { errors_.reset(); }
+  void update(const torch::Tensor& output, const Batch& batch) override { errors_.add(output, batch.target); }
+  std::vector<std::pair<std::string, double>> compute() const override {
+    if (errors_.examples() == 0) return {{"mae", 0.0}};
+    return {{"mae", errors_.absolute().mean().item<double>() / errors_.examples()}};
+  }
+
+ private:
+  Errors errors_{"mae"};
+};
+
+std::unique_ptr<Metric> build(const Mae&, const MetricInputs&) { return std::make_unique<MaeMetric>(); }
+
+const Registration<MetricKind> registration{"mae", "Mean absolute error.", &build};
+
+}  // namespace
+}  // namespace runner

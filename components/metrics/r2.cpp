@@ -1,0 +1,40 @@
+#include <limits>
+
+#include "components/metrics/errors.hpp"
+#include "components/metrics/metric.hpp"
+
+namespace runner {
+namespace {
+
+struct R2 {};
+
+constexpr auto describe(std::type_identity<R2>) { return fields(); }
+
+class R2Metric final : public Metric {
+ public:
+  std::vector<std::string> names() const override { return {"r2"}; }
+  void reset() override { errors_.reset(); }
+  void update(const torch::Tensor& output, const Batch& batch) override { errors_.add(output, batch.target); }
+  std::vector<std::pair<std::string, double>> compute() const override {
+    if (errors_.examples() < 2) return {{"r2", std::numeric_limits<double>::quiet_NaN()}};
+    // Targets that never vary: 1 where every one is met, else 0.
+    const torch::Tensor varies = errors_.deviation().ne(0);
+    const torch::Tensor unexplained = torch::where(varies, errors_.squared() / errors_.deviation(),
+                                                   errors_.squared().ne(0).to(torch::kFloat64));
+    return {{"r2", 1 - unexplained.mean().item<double>()}};
+  }
+
+ private:
+  Errors errors_{"r2"};
+};
+
+std::unique_ptr<Metric> build(const R2&, const MetricInputs&) { return std::make_unique<R2Metric>(); }
+
+const Registration<MetricKind> registration{
+    "r2",
+    "How much of the variance of the targets the outputs explain, at most 1; with several numbers for each "
+    "example, the mean over them. Not a number for fewer than two examples.",
+    &build};
+
+}  // namespace
+}  // namespace runner

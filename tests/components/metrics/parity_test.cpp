@@ -1,0 +1,189 @@
+// Metrics against scikit-learn, over batches of any size: tests/parity/metrics_reference.py made the numbers.
+#include <torch/types.h>
+
+#include <catch2/catch_all.hpp>
+#include <cmath>
+
+#include "components/metrics/metric.hpp"
+#include "tests/support/parts.hpp"
+#include "tests/support/reference_numbers.hpp"
+#include "tests/support/wave.hpp"
+
+namespace runner::testing {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+constexpr std::int64_t examples = 61;
+
+torch::Tensor rounded(const std::vector<std::int64_t>& shape, double start) {
+  return torch::round(4 * wave(shape, start)) / 4;
+}
+torch::Tensor labels(std::int64_t classes, double start) {
+  return torch::floor((wave({examples}, start).to(torch::kFloat64) + 1) / 2.001 * classes).to(torch::kInt64);
+}
+torch::Tensor five_classes() {
+  torch::Tensor outputs = rounded({examples, 5}, 0.3);
+  outputs.select(1, 4).fill_(-9);
+  return outputs;
+}
+
+struct Case {
+  std::string name;
+  std::string metric;
+  torch::Tensor output, target;
+  Settings settings = {};
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const torch::Tensor outputs = five_classes();
+  for (const auto& [name, right] : {std::pair{"classes", labels(3, 1.1)}, {"all", labels(5, 1.1)}}) {
+    for (const std::string metric : {"precision", "recall", "f1"}) {
+      for (const std::string average : {"macro", "micro", "weighted"}) {
+        const std::string key = std::string(name) + "." + metric + "_" + average;
+        all.push_back({key, metric, outputs, right, {{"average", average}}});
+      }
+    }
+    for (const std::string metric : {"auroc", "average_precision"})
+      all.push_back({std::string(name) + "." + metric, metric, outputs, right});
+  }
+  const torch::Tensor scores = rounded({examples}, 0.5);
+  const torch::Tensor yes = labels(2, 2.3);
+  const torch::Tensor two =
+      torch::stack({0.5 - scores, scores + 0.5}, 1) / 2;  // the same ranking by two outputs
+  for (const std::string metric : {"precision", "recall", "f1", "accuracy", "auroc", "average_precision"}) {
+    Settings settings;
+    if (metric != "accuracy" && metric[0] != 'a') settings.emplace_back("average", "binary");
+    const std::string key = "binary." + metric;
+    all.push_back({key, metric, scores, yes, settings});
+    all.push_back({key, metric, scores.unsqueeze(1), yes.to(torch::kFloat32).unsqueeze(1), settings});
+    if (metric[0] == 'a' && metric != "accuracy") all.push_back({key, metric, two, yes});
+  }
+  for (const std::string metric : {"auroc", "average_precision"}) {
+    all.push_back({"ones." + metric, metric, scores, torch::ones({examples}, torch::kInt64)});
+    all.push_back({"zeros." + metric, metric, scores, torch::zeros({examples}, torch::kInt64)});
+  }
+  all.push_back({"zeros.f1", "f1", scores, torch::zeros({examples}, torch::kInt64), {{"average", "binary"}}});
+  torch::Tensor target = (1000 + wave({examples, 3}, 0.2).to(torch::kFloat64)).to(torch::kFloat32);
+  target.select(1, 2).fill_(1000);
+  const torch::Tensor output =
+      (target.to(torch::kFloat64) + 0.3 * wave({examples, 3}, 0.9)).to(torch::kFloat32);
+  for (const std::string metric : {"mae", "rmse", "r2"}) {
+    all.push_back({"three." + metric, metric, output, target});
+    all.push_back({"varying." + metric, metric, output.slice(1, 0, 2), target.slice(1, 0, 2)});
+    all.push_back({"one." + metric, metric, output.select(1, 0), target.select(1, 0)});
+    all.push_back({"one." + metric, metric, output.slice(1, 0, 1), target.select(1, 0)});
+  }
+  all.push_back({"met.r2", "r2", target.select(1, 2), target.select(1, 2)});
+  all.push_back({"single.r2", "r2", output.slice(0, 0, 1).select(1, 0), target.slice(0, 0, 1).select(1, 0)});
+  return all;
+}
+
+double over_batches(Metric& metric, const torch::Tensor& output, const torch::Tensor& target,
+                    std::int64_t batch_size) {
+  metric.reset();
+  for (std::int64_t begin = 0; begin < output.size(0); begin += batch_size) {
+    const auto end = std::min(begin + batch_size, output.size(0));
+    metric.update(output.slice(0, begin, end), {torch::zeros({end - begin, 1}), target.slice(0, begin, end)});
+  }
+  const auto results = metric.compute();
+  REQUIRE(results.size() == 1);
+  REQUIRE(metric.names() == std::vector<std::string>{results.front().first});
+  return results.front().second;
+}
+
+TEST_CASE("metrics are scikit-learn's, for every batch size", "[metrics]") {
+  const ReferenceNumbers reference("metrics.txt");
+  for (const Case& one : cases()) {
+    DYNAMIC_SECTION(one.name << " of outputs " << one.output.sizes()) {
+      const auto metric = part<MetricKind>(one.metric, one.settings).build({});
+      const double expected = reference[one.name].front();
+      for (const std::int64_t batch_size : {1, 7, 61}) {
+        const double ours = over_batches(*metric, one.output, one.target, batch_size);
+        if (std::isnan(expected)) {
+          REQUIRE(std::isnan(ours));
+        } else {
+          REQUIRE_THAT(ours, Catch::Matchers::WithinRel(expected, 1e-11) ||
+                                 Catch::Matchers::WithinAbs(expected, 1e-14));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("labels to ignore are as if they were not there, in dense outputs too", "[metrics]") {
+  const std::string name =
+      GENERATE("precision", "recall", "f1", "auroc", "average_precision", "expected_calibration_error");
+  const auto metric = part<MetricKind>(name).build({});
+  torch::Tensor right = labels(5, 1.1);
+  const double expected = over_batches(*metric, five_classes().slice(0, 0, 40), right.slice(0, 0, 40), 7);
+  right.slice(0, 40).fill_(-100);
+  REQUIRE_THAT(over_batches(*metric, five_classes(), right, 7), Catch::Matchers::WithinRel(expected, 1e-12));
+  const torch::Tensor dense = five_classes().slice(0, 0, 60).reshape({3, 20, 5}).transpose(1, 2);
+  REQUIRE_THAT(over_batches(*metric, dense, right.slice(0, 0, 60).reshape({3, 20}), 2),
+               Catch::Matchers::WithinRel(expected, 1e-12));
+}
+
+// By the definition, bin after bin.
+double calibration_error(const torch::Tensor& probabilities, const torch::Tensor& right, int bins) {
+  double error = 0;
+  const auto [confidence, answers] = probabilities.max(1);
+  for (int bin = 0; bin < bins; ++bin) {
+    const torch::Tensor inside = confidence.gt(static_cast<double>(bin) / bins)
+                                     .logical_and(confidence.le(static_cast<double>(bin + 1) / bins));
+    const auto count = inside.sum().item<double>();
+    if (count == 0) continue;
+    const auto hits = answers.eq(right).logical_and(inside).sum().item<double>();
+    const auto sure = confidence.masked_select(inside).sum().item<double>();
+    error += count / static_cast<double>(right.numel()) * std::abs(hits / count - sure / count);
+  }
+  return error;
+}
+
+TEST_CASE("the expected calibration error follows its definition", "[metrics]") {
+  const torch::Tensor outputs = 3 * five_classes();
+  const torch::Tensor right = labels(5, 1.1);
+  for (const int bins : {1, 4, 15}) {
+    const auto metric = part<MetricKind>("expected_calibration_error", {{"bins", bins}}).build({});
+    const double expected = calibration_error(outputs.to(torch::kFloat64).softmax(1), right, bins);
+    for (const std::int64_t batch_size : {1, 7, 61})
+      REQUIRE_THAT(over_batches(*metric, outputs, right, batch_size),
+                   Catch::Matchers::WithinRel(expected, 1e-12));
+  }
+  // One score is two classes: 0 against it.
+  const torch::Tensor scores = rounded({examples}, 0.5);
+  const torch::Tensor yes = labels(2, 2.3);
+  const auto metric = part<MetricKind>("expected_calibration_error").build({});
+  const torch::Tensor two = torch::stack({torch::zeros_like(scores), scores}, 1);
+  REQUIRE_THAT(over_batches(*metric, scores, yes, 7),
+               Catch::Matchers::WithinRel(over_batches(*metric, two, yes, 7), 1e-12));
+}
+
+TEST_CASE("one score for each example fills a confusion matrix of two classes", "[metrics]") {
+  const auto metric = part<MetricKind>("confusion_matrix").build({});
+  metric->update(torch::tensor({0.5, -1.0, 2.0}), {torch::zeros({3, 1}), torch::tensor({1, 0, 0})});
+  REQUIRE(metric->text() ==
+          "rows: the right class; columns: the model's answer\n"
+          "            0      1\n"
+          "0           1      1\n"
+          "1           0      1");
+}
+
+TEST_CASE("a metric says what it cannot compare", "[metrics]") {
+  const Batch batch{torch::zeros({4, 1}), torch::zeros({3}, torch::kInt64)};
+  for (const std::string name : {"f1", "auroc", "expected_calibration_error"}) {
+    const auto metric = part<MetricKind>(name).build({});
+    REQUIRE_THROWS_WITH(metric->update(torch::zeros({4}), batch),
+                        ContainsSubstring("one score for each example"));
+    REQUIRE_THROWS_WITH(metric->update(torch::zeros({4, 2}), batch), ContainsSubstring("[4, 2]"));
+  }
+  const auto f1 = part<MetricKind>("f1", {{"average", "binary"}}).build({});
+  REQUIRE_THROWS_WITH(f1->update(torch::zeros({3, 5}), batch), ContainsSubstring("use \"macro\""));
+  const auto mae = part<MetricKind>("mae").build({});
+  REQUIRE_THROWS_WITH(mae->update(torch::zeros({3, 5}), batch),
+                      ContainsSubstring("mae") && ContainsSubstring("[3, 5]"));
+}
+
+}  // namespace
+}  // namespace runner::testing
