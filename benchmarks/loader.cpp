@@ -1,87 +1,71 @@
-// How many CIFAR-sized images a second the loader crops, flips, normalises and puts into batches.
-//   benchmark_loader [epochs]
-#include <ctime>
+// The data loader alone, one worker thread: images a second.
+//   benchmark_loader cifar|images FOLDER COUNT      prints JSON
+#include <ATen/Parallel.h>
+
+#include <chrono>
 #include <iostream>
 
-#include "components/datasets/image_split.hpp"
-#include "registry/log.hpp"
+#include "components/datasets/dataset.hpp"
 #include "runner/data/loader.hpp"
 #include "tests/support/parts.hpp"
 
 namespace runner {
 namespace {
 
-constexpr std::int64_t images = 50000, pixels = 3 * 32 * 32;
+using testing::Setting;
+using testing::Settings;
 
-DataSpec cifar_like() {
-  DataSpec spec;
-  spec.input_shape = {3, 32, 32};
-  spec.classes = 10;
-  spec.images = true;
-  spec.mean = {0.4914, 0.4822, 0.4465};
-  spec.deviation = {0.2470, 0.2435, 0.2616};
-  return spec;
+Setting transform(const char* name, std::initializer_list<std::pair<std::string, Setting>> settings = {}) {
+  Table table;
+  table.set("name", Value(Value::Data(std::string(name))));
+  for (const auto& [key, setting] : settings) table.set(key, setting.value);
+  return Value(Value::Data(std::move(table)));
 }
 
-// Noise in memory, as a mapped file would be.
-class Noise : public ImageSplit {
- public:
-  explicit Noise(const TransformPipeline& transforms)
-      : ImageSplit(cifar_like(), transforms, Phase::training),
-        data_(static_cast<std::size_t>(images * pixels)) {
-    SampleRandom random(1);
-    for (auto& byte : data_) byte = static_cast<std::uint8_t>(random.bits());
+Part<DatasetKind> dataset(const std::string& kind, const std::string& folder) {
+  const auto colours = [](double r, double g, double b) { return Setting::list({r, g, b}); };
+  const Setting normalize = transform(
+      "normalize", {{"mean", colours(0.4914, 0.4822, 0.4465)}, {"std", colours(0.247, 0.2435, 0.2616)}});
+  if (kind == "cifar") {
+    return testing::part<DatasetKind>(
+        "cifar10", {{"dir", folder},
+                    {"transform", Setting::list({transform("random_crop", {{"padding", 4}}),
+                                                 transform("random_flip"), normalize})}});
   }
-  std::int64_t size() const override { return images; }
-
- private:
-  ImageView image(std::int64_t index, Scratch&) const override {
-    return ImageView::planar(data_.data() + index * pixels, 3, 32, 32);
-  }
-  std::int64_t label(std::int64_t index) const override { return index % 10; }
-
-  std::vector<std::uint8_t> data_;
-};
-
-double seconds(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  return testing::part<DatasetKind>(
+      "image_folder",
+      {{"dir", folder},
+       {"transform",
+        Setting::list({transform("random_resized_crop", {{"size", 64}}), transform("random_flip"),
+                       transform("resize", {{"height", 64}, {"width", 64}, {"when", "eval"}}), normalize})}});
 }
 
-void measure(const Split& split, int workers, torch::MemoryFormat format, std::int64_t epochs) {
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void measure(const std::string& kind, const std::string& folder, std::int64_t count) {
+  const Part<DatasetKind> part = dataset(kind, folder);
+  const auto data = part.build({0});
+  const Splits splits = data->open(build_pipeline(part.common.transform, data->spec()));
   LoaderOptions options;
-  options.batch_size = 128;
   options.shuffle = true;
-  options.workers = workers;
-  options.format = format;
-  options.epochs = epochs;
-  const double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
-  Loader loader(split, options);
-  while (loader.next()) continue;
-  const auto count = static_cast<double>(epochs * images);
-  std::cout << "workers " << workers
-            << (format == torch::MemoryFormat::ChannelsLast ? ", channels_last" : ", contiguous   ") << ": "
-            << static_cast<std::int64_t>(count / (seconds(CLOCK_MONOTONIC) - wall)) << " images/s, "
-            << static_cast<std::int64_t>(count / (seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu))
-            << " for each second of CPU time\n";
+  Loader loader(*splits.train, options);
+  loader.next();
+  const double began = now();
+  std::int64_t seen = 0;
+  while (seen < count) seen += loader.next()->batch.size();
+  std::cout << "{\"images_per_second\": " << static_cast<double>(seen) / (now() - began) << "}\n";
 }
 
 }  // namespace
 }  // namespace runner
 
 int main(int argc, char** argv) {
-  using namespace runner;
-  const std::int64_t epochs = argc > 1 ? std::atoi(argv[1]) : 10;
-  const auto transform = [](const char* name, const testing::Settings& settings = {}) {
-    return testing::part<TransformKind>(name, settings);
-  };
-  const Noise split(build_pipeline(
-      {transform("random_crop", {{"padding", 4}}), transform("random_flip"), transform("normalize")},
-      cifar_like()));
-  for (const int workers : {0, 1, 2}) {
-    for (const auto format : {torch::MemoryFormat::Contiguous, torch::MemoryFormat::ChannelsLast}) {
-      measure(split, workers, format, epochs);
-    }
+  if (argc != 4) {
+    std::cerr << "usage: benchmark_loader cifar|images FOLDER COUNT\n";
+    return 2;
   }
+  at::set_num_threads(1);
+  runner::measure(argv[1], argv[2], std::atoll(argv[3]));
 }

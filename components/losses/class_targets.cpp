@@ -1,10 +1,26 @@
 #include "components/losses/class_targets.hpp"
 
+#include <algorithm>
+#include <span>
 #include <stdexcept>
 
 #include "registry/log.hpp"
 
 namespace runner {
+
+namespace {
+
+// Read in place: asking a tensor costs several operators for each question, in every step.
+struct PlainLabels {
+  explicit PlainLabels(const torch::Tensor& labels)
+      : held(labels.to(torch::kInt64).contiguous()),
+        values(held.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(held.numel())) {}
+
+  torch::Tensor held;
+  std::span<const std::int64_t> values;
+};
+
+}  // namespace
 
 ClassTargets::ClassTargets(Settings settings) : settings_(std::move(settings)) {
   const auto given = static_cast<std::int64_t>(settings_.weights.size());
@@ -53,7 +69,10 @@ torch::Tensor ClassTargets::weights_like(const torch::Tensor& scores) const {
 
 double ClassTargets::counted(const torch::Tensor& labels) const {
   if (settings_.classes > 0) require_known(labels, settings_.classes);
-  return labels.ne(settings_.ignore_index).sum().item<double>();
+  if (!labels.is_cpu()) return labels.ne(settings_.ignore_index).sum().item<double>();
+  const PlainLabels plain(labels);
+  const auto ignored = std::ranges::count(plain.values, settings_.ignore_index);
+  return static_cast<double>(static_cast<std::int64_t>(plain.values.size()) - ignored);
 }
 
 double ClassTargets::weight(const torch::Tensor& target) const {
@@ -71,15 +90,16 @@ double ClassTargets::weight(const torch::Tensor& target) const {
 // Looking at labels on another device would wait for it; weight() has seen them
 // before they went there.
 void ClassTargets::require_known(const torch::Tensor& labels, std::int64_t classes) const {
-  if (labels.numel() == 0 || !labels.is_cpu()) return;
-  const auto outside =
-      labels.lt(0).logical_or(labels.ge(classes)).logical_and(labels.ne(settings_.ignore_index));
-  if (!outside.any().item<bool>()) return;
+  if (!labels.is_cpu()) return;
+  const PlainLabels plain(labels);
+  const auto outside = std::ranges::find_if(plain.values, [&](std::int64_t label) {
+    return (label < 0 || label >= classes) && label != settings_.ignore_index;
+  });
+  if (outside == plain.values.end()) return;
   throw std::runtime_error(
-      log::format("A target has the label {}, but there are {} classes (0 to "
-                  "{}): the model's number of "
+      log::format("A target has the label {}, but there are {} classes (0 to {}): the model's number of "
                   "classes, or the dataset's labels, are wrong.",
-                  labels.masked_select(outside)[0].item<std::int64_t>(), classes, classes - 1));
+                  *outside, classes, classes - 1));
 }
 
 }  // namespace runner

@@ -1,0 +1,104 @@
+"""How each contender is started, and what one run of it tells."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RUNNER = HERE.parent / "build/release/bin/runner"
+BARE = HERE.parent / "build/release/bin/benchmark_bare"
+LOADER = HERE.parent / "build/release/bin/benchmark_loader"
+
+
+@dataclass
+class Work:
+    """One comparison: a model with its batch, and how many steps are timed."""
+
+    name: str
+    model: str
+    batch: int
+    steps: int
+    overrides: list = field(default_factory=list)  # of the recipe
+    recipe: str = "images.toml"
+
+
+@dataclass
+class Process:
+    output: str
+    began: float
+    seconds: float
+    megabytes: float  # the most that was resident
+
+
+def run(command, cores, threads, preload=None):
+    """Runs on so many cores and no more, whatever threads it starts."""
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads), PYTHONWARNINGS="ignore")
+    if preload:
+        environment["LD_PRELOAD"] = preload
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        began = time.time()
+        process = subprocess.Popen([str(word) for word in command], stdout=output, stderr=errors, env=environment,
+                                   preexec_fn=lambda: os.sched_setaffinity(0, range(cores)))
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.time() - began
+        output.seek(0), errors.seek(0)
+        if status != 0:
+            sys.exit(f"failed: {' '.join(map(str, command))}\n{errors.read().decode()}")
+        return Process(output.read().decode(), began, seconds, usage.ru_maxrss / 1024)
+
+
+def peer(script, arguments, cores, preload=None):
+    done = run([sys.executable, HERE / "peer" / script, *arguments], cores, cores, preload)
+    told = json.loads(done.output.strip().splitlines()[-1])
+    return {"step": told["step_seconds"], "first": told["first_step_at"] - done.began, "memory": done.megabytes}
+
+
+def ordinary(work, data, cores):
+    return peer("ordinary.py", [work.model, work.batch, work.steps, data.of(work)], cores)
+
+
+def best(work, data, cores):
+    return peer("best.py", [work.model, work.batch, work.steps, data.of(work)], cores, jemalloc())
+
+
+def compiled(work, data, cores):
+    return peer("best.py", [work.model, work.batch, work.steps, data.of(work), "--compile"], cores, jemalloc())
+
+
+def bare(work, data, cores):
+    done = run([BARE, work.model, work.batch, work.steps, cores], cores, cores)
+    told = json.loads(done.output)
+    return {"step": told["step_seconds"], "first": told["first_step_at"] - done.began, "memory": done.megabytes}
+
+
+def runner_once(recipe, overrides, cores, steps):
+    """A run of so many steps; the second half of them is timed, as the run's own records tell."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "run"
+        half = max(1, steps // 2)
+        done = run([RUNNER, HERE / "recipes" / recipe, f"run.dir={folder}", f"run.threads={cores}",
+                    f"train.max_steps={steps}", f"train.log_every={half}step", *overrides], cores, cores)
+        records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        times = {record["step"]: record["time"] for record in records if "time" in record}
+        return done, (times[2 * half] - times[half]) / half if steps > 1 else None
+
+
+def ours(work, data, cores):
+    overrides = [f"model={work.model}", f"loader.batch_size={work.batch}", *data.overrides(work), *work.overrides]
+    done, step = runner_once(work.recipe, overrides, cores, 2 * work.steps)
+    # A whole process of one step, the saving of the model included: more than the first step, so it flatters nobody.
+    first, _ = runner_once(work.recipe, overrides, cores, 1)
+    return {"step": step, "first": first.seconds, "memory": done.megabytes}
+
+
+def jemalloc():
+    found = sorted(Path("/usr/lib").glob("*/libjemalloc.so.2"))
+    return str(found[0]) if found else None
+
+
+CONTENDERS = {"runner": ours, "Accelerate, ordinary": ordinary, "Accelerate, best settings": best,
+              "Accelerate, best settings, torch.compile": compiled, "bare loop": bare}

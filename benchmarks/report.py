@@ -1,0 +1,61 @@
+"""Results as Markdown: medians, their spread, and ratios."""
+import statistics
+
+OURS, THEIRS = "runner", "Accelerate, ordinary"
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def spread(values, scale=1.0, digits=2):
+    low, high = min(values) * scale, max(values) * scale
+    return f"{median(values) * scale:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def table(head, rows):
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)] + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def step_tables(found):
+    text = ""
+    for name, runs in found.items():
+        ours = {key: median(values) for key, values in runs[OURS].items()}
+        rows = []
+        for contender, one in runs.items():
+            ratio = lambda key: f"{median(one[key]) / ours[key]:.2f}"
+            rows.append([contender, spread(one["step"], 1000), ratio("step"), spread(one["first"]), ratio("first"),
+                         f"{median(one['memory']):.0f}", f"{ours['memory'] / median(one['memory']):.2f}"])
+        text += f"### {name}\n\n" + table(
+            ["", "ms a step", "ratio to ours", "s to the first step", "ratio to ours", "peak MB", "ours / theirs"], rows) + "\n"
+    return text
+
+
+def job_table(found):
+    seconds = {name: [one["seconds"] for one in many] for name, many in found.items()}
+    rows = [[name, spread(values, digits=1), f"{median(values) / median(seconds[OURS]):.2f}",
+             f"{median([one['memory'] for one in found[name]]):.0f}"] for name, values in seconds.items()]
+    return "### A whole short job: 5 epochs, 10,000 images, evaluation, TensorBoard, model saved; one core\n\n" + table(
+        ["", "s", "ratio to ours", "peak MB"], rows) + "\n"
+
+
+def loader_table(found):
+    names = {"cifar": "CIFAR size, crop and flip", "images": "JPEG files, random resized crop and flip"}
+    rows = [[names[kind], spread(rates[OURS], digits=0), spread(rates[THEIRS], digits=0),
+             f"{median(rates[OURS]) / median(rates[THEIRS]):.1f}"] for kind, rates in found.items()]
+    return "### The loader alone, one worker\n\n" + table(["", "ours, images/s", "theirs, images/s", "ratio"], rows) + "\n"
+
+
+def growth_table(found):
+    rows = [[name, spread(one["first"]), spread(one["step"], 1000), f"{median(one['memory']):.0f}"] for name, one in found.items()]
+    return "### Growth (mlp on synthetic data, batch 64, one core)\n\n" + table(
+        ["", "s for a process of one step", "ms a step", "peak MB"], rows) + "\n"
+
+
+def markdown(result):
+    text = f"Machine: {result['machine']}. Data: {result['data']}. Medians of {result['rounds']} rounds (least to most).\n\n"
+    text += step_tables(result["steps"])
+    for key, section in (("job", job_table), ("loader", loader_table), ("growth", growth_table)):
+        if key in result:
+            text += section(result[key])
+    return text
