@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "components/models/activation_checkpoint.hpp"
 #include "components/models/attention.hpp"
 #include "components/models/fit.hpp"
 #include "components/models/gpt_names.hpp"
@@ -30,6 +31,7 @@ struct Gpt {
   bool bias = true;
   bool tied = true;
   GptActivation activation = GptActivation::gelu_new;
+  bool checkpoint_activations = false;
 };
 constexpr auto describe(std::type_identity<Gpt>) {
   return fields(
@@ -45,7 +47,8 @@ constexpr auto describe(std::type_identity<Gpt>) {
             "Share dropped of embeddings, attention and what each block adds, in training.", within(0, 1)),
       field("bias", &Gpt::bias, "Linear layers and normalisations have a bias, as in GPT-2."),
       field("tied", &Gpt::tied, "The head is the embedding of the tokens, as in GPT-2."),
-      field("activation", &Gpt::activation, "In the middle of each mlp."));
+      field("activation", &Gpt::activation, "In the middle of each mlp."),
+      field("checkpoint_activations", &Gpt::checkpoint_activations, checkpoint_doc));
 }
 void check(const Gpt& gpt, Report& report) {
   if (gpt.heads > 0 && gpt.width % gpt.heads != 0)
@@ -195,16 +198,18 @@ class GptModel : public LanguageModel, public WeightNames {
   std::int64_t context() const override { return gpt_.context; }
   std::int64_t vocabulary() const override { return gpt_.vocabulary; }
 
-  void adapt(std::map<std::string, torch::Tensor>& weights) const override {
-    to_gpt_names(weights, gpt_.tied);
-  }
+  void adapt(NamedWeights& weights) const override { to_gpt_names(weights, gpt_.tied); }
 
  private:
   torch::Tensor hidden(const torch::Tensor& tokens, DecodingCache* cache) {
     require_positions("gpt", (cache ? cache->length : 0) + tokens.size(1), gpt_.context);
     const auto positions = wpe->weight.narrow(0, cache ? cache->length : 0, tokens.size(1));
     auto x = torch::dropout(wte(tokens) + positions, gpt_.dropout, is_training());
-    for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->forward(x, cache, i);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const auto& block = blocks_[i];
+      x = run_segment(gpt_.checkpoint_activations, *block,
+                      [=](const auto& inputs) { return block->forward(inputs[0], cache, i); }, {x});
+    }
     return ln_f->forward(x);
   }
 

@@ -1,0 +1,213 @@
+#include <ATen/ops/rms_norm.h>
+#include <torch/nn/init.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+
+#include "components/models/activation_checkpoint.hpp"
+#include "components/models/attention.hpp"
+#include "components/models/fit.hpp"
+#include "components/models/language_model.hpp"
+#include "components/models/rotary.hpp"
+#include "components/models/weight_names.hpp"
+
+namespace runner {
+namespace {
+
+struct Llama {
+  std::int64_t layers = 12;
+  std::int64_t heads = 12;
+  std::int64_t key_heads = 0;
+  std::int64_t width = 768;
+  std::int64_t hidden = 0;
+  std::int64_t context = 0;
+  std::int64_t vocabulary = 0;
+  double rope_theta = 10000;
+  double epsilon = 1e-6;
+  bool tied = false;
+  bool checkpoint_activations = false;
+};
+constexpr auto describe(std::type_identity<Llama>) {
+  return fields(
+      field("layers", &Llama::layers, "How many blocks of attention and mlp.", at_least(1)),
+      field("heads", &Llama::heads, "Attention heads of each block.", at_least(1)),
+      field("key_heads", &Llama::key_heads,
+            "Heads of keys and values, each shared by several heads of queries; 0: as many as heads.",
+            at_least(0)),
+      field("width", &Llama::width, "Numbers that stand for one token; an even multiple of heads.",
+            at_least(1)),
+      field("hidden", &Llama::hidden,
+            "Width of the gated mlp; 0: 8/3 of width, up to the next multiple of 64.", at_least(0)),
+      field("context", &Llama::context,
+            "The most tokens it looks at; 0: as many as the dataset's examples have.", at_least(0)),
+      field("vocabulary", &Llama::vocabulary, "How many tokens there are; 0: as many as the dataset has.",
+            at_least(0)),
+      field("rope_theta", &Llama::rope_theta, "Base of the wavelengths of the rotary positions.", above(0)),
+      field("epsilon", &Llama::epsilon, "Added to the mean square in normalisations.", above(0)),
+      field("tied", &Llama::tied, "The head is the embedding of the tokens."),
+      field("checkpoint_activations", &Llama::checkpoint_activations, checkpoint_doc));
+}
+void check(const Llama& llama, Report& report) {
+  if (llama.width % (2 * llama.heads) != 0) {
+    report.error("width", "must be an even multiple of heads, " + std::to_string(llama.heads));
+  }
+  if (llama.key_heads > 0 && llama.heads % llama.key_heads != 0) {
+    report.error("key_heads", "must divide heads, " + std::to_string(llama.heads));
+  }
+}
+
+torch::nn::Linear projection(std::int64_t in, std::int64_t out) {
+  auto layer = torch::nn::Linear(torch::nn::LinearOptions(in, out).bias(false));
+  torch::nn::init::normal_(layer->weight, 0, 0.02);
+  return layer;
+}
+
+class RmsNorm : public torch::nn::Module {
+ public:
+  explicit RmsNorm(const Llama& llama)
+      : weight(register_parameter("weight", torch::ones({llama.width}))), epsilon_(llama.epsilon) {}
+
+  torch::Tensor forward(const torch::Tensor& x) const {
+    return at::rms_norm(x, weight.sizes(), weight, epsilon_);
+  }
+
+ private:
+  torch::Tensor weight;
+  double epsilon_;
+};
+
+class SelfAttention : public torch::nn::Module {
+ public:
+  explicit SelfAttention(const Llama& llama)
+      : heads_(llama.heads),
+        key_heads_(llama.key_heads),
+        q_proj(register_module("q_proj", projection(llama.width, llama.width))),
+        k_proj(register_module("k_proj", projection(llama.width, key_width(llama)))),
+        v_proj(register_module("v_proj", projection(llama.width, key_width(llama)))),
+        o_proj(register_module("o_proj", projection(llama.width, llama.width))) {}
+
+  torch::Tensor forward(const torch::Tensor& x, const Rotation& rotation, DecodingCache* cache,
+                        std::size_t layer) {
+    const auto query = rotated(split_heads(q_proj(x), heads_), rotation);
+    const auto key = rotated(split_heads(k_proj(x), key_heads_), rotation);
+    const auto value = split_heads(v_proj(x), key_heads_);
+    return o_proj(join_heads(attend_causally(query, key, value, /*dropout=*/0, cache, layer)));
+  }
+
+ private:
+  static std::int64_t key_width(const Llama& llama) { return llama.width / llama.heads * llama.key_heads; }
+
+  std::int64_t heads_, key_heads_;
+  torch::nn::Linear q_proj, k_proj, v_proj, o_proj;
+};
+
+class GatedMlp : public torch::nn::Module {
+ public:
+  explicit GatedMlp(const Llama& llama)
+      : gate_proj(register_module("gate_proj", projection(llama.width, llama.hidden))),
+        up_proj(register_module("up_proj", projection(llama.width, llama.hidden))),
+        down_proj(register_module("down_proj", projection(llama.hidden, llama.width))) {}
+
+  torch::Tensor forward(const torch::Tensor& x) { return down_proj(torch::silu(gate_proj(x)) * up_proj(x)); }
+
+ private:
+  torch::nn::Linear gate_proj, up_proj, down_proj;
+};
+
+class Layer : public torch::nn::Module {
+ public:
+  explicit Layer(const Llama& llama)
+      : self_attn(register_module("self_attn", std::make_shared<SelfAttention>(llama))),
+        mlp(register_module("mlp", std::make_shared<GatedMlp>(llama))),
+        input_layernorm(register_module("input_layernorm", std::make_shared<RmsNorm>(llama))),
+        post_attention_layernorm(
+            register_module("post_attention_layernorm", std::make_shared<RmsNorm>(llama))) {}
+
+  torch::Tensor forward(const torch::Tensor& x, const Rotation& rotation, DecodingCache* cache,
+                        std::size_t layer) {
+    const auto attended = x + self_attn->forward(input_layernorm->forward(x), rotation, cache, layer);
+    return attended + mlp->forward(post_attention_layernorm->forward(attended));
+  }
+
+ private:
+  std::shared_ptr<SelfAttention> self_attn;
+  std::shared_ptr<GatedMlp> mlp;
+  std::shared_ptr<RmsNorm> input_layernorm, post_attention_layernorm;
+};
+
+// Touvron et al. 2023, https://arxiv.org/abs/2302.13971, with the names of HuggingFace's LlamaForCausalLM.
+class LlamaModel : public LanguageModel, public WeightNames {
+ public:
+  explicit LlamaModel(const Llama& llama)
+      : llama_(llama), rotary_(llama.context, llama.width / llama.heads, llama.rope_theta) {
+    auto model = register_module("model", std::make_shared<torch::nn::Module>());
+    embed_tokens =
+        model->register_module("embed_tokens", torch::nn::Embedding(llama.vocabulary, llama.width));
+    torch::nn::init::normal_(embed_tokens->weight, 0, 0.02);
+    auto layers = model->register_module("layers", std::make_shared<torch::nn::Module>());
+    for (std::int64_t i = 0; i < llama.layers; ++i) {
+      layers_.push_back(layers->register_module(std::to_string(i), std::make_shared<Layer>(llama)));
+    }
+    norm = model->register_module("norm", std::make_shared<RmsNorm>(llama));
+    if (!llama.tied) lm_head = register_module("lm_head", projection(llama.width, llama.vocabulary));
+  }
+
+  torch::Tensor forward(const Batch& batch) override { return logits(hidden(batch.input, nullptr)); }
+
+  torch::Tensor next(const torch::Tensor& tokens, DecodingCache& cache) override {
+    const auto last = hidden(tokens, &cache).select(1, -1);
+    cache.length += tokens.size(1);
+    return logits(last);
+  }
+
+  std::int64_t context() const override { return llama_.context; }
+  std::int64_t vocabulary() const override { return llama_.vocabulary; }
+
+  void adapt(NamedWeights& weights) const override {
+    add_prefix(weights, "model.", "embed_tokens.weight", "lm_head.");
+    // Old files hold the wavelengths of the positions too.
+    std::erase_if(weights, [](const auto& entry) { return entry.first.ends_with("rotary_emb.inv_freq"); });
+    settle_head(weights, "lm_head.weight", "model.embed_tokens.weight", llama_.tied);
+  }
+
+ private:
+  torch::Tensor hidden(const torch::Tensor& tokens, DecodingCache* cache) {
+    const std::int64_t before = cache ? cache->length : 0;
+    require_positions("llama", before + tokens.size(1), llama_.context);
+    auto x = embed_tokens(tokens);
+    const Rotation rotation = rotary_.at(before, tokens.size(1), x.device());
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const auto& layer = layers_[i];
+      x = run_segment(llama_.checkpoint_activations, *layer,
+                      [=](const auto& inputs) { return layer->forward(inputs[0], rotation, cache, i); }, {x});
+    }
+    return norm->forward(x);
+  }
+
+  torch::Tensor logits(const torch::Tensor& x) const {
+    return torch::linear(x, lm_head ? lm_head->weight : embed_tokens->weight);
+  }
+
+  Llama llama_;
+  Rotary rotary_;
+  torch::nn::Embedding embed_tokens{nullptr};
+  std::vector<std::shared_ptr<Layer>> layers_;
+  std::shared_ptr<RmsNorm> norm;
+  torch::nn::Linear lm_head{nullptr};
+};
+
+std::unique_ptr<Model> build(const Llama& params, const ModelInputs& in) {
+  Llama llama = params;
+  llama.vocabulary = vocabulary_size("llama", params.vocabulary, in.data);
+  llama.context = context_length("llama", params.context, in.data);
+  if (llama.key_heads == 0) llama.key_heads = llama.heads;
+  if (llama.hidden == 0) llama.hidden = (llama.width * 8 / 3 + 63) / 64 * 64;
+  return std::make_unique<LlamaModel>(llama);
+}
+
+const Registration<ModelKind> registration{
+    "llama",
+    "A language model with rotary positions and gated mlps; layers as in HuggingFace's LlamaForCausalLM.",
+    &build};
+
+}  // namespace
+}  // namespace runner
