@@ -1,0 +1,49 @@
+#include "runner/cli/option_number.hpp"
+
+#include <charconv>
+#include <limits>
+#include <sstream>
+
+namespace runner::cli {
+
+namespace {
+
+template <class Number>
+Number parsed(std::string_view name, const std::string &text,
+              std::string_view wanted, Number least, Number most) {
+  Number number{};
+  const char *const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && stop == end && number >= least && number <= most)
+    return number;
+  std::ostringstream message;
+  message << "--" << name << " needs " << wanted;
+  if (most == std::numeric_limits<Number>::max()) {
+    message << " of at least " << least;
+  } else {
+    message << " from " << least << " to " << most;
+  }
+  message << ", not \"" << text << "\"";
+  throw BadNumber{message.str()};
+}
+
+} // namespace
+
+std::optional<double> number_option(const Arguments &arguments,
+                                    std::string_view name, double least,
+                                    double most) {
+  if (!arguments.has(name))
+    return std::nullopt;
+  return parsed(name, arguments.get(name), "a number", least, most);
+}
+
+std::optional<std::int64_t> whole_option(const Arguments &arguments,
+                                         std::string_view name,
+                                         std::int64_t least) {
+  if (!arguments.has(name))
+    return std::nullopt;
+  return parsed(name, arguments.get(name), "a whole number", least,
+                std::numeric_limits<std::int64_t>::max());
+}
+
+} // namespace runner::cli
