@@ -8,6 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "components/tables/csv_cell.hpp"
 #include "components/trackers/append_file.hpp"
 #include "components/trackers/tracker.hpp"
 
@@ -20,16 +21,9 @@ std::string number(double value) {
   return {text, end};
 }
 
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string header_of(const std::vector<std::string>& columns) {
   std::string header = "step,epoch,time";
-  for (const std::string& column : columns) header += "," + cell(column);
+  for (const std::string& column : columns) header += "," + csv_cell(column);
   return header + "\n";
 }
 

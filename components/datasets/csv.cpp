@@ -1,0 +1,215 @@
+#include <algorithm>
+
+#include "components/datasets/table_interpreter.hpp"
+#include "components/datasets/table_split.hpp"
+#include "components/io/io_error.hpp"
+#include "components/tables/learn_columns.hpp"
+#include "components/tables/row_encoder.hpp"
+#include "registry/log.hpp"
+
+namespace runner {
+
+namespace {
+
+enum class Task { classification, regression };
+constexpr auto describe(std::type_identity<Task>) {
+  return choices(choice("classification", Task::classification, "the target is one of several classes"),
+                 choice("regression", Task::regression, "the target is a number"));
+}
+
+struct Csv {
+  std::filesystem::path train = {};
+  std::optional<std::filesystem::path> eval = {};
+  std::optional<double> split = {};
+  std::optional<std::uint32_t> split_seed = {};
+  std::string target = {};
+  Task task = Task::classification;
+  std::string trim_target = {};
+  std::vector<std::string> numeric = {}, categorical = {}, ignore = {};
+  Categories categories = Categories::ids;
+  bool standardize = true;
+  bool missing_indicator = false;
+  std::vector<std::string> missing = {"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"};
+  std::vector<std::string> columns = {};
+  std::optional<bool> header = {};
+  std::string separator = ",";
+  std::string comment = {};
+  bool trim = true;
+};
+
+constexpr auto describe(std::type_identity<Csv>) {
+  return fields(
+      field("train", &Csv::train, "File to train on.", required(), non_empty()),
+      field("eval", &Csv::eval, "File to evaluate with; its columns may be in another order.", non_empty()),
+      field("split", &Csv::split,
+            "Without `eval`: this share of the rows, of each class, is for evaluation only.", above(0),
+            below(1)),
+      field("split_seed", &Csv::split_seed, "Chooses which rows those are (default 1)."),
+      field("target", &Csv::target, "The column to be predicted.", required()),
+      field("task", &Csv::task, "What the target is."),
+      field("trim_target", &Csv::trim_target,
+            "Characters at the end of a class that are no part of it: \".\" "
+            "for UCI's adult.test."),
+      field("numeric", &Csv::numeric,
+            "Columns of numbers. Columns in none of the lists are looked at: "
+            "numeric where the training part "
+            "holds only numbers, else categorical; the log says which."),
+      field("categorical", &Csv::categorical,
+            "Columns of categories. Those that are missing, or that training "
+            "did not have, share the id 0."),
+      field("ignore", &Csv::ignore, "Columns that the model does not see."),
+      field("categories", &Csv::categories, "How the model gets categories."),
+      field("standardize", &Csv::standardize,
+            "Numeric columns get mean 0 and deviation 1, as measured on the "
+            "training part."),
+      field("missing_indicator", &Csv::missing_indicator,
+            "A further input, 0 or 1, for each numeric column with gaps in the "
+            "training part. The mean fills "
+            "the gaps in any case."),
+      field("missing", &Csv::missing, "What stands for a value that is not there."),
+      field("columns", &Csv::columns, "Names of all columns, for files without a header, or in its place."),
+      field("header", &Csv::header,
+            "Whether the first row names the columns; by itself, where "
+            "`columns` does not."),
+      field("separator", &Csv::separator, "Between two values.", one_of({",", ";", "\t", "|"})),
+      field("comment", &Csv::comment, "Lines that begin with this say nothing."),
+      field("trim", &Csv::trim, "Spaces around a value are no part of it, unless in quotes."));
+}
+
+void check(const Csv& params, Report& report) {
+  if (params.eval && params.split) report.error("split", "means nothing together with eval");
+  if (!params.eval && !params.split)
+    report.error("eval", "or split is needed: nothing says what to evaluate with");
+  if (!params.split && params.split_seed) report.error("split_seed", "means nothing without split");
+  if (params.task == Task::regression && !params.trim_target.empty())
+    report.error("trim_target", "is for classes, but the task is regression");
+  if (params.columns.empty() && !params.header.value_or(true))
+    report.error("columns", "is needed where no header names the columns");
+  std::vector<std::string> named{params.target};
+  const std::pair<const char*, const std::vector<std::string>*> lists[] = {
+      {"numeric", &params.numeric}, {"categorical", &params.categorical}, {"ignore", &params.ignore}};
+  for (const auto& [list, names] : lists) {
+    for (const std::string& name : *names) {
+      if (std::ranges::find(named, name) != named.end())
+        report.error(list, "names \"" + name + "\", which is the target or in a list already");
+      named.push_back(name);
+    }
+  }
+}
+
+TableFormat format_of(const Csv& params) {
+  return {.csv = {.separator = params.separator[0], .trim = params.trim, .comment = params.comment},
+          .header = params.header.value_or(params.columns.empty()),
+          .columns = params.columns,
+          .missing = params.missing};
+}
+
+void say(const TablePart& training, const TableColumns& columns, std::int64_t eval_rows) {
+  std::string numbers, categories;
+  for (const NumericColumn& column : columns.numeric) numbers += (numbers.empty() ? "" : ", ") + column.name;
+  for (const CategoricalColumn& column : columns.categorical) {
+    categories +=
+        (categories.empty() ? "" : ", ") + column.name + " (" + std::to_string(column.values.size()) + ")";
+  }
+  log::info(
+      "{}: {} rows to train on, {} to evaluate with; numeric: {}; "
+      "categorical: {}; target: {}{}.",
+      training.name(), training.size(), eval_rows, numbers.empty() ? "none" : numbers,
+      categories.empty() ? "none" : categories, columns.target,
+      columns.classes.empty() ? "" : " (" + std::to_string(columns.classes.size()) + " classes)");
+}
+
+class CsvDataset final : public Dataset {
+ public:
+  explicit CsvDataset(const Csv& params) : params_(params) {}
+
+  // How many inputs, categories and classes there are only the training part
+  // can tell, so it is read.
+  DataSpec spec() const override {
+    const Table& table = this->table();
+    DataSpec spec = table_spec(table.columns, params_.categories);
+    spec.train_examples = table.train.size();
+    return spec;
+  }
+
+  Splits open(const TransformPipeline&) const override {
+    const Table& table = this->table();
+    try {
+      auto train = encode(table.train, table.columns, params_.trim_target);
+      auto eval = encode(table.eval, table.columns, params_.trim_target);
+      say(table.train, table.columns, eval.size);
+      return {.train = std::make_unique<TableSplit>(table.columns, params_.categories, std::move(train)),
+              .eval = std::make_unique<TableSplit>(table.columns, params_.categories, std::move(eval)),
+              .learned = table.columns.json()};
+    } catch (const IoError& error) {
+      throw DataError(error.what());
+    }
+  }
+
+  std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
+                                           const std::string& learned) const override {
+    try {
+      return std::make_unique<TableInterpreter>(TableColumns::from_json(learned), format_of(params_),
+                                                params_.categories);
+    } catch (const IoError& error) {
+      throw DataError(error.what());
+    }
+  }
+
+ private:
+  struct Table {
+    TablePart train, eval;
+    TableColumns columns;
+  };
+
+  const Table& table() const {
+    if (table_) return *table_;
+    try {
+      const TableFormat format = format_of(params_);
+      const TablePart whole(params_.train, format);
+      auto [train, eval] = params_.split ? split(whole) : std::pair(whole, TablePart(*params_.eval, format));
+      TableColumns columns = learn_columns(train, choice());
+      table_.emplace(std::move(train), std::move(eval), std::move(columns));
+      return *table_;
+    } catch (const IoError& error) {
+      throw DataError(error.what());
+    }
+  }
+
+  // The same share of each class.
+  std::pair<TablePart, TablePart> split(const TablePart& whole) const {
+    std::optional<std::size_t> by;
+    if (params_.task == Task::classification) by = find_column(whole.columns(), params_.target, whole.name());
+    auto parts = whole.split(*params_.split, params_.split_seed.value_or(1), by);
+    if (parts.second.size() > 0) return parts;
+    throw IoError(whole.name() + " holds no two rows of one class: there is nothing to split.");
+  }
+
+  ColumnChoice choice() const {
+    return {.target = params_.target,
+            .regression = params_.task == Task::regression,
+            .trim_target = params_.trim_target,
+            .numeric = params_.numeric,
+            .categorical = params_.categorical,
+            .ignore = params_.ignore,
+            .standardize = params_.standardize,
+            .indicators = params_.missing_indicator};
+  }
+
+  Csv params_;
+  mutable std::optional<Table> table_;  // read when first asked for
+};
+
+std::unique_ptr<Dataset> build(const Csv& params, const DatasetInputs&) {
+  return std::make_unique<CsvDataset>(params);
+}
+
+const Registration<DatasetKind> registration{
+    "csv",
+    "Rows of a table, numbers and categories: comma-separated values as "
+    "spreadsheets write them.",
+    &build};
+
+}  // namespace
+
+}  // namespace runner

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace runner {
+
+struct CsvFormat {
+  char separator = ',';
+  bool trim = true;          // spaces around a value are no part of it, unless they are in quotes
+  std::string comment = {};  // lines that begin with it say nothing
+};
+
+// Comma-separated values as RFC 4180 has them: values in quotes may hold separators, line breaks and doubled
+// quotes; lines end in LF, CRLF or CR. Blank lines are passed over, and so is a byte order mark. The text is
+// not copied. What is wrong is an IoError that names the file, the line and the column.
+class CsvReader {
+ public:
+  CsvReader(std::string_view text, std::string file, CsvFormat format);
+
+  bool next();  // to the next row; false: there is none
+  // Of this row; they live until the next.
+  const std::vector<std::string_view>& values() const { return values_; }
+  std::int64_t line() const { return row_line_; }  // on which the row begins, from 1
+
+  // From now on every row has a value for each of these.
+  void expect(std::vector<std::string> columns);
+  const std::vector<std::string>& columns() const { return columns_; }
+  // IoError: file:line: column "name": why
+  [[noreturn]] void fail(std::size_t column, const std::string& why) const;
+
+ private:
+  bool pass_line_without_values();
+  void read_value();
+  std::string_view quoted_value();
+  std::string_view bare_value();
+  void pass_spaces();
+  bool at_line_end() const { return rest_.empty() || rest_[0] == '\n' || rest_[0] == '\r'; }
+  void pass_line_end();
+  void require_all_columns() const;
+  [[noreturn]] void fail_at(std::int64_t line, std::size_t column, const std::string& why) const;
+
+  std::string file_;
+  CsvFormat format_;
+  std::string_view rest_;
+  std::int64_t line_ = 1, row_line_ = 1;
+  std::vector<std::string> columns_;
+  std::vector<std::string_view> values_;
+  std::deque<std::string> unescaped_;  // values of this row that held doubled quotes
+};
+
+}  // namespace runner

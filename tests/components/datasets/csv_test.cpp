@@ -1,0 +1,313 @@
+#include <catch2/catch_all.hpp>
+#include <nlohmann/json.hpp>
+
+#include "registry/log.hpp"
+#include "tests/support/datasets.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+const std::string people =
+    "age,city,weight,buys\n"
+    "20,Rome,50,no\n"
+    "40,Oslo,70,yes\n"
+    ",Rome,NA,yes\n"
+    "60,?,60,no\n";
+
+struct Fixture {
+  TemporaryFolder folder;
+  Settings settings = {{"train", (folder / "train.csv").string()},
+                       {"eval", (folder / "eval.csv").string()},
+                       {"target", "buys"}};
+
+  Fixture() { write(people, "age,city,weight,buys\n30,Paris,65,yes\n"); }
+  void write(const std::string& train, const std::string& eval) {
+    write_file(folder / "train.csv", train);
+    write_file(folder / "eval.csv", eval);
+  }
+  Settings with(Settings more) const {
+    Settings all = settings;
+    for (auto& [key, value] : more) {
+      std::erase_if(all, [&, name = key](const auto& setting) { return setting.first == name; });
+      all.emplace_back(key, value);
+    }
+    return all;
+  }
+  Settings split(Settings more = {}) const {
+    Settings all = with(more);
+    std::erase_if(all, [](const auto& setting) { return setting.first == "eval"; });
+    return all;
+  }
+  void refuses(const std::string& train, const std::string& why, Settings more = {}) {
+    write(train, people);
+    CHECK_THROWS_WITH(open("csv", with(std::move(more))), ContainsSubstring(why));
+  }
+};
+
+torch::Tensor numbers(std::vector<std::vector<float>> rows) {
+  std::vector<torch::Tensor> tensors;
+  for (const auto& row : rows) tensors.push_back(torch::tensor(row));
+  return torch::stack(tensors);
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "numbers are standardised and categories numbered by the training part alone",
+                 "[csv]") {
+  const Splits splits = open("csv", settings);
+  const DataSpec spec = splits.train->spec();
+  CHECK(spec.input_shape == std::vector<std::int64_t>{2});
+  CHECK(spec.categories == std::vector<std::int64_t>{3});
+  CHECK(spec.class_names == std::vector<std::string>{"no", "yes"});
+  const Batch batch = read(*splits.train, {0, 1, 2, 3});
+  // sklearn.preprocessing.StandardScaler behind SimpleImputer(strategy="mean"): deviations 16.3299 over the
+  // three values that are there.
+  const float a = 1.224745f;
+  CHECK(torch::allclose(batch.input, numbers({{-a, -a}, {0, a}, {0, 0}, {a, 0}}), 0, 1e-5));
+  CHECK(torch::equal(batch.extra.at("categories"), torch::tensor({{2}, {1}, {2}, {0}}, torch::kInt64)));
+  CHECK(torch::equal(batch.target, torch::tensor({0, 1, 1, 0}, torch::kInt64)));
+  const Batch other = read(*splits.eval, {0});
+  CHECK(torch::allclose(other.input, numbers({{-10 / 16.3299f, 5 / 8.16497f}}), 0, 1e-5));
+  CHECK(other.extra.at("categories").item<std::int64_t>() == 0);  // Paris is new
+}
+
+TEST_CASE_METHOD(Fixture, "one-hot categories are part of the input; none where they are missing", "[csv]") {
+  const Splits splits = open("csv", with({{"categories", "one_hot"}, {"standardize", false}}));
+  CHECK(splits.train->spec().input_shape == std::vector<std::int64_t>{4});
+  CHECK(splits.train->spec().categories.empty());
+  const Batch batch = read(*splits.train, {3, 0, 1});
+  CHECK(torch::equal(batch.input, numbers({{60, 60, 0, 0}, {20, 50, 0, 1}, {40, 70, 1, 0}})));
+  CHECK(batch.extra.empty());
+}
+
+TEST_CASE_METHOD(Fixture, "gaps can be told by inputs of their own", "[csv]") {
+  const Splits splits = open("csv", with({{"missing_indicator", true}, {"standardize", false}}));
+  const Batch batch = read(*splits.train, {1, 2});
+  CHECK(torch::equal(batch.input, numbers({{40, 70, 0, 0}, {40, 60, 1, 1}})));
+}
+
+TEST_CASE_METHOD(Fixture, "a number can be the target", "[csv]") {
+  const Splits splits = open(
+      "csv", with({{"target", "weight"}, {"task", "regression"}, {"train", (folder / "eval.csv").string()}}));
+  CHECK(splits.train->spec().classes == 0);
+  CHECK(splits.train->spec().target_type == torch::kFloat32);
+  CHECK(read(*splits.train, {0}).target.item<float>() == 65);
+}
+
+TEST_CASE_METHOD(Fixture, "what is said about columns is followed", "[csv]") {
+  const Splits splits =
+      open("csv", with({{"categorical", Setting::list({"age"})}, {"ignore", Setting::list({"city"})}}));
+  CHECK(splits.train->spec().input_shape == std::vector<std::int64_t>{1});
+  CHECK(splits.train->spec().categories == std::vector<std::int64_t>{4});
+  CHECK_THROWS_WITH(open("csv", with({{"ignore", Setting::list({"citi"})}})),
+                    ContainsSubstring("no column \"citi\"; did you mean \"city\"? It has: age, city"));
+  CHECK_THROWS_WITH(open("csv", with({{"target", "bys"}})),
+                    ContainsSubstring("no column \"bys\"; did you mean \"buys\"?"));
+}
+
+TEST_CASE_METHOD(Fixture, "classes that are numbers are in the order of numbers", "[csv]") {
+  write("x,y\n1,10\n2,9\n3,-1\n", "y,x\n9,5\n");
+  const Splits splits = open("csv", with({{"target", "y"}}));
+  CHECK(splits.train->spec().class_names == std::vector<std::string>{"-1", "9", "10"});
+  CHECK(label(*splits.eval, 0) == 1);  // the columns may be in another order there
+}
+
+TEST_CASE_METHOD(Fixture, "columns can be named by the recipe, for or instead of a header", "[csv]") {
+  write("150,4,b\n5.1;3.5;0\n4.9;3.0;1\n", "1;2\n5.0;3.1;0\n");
+  const Settings named = with({{"columns", Setting::list({"length", "width", "kind"})},
+                               {"target", "kind"},
+                               {"separator", ";"},
+                               {"header", true}});
+  const Splits splits = open("csv", named);
+  CHECK(splits.train->size() == 2);
+  CHECK(splits.eval->size() == 1);
+  write("5.1,3.5,0\n4.9,3.0,1\n", "5.0,3.1,0\n");
+  CHECK(open("csv", with({{"columns", Setting::list({"length", "width", "kind"})}, {"target", "kind"}}))
+            .train->size() == 2);
+  CHECK_THROWS_WITH(open("csv", with({{"header", false}})), ContainsSubstring("is needed where no header"));
+}
+
+TEST_CASE_METHOD(Fixture, "a share of the rows can be kept for evaluation, the same for the same seed",
+                 "[csv]") {
+  std::string rows = "x,y\n";
+  for (int i = 0; i < 100; ++i) rows += std::to_string(i) + (i % 2 ? ",a\n" : ",b\n");
+  write(rows, "");
+  const auto inputs = [&](int seed) {
+    const Splits splits =
+        open("csv", split({{"target", "y"}, {"split", 0.25}, {"split_seed", seed}, {"standardize", false}}));
+    CHECK(splits.train->size() == 74);  // 50 of each class: a quarter is 12.5, and rounds up
+    REQUIRE(splits.eval->size() == 26);
+    std::vector<std::int64_t> all(26);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
+    return read(*splits.eval, all).input;
+  };
+  CHECK(torch::equal(inputs(1), inputs(1)));
+  CHECK(!torch::equal(inputs(1), inputs(2)));
+  CHECK(std::get<0>(torch::unique_consecutive(inputs(1).flatten())).size(0) == 26);
+  // Standardised by the training part alone: not by all 100 rows, whose mean is 49.5.
+  const Splits splits = open("csv", split({{"target", "y"}, {"split", 0.25}}));
+  const auto learned = nlohmann::json::parse(splits.learned);
+  const double of_training = (4950 - inputs(1).sum().item<double>()) / 74;
+  CHECK_THAT(learned["numeric"][0]["mean"].get<double>(), WithinRel(of_training, 1e-12));
+  CHECK(of_training != 49.5);
+}
+
+TEST_CASE_METHOD(Fixture, "what is wrong in a table is told with its place and a remedy", "[csv]") {
+  const auto many = [](const std::string& odd) {
+    std::string rows = "age,city,weight,buys\n";
+    for (int i = 0; i < 20; ++i) rows += "2" + std::to_string(i) + ",Rome,50," + (i % 2 ? "yes\n" : "no\n");
+    return rows + odd;
+  };
+  const std::string file = (folder / "train.csv").string();
+  refuses(many("old,Rome,50,no\n"), file + ":22: column \"age\": \"old\" is not a number, but nearly all");
+  refuses(many("old,Rome,50,no\n"),
+          file + ":22: column \"age\": \"old\" is not a number. Correct it, or add it",
+          {{"numeric", Setting::list({"age"})}});
+  refuses(many("inf,Rome,50,no\n"), file + ":22: column \"age\": \"inf\" is not a finite number");
+  refuses(many("1e39,Rome,50,no\n"), "\"1e39\" is not a finite number");
+  refuses(many("NaN,Rome,50,no\n"), "\"NaN\" is not a finite number", {{"missing", Setting::list({""})}});
+  refuses(many("30,Rome,50,\n"), file + ":22: column \"buys\": the target is missing");
+  refuses(many("30,Rome\n"), file + ":22: the row has 2 values, where 4 are expected");
+  refuses(many("30,\"Rome,50,no\n"),
+          file + ":22: column \"city\": the quote that opens here is never closed");
+  refuses(many("30,K\xf6ln,50,no\n"), file + ":22: column \"city\": \"K?ln\" is not UTF-8");
+  refuses("", file + " is empty.");
+  refuses("age,buys\n", file + " holds no rows.");
+  refuses("\n\n", file + " holds no rows, not even one that names the columns.");
+  refuses("age,age,buys\n1,2,no\n", "two columns are called \"age\"");
+  refuses("age;buys\n1;no\n", "Say dataset.separator = \";\"?");
+  refuses("age,buys\n1,no\n2,no\n", "the target \"buys\" is the same in all training rows");
+  refuses("buys\nno\nyes\n", "has no column to learn from beside the target");
+  refuses("age,x,buys\n1,,no\n2,,yes\n", "column \"x\" holds no value in the training part",
+          {{"numeric", Setting::list({"x"})}});
+  refuses(people, "no column \"size\"", {{"numeric", Setting::list({"size"})}});
+  std::filesystem::remove(folder / "train.csv");
+  CHECK_THROWS_WITH(open("csv", settings), ContainsSubstring(file));
+}
+
+TEST_CASE_METHOD(Fixture, "the evaluation part has to fit the training part", "[csv]") {
+  write(people, "age,city,weight,buys\n20,Rome,50,no\n20,Rome,50,maybe\n");
+  CHECK_THROWS_WITH(open("csv", settings),
+                    ContainsSubstring("eval.csv:3: column \"buys\": \"maybe\" is a class that the "
+                                      "training part does not have (no, yes)."));
+  write(people, "age,city,weight,buys\n20,Rome,50,no.\n");
+  CHECK_THROWS_WITH(open("csv", settings),
+                    ContainsSubstring("Say dataset.trim_target = \".\" if that is no part of it"));
+  CHECK(label(*open("csv", with({{"trim_target", "."}})).eval, 0) == 0);
+  write(people, "age,weight,buys\n20,50,no\n");
+  CHECK_THROWS_WITH(open("csv", settings), ContainsSubstring("eval.csv has no column \"city\""));
+  write(people, "age,city,weight,buys\nx,Rome,50,no\n");
+  CHECK_THROWS_WITH(open("csv", settings), ContainsSubstring("eval.csv:2: column \"age\""));
+}
+
+TEST_CASE_METHOD(Fixture, "settings that contradict each other are refused before anything is read",
+                 "[csv]") {
+  CHECK_THROWS_WITH(dataset("csv", with({{"split", 0.5}})),
+                    ContainsSubstring("means nothing together with eval"));
+  CHECK_THROWS_WITH(dataset("csv", split()), ContainsSubstring("nothing says what to evaluate with"));
+  CHECK_THROWS_WITH(dataset("csv", with({{"numeric", Setting::list({"buys"})}})),
+                    ContainsSubstring("is the target"));
+  CHECK_THROWS_WITH(dataset("csv", with({{"separator", "x"}})), ContainsSubstring("separator"));
+  CHECK_THROWS_WITH(dataset("csv", with({{"task", "regression"}, {"trim_target", "."}})),
+                    ContainsSubstring("is for classes"));
+}
+
+TEST_CASE_METHOD(Fixture, "numbers as classes of which hardly two are the same are a mistake", "[csv]") {
+  std::string rows = "x,y\n";
+  for (int i = 0; i < 60; ++i) rows += "1," + std::to_string(i) + ".5\n";
+  refuses(rows, "say dataset.task = \"regression\"", {{"target", "y"}});
+}
+
+TEST_CASE_METHOD(Fixture, "rows are read again with what was learnt, without the data", "[csv]") {
+  const Splits splits = open("csv", settings);
+  const Batch known = read(*splits.train, {0, 1, 2, 3});
+  std::filesystem::remove(folder / "train.csv");
+  const auto reader = dataset("csv", settings)->interpreter({}, splits.learned);
+  write_file(folder / "new.csv", "weight,city,age\n50,Rome,20\n70,Oslo,40\n");
+  const Batch batch =
+      reader->read(std::vector<std::string>{(folder / "new.csv").string(), ",Rome,NA", "60,?,60,no"});
+  CHECK(torch::equal(batch.input, known.input));
+  CHECK(torch::equal(batch.extra.at("categories"), known.extra.at("categories")));
+  CHECK(!batch.target.defined());
+  const auto refused = [&](const std::string& input, const std::string& why) {
+    CHECK_THROWS_WITH(reader->read(std::vector<std::string>{input}), ContainsSubstring(why));
+  };
+  refused("1,2", "\"1,2\" is neither a file nor a row: a row has 3 values separated by \",\"");
+  refused("", "neither a file nor a row");
+  refused("x,Rome,60", "column \"age\": \"x\" is not a number");
+  CHECK_THROWS_WITH(dataset("csv", settings)->interpreter({}, "{}"), ContainsSubstring("dataset.json"));
+}
+
+TEST_CASE_METHOD(Fixture, "a file without header needs no target to be read again", "[csv]") {
+  write("1,a,no\n2,b,yes\n", "1,a,no\n");
+  const Settings named = with({{"columns", Setting::list({"x", "letter", "buys"})}});
+  const auto reader = dataset("csv", named)->interpreter({}, open("csv", named).learned);
+  write_file(folder / "new.csv", "1,a\n2,b\n");
+  CHECK(reader->read(std::vector<std::string>{(folder / "new.csv").string()}).size() == 2);
+  CHECK(reader->read(std::vector<std::string>{(folder / "train.csv").string()}).size() == 2);
+}
+
+TEST_CASE_METHOD(Fixture, "the only row of a class is for training", "[csv]") {
+  write("x,y\n1,a\n2,a\n3,b\n4,c\n5,c\n", "");
+  const Splits splits = open("csv", split({{"target", "y"}, {"split", 0.5}}));
+  CHECK(splits.train->size() == 3);
+  CHECK(torch::equal(read(*splits.eval, {0, 1}).target, torch::tensor({0, 2}, torch::kInt64)));
+  write("x,y\n1,a\n2,b\n3,c\n", "");
+  CHECK_THROWS_WITH(open("csv", split({{"target", "y"}, {"split", 0.5}})),
+                    ContainsSubstring("no two rows of one class"));
+}
+
+// The numbers are those of pandas 3.1.1 and scikit-learn 1.9.1: read_csv(skipinitialspace=True,
+// na_values="?"), StandardScaler and OrdinalEncoder fitted on adult.data and applied to adult.test; ids are
+// one higher, and 0 where the encoder is told to give -1.
+TEST_CASE("the census of UCI is read as pandas and scikit-learn read it", "[csv]") {
+  const auto data = test_data("adult");
+  if (!data) SKIP("adult is not on this machine");
+  const Splits splits = open(
+      "csv", {{"train", (*data / "adult.data").string()},
+              {"eval", (*data / "adult.test").string()},
+              {"columns",
+               Setting::list({"age", "workclass", "fnlwgt", "education", "education_num", "marital_status",
+                              "occupation", "relationship", "race", "sex", "capital_gain", "capital_loss",
+                              "hours_per_week", "native_country", "income"})},
+              {"target", "income"},
+              {"comment", "|"},
+              {"trim_target", "."}});
+  CHECK(splits.train->size() == 32561);
+  REQUIRE(splits.eval->size() == 16281);
+  CHECK(splits.train->spec().class_names == std::vector<std::string>{"<=50K", ">50K"});
+  CHECK(splits.train->spec().categories == std::vector<std::int64_t>{9, 17, 8, 15, 7, 6, 3, 42});
+  const auto whole = [](const Split& split) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(split.size()));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
+    return read(split, all);
+  };
+  const Batch train = whole(*splits.train), eval = whole(*splits.eval);
+  CHECK(train.target.sum().item<std::int64_t>() == 7841);
+  CHECK(eval.target.sum().item<std::int64_t>() == 3846);
+  CHECK(torch::allclose(eval.input[0],
+                        torch::tensor({-0.9957056173797817, 0.3507741340748241, -1.1974588179219956,
+                                       -0.14592048355885348, -0.2166595270325902, -0.03542944697277692},
+                                      torch::kFloat32),
+                        1e-6, 1e-6));
+  CHECK(torch::allclose(eval.input.to(torch::kFloat64).abs().sum(0),
+                        torch::tensor({13534.145319710955, 12056.800651837397, 12056.077382637879,
+                                       4378.3553127863925, 6748.303279545783, 10063.627522343879},
+                                      torch::kFloat64),
+                        1e-6, 0));
+  const torch::Tensor ids = eval.extra.at("categories");
+  CHECK(torch::equal(ids[0], torch::tensor({4, 2, 5, 7, 4, 3, 2, 39}, torch::kInt64)));
+  CHECK(torch::equal(
+      ids.sum(0), torch::tensor({63065, 183468, 59142, 107253, 39679, 76072, 27141, 599309}, torch::kInt64)));
+  CHECK(torch::equal(ids.eq(0).sum(0), torch::tensor({963, 0, 0, 966, 0, 0, 0, 274}, torch::kInt64)));
+  CHECK(torch::equal(
+      train.extra.at("categories").sum(0),
+      torch::tensor({125975, 367881, 117605, 214015, 79656, 151925, 54351, 1195603}, torch::kInt64)));
+}
