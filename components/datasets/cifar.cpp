@@ -1,5 +1,6 @@
 #include "components/datasets/cifar.hpp"
 
+#include "components/datasets/image_interpreter.hpp"
 #include "components/datasets/image_split.hpp"
 #include "components/datasets/stand_in.hpp"
 #include "components/io/io_error.hpp"
@@ -79,6 +80,11 @@ class CifarDataset final : public Dataset {
     } catch (const IoError& error) {
       throw DataError(error.what());
     }
+  }
+
+  std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
+                                           const std::string&) const override {
+    return image_interpreter(format_.spec, transforms);
   }
 
  private:

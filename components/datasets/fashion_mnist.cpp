@@ -1,4 +1,5 @@
 #include "components/datasets/idx_images.hpp"
+#include "components/datasets/image_interpreter.hpp"
 
 namespace runner {
 
@@ -37,6 +38,11 @@ class FashionMnistDataset final : public Dataset {
     return open_idx({find("train-images-idx3-ubyte"), find("train-labels-idx1-ubyte"),
                      find("t10k-images-idx3-ubyte"), find("t10k-labels-idx1-ubyte")},
                     spec(), transforms);
+  }
+
+  std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
+                                           const std::string&) const override {
+    return image_interpreter(spec(), transforms);
   }
 
  private:

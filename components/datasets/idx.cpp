@@ -1,4 +1,5 @@
 #include "components/datasets/idx_images.hpp"
+#include "components/datasets/image_interpreter.hpp"
 
 namespace runner {
 
@@ -46,6 +47,11 @@ class IdxDataset final : public Dataset {
     const IdxPaths paths{find(params_.train_images), find(params_.train_labels), find(params_.eval_images),
                          find(params_.eval_labels)};
     return open_idx(paths, spec(), transforms);
+  }
+
+  std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
+                                           const std::string&) const override {
+    return image_interpreter(spec(), transforms);
   }
 
  private:

@@ -1,7 +1,7 @@
+#include "components/datasets/image_file.hpp"
+#include "components/datasets/image_interpreter.hpp"
 #include "components/datasets/image_split.hpp"
 #include "components/datasets/labelled_files.hpp"
-#include "components/io/image_codec.hpp"
-#include "components/io/open_file.hpp"
 
 namespace runner {
 
@@ -49,19 +49,7 @@ class ImageFolderSplit final : public ImageSplit {
 
  protected:
   ImageView image(std::int64_t index, Scratch& scratch) const override {
-    thread_local std::vector<std::uint8_t> encoded;
-    const std::filesystem::path path = files_.path(index);
-    try {
-      read_file(path, encoded);
-    } catch (const IoError& error) {
-      throw DataError(error.what());
-    }
-    try {
-      const ImageSize size = decode_image(encoded, scratch.decoded);
-      return ImageView::interleaved(scratch.decoded.data(), size.height, size.width, 3);
-    } catch (const IoError& error) {
-      throw DataError("Cannot use the image " + path.string() + ": " + error.what() + ".");
-    }
+    return read_image(files_.path(index), scratch);
   }
   std::int64_t label(std::int64_t index) const override { return files_.label(index); }
   std::string sample_name(std::int64_t index) const override { return files_.path(index).string(); }
@@ -76,19 +64,24 @@ std::string listed(const std::vector<std::string>& names) {
   return list;
 }
 
+DataSpec photographs() {
+  DataSpec spec;
+  spec.input_shape = {3, -1, -1};
+  spec.images = true;
+  spec.mean = {0.485, 0.456, 0.406};  // ImageNet's, as is the custom for photographs
+  spec.deviation = {0.229, 0.224, 0.225};
+  return spec;
+}
+
 class ImageFolderDataset final : public Dataset {
  public:
   explicit ImageFolderDataset(const ImageFolder& params) : params_(params) {}
 
   // Lists folders, but opens no image.
   DataSpec spec() const override {
-    DataSpec spec;
-    spec.input_shape = {3, -1, -1};
+    DataSpec spec = photographs();
     spec.class_names = classes();
     spec.classes = static_cast<std::int64_t>(spec.class_names.size());
-    spec.images = true;
-    spec.mean = {0.485, 0.456, 0.406};  // ImageNet's, as is the custom for photographs
-    spec.deviation = {0.229, 0.224, 0.225};
     return spec;
   }
 
@@ -100,6 +93,11 @@ class ImageFolderDataset final : public Dataset {
                                                 list_images(params_.dir / params_.eval, data.class_names)};
     return {std::make_unique<ImageFolderSplit>(data, transforms, Phase::training, std::move(files.train)),
             std::make_unique<ImageFolderSplit>(data, transforms, Phase::evaluation, std::move(files.eval))};
+  }
+
+  std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
+                                           const std::string&) const override {
+    return image_interpreter(photographs(), transforms);  // the classes need not be there
   }
 
  private:

@@ -1,3 +1,4 @@
+#include "components/datasets/image_interpreter.hpp"
 #include "components/datasets/image_split.hpp"
 #include "components/datasets/shape_drawing.hpp"
 
@@ -69,6 +70,11 @@ class ShapesDataset final : public Dataset {
   Splits open(const TransformPipeline& transforms) const override {
     return {std::make_unique<ShapesSplit>(transforms, Phase::training, params_.train, params_.seed),
             std::make_unique<ShapesSplit>(transforms, Phase::evaluation, params_.eval, params_.seed)};
+  }
+
+  std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
+                                           const std::string&) const override {
+    return image_interpreter(spec(), transforms);
   }
 
  private:
