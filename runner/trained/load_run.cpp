@@ -31,6 +31,52 @@ std::optional<fs::path> last_run_in(const fs::path& folder) {
   return last;
 }
 
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw std::runtime_error("cannot read " + path.string());
+  return text.str();
+}
+
+std::optional<DataSpec> saved_data(const fs::path& folder) {
+  const fs::path file = folder / "data_spec.json";
+  if (!fs::exists(file)) return std::nullopt;
+  try {
+    return read_data_spec(contents(file));
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error("Cannot read " + file.string() + ": " + error.what());
+  }
+}
+
+// What the transforms begin with. Where the data is gone and cannot tell, images of any size.
+DataSpec before_transforms(const Dataset& dataset, const std::optional<DataSpec>& saved) {
+  try {
+    return dataset.spec();
+  } catch (const DataError&) {
+    if (!saved || !saved->images) throw;
+    DataSpec any = *saved;
+    any.input_shape = {saved->input_shape.at(0), -1, -1};
+    return any;
+  }
+}
+
+}  // namespace
+
+fs::path find_run(const fs::path& run) {
+  if (fs::is_regular_file(run)) {
+    throw std::runtime_error(run.string() + " is a file; give the run folder that holds it.");
+  }
+  if (is_run(run)) return run;
+  if (const auto found = last_run_in(run)) return *found;
+  if (const auto found = last_run_in(fs::path("runs") / run); found && run.is_relative()) return *found;
+  if (fs::is_directory(run)) {
+    throw std::runtime_error("The folder " + run.string() + " is no run: it holds no recipe.toml.");
+  }
+  throw std::runtime_error("There is no run folder " + run.string() +
+                           "; a run says at its beginning where its folder is.");
+}
+
 fs::path find_weights(const fs::path& folder, const std::string& wanted) {
   const fs::path best = folder / "best.safetensors", last = folder / "model.safetensors";
   if (wanted.empty()) {
@@ -53,41 +99,6 @@ fs::path find_weights(const fs::path& folder, const std::string& wanted) {
            : "a run writes it at its end."));
 }
 
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw std::runtime_error("cannot read " + path.string());
-  return text.str();
-}
-
-// Runs of before this file was written can be built again where the data is at hand.
-DataSpec data_of(const fs::path& folder, const Dataset& dataset, const TransformPipeline& transforms) {
-  const fs::path file = folder / "data_spec.json";
-  if (!fs::exists(file)) return after(transforms, dataset.spec(), /*training=*/true);
-  try {
-    return read_data_spec(contents(file));
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error("Cannot read " + file.string() + ": " + error.what());
-  }
-}
-
-}  // namespace
-
-fs::path find_run(const fs::path& run) {
-  if (fs::is_regular_file(run)) {
-    throw std::runtime_error(run.string() + " is a file; give the run folder that holds it.");
-  }
-  if (is_run(run)) return run;
-  if (const auto found = last_run_in(run)) return *found;
-  if (const auto found = last_run_in(fs::path("runs") / run); found && run.is_relative()) return *found;
-  if (fs::is_directory(run)) {
-    throw std::runtime_error("The folder " + run.string() + " is no run: it holds no recipe.toml.");
-  }
-  throw std::runtime_error("There is no run folder " + run.string() +
-                           "; a run says at its beginning where its folder is.");
-}
-
 std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& registry,
                                    Diagnostics& diagnostics) {
   const fs::path folder = find_run(source.run);
@@ -98,11 +109,13 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& 
   Recipe recipe = decode_table<Recipe>(*resolved, registry);
 
   auto dataset = recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
+  const std::optional<DataSpec> saved = saved_data(folder);
   TransformPipeline transforms;  // without any, the data need not even be described
   if (!recipe.dataset.common.transform.empty()) {
-    transforms = build_pipeline(recipe.dataset.common.transform, dataset->spec());
+    transforms = build_pipeline(recipe.dataset.common.transform, before_transforms(*dataset, saved));
   }
-  const DataSpec data = data_of(folder, *dataset, transforms);
+  // Runs of before it was saved can be built again where the data is at hand.
+  const DataSpec data = saved ? *saved : after(transforms, dataset->spec(), /*training=*/true);
   const fs::path learned = folder / "dataset.json";
 
   Engine engine(recipe.run, recipe.train, recipe.precision);

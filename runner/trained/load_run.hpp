@@ -45,4 +45,7 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& 
 // The folder alone. Throws as above.
 std::filesystem::path find_run(const std::filesystem::path& run);
 
+// The weights alone, `wanted` as in TrainedSource. Throws as above.
+std::filesystem::path find_weights(const std::filesystem::path& folder, const std::string& wanted);
+
 }  // namespace runner

@@ -1,0 +1,122 @@
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "registry/log.hpp"
+#include "runner/cli/commands.hpp"
+#include "runner/cli/recipe_files.hpp"
+#include "runner/cli/text.hpp"
+#include "runner/describe/json.hpp"
+#include "runner/engine/cpu_isa.hpp"
+#include "runner/resolve.hpp"
+#include "runner/train/assemble.hpp"
+#include "runner/train/evaluate.hpp"
+#include "runner/trained/load_run.hpp"
+
+namespace runner::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where the recipe is, and the weights that go with it.
+struct Subject {
+  fs::path recipe;
+  std::optional<fs::path> weights;  // none: what the recipe says
+};
+
+Subject subject_of(const std::string& word, const std::string& weights) {
+  if (fs::is_regular_file(word) || word.ends_with(".toml")) {
+    if (weights.empty()) return {word, std::nullopt};
+    if (!fs::exists(weights)) throw std::runtime_error("There is no file of weights " + weights + ".");
+    return {word, weights};
+  }
+  const fs::path folder = find_run(word);
+  return {folder / "recipe.toml", find_weights(folder, weights)};
+}
+
+// The weights are those of the whole model, and nothing but an evaluation will happen.
+Recipe to_evaluate(Recipe recipe, const Subject& subject) {
+  if (subject.weights) {
+    recipe.model.common.weights = subject.weights;
+    recipe.model.common.strict = true;
+    recipe.model.common.replace.clear();
+  }
+  recipe.hook.clear();
+  recipe.checkpoint.best.reset();
+  return recipe;
+}
+
+std::string number(double value) {
+  std::ostringstream text;
+  text.precision(6);
+  text << value;
+  return text.str();
+}
+
+void print(const Evaluation& found, std::ostream& out) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const auto& [name, value] : found.measurements) rows.emplace_back(name, number(value));
+  out << two_columns(rows, "");
+  for (const auto& [name, text] : found.texts) out << "\n" << name << "\n" << text << "\n";
+}
+
+nlohmann::ordered_json to_json(const Evaluation& found, const Run& run, const Subject& subject) {
+  nlohmann::ordered_json json{{"recipe", subject.recipe.string()}};
+  const auto& weights = run.recipe.model.common.weights;
+  if (weights) json["weights"] = weights->string();
+  json["examples"] = run.data.eval->size();
+  for (const auto& [name, value] : found.measurements) json["metrics"][name] = value;
+  for (const auto& [name, text] : found.texts) json["texts"][name] = text;
+  if (!run.data.stand_in.empty()) json["stand_in"] = run.data.stand_in;
+  return json;
+}
+
+int run(const Arguments& arguments, Session& session) {
+  const Subject subject = subject_of(arguments.get("RUN"), arguments.get("weights"));
+  Diagnostics problems;
+  const auto resolved = resolve_recipe({subject.recipe, session.environment, arguments.all("OVERRIDE")},
+                                       session.registry, problems);
+  session.err << render(problems, session.err_style.colour);
+  if (!resolved) return Exit::bad_input;
+  const Recipe recipe = to_evaluate(decode_table<Recipe>(*resolved, session.registry), subject);
+  if (recipe.eval.metric.empty()) {
+    throw std::runtime_error("the recipe measures nothing; add a metric: eval.metric+=accuracy");
+  }
+  steer_around_broken_instructions();
+  Run assembled = assemble(recipe);
+  if (!assembled.data.eval) throw std::runtime_error("the dataset has no part to evaluate with");
+  if (!assembled.data.stand_in.empty()) log::warning(assembled.data.stand_in);
+  const Evaluation found = evaluate(assembled);
+  if (arguments.has("json")) {
+    session.out << dumped(to_json(found, assembled, subject));
+  } else {
+    print(found, session.out);
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+Command eval_command() {
+  return {
+      .name = "eval",
+      .summary = "Measure a trained model on its evaluation set, and nothing else.",
+      .arguments = {{"RUN", "A run folder, the name of a run (the last one of it), or a recipe.",
+                     Argument::Count::one, Word::file},
+                    {"OVERRIDE", "Changes to its recipe, as for `runner run`.", Argument::Count::any,
+                     Word::override_}},
+      .options = {{.name = "weights",
+                   .doc = "best, model (the last) or a file; by itself the best where the run kept it.",
+                   .value = "WHICH",
+                   .word = Word::file},
+                  {.name = "json", .doc = "The same, for programs."}},
+      .examples = {{"runner eval runs/shapes", "the last run of that name"},
+                   {"runner eval runs/shapes dataset.seed=2 eval.metric+=confusion_matrix",
+                    "on other images"},
+                   {"runner eval recipes/cifar10_resnet20_eval.toml --weights resnet20.th", "without a run"}},
+      .run = &run,
+      .details =
+          "Leaves nothing behind. Exit code 0: done; 1: failed; 2: something is wrong with the recipe."};
+}
+
+}  // namespace runner::cli

@@ -1,0 +1,157 @@
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "components/tables/csv_cell.hpp"
+#include "registry/utf8.hpp"
+#include "runner/cli/commands.hpp"
+#include "runner/cli/problem.hpp"
+#include "runner/cli/text.hpp"
+#include "runner/describe/json.hpp"
+#include "runner/engine/cpu_isa.hpp"
+#include "runner/trained/predictions.hpp"
+
+namespace runner::cli {
+
+namespace {
+
+using Predictions = std::vector<Prediction>;
+using Json = nlohmann::ordered_json;
+
+void add_lines(std::istream& stream, std::vector<std::string>& inputs) {
+  for (std::string line; std::getline(stream, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty()) inputs.push_back(std::move(line));
+  }
+}
+
+std::vector<std::string> inputs_of(const std::vector<std::string>& words) {
+  std::vector<std::string> inputs;
+  for (const std::string& word : words) {
+    if (word == "-") {
+      add_lines(std::cin, inputs);
+    } else if (word.starts_with('@')) {
+      std::ifstream file(word.substr(1));
+      if (!file) throw std::runtime_error("There is no file " + word.substr(1) + " to read inputs from.");
+      add_lines(file, inputs);
+    } else {
+      inputs.push_back(word);
+    }
+  }
+  if (inputs.empty()) throw std::runtime_error("There is nothing to predict: no input came.");
+  return inputs;
+}
+
+std::string number(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6).ptr};
+}
+
+std::string as_text(const Predictions& all) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const Prediction& one : all) {
+    std::vector<std::string> said;
+    for (const auto& [name, probability] : one.classes) said.push_back(name + " " + number(probability));
+    for (const double value : one.values) said.push_back(number(value));
+    rows.emplace_back(printable(one.input), printable(joined(said)));
+  }
+  return two_columns(rows, "");
+}
+
+// One row for each class that is shown, so that the columns are the same whatever --top says.
+std::string as_csv(const Predictions& all) {
+  std::string text = all.front().values.empty() ? "input,rank,class,probability\n" : "input,output,value\n";
+  for (const Prediction& one : all) {
+    int rank = 1;
+    for (const auto& [name, probability] : one.classes)
+      text += csv_cell(one.input) + "," + std::to_string(rank++) + "," + csv_cell(name) + "," +
+              number(probability) + "\n";
+    for (const double value : one.values)
+      text += csv_cell(one.input) + "," + std::to_string(rank++) + "," + number(value) + "\n";
+  }
+  return text;
+}
+
+std::string as_json(const Predictions& all) {
+  Json list = Json::array();
+  for (const Prediction& one : all) {
+    Json entry{{"input", one.input}};
+    for (const auto& [name, probability] : one.classes)
+      entry["classes"].push_back({{"class", name}, {"probability", probability}});
+    if (!one.values.empty()) entry["values"] = one.values;
+    list.push_back(std::move(entry));
+  }
+  return dumped(list);
+}
+
+void write(const std::string& text, const std::string& file) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  if (!out.flush()) throw std::runtime_error("cannot write " + file);
+}
+
+int run(const Arguments& arguments, Session& session) {
+  const std::string format = arguments.has("format") ? arguments.get("format") : "text";
+  if (format != "text" && format != "csv" && format != "json") {
+    return refuse({"there is no format \"" + format + "\"", {"formats: text, csv, json"}}, session);
+  }
+  const std::string wanted = arguments.has("top") ? arguments.get("top") : "1";
+  std::size_t top = 0;
+  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), top);
+  if (error != std::errc{} || end != wanted.data() + wanted.size() || top == 0) {
+    return refuse({"--top is a number of classes, such as 3, not \"" + wanted + "\""}, session);
+  }
+  steer_around_broken_instructions();
+  Diagnostics found;
+  auto trained = load_run({arguments.get("RUN"), arguments.get("weights"), {}, session.environment},
+                          session.registry, found);
+  session.err << render(found, session.err_style.colour);
+  if (!trained) return Exit::bad_input;
+  Predictions all = predict(*trained, inputs_of(arguments.all("INPUT")));
+  for (Prediction& one : all) one.classes.resize(std::min(top, one.classes.size()));
+  const std::string text = format == "csv" ? as_csv(all) : format == "json" ? as_json(all) : as_text(all);
+  if (arguments.has("out")) {
+    write(text, arguments.get("out"));
+  } else {
+    session.out << text;
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+Command predict_command() {
+  return {
+      .name = "predict",
+      .summary = "What a trained model says about images, rows or sentences.",
+      .arguments =
+          {{"RUN", "A run folder, or the name of a run: the last one of it.", Argument::Count::one,
+            Word::file},
+           {"INPUT",
+            "An image file, a CSV file, a row, or a sentence; @FILE and - (standard input) hold one a "
+            "line.",
+            Argument::Count::at_least_one, Word::file}},
+      .options =
+          {{.name = "top", .doc = "So many classes, the likeliest first (default 1).", .value = "N"},
+           {.name = "format", .doc = "text (default), csv or json.", .value = "FORMAT"},
+           {.name = "out", .doc = "Write to this file.", .value = "FILE", .letter = 'o', .word = Word::file},
+           {.name = "weights",
+            .doc = "best, model (the last) or a file; by itself the best where the run kept it.",
+            .value = "WHICH",
+            .word = Word::file}},
+      .examples = {{"runner predict runs/sign_digits photo1.jpg photo2.png --top 3", "images"},
+                   {"runner predict adult_tabular people.csv --format csv -o said.csv",
+                    "each row of a table"},
+                   {"runner predict sentiment - --format json", "a sentence a line, from standard input"}},
+      .run = &run,
+      .details =
+          "Inputs are read as the run's dataset reads its own in an evaluation; the data it was trained on "
+          "is not\n"
+          "needed. Images are scaled where all images of the dataset are of one size. One input that cannot "
+          "be\n"
+          "read is an error, and then nothing is written."};
+}
+
+}  // namespace runner::cli
