@@ -1,0 +1,36 @@
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
+
+#include "components/losses/elementwise.hpp"
+#include "components/losses/yes_no.hpp"
+
+namespace runner {
+namespace {
+
+struct BceWithLogits {
+  std::vector<double> pos_weight;
+};
+
+constexpr auto describe(std::type_identity<BceWithLogits>) {
+  return fields(field(
+      "pos_weight", &BceWithLogits::pos_weight,
+      "How much a yes counts against a no: one number, or one for each output; none: the same.", above(0)));
+}
+
+std::unique_ptr<Loss> build(const BceWithLogits& settings, const LossInputs&) {
+  const auto sum = [weights = settings.pos_weight](const torch::Tensor& output, const torch::Tensor& target) {
+    require_yes_no(target, "bce_with_logits");
+    const torch::Tensor pos_weight =
+        weights.empty() ? torch::Tensor{} : for_each_output(weights, output, "loss.pos_weight");
+    return at::binary_cross_entropy_with_logits(output, target, /*weight=*/{}, pos_weight,
+                                                at::Reduction::Sum);
+  };
+  return std::make_unique<ElementwiseLoss>("bce_with_logits", sum);
+}
+
+const Registration<LossKind> registration{
+    "bce_with_logits",
+    "For answers of yes or no, one for each output: the negative log of the right one's probability.",
+    &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,103 @@
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/nll_loss_nd.h>
+
+#include <limits>
+
+#include "components/losses/class_targets.hpp"
+#include "components/losses/elementwise.hpp"
+#include "components/losses/yes_no.hpp"
+
+namespace runner {
+namespace {
+
+enum class Answer { one_class, yes_no };
+constexpr auto describe(std::type_identity<Answer>) {
+  return choices(
+      choice("one_class", Answer::one_class, "one of several classes, by softmax; targets are labels"),
+      choice("yes_no", Answer::yes_no, "each output by itself, by sigmoid; targets are 0 or 1"));
+}
+
+struct Focal {
+  Answer answer = Answer::one_class;
+  double gamma = 2.0;
+  std::vector<double> alpha;
+  std::int64_t ignore_index = -100;
+};
+
+constexpr auto describe(std::type_identity<Focal>) {
+  return fields(
+      field("answer", &Focal::answer, "What the outputs decide."),
+      field("gamma", &Focal::gamma, "How much less counts what is answered well; 0: cross entropy.",
+            at_least(0)),
+      field("alpha", &Focal::alpha,
+            "Balance of the classes: one number for each; for yes_no the one of yes, no has 1 - alpha. None: "
+            "all the "
+            "same.",
+            within(0, 1)),
+      field("ignore_index", &Focal::ignore_index, "Targets with this label count for nothing (one_class)."));
+}
+
+void check(const Focal& settings, Report& report) {
+  if (settings.answer != Answer::yes_no) return;
+  if (settings.alpha.size() > 1) report.error("alpha", "is one number for yes_no: that of yes");
+  if (settings.ignore_index != -100) report.error("ignore_index", "has no effect with yes_no");
+}
+
+// (1 - p)^gamma from log p, without losing small 1 - p. Above zero: its gradient is infinite there.
+torch::Tensor modulation(const torch::Tensor& log_p, double gamma) {
+  return (-log_p.expm1()).clamp_min(std::numeric_limits<float>::min()).pow(gamma);
+}
+
+// Lin et al. 2017: the sum of -alpha (1 - p)^gamma log p, with p the probability of the right class; the mean
+// is over examples, whatever their alpha.
+class FocalLoss final : public Loss {
+ public:
+  FocalLoss(const Focal& settings, std::int64_t classes)
+      : gamma_(settings.gamma),
+        targets_({"focal", classes, settings.ignore_index, settings.alpha, "alpha"}) {}
+
+  torch::Tensor sum(const torch::Tensor& output, const Batch& batch) const override {
+    targets_.require_fitting(output, batch.target, /*shares_allowed=*/false);
+    const torch::Tensor logs = at_least_32_bits(output).log_softmax(1);
+    const torch::Tensor labels = batch.target.to(torch::kInt64);
+    const auto of_right_class = [&](const torch::Tensor& weights) {  // -log p, 0 where to be ignored
+      return at::nll_loss_nd(logs, labels, weights, at::Reduction::None, targets_.ignore_index());
+    };
+    const torch::Tensor plain = of_right_class({});
+    const torch::Tensor balance = targets_.weights_like(logs);
+    return (modulation(-plain, gamma_) * (balance.defined() ? of_right_class(balance) : plain)).sum();
+  }
+
+  double weight(const Batch& batch) const override { return targets_.counted(batch.target); }
+
+ private:
+  double gamma_;
+  ClassTargets targets_;
+};
+
+torch::Tensor yes_no_sum(const torch::Tensor& output, const torch::Tensor& target, const Focal& settings) {
+  require_yes_no(target, "focal");
+  // log p of yes where yes is right, else of no.
+  const torch::Tensor log_p =
+      -at::binary_cross_entropy_with_logits(output, target, {}, {}, at::Reduction::None);
+  torch::Tensor loss = -modulation(log_p, settings.gamma) * log_p;
+  if (!settings.alpha.empty()) {
+    const double alpha = settings.alpha.front();
+    loss = loss * (alpha * target + (1 - alpha) * (1 - target));
+  }
+  return loss.sum();
+}
+
+std::unique_ptr<Loss> build(const Focal& settings, const LossInputs& inputs) {
+  if (settings.answer == Answer::one_class) return std::make_unique<FocalLoss>(settings, inputs.data.classes);
+  const auto sum = [settings](const torch::Tensor& output, const torch::Tensor& target) {
+    return yes_no_sum(output, target, settings);
+  };
+  return std::make_unique<ElementwiseLoss>("focal", sum);
+}
+
+const Registration<LossKind> registration{
+    "focal", "Cross entropy that looks away from what is already answered well: for rare classes.", &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,56 @@
+#include <ATen/ops/kl_div.h>
+
+#include "components/losses/class_targets.hpp"
+#include "components/losses/loss.hpp"
+#include "components/losses/same_shape.hpp"
+
+namespace runner {
+namespace {
+
+enum class OutputMeaning { logits, log_probabilities };
+constexpr auto describe(std::type_identity<OutputMeaning>) {
+  return choices(
+      choice("logits", OutputMeaning::logits, "scores of any size; log_softmax is taken here"),
+      choice("log_probabilities", OutputMeaning::log_probabilities, "log_softmax is in the model"));
+}
+
+struct KlDiv {
+  OutputMeaning outputs = OutputMeaning::logits;
+  bool log_target = false;
+};
+
+constexpr auto describe(std::type_identity<KlDiv>) {
+  return fields(field("outputs", &KlDiv::outputs, "What the model gives."),
+                field("log_target", &KlDiv::log_target, "The targets are logs of probabilities."));
+}
+
+class KlDivLoss final : public Loss {
+ public:
+  explicit KlDivLoss(const KlDiv& settings) : settings_(settings) {}
+
+  torch::Tensor sum(const torch::Tensor& output, const Batch& batch) const override {
+    const torch::Tensor values = at_least_32_bits(output);
+    const torch::Tensor target = target_like(values, batch.target, "kl_div");
+    const torch::Tensor logs = settings_.outputs == OutputMeaning::logits ? values.log_softmax(1) : values;
+    return at::kl_div(logs, target, at::Reduction::Sum, settings_.log_target);
+  }
+
+  double weight(const Batch& batch) const override {  // how many distributions
+    const auto numbers = static_cast<double>(batch.target.numel());
+    return batch.target.dim() > 1 ? numbers / static_cast<double>(batch.target.size(1)) : numbers;
+  }
+
+ private:
+  KlDiv settings_;
+};
+
+std::unique_ptr<Loss> build(const KlDiv& settings, const LossInputs&) {
+  return std::make_unique<KlDivLoss>(settings);
+}
+
+const Registration<LossKind> registration{
+    "kl_div", "How far the outputs' distribution over the classes is from the targets', as information lost.",
+    &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,47 @@
+#include <ATen/ops/nll_loss_nd.h>
+
+#include "components/losses/class_targets.hpp"
+#include "components/losses/loss.hpp"
+
+namespace runner {
+namespace {
+
+struct Nll {
+  std::vector<double> class_weights;
+  std::int64_t ignore_index = -100;
+};
+
+constexpr auto describe(std::type_identity<Nll>) {
+  return fields(field("class_weights", &Nll::class_weights,
+                      "How much each class counts, one number for each; none: all the same.", at_least(0)),
+                field("ignore_index", &Nll::ignore_index, "Targets with this label count for nothing."));
+}
+
+class NllLoss final : public Loss {
+ public:
+  NllLoss(const Nll& settings, std::int64_t classes)
+      : targets_({"nll", classes, settings.ignore_index, settings.class_weights}) {}
+
+  torch::Tensor sum(const torch::Tensor& output, const Batch& batch) const override {
+    targets_.require_fitting(output, batch.target, /*shares_allowed=*/false);
+    const torch::Tensor logs = at_least_32_bits(output);
+    return at::nll_loss_nd(logs, batch.target.to(torch::kInt64), targets_.weights_like(logs),
+                           at::Reduction::Sum, targets_.ignore_index());
+  }
+
+  double weight(const Batch& batch) const override { return targets_.weight(batch.target); }
+
+ private:
+  ClassTargets targets_;
+};
+
+std::unique_ptr<Loss> build(const Nll& settings, const LossInputs& inputs) {
+  return std::make_unique<NllLoss>(settings, inputs.data.classes);
+}
+
+const Registration<LossKind> registration{
+    "nll", "As cross_entropy, for models that give logs of probabilities (log_softmax is in the model).",
+    &build};
+
+}  // namespace
+}  // namespace runner
