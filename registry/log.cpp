@@ -17,6 +17,7 @@
 #include <spdlog/spdlog.h>
 
 #include "registry/live_line.hpp"
+#include "registry/log_files.hpp"
 
 namespace runner::log {
 namespace {
@@ -127,6 +128,17 @@ void write(Level level, std::string_view message) {
   if (!enabled(level)) return;
   logger.log(to_spdlog(level), "{}{}", prefix, message);
   logger.flush();  // a killed run must not lose its last words
+}
+
+void write_to_files(std::string_view message) {
+  const std::lock_guard lock{state().mutex};
+  auto& [mutex, logger, prefix, warnings] = state();
+  if (!enabled(Level::info)) return;
+  const std::string line = prefix + std::string(message);
+  for (std::size_t file = 1; file < logger.sinks().size(); ++file) {  // the terminal comes first
+    logger.sinks()[file]->log({logger.name(), spdlog::level::info, line});
+    logger.sinks()[file]->flush();
+  }
 }
 
 }  // namespace runner::log

@@ -77,12 +77,22 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
-void check_best(const BestRule& best, const std::vector<std::string>& names, Report& report) {
+// A hook may keep weights that are measured under its own name: "ema/accuracy". Whether it does is known when
+// it is built.
+bool measured_by_hook(const std::string& metric, const Recipe& recipe,
+                      const std::vector<std::string>& names) {
+  const std::string weights = metric.substr(0, metric.find('/'));
+  return std::ranges::any_of(recipe.hook, [&](const auto& hook) { return hook.name() == weights; }) &&
+         std::ranges::find(names, "eval" + metric.substr(weights.size())) != names.end();
+}
+
+void check_best(const Recipe& recipe, const std::vector<std::string>& names, Report& report) {
+  const BestRule& best = *recipe.checkpoint.best;
   if (names.empty()) {
     return report.error("checkpoint", "keeps the best model by " + quoted(best.metric) +
                                           ", but the evaluation measures nothing: add it to [[eval.metric]]");
   }
-  if (std::ranges::find(names, best.metric) == names.end()) {
+  if (std::ranges::find(names, best.metric) == names.end() && !measured_by_hook(best.metric, recipe, names)) {
     const bool lacks_prefix = std::ranges::find(names, "eval/" + best.metric) != names.end();
     const auto meant = lacks_prefix ? std::optional("eval/" + best.metric) : nearest(best.metric, names);
     return report.error("checkpoint", "keeps the best model by " + quoted(best.metric) +
@@ -118,7 +128,7 @@ void check_warmup(const Recipe& recipe, Report& report) {
 
 void check(const Recipe& recipe, Report& report) {
   const auto names = evaluation_names(recipe.eval, report);
-  if (recipe.checkpoint.best) check_best(*recipe.checkpoint.best, names, report);
+  if (recipe.checkpoint.best) check_best(recipe, names, report);
   check_warmup(recipe, report);
 }
 

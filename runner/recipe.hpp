@@ -51,8 +51,17 @@ void check(const RunSection& run, Report& report);
 
 enum class OnError { stop, skip };
 constexpr auto describe(std::type_identity<OnError>) {
-  return choices(choice("stop", OnError::stop, "the run ends and names the file"),
-                 choice("skip", OnError::skip, "the sample is replaced in training, left out of an evaluation, counted and reported"));
+  return choices(
+      choice("stop", OnError::stop, "the run ends and names the file"),
+      choice("skip", OnError::skip,
+             "the sample is replaced in training, left out of an evaluation, counted and reported"));
+}
+
+enum class OnFullMemory { stop, split };
+constexpr auto describe(std::type_identity<OnFullMemory>) {
+  return choices(choice("stop", OnFullMemory::stop, "the run ends and says what would help"),
+                 choice("split", OnFullMemory::split,
+                        "micro-batches are halved until they fit; an update still sees as many examples"));
 }
 
 struct LoaderSection {
@@ -62,6 +71,7 @@ struct LoaderSection {
   int workers = 1;
   int prefetch = 4;
   OnError on_error = OnError::stop;
+  std::optional<std::int64_t> overfit_batches;
 };
 constexpr auto describe(std::type_identity<LoaderSection>) {
   return fields(
@@ -73,7 +83,11 @@ constexpr auto describe(std::type_identity<LoaderSection>) {
       field("workers", &LoaderSection::workers,
             "Threads that assemble batches; 0: the training thread itself.", within(0, 256)),
       field("prefetch", &LoaderSection::prefetch, "Batches kept ready.", within(1, 1024)),
-      field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read."));
+      field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read."),
+      field("overfit_batches", &LoaderSection::overfit_batches,
+            "Train and evaluate on the first so many batches of the training set, again and again: a model "
+            "that cannot learn these by heart has a mistake in it.",
+            at_least(1)));
 }
 
 struct TrainSection {
@@ -84,6 +98,7 @@ struct TrainSection {
   std::optional<double> clip_norm;
   std::optional<double> clip_value;
   Duration log_every = steps(50);
+  OnFullMemory on_out_of_memory = OnFullMemory::stop;
 };
 constexpr auto describe(std::type_identity<TrainSection>) {
   return fields(
@@ -95,7 +110,9 @@ constexpr auto describe(std::type_identity<TrainSection>) {
             at_least(1)),
       field("clip_norm", &TrainSection::clip_norm, "Scales gradients down to this total norm.", above(0)),
       field("clip_value", &TrainSection::clip_value, "Limits each gradient element to this size.", above(0)),
-      field("log_every", &TrainSection::log_every, "How often training is measured and logged.", above(0)));
+      field("log_every", &TrainSection::log_every, "How often training is measured and logged.", above(0)),
+      field("on_out_of_memory", &TrainSection::on_out_of_memory,
+            "What to do when a micro-batch does not fit into memory. Batch-norm sees the smaller ones."));
 }
 void check(const TrainSection& train, Report& report);
 

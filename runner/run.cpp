@@ -9,6 +9,7 @@
 #include "runner/tracking/build_trackers.hpp"
 #include "runner/train/assemble.hpp"
 #include "runner/train/model_file.hpp"
+#include "runner/train/other_weights.hpp"
 #include "runner/train/run_facts.hpp"
 #include "runner/train/run_folder.hpp"
 #include "runner/train/stop_signal.hpp"
@@ -53,15 +54,32 @@ RunSummary summary_of(const Run& run, const RunFolder& folder, const RunOptions&
   summary.scheduler = recipe.scheduler.name();
   summary.precision = run.engine.precision().summary();
   summary.device = describe_device(run.engine.device());
-  summary.trackers = names_of(recipe.tracker);
+  summary.trackers = tracker_names(recipe.tracker);
   summary.hooks = names_of(recipe.hook);
   if (!options.dry_run) summary.folder = folder.path();
   summary.stand_in = run.data.stand_in;
   return summary;
 }
 
+using NamedFile = std::pair<std::string, std::filesystem::path>;
+
+// All weights of the run; what each file is, and where.
+std::vector<NamedFile> save_all_weights(Run& run, const RunFolder& folder) {
+  std::vector<NamedFile> files{{"model", folder.file("model.safetensors")}};
+  save_model(*run.model, files.back().second);
+  for (const OtherWeights* weights : other_weights(run)) {
+    if (weights->tensors.empty()) {
+      log::warning("Hook \"{}\" has no weights to save: the run ended before it began.", weights->name);
+      continue;
+    }
+    files.emplace_back(weights->name + " model", folder.file(weights->name + ".safetensors"));
+    save_weights(run, weights->name, files.back().second);
+  }
+  return files;
+}
+
 ClosingSummary closing_of(const Run& run, const RunFolder& folder, const Journal& journal,
-                          const std::string& reason) {
+                          const std::string& reason, std::vector<NamedFile> files) {
   ClosingSummary closing;
   closing.ending = reason.empty() ? ClosingSummary::Ending::finished : ClosingSummary::Ending::stopped;
   closing.reason = reason;
@@ -76,9 +94,9 @@ ClosingSummary closing_of(const Run& run, const RunFolder& folder, const Journal
   closing.last = journal.last_evaluation();
   closing.loss_curve = journal.loss_curve();
   if (!folder.temporary()) {
-    closing.files = {{"model", folder.file("model.safetensors")},
-                     {"measurements", folder.file("metrics.jsonl")}};
+    closing.files = std::move(files);
     if (closing.best) closing.files.emplace_back("best model", folder.file("best.safetensors"));
+    closing.files.emplace_back("measurements", folder.file("metrics.jsonl"));
   }
   closing.warnings = log::warnings();
   closing.stand_in = run.data.stand_in;
@@ -105,16 +123,16 @@ int run_recipe(const Value& resolved, const Registry& registry, const RunOptions
                          run_facts(recipe.run.name, folder.path(), resolved));
   Journal journal(trackers, console, run.plan, recipe.train.epochs);
   const StopSignal signal;
-  Surroundings surroundings{[&] { return signal.received() != 0; }, folder.file("best.safetensors")};
+  Surroundings surroundings{[&] { return signal.received() != 0; }, folder.path()};
   if (options.dry_run) {
     surroundings.steps = dry_run_steps;
     surroundings.eval_batches = dry_run_eval_batches;
   }
 
   const std::string reason = train(run, journal, surroundings);
-  save_model(*run.model, folder.file("model.safetensors"));
+  auto files = save_all_weights(run, folder);
   trackers.finish(reason.empty() ? Outcome::finished : Outcome::stopped);
-  console.closing(closing_of(run, folder, journal, reason));
+  console.closing(closing_of(run, folder, journal, reason, std::move(files)));
   log::close_files();
   return signal.received() != 0 ? 128 + signal.received() : 0;
 }

@@ -2,85 +2,71 @@
 
 #include <torch/types.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <filesystem>
+#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "components/batch.hpp"
+#include "components/datasets/data_spec.hpp"
+#include "components/hooks/progress.hpp"
+#include "components/hooks/requests.hpp"
 #include "components/state.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
 
-// How far a run is. Hooks, schedules and intervals read it; only the loop advances it.
-struct Progress {
-  std::int64_t step = 0;           // optimizer updates done
-  std::int64_t epoch = 0;          // whole epochs done
-  std::int64_t samples = 0;        // training examples seen in all
-  std::int64_t skipped_steps = 0;  // updates left out because a gradient was not finite
-  double exact_epoch = 0;          // epochs done, with the fraction
-  double seconds = 0;              // of the run
-  double share = 0;                // of the run that is done, 0 to 1
-  std::int64_t total_steps = 0;    // as planned; 0: unknown, limited by time alone
+class Model;
+
+// Weights that a hook keeps beside those that are trained. The loop puts them into the model for a while,
+// measures them as "<name>/accuracy" .. with every evaluation, and saves them as <name>.safetensors.
+struct OtherWeights {
+  std::string name;
+  std::map<std::string, torch::Tensor> tensors = {};  // parameters and buffers by name; empty: none yet
+  std::int64_t statistics_batches = 0;  // training batches that batch-norm statistics are computed from anew
 };
 
-using Measurements = std::vector<std::pair<std::string, double>>;
-
-// What a hook may ask of the loop. It cannot do more.
-class Requests {
- public:
-  void stop(std::string reason) {  // after this step; the first reason counts
-    if (!reason_) reason_ = std::move(reason);
-  }
-  void skip_update() { skip_ = true; }
-  // Goes into the next record of the run; of a name logged twice before that, the later value.
-  void log(std::string name, double value) {
-    const auto known = std::ranges::find(measurements_, name, [](const auto& pair) { return pair.first; });
-    if (known != measurements_.end()) known->second = value;
-    if (known == measurements_.end()) measurements_.emplace_back(std::move(name), value);
-  }
-
-  const std::optional<std::string>& stop_reason() const { return reason_; }
-  bool take_skip() { return std::exchange(skip_, false); }
-  Measurements take_measurements() { return std::exchange(measurements_, {}); }
-
- private:
-  std::optional<std::string> reason_;
-  bool skip_ = false;
-  Measurements measurements_;
-};
-
-// Watches a run. It sees progress and measurements as they are and changes nothing itself: it asks.
+// Watches a run. It sees progress, weights and measurements as they are and changes nothing itself: it asks.
 class Hook {
  public:
   virtual ~Hook() = default;
 
-  // Asks for before_update, which costs reading the loss every step.
-  virtual bool wants_gradients() const { return false; }
+  // Before the first step; the folder is the run's, for files of its own.
+  virtual void start(const Progress&, const std::filesystem::path& /*folder*/, Requests&) {}
+  // Asks for before_update in the step that follows, which costs reading the loss.
+  virtual bool wants_gradients(const Progress&) const { return false; }
   virtual void before_update(const Progress&, double /*loss*/, double /*gradient_norm*/, Requests&) {}
   virtual void after_step(const Progress&, Requests&) {}
+  virtual void after_eval_batch(const Batch&, const torch::Tensor& /*output*/) {}
   virtual void after_eval(const Progress&, const Measurements&, Requests&) {}
+  virtual void finish(const Progress&, Requests&) {}  // after the last step
+
+  virtual const OtherWeights* other_weights() const { return nullptr; }  // of one name from the beginning
 
   virtual State save() const { return {}; }
   virtual void load(const State&) {}
 };
 
 struct HookInputs {
-  std::int64_t parameters = 0;       // of the model
-  double flops_per_sample = 0;       // forward and backward; 0: unknown
-  std::vector<std::string> metrics;  // what after_eval will report: "eval/accuracy" ..
+  std::int64_t parameters = 0;  // of the model
+  double flops_per_sample = 0;  // forward and backward; 0: unknown
+  std::vector<std::string>
+      metrics;  // what after_eval will report: "eval/accuracy" .., and what other weights
+                // of the hooks before this one are measured as: "ema/accuracy" ..
   torch::Device device = torch::kCPU;
   torch::ScalarType compute_type = torch::kFloat;  // of the model's matrix multiplications
   // The precision itself leaves out updates whose gradients are not finite, as fp16 does while it looks for
   // its scale.
   bool precision_skips = false;
+  const Model* model = nullptr;  // to look at: there in every run
+  DataSpec data = {};
 };
 
 struct HookKind {
   static constexpr std::string_view name = "hook";
-  static constexpr std::string_view summary = "Watches the run; may ask it to stop or to skip an update.";
+  static constexpr std::string_view summary =
+      "Watches the run; may ask it to stop, to skip an update or to note something.";
   using Product = Hook;
   using Inputs = HookInputs;
 };

@@ -28,7 +28,7 @@ class NanGuardHook : public Hook {
   NanGuardHook(NanGuard params, bool gradients_may_overflow)
       : params_(params), gradients_may_overflow_(gradients_may_overflow) {}
 
-  bool wants_gradients() const override { return true; }
+  bool wants_gradients(const Progress&) const override { return true; }
 
   void before_update(const Progress& progress, double loss, double gradient_norm,
                      Requests& requests) override {

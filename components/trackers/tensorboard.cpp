@@ -37,7 +37,12 @@ class Events : public Tracker {
   }
 
   void text(std::string_view tag, std::string_view text, std::int64_t step) override {
-    writer_->add_text(tag, step, text);
+    const bool table = text.find('\n') != std::string_view::npos;  // Markdown would run its lines together
+    writer_->add_text(tag, step, table ? as_code(text) : std::string(text));
+  }
+
+  void histogram(std::string_view tag, const Histogram& histogram, std::int64_t step) override {
+    writer_->add_histogram(tag, step, histogram);
   }
 
   void flush() override { writer_->flush(); }
@@ -58,7 +63,8 @@ std::unique_ptr<Tracker> build(const TensorBoard& params, const TrackerInputs& i
 }
 
 const Registration<TrackerKind> registration{
-    "tensorboard", "TensorBoard event file: scalars, text, and the recipe's settings as hparams.", &build};
+    "tensorboard", "TensorBoard event file: scalars, text, histograms, and the recipe's settings as hparams.",
+    &build};
 
 }  // namespace
 }  // namespace runner

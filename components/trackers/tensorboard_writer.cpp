@@ -139,12 +139,12 @@ void TensorBoardWriter::add_histogram(std::string_view tag, std::int64_t step,
                                       std::span<const double> values) {
   const auto& limits = bucket_limits();
   std::vector<double> counts(limits.size());
-  double low = 0, high = 0, number = 0, sum = 0, squares = 0;
+  Histogram found;
   for (const double value : values) {
     if (!std::isfinite(value)) continue;
-    low = number == 0 ? value : std::min(low, value);
-    high = number == 0 ? value : std::max(high, value);
-    number += 1, sum += value, squares += value * value;
+    found.min = found.count == 0 ? value : std::min(found.min, value);
+    found.max = found.count == 0 ? value : std::max(found.max, value);
+    found.count += 1, found.sum += value, found.sum_of_squares += value * value;
     const auto bucket = std::upper_bound(limits.begin(), limits.end() - 1, value) - limits.begin();
     counts[static_cast<std::size_t>(bucket)] += 1;
   }
@@ -153,18 +153,22 @@ void TensorBoardWriter::add_histogram(std::string_view tag, std::int64_t step,
   auto first = std::find_if(counts.begin(), counts.end(), used);
   if (first != counts.begin() && first != counts.end()) --first;
   const auto last = std::max(first, std::find_if(counts.rbegin(), counts.rend(), used).base());
+  found.limits.assign(limits.begin() + (first - counts.begin()), limits.begin() + (last - counts.begin()));
+  found.counts.assign(first, last);
+  add_histogram(tag, step, found);
+}
 
+void TensorBoardWriter::add_histogram(std::string_view tag, std::int64_t step, const Histogram& histogram) {
   std::string bytes;
   Message value(bytes);
   add_tag(value, tag);
   {
-    Message histogram(value, 5);
-    const double facts[] = {low, high, number, sum, squares};
-    for (protozero::pbf_tag_type field = 1; field <= 5; ++field)
-      histogram.add_double(field, facts[field - 1]);
-    histogram.add_packed_double(6, limits.begin() + (first - counts.begin()),
-                                limits.begin() + (last - counts.begin()));
-    histogram.add_packed_double(7, first, last);
+    Message message(value, 5);
+    const double facts[] = {histogram.min, histogram.max, histogram.count, histogram.sum,
+                            histogram.sum_of_squares};
+    for (protozero::pbf_tag_type field = 1; field <= 5; ++field) message.add_double(field, facts[field - 1]);
+    message.add_packed_double(6, histogram.limits.begin(), histogram.limits.end());
+    message.add_packed_double(7, histogram.counts.begin(), histogram.counts.end());
   }
   add_summary(step, bytes);
 }

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "components/trackers/histogram.hpp"
 #include "components/trackers/record_file.hpp"
 
 namespace runner {
@@ -35,6 +36,7 @@ class TensorBoardWriter {
   // TensorFlow's buckets: 0, and powers of 1.1 from 1e-12 to 1e20 on both sides. Values that are not finite
   // are left out.
   void add_histogram(std::string_view tag, std::int64_t step, std::span<const double> values);
+  void add_histogram(std::string_view tag, std::int64_t step, const Histogram& histogram);
 
   // The settings of this run, for the HPARAMS page. Where no metrics are named TensorBoard shows all scalars,
   // and the columns are gathered over all runs it sees: the better choice for runs that are compared.

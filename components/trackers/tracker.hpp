@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "components/trackers/histogram.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
@@ -40,6 +41,7 @@ class Tracker {
   virtual void start(const RunFacts& /*facts*/) {}
   virtual void log(const Record& record) = 0;
   virtual void text(std::string_view /*tag*/, std::string_view /*text*/, std::int64_t /*step*/) {}
+  virtual void histogram(std::string_view /*tag*/, const Histogram& /*histogram*/, std::int64_t /*step*/) {}
   virtual void flush() {}  // nothing waits at the moment: a good time to let others see what was logged
   virtual void finish(Outcome /*outcome*/) {}
 };

@@ -8,9 +8,9 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "components/io/private_mapping.hpp"
 #include "components/models/weight_names.hpp"
 #include "components/pattern.hpp"
-#include "components/weights/private_mapping.hpp"
 #include "components/weights/safetensors.hpp"
 #include "components/weights/torch_file.hpp"
 

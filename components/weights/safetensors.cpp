@@ -9,7 +9,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "components/weights/atomic_file.hpp"
+#include "components/io/atomic_file.hpp"
 #include "components/weights/safetensors_header.hpp"
 
 namespace runner {

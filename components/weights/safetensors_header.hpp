@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "components/weights/private_mapping.hpp"
+#include "components/io/private_mapping.hpp"
 #include "components/weights/safetensors.hpp"
 
 namespace runner::safetensors {

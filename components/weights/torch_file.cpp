@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "components/weights/private_mapping.hpp"
+#include "components/io/private_mapping.hpp"
 #include "components/weights/torch_pickle.hpp"
 #include "components/weights/weights_dict.hpp"
 #include "components/weights/zip_archive.hpp"

@@ -6,6 +6,7 @@
 
 #include "components/transforms/sample_random.hpp"
 #include "registry/log.hpp"
+#include "runner/data/batch_part.hpp"
 #include "runner/data/batch_pool.hpp"
 #include "runner/data/ordered_prefetch.hpp"
 
@@ -26,13 +27,6 @@ Cursor checked(Cursor start, std::int64_t size) {
                                 start.position, start.epoch, size));
   }
   return start.position == size ? Cursor{start.epoch + 1, 0} : start;
-}
-
-Batch first_of(const Batch& batch, std::int64_t examples) {
-  if (examples == batch.size()) return batch;
-  Batch part{batch.input.narrow(0, 0, examples), batch.target.narrow(0, 0, examples)};
-  for (const auto& [name, tensor] : batch.extra) part.extra[name] = tensor.narrow(0, 0, examples);
-  return part;
 }
 
 Batch pinned(Batch batch) {
@@ -144,7 +138,7 @@ class Loader::Assembly {
         loaded.unreadable.push_back(message);
       }
     }
-    loaded.batch = first_of(loaded.batch, example);
+    loaded.batch = part_of(loaded.batch, 0, example);
   }
 
   void read_substitute(const EpochOrder& order, Cursor at, Batch& batch, std::int64_t example) const {

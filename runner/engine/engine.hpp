@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "components/hooks/requests.hpp"
 #include "components/losses/loss.hpp"
 #include "components/models/model.hpp"
 #include "components/optimizers/optimizer.hpp"
@@ -27,8 +28,12 @@ class Engine {
   // Puts the model where and how it will be trained; before an optimizer sees its parameters.
   void place(std::shared_ptr<Model> model);
 
+  // Of the parameters to train when the model was placed. Throws where none would be left.
+  void set_trainable(const std::vector<Trainability>& changes);
+
   // Gradients of the mean loss over the whole window, whatever the sizes of its micro-batches. Returns that
-  // mean, still on the device.
+  // mean, still on the device. Where memory runs out and the recipe says so, starts again with smaller
+  // micro-batches, and stays with them.
   torch::Tensor accumulate(const Window& window, const Loss& loss);
 
   // The norm of the gradients before clipping, still on the device.
@@ -40,8 +45,12 @@ class Engine {
 
   // Output without gradients, in evaluation mode; the batch comes back where the output is.
   torch::Tensor predict(Batch& batch);
+  // Output without gradients in training mode: for what layers learn in passing, as batch-norm does.
+  void pass(const Batch& batch);
 
  private:
+  torch::Tensor accumulate_once(const Window& window, const Loss& loss);
+  void make_micro_batches_smaller(const Window& window, const std::string& why);
   Batch placed(const Batch& batch) const;
   bool finish_gradients();
 
@@ -49,8 +58,11 @@ class Engine {
   MemoryFormat wanted_layout_;
   torch::MemoryFormat layout_ = torch::MemoryFormat::Contiguous;
   std::optional<double> clip_norm_, clip_value_;
+  bool split_when_full_;
+  std::optional<std::int64_t> most_examples_;  // at once; none: whole micro-batches fit
   std::unique_ptr<Precision> precision_;
   std::shared_ptr<Model> model_;
+  std::vector<std::string> names_;         // of the parameters
   std::vector<torch::Tensor> parameters_;  // those that are trained
   bool gradients_finite_ = true;
   bool gradients_unscaled_ = false;

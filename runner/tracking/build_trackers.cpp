@@ -23,4 +23,12 @@ std::vector<NamedTracker> build_trackers(const std::vector<Part<TrackerKind>>& p
   return trackers;
 }
 
+std::vector<std::string> tracker_names(const std::vector<Part<TrackerKind>>& parts) {
+  std::vector<std::string> names{always_on};
+  for (const Part<TrackerKind>& part : parts) {
+    if (part.name() != always_on) names.push_back(part.name());
+  }
+  return names;
+}
+
 }  // namespace runner

@@ -12,4 +12,7 @@ namespace runner {
 std::vector<NamedTracker> build_trackers(const std::vector<Part<TrackerKind>>& parts,
                                          const Registry& registry, const TrackerInputs& inputs);
 
+// The same by name, for people.
+std::vector<std::string> tracker_names(const std::vector<Part<TrackerKind>>& parts);
+
 }  // namespace runner

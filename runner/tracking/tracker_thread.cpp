@@ -30,6 +30,10 @@ void TrackerThread::text(std::string tag, std::string text, std::int64_t step) {
   put(Text{std::move(tag), std::move(text), step});
 }
 
+void TrackerThread::histogram(std::string tag, Histogram histogram, std::int64_t step) {
+  put(Distribution{std::move(tag), std::move(histogram), step});
+}
+
 void TrackerThread::put(Item item) {
   {
     std::unique_lock lock(mutex_);
@@ -88,9 +92,11 @@ void TrackerThread::deliver(const Item& item) {
   each_tracker([&](NamedTracker& each) {
     if (const auto* record = std::get_if<Record>(&item)) {
       each.tracker->log(*record);
+    } else if (const auto* text = std::get_if<Text>(&item)) {
+      each.tracker->text(text->tag, text->text, text->step);
     } else {
-      const Text& text = std::get<Text>(item);
-      each.tracker->text(text.tag, text.text, text.step);
+      const auto& [tag, histogram, step] = std::get<Distribution>(item);
+      each.tracker->histogram(tag, histogram, step);
     }
   });
 }

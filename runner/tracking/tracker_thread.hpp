@@ -34,9 +34,10 @@ class TrackerThread {
   TrackerThread(const TrackerThread&) = delete;
   TrackerThread& operator=(const TrackerThread&) = delete;
 
-  // Both throw std::runtime_error once an essential tracker has failed.
+  // These throw std::runtime_error once an essential tracker has failed.
   void log(Record record);
   void text(std::string tag, std::string text, std::int64_t step);
+  void histogram(std::string tag, Histogram histogram, std::int64_t step);
 
   // Writes out all that waits, finishes every tracker still on and ends the thread. Throws where an essential
   // tracker failed and nobody was told yet. A second call does nothing.
@@ -48,7 +49,12 @@ class TrackerThread {
     std::string text;
     std::int64_t step;
   };
-  using Item = std::variant<Record, Text>;
+  struct Distribution {
+    std::string tag;
+    Histogram histogram;
+    std::int64_t step;
+  };
+  using Item = std::variant<Record, Text, Distribution>;
 
   void put(Item item);
   void work(const RunFacts& facts);

@@ -7,6 +7,7 @@
 #include "components/weights/load.hpp"
 #include "registry/log.hpp"
 #include "runner/inspect/inspection.hpp"
+#include "runner/train/overfit.hpp"
 
 namespace runner {
 
@@ -18,6 +19,7 @@ Splits open_data(const Recipe& recipe) {
   if (!data.train || data.train->size() == 0) throw DataError("the dataset has no training examples");
   data.train = limited(std::move(data.train), recipe.dataset.common.train_limit);
   if (data.eval) data.eval = limited(std::move(data.eval), recipe.dataset.common.eval_limit);
+  if (recipe.loader.overfit_batches) overfit(data, *recipe.loader.overfit_batches * recipe.loader.batch_size);
   return data;
 }
 
@@ -35,12 +37,6 @@ std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const D
   return metrics;
 }
 
-std::vector<std::unique_ptr<Hook>> build_hooks(const Recipe& recipe, const HookInputs& inputs) {
-  std::vector<std::unique_ptr<Hook>> hooks;
-  for (const auto& part : recipe.hook) hooks.push_back(part.build(inputs));
-  return hooks;
-}
-
 std::vector<std::string> measurement_names(const std::vector<std::unique_ptr<Metric>>& metrics) {
   std::vector<std::string> names;
   for (const auto& metric : metrics) {
@@ -49,8 +45,7 @@ std::vector<std::string> measurement_names(const std::vector<std::unique_ptr<Met
   return names;
 }
 
-HookInputs hook_inputs(const Engine& engine, Model& model, const Loss& loss, const DataSpec& data,
-                       std::vector<std::string> metrics) {
+HookInputs hook_inputs(const Engine& engine, Model& model, const Loss& loss, const DataSpec& data) {
   const Inspection inspection = inspect(model, loss, data);
   HookInputs inputs;
   inputs.parameters = inspection.parameters;
@@ -59,8 +54,35 @@ HookInputs hook_inputs(const Engine& engine, Model& model, const Loss& loss, con
   inputs.device = engine.device();
   inputs.compute_type = engine.precision().compute_type();
   inputs.precision_skips = engine.precision().skips_updates();
-  inputs.metrics = std::move(metrics);
+  inputs.model = &model;
+  inputs.data = data;
   return inputs;
+}
+
+// Adds to the names what the weights that hooks keep will be measured as.
+std::vector<std::unique_ptr<Hook>> build_hooks(const std::vector<Part<HookKind>>& parts, HookInputs inputs,
+                                               std::vector<std::string>& names) {
+  const std::vector<std::string> measured = names;
+  std::vector<std::unique_ptr<Hook>> hooks;
+  for (const auto& part : parts) {
+    inputs.metrics = names;
+    hooks.push_back(part.build(inputs));
+    const OtherWeights* weights = hooks.back()->other_weights();
+    if (!weights) continue;
+    for (const std::string& name : measured) {
+      const std::string theirs = weights->name + name.substr(name.find('/'));
+      if (std::ranges::find(names, theirs) != names.end())
+        throw std::runtime_error("Two hooks keep weights named \"" + weights->name + "\": delete one.");
+      names.push_back(theirs);
+    }
+  }
+  return hooks;
+}
+
+BestModel best_model(const BestRule& rule, const std::vector<std::string>& names) {
+  if (std::ranges::find(names, rule.metric) == names.end())
+    throw std::runtime_error("checkpoint.best is about \"" + rule.metric + "\", which nothing measures.");
+  return BestModel(rule);
 }
 
 }  // namespace
@@ -74,14 +96,16 @@ Run assemble(const Recipe& recipe) {
   engine.place(model);
   auto loss = recipe.loss.build({spec});
   auto metrics = build_metrics(recipe, data.eval ? data.eval->spec() : spec, *loss);
-  const auto names = measurement_names(metrics);
+  auto names = measurement_names(metrics);
   LearningRate learning_rate(recipe.scheduler, plan.total_steps.value_or(0),
                              static_cast<double>(plan.steps_per_epoch), names);
   auto optimizer = recipe.optimizer.build({make_groups(model->named_parameters(), recipe.optimizer.common)});
   std::vector<std::unique_ptr<Hook>> hooks;
-  if (!recipe.hook.empty()) hooks = build_hooks(recipe, hook_inputs(engine, *model, *loss, spec, names));
+  if (!recipe.hook.empty()) hooks = build_hooks(recipe.hook, hook_inputs(engine, *model, *loss, spec), names);
   std::optional<BestModel> best;
-  if (recipe.checkpoint.best) best.emplace(*recipe.checkpoint.best);
+  if (recipe.checkpoint.best) best = best_model(*recipe.checkpoint.best, names);
+  Progress progress;
+  progress.total_steps = plan.total_steps.value_or(0);
   return {recipe,
           std::move(data),
           plan,
@@ -92,7 +116,8 @@ Run assemble(const Recipe& recipe) {
           std::move(optimizer),
           std::move(learning_rate),
           std::move(hooks),
-          std::move(best)};
+          std::move(best),
+          progress};
 }
 
 }  // namespace runner

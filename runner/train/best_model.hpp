@@ -17,6 +17,8 @@ class BestModel {
   bool improved(const Progress& progress, const Measurements& measurements);
 
   const BestRule& rule() const { return rule_; }
+  // Whose measurement decides: "eval" is the trained weights, anything else what a hook keeps.
+  std::string weights() const { return rule_.metric.substr(0, rule_.metric.find('/')); }
   const std::optional<double>& value() const { return value_; }
   const Progress& when() const { return when_; }
 

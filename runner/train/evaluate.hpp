@@ -16,9 +16,13 @@ struct Evaluation {
 };
 
 // The evaluation set, measured whole and exactly, or its first batches where that is asked for. `done` is
-// told the share that is behind it.
+// told the share that is behind it. Hooks see the batches of the trained weights, "eval", alone.
 Evaluation evaluate(
     Run& run, std::optional<std::int64_t> most_batches = {},
-    const std::function<void(double share)>& done = [](double) {});
+    const std::function<void(double share)>& done = [](double) {}, const std::string& weights = "eval");
+
+// The same for whatever weights there are: the trained ones, and those that hooks keep beside them.
+Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches,
+                        const std::function<void(double share)>& done);
 
 }  // namespace runner

@@ -23,7 +23,7 @@ LoaderOptions shared_options(const Recipe& recipe, const Engine& engine, Broken 
 
 LoaderOptions training_options(const Recipe& recipe, const Engine& engine) {
   LoaderOptions options = shared_options(recipe, engine, Broken::replace);
-  options.shuffle = recipe.loader.shuffle;
+  options.shuffle = recipe.loader.shuffle && !recipe.loader.overfit_batches;  // the same batches every time
   return options;
 }
 

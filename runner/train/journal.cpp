@@ -1,6 +1,9 @@
 #include "runner/train/journal.hpp"
 
 #include "registry/log.hpp"
+#include "registry/log_files.hpp"
+#include "runner/console/lines.hpp"
+#include "runner/console/plot.hpp"
 
 namespace runner {
 
@@ -45,11 +48,25 @@ void Journal::evaluation(const Progress& progress, const Evaluation& evaluation,
   evaluation_seconds_ += seconds;
   last_evaluation_ = evaluation.measurements;
   record(progress, evaluation.measurements);
-  console_.evaluation({progress.step, progress.exact_epoch, evaluation.measurements, seconds, best});
-  for (const auto& [tag, text] : evaluation.texts) {
-    trackers_.text(tag, text, progress.step);
-    log::info("{}\n{}", tag, text);
-  }
+  const EvalLine line{progress.step, progress.exact_epoch, evaluation.measurements, seconds, best};
+  console_.evaluation(line);
+  log::write_to_files(evaluation_text(line, {}));
+  for (const auto& [tag, words] : evaluation.texts) text(progress, tag, words);
+}
+
+void Journal::note(const Progress& progress, const Note& note) {
+  PlotOptions options;
+  options.x_label = note.x_label;
+  text(progress, note.tag, plot(note.curve, options) + note.text);
+}
+
+void Journal::histogram(const Progress& progress, std::string tag, Histogram histogram) {
+  trackers_.histogram(std::move(tag), std::move(histogram), progress.step);
+}
+
+void Journal::text(const Progress& progress, const std::string& tag, const std::string& text) {
+  trackers_.text(tag, text, progress.step);
+  log::info("{}\n{}", tag, text);
 }
 
 void Journal::record(const Progress& progress, Measurements values) {

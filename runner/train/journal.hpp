@@ -34,12 +34,15 @@ class Journal {
   void training(const Progress& progress, const Measurements& precision, const Measurements& hooks);
   void evaluating(double share) { console_.evaluating(share); }
   void evaluation(const Progress& progress, const Evaluation& evaluation, double seconds, bool best);
+  void note(const Progress& progress, const Note& note);
+  void histogram(const Progress& progress, std::string tag, Histogram histogram);
 
   const std::vector<std::pair<double, double>>& loss_curve() const { return loss_curve_; }  // step and loss
   const Measurements& last_evaluation() const { return last_evaluation_; }
 
  private:
   void record(const Progress& progress, Measurements values);
+  void text(const Progress& progress, const std::string& tag, const std::string& text);
 
   TrackerThread& trackers_;
   Console& console_;

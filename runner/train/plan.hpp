@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "components/hooks/hook.hpp"
+#include "components/hooks/progress.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {

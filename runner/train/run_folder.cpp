@@ -2,9 +2,10 @@
 
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <stdexcept>
 #include <system_error>
+
+#include "components/io/atomic_file.hpp"
 
 namespace runner {
 
@@ -74,16 +75,9 @@ RunFolder::~RunFolder() {
 }
 
 void RunFolder::write(std::string_view name, std::string_view text) const {
-  const fs::path target = file(name), draft = target.string() + ".tmp";
-  std::ofstream out(draft, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) {
-    std::error_code ignored;
-    fs::remove(draft, ignored);
-    throw std::runtime_error("cannot write " + target.string() + ": is the disk full?");
-  }
-  fs::rename(draft, target);
+  AtomicFile out(file(name));
+  out.write(text);
+  out.commit();
 }
 
 }  // namespace runner

@@ -5,12 +5,12 @@
 
 #include <chrono>
 
+#include "components/hooks/interval.hpp"
 #include "components/transforms/sample_random.hpp"
 #include "registry/log.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/feed.hpp"
-#include "runner/train/interval.hpp"
-#include "runner/train/model_file.hpp"
+#include "runner/train/other_weights.hpp"
 
 namespace runner {
 
@@ -51,13 +51,26 @@ Progress without_update(Progress progress, const Plan& plan) {
 void measure(Run& run, Journal& journal, Requests& requests, const Surroundings& surroundings) {
   const auto began = Clock::now();
   const Evaluation evaluation =
-      evaluate(run, surroundings.eval_batches, [&](double share) { journal.evaluating(share); });
+      evaluate_all(run, surroundings.eval_batches, [&](double share) { journal.evaluating(share); });
   if (evaluation.measurements.empty()) return;
   const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
-  if (best) save_model(*run.model, surroundings.best_model);
+  if (best) save_weights(run, run.best->weights(), surroundings.folder / "best.safetensors");
   journal.evaluation(run.progress, evaluation, seconds_since(began), best);
   run.learning_rate.schedule().observe(evaluation.measurements);
   for (const auto& hook : run.hooks) hook->after_eval(run.progress, evaluation.measurements, requests);
+}
+
+// What hooks have asked for since the last time, and what is not about the update that is being made.
+void fulfil(Requests& requests, Run& run, Journal& journal) {
+  run.engine.set_trainable(requests.take_trainability());
+  for (const Note& note : requests.take_notes()) journal.note(run.progress, note);
+  for (auto& [tag, histogram] : requests.take_histograms())
+    journal.histogram(run.progress, std::move(tag), std::move(histogram));
+}
+
+double learning_rate_factor(const Run& run, Requests& requests) {
+  const auto wish = requests.take_learning_rate();
+  return wish ? *wish / run.optimizer->peak_lr() : run.learning_rate.factor(run.progress.step);
 }
 
 }  // namespace
@@ -70,29 +83,30 @@ std::string train(Run& run, Journal& journal, const Surroundings& surroundings) 
   const auto began = Clock::now();
   Requests requests;
   bool evaluated = false;
+  for (const auto& hook : run.hooks) hook->start(run.progress, surroundings.folder, requests);
 
   const auto done = [&] {
     return run.plan.reached(run.progress) || (surroundings.steps && run.progress.step >= *surroundings.steps);
   };
   while (!done() && !requests.stop_reason() && !surroundings.interrupted()) {
+    fulfil(requests, run, journal);
     const Feeding feeding = feed.next();
     seed_generators(recipe, feeding.begin);
     const torch::Tensor loss = engine.accumulate(feeding.window, *run.loss);
 
     for (const auto& hook : run.hooks) {
-      if (!hook->wants_gradients()) continue;
+      if (!hook->wants_gradients(run.progress)) continue;
       hook->before_update(run.progress, loss.item<double>(), engine.gradient_norm().item<double>(), requests);
     }
     const Progress before = run.progress;
     Progress now = behind(feeding, before, run.plan, seconds_since(began));
-    StepReport report{loss, run.optimizer->peak_lr() * run.learning_rate.factor(before.step),
-                      feeding.samples};
+    const double factor = learning_rate_factor(run, requests);
+    StepReport report{loss, run.optimizer->peak_lr() * factor, feeding.samples};
     if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
 
     const bool skip = requests.take_skip();
     if (skip) engine.discard_gradients();
-    if (skip || !engine.update(*run.optimizer, run.learning_rate.factor(before.step)))
-      now = without_update(now, run.plan);
+    if (skip || !engine.update(*run.optimizer, factor)) now = without_update(now, run.plan);
 
     run.progress = now;
     journal.step(now, report);
@@ -104,9 +118,11 @@ std::string train(Run& run, Journal& journal, const Surroundings& surroundings) 
   }
   if (feed.unreadable_samples() > 0)
     log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());
-  if (surroundings.interrupted()) return "interrupted";  // whoever wants it to end does not want to wait
-  if (!evaluated) measure(run, journal, requests, surroundings);
-  return requests.stop_reason().value_or("");
+  const bool interrupted = surroundings.interrupted();  // whoever wants it to end does not want to wait
+  if (!evaluated && !interrupted) measure(run, journal, requests, surroundings);
+  for (const auto& hook : run.hooks) hook->finish(run.progress, requests);
+  fulfil(requests, run, journal);
+  return interrupted ? "interrupted" : requests.stop_reason().value_or("");
 }
 
 }  // namespace runner

@@ -11,7 +11,7 @@ namespace runner {
 // What reaches into the loop from outside.
 struct Surroundings {
   std::function<bool()> interrupted;              // asked before every step
-  std::filesystem::path best_model;               // where the best model goes
+  std::filesystem::path folder;                   // of the run
   std::optional<std::int64_t> steps = {};         // none: as many as planned
   std::optional<std::int64_t> eval_batches = {};  // none: the whole evaluation set
 };

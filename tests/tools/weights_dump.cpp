@@ -5,7 +5,7 @@
 
 #include <iostream>
 
-#include "components/weights/private_mapping.hpp"
+#include "components/io/private_mapping.hpp"
 #include "components/weights/safetensors.hpp"
 #include "components/weights/torch_file.hpp"
 

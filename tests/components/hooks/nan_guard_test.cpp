@@ -26,7 +26,7 @@ Progress at(std::int64_t step) {
 
 TEST_CASE("nan_guard stops, and keeps the update away from the weights") {
   auto hook = part<HookKind>("nan_guard").build({});
-  CHECK(hook->wants_gradients());
+  CHECK(hook->wants_gradients({}));
   Requests requests;
   hook->before_update(at(41), 0.5, 1.0, requests);
   CHECK_FALSE(requests.take_skip());

@@ -84,7 +84,7 @@ TEST_CASE("writes event files for TensorBoard's own reader", "[.export-tensorboa
   TensorBoardWriter writer(folder.parent_path() / "vocabulary");
   const std::vector<double> values{-3.5, -1, 0, 0, 1e-13, 0.5, 0.5, 2, 1e21, NAN};
   writer.add_histogram("weights", 3, values);
-  writer.add_histogram("nothing", 3, {});
+  writer.add_histogram("nothing", 3, std::span<const double>{});
   writer.add_image("picture", 4, read_text(std::getenv("RUNNER_EXPORT_PNG")), 2, 3, 3);
   writer.add_hparams({{"lr", 0.1}, {"name", "sgd"}}, {"eval/accuracy"});
   writer.end_session(TensorBoardWriter::Status::success);

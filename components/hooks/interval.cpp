@@ -1,4 +1,4 @@
-#include "runner/train/interval.hpp"
+#include "components/hooks/interval.hpp"
 
 #include <cmath>
 
@@ -6,7 +6,10 @@ namespace runner {
 
 namespace {
 
-double measured(const Progress& progress, Duration::Unit unit) {
+// Thirds of an epoch do not add up to one in binary: a hair short of a moment counts as the moment.
+constexpr double hair = 1e-9;
+
+double done(const Progress& progress, Duration::Unit unit) {
   switch (unit) {
     case Duration::Unit::epoch: return progress.exact_epoch;
     case Duration::Unit::step: return static_cast<double>(progress.step);
@@ -18,11 +21,13 @@ double measured(const Progress& progress, Duration::Unit unit) {
 
 }  // namespace
 
+bool reached(const Duration& moment, const Progress& progress) {
+  return done(progress, moment.unit) >= moment.amount - hair;
+}
+
 bool Interval::passed(const Progress& before, const Progress& now) const {
-  // Thirds of an epoch do not add up to one in binary: a hair short of a multiple counts as the multiple.
-  constexpr double hair = 1e-9;
   const auto multiples = [&](const Progress& progress) {
-    return std::floor(measured(progress, every_.unit) / every_.amount + hair);
+    return std::floor(done(progress, every_.unit) / every_.amount + hair);
   };
   return multiples(now) > multiples(before);
 }

@@ -1,4 +1,4 @@
-#include "components/weights/private_mapping.hpp"
+#include "components/io/private_mapping.hpp"
 
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-#include "components/weights/atomic_file.hpp"
+#include "components/io/atomic_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

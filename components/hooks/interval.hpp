@@ -1,9 +1,12 @@
 #pragma once
 
-#include "components/hooks/hook.hpp"
+#include "components/hooks/progress.hpp"
 #include "registry/duration.hpp"
 
 namespace runner {
+
+// Whether that much of the run is done: "5ep", "500step", "30min", "0.75run".
+bool reached(const Duration& moment, const Progress& progress);
 
 // Something that is due again and again: "1ep", "500step", "30min", "0.1run".
 class Interval {

@@ -1,4 +1,4 @@
-#include "runner/train/interval.hpp"
+#include "components/hooks/interval.hpp"
 
 #include <catch2/catch_all.hpp>
 

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace runner {
+
+// How far a run is. Hooks, schedules and intervals read it; only the loop advances it.
+struct Progress {
+  std::int64_t step = 0;           // optimizer updates done
+  std::int64_t epoch = 0;          // whole epochs done
+  std::int64_t samples = 0;        // training examples seen in all
+  std::int64_t skipped_steps = 0;  // updates left out because a gradient was not finite
+  double exact_epoch = 0;          // epochs done, with the fraction
+  double seconds = 0;              // of the run
+  double share = 0;                // of the run that is done, 0 to 1
+  std::int64_t total_steps = 0;    // as planned; 0: unknown, limited by time alone
+};
+
+using Measurements = std::vector<std::pair<std::string, double>>;
+
+}  // namespace runner

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string_view>
+
+namespace runner::log {
+
+// Into the log files alone: what the console has shown in a form of its own.
+void write_to_files(std::string_view message);
+
+}  // namespace runner::log
