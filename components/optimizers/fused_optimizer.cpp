@@ -1,5 +1,7 @@
 #include "components/optimizers/fused_optimizer.hpp"
 
+#include <ATen/ops/_foreach_add.h>
+
 #include <stdexcept>
 
 namespace runner {
@@ -93,8 +95,17 @@ void FusedOptimizer::refresh_lists(Bucket& bucket) const {
 void FusedOptimizer::make_slots(Member& member) const {
   member.slots.clear();
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    member.slots.push_back(torch::zeros_like(member.parameter, torch::TensorOptions().requires_grad(false)));
+    member.slots.push_back(make_slot(slot, member.parameter));
   }
+}
+
+torch::Tensor FusedOptimizer::make_slot(std::size_t /*slot*/, const torch::Tensor& parameter) const {
+  return torch::zeros_like(parameter, torch::TensorOptions().requires_grad(false));
+}
+
+std::vector<torch::Tensor> FusedOptimizer::decayed_gradients(const Lists& lists, double weight_decay) {
+  if (weight_decay == 0) return lists.gradients;
+  return at::_foreach_add(lists.gradients, lists.parameters, weight_decay);
 }
 
 State FusedOptimizer::save() const {
@@ -104,7 +115,8 @@ State FusedOptimizer::save() const {
       if (member.updates == 0) continue;
       state.numbers[member.name + ".step"] = static_cast<double>(member.updates);
       for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-        state.tensors[member.name + "." + slots_[slot]] = member.slots[slot];
+        if (member.slots[slot].defined())
+          state.tensors[member.name + "." + slots_[slot]] = member.slots[slot];
       }
     }
   }
@@ -125,18 +137,19 @@ void FusedOptimizer::load(const State& state) {
       member.updates = static_cast<std::int64_t>(step->second);
       make_slots(member);
       for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+        if (!member.slots[slot].defined()) continue;
         const std::string name = member.name + "." + slots_[slot];
         const auto saved = state.tensors.find(name);
         if (saved == state.tensors.end())
           throw std::runtime_error("The optimizer's saved state lacks \"" + name + "\".");
-        if (saved->second.sizes() != member.parameter.sizes()) {
+        if (saved->second.sizes() != member.slots[slot].sizes()) {
           throw std::runtime_error("The optimizer's saved state has \"" + name + "\" in the shape " +
-                                   shape_text(saved->second) + ", but the parameter is " +
-                                   shape_text(member.parameter) + ".");
+                                   shape_text(saved->second) + ", but here it is " +
+                                   shape_text(member.slots[slot]) + ".");
         }
         member.slots[slot].copy_(saved->second);
+        ++used;
       }
-      used += slots_.size();
     }
   }
   if (used == state.tensors.size()) return;

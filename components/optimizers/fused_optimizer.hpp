@@ -10,11 +10,12 @@
 
 namespace runner {
 
-// What optimizers on LibTorch's fused kernels share: groups, per-parameter state, and the lists that one
-// kernel call takes. Parameters are where they will be trained by the time it is made.
+// What optimizers share that update whole lists of parameters at once, on LibTorch's fused or foreach
+// kernels: groups, per-parameter state, and the lists that one kernel call takes. Parameters are where they
+// will be trained by the time it is made.
 class FusedOptimizer : public Optimizer {
  public:
-  // `slots`: the names of the state tensors each parameter has, each of the parameter's shape, zero at first.
+  // `slots`: the names of the state tensors each parameter has; make_slot() says what they are at first.
   FusedOptimizer(std::vector<ParameterGroup> groups, std::vector<std::string> slots, double lr,
                  double weight_decay);
 
@@ -35,6 +36,12 @@ class FusedOptimizer : public Optimizer {
   };
 
   virtual void update(const Lists& lists, double lr, double weight_decay) = 0;
+  // The state before the first update: zeros in the parameter's shape. Undefined: this parameter has no such
+  // state.
+  virtual torch::Tensor make_slot(std::size_t slot, const torch::Tensor& parameter) const;
+
+  // Gradients with the weight decay in them; the gradients themselves stay as they are.
+  static std::vector<torch::Tensor> decayed_gradients(const Lists& lists, double weight_decay);
 
  private:
   struct Member {

@@ -1,0 +1,69 @@
+#include <torch/types.h>
+
+#include <catch2/catch_all.hpp>
+
+#include "components/optimizers/groups.hpp"
+#include "tests/support/parts.hpp"
+#include "tests/support/wave.hpp"
+
+namespace runner::testing {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Named = torch::OrderedDict<std::string, torch::Tensor>;
+
+Named parameters(const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& shapes) {
+  Named named;
+  for (const auto& [name, shape] : shapes) {
+    torch::Tensor parameter = torch::zeros(shape).requires_grad_();
+    parameter.mutable_grad() = wave(shape, 0.4);
+    named.insert(name, parameter);
+  }
+  return named;
+}
+
+std::unique_ptr<Optimizer> muon(const Named& named, const Settings& settings = {}) {
+  const auto part = testing::part<OptimizerKind>("muon", settings);
+  return part.build({make_groups(named, part.common)});
+}
+
+TEST_CASE("muon evens out a tall matrix as it does the wide one, with larger steps", "[optimizers]") {
+  Named wide = parameters({{"layer.weight", {3, 4}}}), tall = parameters({{"layer.weight", {4, 3}}});
+  tall["layer.weight"].mutable_grad() = wide["layer.weight"].grad().t().contiguous();
+  muon(wide)->step(1);
+  muon(tall)->step(1);
+  const torch::Tensor expected = std::sqrt(4.0 / 3) * wide["layer.weight"].detach().t();
+  REQUIRE(expected.abs().max().item<double>() > 1e-4);
+  REQUIRE(torch::allclose(tall["layer.weight"].detach(), expected, 1e-2, 1e-6));
+}
+
+TEST_CASE("muon leaves embeddings, the head and all that is no matrix to AdamW", "[optimizers]") {
+  Named named = parameters({{"embedding.weight", {5, 4}},
+                            {"layer.weight", {4, 4}},
+                            {"layer.bias", {4}},
+                            {"conv.weight", {2, 2, 3, 3}},
+                            {"lm_head.weight", {5, 4}}});
+  const auto slots = [](const Optimizer& optimizer) {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : optimizer.save().tensors) {
+      if (name.ends_with(".momentum_buffer")) names.push_back(name);
+    }
+    return names;
+  };
+  const auto usual = muon(named);
+  usual->step(1);
+  REQUIRE(slots(*usual) == std::vector<std::string>{"layer.weight.momentum_buffer"});
+  const auto chosen = muon(named, {{"adamw_for", Setting::list({"layer", "embedding"})}});
+  chosen->step(1);
+  REQUIRE(slots(*chosen) == std::vector<std::string>{"lm_head.weight.momentum_buffer"});
+}
+
+TEST_CASE("muon says where it has nothing to do", "[optimizers]") {
+  Named named = parameters({{"layer.weight", {4, 4}}, {"bias", {4}}});
+  REQUIRE_THROWS_WITH(muon(named, {{"adamw_for", Setting::list({"layr"})}}),
+                      ContainsSubstring("optimizer.adamw_for") && ContainsSubstring("\"layer\""));
+  REQUIRE_THROWS_WITH(muon(named, {{"adamw_for", Setting::list({"layer"})}}), ContainsSubstring("use adamw"));
+}
+
+}  // namespace
+}  // namespace runner::testing
