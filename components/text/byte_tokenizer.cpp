@@ -1,5 +1,5 @@
 #include "components/text/tokenizers.hpp"
-#include "components/trackers/valid_utf8.hpp"
+#include "components/text/unicode.hpp"
 
 namespace runner {
 
@@ -16,7 +16,7 @@ class ByteTokenizer final : public Tokenizer {
   std::string decode(std::span<const Token> tokens) const override {
     std::string bytes;
     for (const Token token : tokens) bytes += static_cast<char>(token);
-    return valid_utf8(bytes);
+    return unicode::repaired(bytes);
   }
 
   std::string json() const override { return R"({"tokenizer": "byte"})"; }

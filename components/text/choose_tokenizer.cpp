@@ -50,6 +50,7 @@ std::unique_ptr<Tokenizer> choose_tokenizer(const TokenizerChoice& choice,
   if (choice.name == "byte") return byte_tokenizer();
   if (choice.name == "char") return char_tokenizer(characters_of(texts), unknown);
   if (choice.name == "word") return learn_words(texts, choice.largest());
+  if (choice.name == "bpe") return learn_bpe(texts, choice.largest());
   return from_file(choice.name);
 }
 

@@ -8,6 +8,14 @@
 
 namespace runner {
 
+namespace {
+
+// A tokenizer needs several times the memory of what it is given at once. A longer text is cut at line ends:
+// that may change a token there, which nobody will notice among so many.
+constexpr std::size_t most_at_once = 64 << 20;
+
+}  // namespace
+
 char32_t take_code_point(std::string_view& text) {
   const auto first = static_cast<unsigned char>(text.front());
   const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
@@ -64,6 +72,17 @@ std::string from_latin1(std::string_view bytes) {
 std::size_t character_start(std::string_view text, std::size_t position) {
   while (position > 0 && position < text.size() && continues_utf8(text[position])) --position;
   return position;
+}
+
+std::string_view take_lines(std::string_view& text) {
+  std::size_t length = text.size();
+  if (length > most_at_once) {
+    const std::size_t line_end = text.rfind('\n', most_at_once - 1);
+    length = line_end == std::string_view::npos ? character_start(text, most_at_once) : line_end + 1;
+  }
+  const std::string_view part = text.substr(0, length);
+  text.remove_prefix(length);
+  return part;
 }
 
 }  // namespace runner

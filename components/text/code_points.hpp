@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -20,5 +19,8 @@ std::string from_latin1(std::string_view bytes);  // as UTF-8
 
 // Where to cut so that what is before is well-formed: at or a little before `position`.
 std::size_t character_start(std::string_view text, std::size_t position);
+
+// As many whole lines as a tokenizer should get at once, taken off the text.
+std::string_view take_lines(std::string_view& text);
 
 }  // namespace runner

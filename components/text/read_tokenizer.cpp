@@ -17,21 +17,22 @@ std::set<char32_t> code_points(const std::string& text) {
 }
 
 std::unique_ptr<Tokenizer> from_json(const Json& json) {
-  if (!json.is_object()) throw DataError("it is not a JSON object");
-  if (!json.contains("tokenizer")) throw DataError("it is no tokenizer");
   const std::string name = json.at("tokenizer");
   if (name == "byte") return byte_tokenizer();
   if (name == "char")
     return char_tokenizer(code_points(json.at("characters")), json.at("unknown").get<bool>());
   if (name == "word") return word_tokenizer(json.at("words").get<std::vector<std::string>>());
-  throw DataError("there is no tokenizer \"" + name + "\"");
+  throw std::runtime_error("there is no tokenizer \"" + name + "\"");
 }
 
 }  // namespace
 
 std::unique_ptr<Tokenizer> read_tokenizer(std::string_view json, const std::string& origin) {
   try {
-    return from_json(Json::parse(json));
+    const Json parsed = Json::parse(json);
+    if (!parsed.is_object()) throw std::runtime_error("it is not a JSON object");
+    if (parsed.contains("tokenizer")) return from_json(parsed);
+    return huggingface_tokenizer(parsed);
   } catch (const std::exception& error) {
     throw DataError(origin + " cannot be used as a tokenizer: " + error.what() + ".");
   }

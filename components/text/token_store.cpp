@@ -9,21 +9,6 @@ namespace runner {
 
 namespace {
 
-// A tokenizer needs several times the memory of what it is given at once. A longer text is cut at line ends:
-// that may change a token there, which nobody will notice among so many.
-constexpr std::size_t most_at_once = 64 << 20;
-
-std::string_view take_part(std::string_view& text) {
-  std::size_t length = text.size();
-  if (length > most_at_once) {
-    const std::size_t line_end = text.rfind('\n', most_at_once - 1);
-    length = line_end == std::string_view::npos ? character_start(text, most_at_once) : line_end + 1;
-  }
-  const std::string_view part = text.substr(0, length);
-  text.remove_prefix(length);
-  return part;
-}
-
 template <class Narrow>
 void widen(const std::uint8_t* from, std::int64_t count, std::int64_t* out) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -64,7 +49,7 @@ TokenStore encode_all(const Tokenizer& tokenizer, std::string_view text) {
   std::vector<Token> tokens;
   while (!text.empty()) {
     tokens.clear();
-    tokenizer.encode(take_part(text), tokens);
+    tokenizer.encode(take_lines(text), tokens);
     store.append(tokens);
   }
   return store;

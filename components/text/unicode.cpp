@@ -60,6 +60,13 @@ std::string normalized(std::string_view text, Form form) {
   return out;
 }
 
+std::string repaired(std::string_view text) {
+  std::string out;
+  icu::UnicodeString::fromUTF8(icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())))
+      .toUTF8String(out);
+  return out;
+}
+
 bool is_space(char32_t character) { return u_isUWhiteSpace(as_icu(character)); }
 bool is_punctuation(char32_t character) {
   return is_ascii_punctuation(character) || in_class(character, U_GC_P_MASK);
@@ -75,6 +82,7 @@ bool is_control(char32_t character) {
          in_class(character, U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK);
 }
 bool is_accent(char32_t character) { return in_class(character, U_GC_MN_MASK); }
+bool is_mark(char32_t character) { return in_class(character, U_GC_M_MASK); }
 bool is_chinese(char32_t c) {
   return within(c, 0x4E00, 0x9FFF) || within(c, 0x3400, 0x4DBF) || within(c, 0x20000, 0x2A6DF) ||
          within(c, 0x2A700, 0x2B73F) || within(c, 0x2B740, 0x2B81F) || within(c, 0x2B920, 0x2CEAF) ||

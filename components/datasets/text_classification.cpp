@@ -1,0 +1,181 @@
+#include "components/datasets/stratified_split.hpp"
+#include "components/datasets/text_sentences.hpp"
+#include "components/text/choose_tokenizer.hpp"
+#include "components/text/generated_text.hpp"
+#include "components/text/labelled_sentences.hpp"
+#include "components/text/text_fallback.hpp"
+
+namespace runner {
+
+constexpr auto describe(std::type_identity<TextEncoding>) {
+  return choices(choice("utf-8", TextEncoding::utf8, "Unicode, and so ASCII"),
+                 choice("latin-1", TextEncoding::latin1, "one byte a character, ISO 8859-1"));
+}
+
+namespace {
+
+struct TextClassification {
+  std::map<std::string, std::filesystem::path> files = {};
+  std::optional<std::filesystem::path> file = {}, eval_file = {};
+  std::optional<std::string> text = {}, label = {};
+  std::vector<std::string> columns = {};
+  TextEncoding encoding = TextEncoding::utf8;
+  std::optional<double> split = {};
+  std::optional<std::uint32_t> split_seed = {};
+  std::string tokenizer = "word";
+  std::optional<std::int64_t> vocab_size = {};
+  std::int64_t length = 64;
+  TextFallback fallback = TextFallback::none;
+};
+
+constexpr auto describe(std::type_identity<TextClassification>) {
+  using T = TextClassification;
+  return fields(
+      field("files", &T::files,
+            "A file for each class, by the name of the class, with a sentence a line: { negative = "
+            "\"bad.txt\", positive = \"good.txt\" }."),
+      field("file", &T::file,
+            "Or one table with a sentence a row: comma-separated, or, with the ending .tsv, by tabs."),
+      field("eval_file", &T::eval_file, "A table of its own to evaluate with."),
+      field("text", &T::text, "Column of the table with the sentences (default \"text\").", non_empty()),
+      field("label", &T::label, "Column of the table with the classes (default \"label\").", non_empty()),
+      field("columns", &T::columns, "Names of the table's columns, where its first row does not have them."),
+      field("encoding", &T::encoding, "How the files are written."),
+      field("split", &T::split,
+            "Without `eval_file`: this share of each class is for evaluation only (default 0.1).", above(0),
+            below(1)),
+      field("split_seed", &T::split_seed, "Chooses which sentences those are (default 1)."),
+      field(
+          "tokenizer", &T::tokenizer,
+          "How text becomes tokens: \"word\" (lowercased) or \"bpe\", learnt from the sentences to train on; "
+          "\"char\", \"byte\", or the path of a HuggingFace tokenizer.json.",
+          non_empty()),
+      field("vocab_size", &T::vocab_size,
+            "For \"word\" and \"bpe\": most tokens to learn (default 10000 words, 1024 for bpe).",
+            at_least(3)),
+      field("length", &T::length, "Tokens of a sentence: longer ones are cut off, shorter ones filled up.",
+            at_least(1)),
+      field("fallback", &T::fallback, "What happens where none of the files is there."));
+}
+
+void check(const TextClassification& params, Report& report) {
+  const bool tables = params.file.has_value();
+  if (tables && !params.files.empty()) report.error("files", "means nothing together with file");
+  if (!tables && params.files.size() < 2) {
+    report.error("files", "must name a file for each of at least two classes; or name one table by file");
+  }
+  const auto table_only = [&](const char* name, bool given) {
+    if (!tables && given) report.error(name, "means nothing without file");
+  };
+  table_only("eval_file", params.eval_file.has_value());
+  table_only("text", params.text.has_value());
+  table_only("label", params.label.has_value());
+  table_only("columns", !params.columns.empty());
+  if (params.eval_file && params.split) report.error("split", "means nothing together with eval_file");
+  if (params.eval_file && params.split_seed) {
+    report.error("split_seed", "means nothing together with eval_file");
+  }
+  TokenizerChoice{params.tokenizer, params.vocab_size}.check(report);
+}
+
+class TextClassificationDataset final : public Dataset {
+ public:
+  explicit TextClassificationDataset(const TextClassification& params) : params_(params) {}
+
+  // Classes and vocabulary are what the data says, so this reads it.
+  DataSpec spec() const override {
+    const Parts parts = read();
+    return sentence_spec(encoder(parts.train), parts.train.classes);
+  }
+
+  Splits open(const TransformPipeline&) const override {
+    const Parts parts = read();
+    const auto shared = std::make_shared<const SentenceEncoder>(encoder(parts.train));
+    Splits splits;
+    splits.train = std::make_unique<SentenceSplit>(shared, parts.train);
+    splits.eval = std::make_unique<SentenceSplit>(shared, parts.eval);
+    splits.learned = shared->tokenizer().json();
+    if (generated()) splits.stand_in = generated_stand_in(paths().front().string());
+    return splits;
+  }
+
+  std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
+                                           const std::string& learned) const override {
+    return std::make_unique<SentenceInterpreter>(
+        SentenceEncoder(read_tokenizer(learned, "dataset.json"), params_.length));
+  }
+
+ private:
+  struct Parts {
+    LabelledSentences train, eval;
+  };
+
+  std::vector<std::filesystem::path> paths() const {
+    if (params_.file) return {*params_.file};
+    std::vector<std::filesystem::path> all;
+    for (const auto& [name, path] : params_.files) all.push_back(path);
+    return all;
+  }
+
+  bool generated() const {
+    const auto there = [](const auto& path) { return std::filesystem::exists(path); };
+    return params_.fallback == TextFallback::generated && std::ranges::none_of(paths(), there);
+  }
+
+  LabelledSentences generate() const {
+    constexpr std::int64_t each = 1000;
+    LabelledSentences made;
+    for (const auto& [name, path] : params_.files) made.classes.push_back(name);
+    if (params_.file) made.classes = {"0", "1"};
+    const auto classes = static_cast<std::int64_t>(made.classes.size());
+    for (std::int64_t i = 0; i < each * classes; ++i) {
+      made.labels.push_back(i % classes);
+      made.texts.push_back(generated_sentence(i, i % classes, classes));
+    }
+    return made;
+  }
+
+  Parts read() const {
+    if (generated()) return divided(generate());
+    if (!params_.file) return divided(read_class_files(params_.files, params_.encoding));
+    const SentenceTable table{params_.text.value_or("text"), params_.label.value_or("label"),
+                              params_.columns};
+    LabelledSentences all = read_sentence_table(*params_.file, table, params_.encoding);
+    if (!params_.eval_file) return divided(all);
+    LabelledSentences eval = read_sentence_table(*params_.eval_file, table, params_.encoding, all.classes);
+    return {std::move(all), std::move(eval)};
+  }
+
+  Parts divided(const LabelledSentences& all) const {
+    std::vector<std::int64_t> counts(all.classes.size());
+    for (const std::int64_t label : all.labels) ++counts[static_cast<std::size_t>(label)];
+    for (std::size_t label = 0; label < counts.size(); ++label) {
+      if (counts[label] >= 2) continue;
+      throw DataError("There is only one sentence of the class \"" + all.classes[label] + "\" in " +
+                      paths()[params_.file ? 0 : label].string() + ": there is nothing to split.");
+    }
+    const IndexSplit indices =
+        stratified_split(all.labels, params_.split.value_or(0.1), params_.split_seed.value_or(1));
+    return {all.selection(indices.train), all.selection(indices.eval)};
+  }
+
+  SentenceEncoder encoder(const LabelledSentences& train) const {
+    const std::vector<std::string_view> texts(train.texts.begin(), train.texts.end());
+    return {choose_tokenizer({params_.tokenizer, params_.vocab_size}, texts, true), params_.length};
+  }
+
+  TextClassification params_;
+};
+
+std::unique_ptr<Dataset> build(const TextClassification& params, const DatasetInputs&) {
+  return std::make_unique<TextClassificationDataset>(params);
+}
+
+const Registration<DatasetKind> registration{
+    "text_classification",
+    "Sentences in classes: a file for each class, or a table. The batch says by \"mask\" what is padding.",
+    &build};
+
+}  // namespace
+
+}  // namespace runner
