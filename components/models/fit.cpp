@@ -69,6 +69,14 @@ ImageShape image_shape(std::string_view model, const DataSpec& data) {
   return {data.input_shape[0], data.input_shape[1], data.input_shape[2]};
 }
 
+void require_halvings(std::string_view model, const ImageShape& image, std::int64_t halvings) {
+  const std::int64_t step = std::int64_t{1} << halvings;
+  if (image.height % step == 0 && image.width % step == 0) return;
+  fail(model, "images of " + std::to_string(image.height) + " x " + std::to_string(image.width) +
+                  " cannot be halved " + std::to_string(halvings) + " times; resize them to multiples of " +
+                  std::to_string(step));
+}
+
 std::int64_t flat_size(std::string_view model, const DataSpec& data) {
   require_numbers(model, data);
   return product(data.input_shape);

@@ -17,6 +17,8 @@ struct ImageShape {
   std::int64_t channels, height, width;
 };
 ImageShape image_shape(std::string_view model, const DataSpec& data);
+// That an image can be halved so often and doubled again to the same size.
+void require_halvings(std::string_view model, const ImageShape& image, std::int64_t halvings);
 
 // The numbers in one example, whatever its shape.
 std::int64_t flat_size(std::string_view model, const DataSpec& data);

@@ -70,6 +70,11 @@ class MlpModel : public Model {
 };
 
 std::unique_ptr<Model> build(const Mlp& params, const ModelInputs& in) {
+  if (!in.data.categories.empty()) {
+    throw std::runtime_error(
+        "Model \"mlp\": the dataset's categorical columns would be lost on it; use the model tabular, or let "
+        "dataset.categories be \"one_hot\".");
+  }
   return std::make_unique<MlpModel>(params, flat_size("mlp", in.data),
                                     output_count("mlp", params.num_classes, in.data));
 }

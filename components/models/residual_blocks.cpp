@@ -57,13 +57,14 @@ BasicBlock::BasicBlock(std::int64_t in, std::int64_t width, std::int64_t stride,
 
 torch::Tensor BasicBlock::residual(const torch::Tensor& x) { return bn2(conv2(bn1(conv1(x)).relu_())); }
 
-Bottleneck::Bottleneck(std::int64_t in, std::int64_t width, std::int64_t stride, Shortcut shortcut)
+Bottleneck::Bottleneck(std::int64_t in, std::int64_t width, std::int64_t stride, Shortcut shortcut,
+                       std::int64_t inner)
     : ResidualBlock(in, width * expansion, stride, shortcut),
-      conv1(register_module("conv1", convolution(in, width, 1, 1))),
-      bn1(register_module("bn1", torch::nn::BatchNorm2d(width))),
-      conv2(register_module("conv2", convolution(width, width, 3, stride))),
-      bn2(register_module("bn2", torch::nn::BatchNorm2d(width))),
-      conv3(register_module("conv3", convolution(width, width * expansion, 1, 1))),
+      conv1(register_module("conv1", convolution(in, inner, 1, 1))),
+      bn1(register_module("bn1", torch::nn::BatchNorm2d(inner))),
+      conv2(register_module("conv2", convolution(inner, inner, 3, stride))),
+      bn2(register_module("bn2", torch::nn::BatchNorm2d(inner))),
+      conv3(register_module("conv3", convolution(inner, width * expansion, 1, 1))),
       bn3(register_module("bn3", torch::nn::BatchNorm2d(width * expansion))) {
   register_shortcut();
 }

@@ -63,7 +63,11 @@ class BasicBlock : public ResidualBlock {
 class Bottleneck : public ResidualBlock {
  public:
   static constexpr std::int64_t expansion = 4;
-  Bottleneck(std::int64_t in, std::int64_t width, std::int64_t stride, Shortcut shortcut);
+  Bottleneck(std::int64_t in, std::int64_t width, std::int64_t stride, Shortcut shortcut)
+      : Bottleneck(in, width, stride, shortcut, width) {}
+
+ protected:
+  Bottleneck(std::int64_t in, std::int64_t width, std::int64_t stride, Shortcut shortcut, std::int64_t inner);
 
  private:
   torch::Tensor residual(const torch::Tensor& x) override;
@@ -75,6 +79,14 @@ class Bottleneck : public ResidualBlock {
   torch::nn::BatchNorm2d bn2;
   torch::nn::Conv2d conv3;
   torch::nn::BatchNorm2d bn3;
+};
+
+// The same with a 3x3 convolution twice as wide (Zagoruyko and Komodakis 2016,
+// https://arxiv.org/abs/1605.07146).
+class WideBottleneck : public Bottleneck {
+ public:
+  WideBottleneck(std::int64_t in, std::int64_t width, std::int64_t stride, Shortcut shortcut)
+      : Bottleneck(in, width, stride, shortcut, 2 * width) {}
 };
 
 // Blocks one after the other, called "0", "1" ..; the first one has the stride.

@@ -29,9 +29,11 @@ constexpr auto describe(std::type_identity<Resnet>) {
                       at_least(0)));
 }
 
+enum class Block { basic, bottleneck, wide };
+
 struct Architecture {
   std::string_view name;
-  bool bottleneck;
+  Block block;
   std::array<std::int64_t, 4> blocks;
 };
 
@@ -44,8 +46,11 @@ class ResnetModel : public Model {
         conv1(register_module("conv1", stem_ == Stem::cifar ? convolution(channels, 64, 3, 1, true)
                                                             : convolution(channels, 64, 7, 2))),
         bn1(register_module("bn1", torch::nn::BatchNorm2d(64))) {
-    const std::int64_t expansion = architecture.bottleneck ? Bottleneck::expansion : BasicBlock::expansion;
-    const auto make = architecture.bottleneck ? &Stage::of<Bottleneck> : &Stage::of<BasicBlock>;
+    const bool basic = architecture.block == Block::basic;
+    const std::int64_t expansion = basic ? BasicBlock::expansion : Bottleneck::expansion;
+    const auto make = basic                               ? &Stage::of<BasicBlock>
+                      : architecture.block == Block::wide ? &Stage::of<WideBottleneck>
+                                                          : &Stage::of<Bottleneck>;
     std::int64_t in = 64;
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const std::int64_t width = std::int64_t{64} << i;
@@ -88,10 +93,11 @@ class ResnetModel : public Model {
   torch::nn::Linear fc{nullptr};
 };
 
-constexpr Architecture resnet18{"resnet18", false, {2, 2, 2, 2}};
-constexpr Architecture resnet34{"resnet34", false, {3, 4, 6, 3}};
-constexpr Architecture resnet50{"resnet50", true, {3, 4, 6, 3}};
-constexpr Architecture resnet101{"resnet101", true, {3, 4, 23, 3}};
+constexpr Architecture resnet18{"resnet18", Block::basic, {2, 2, 2, 2}};
+constexpr Architecture resnet34{"resnet34", Block::basic, {3, 4, 6, 3}};
+constexpr Architecture resnet50{"resnet50", Block::bottleneck, {3, 4, 6, 3}};
+constexpr Architecture resnet101{"resnet101", Block::bottleneck, {3, 4, 23, 3}};
+constexpr Architecture wide_resnet50{"wide_resnet50_2", Block::wide, {3, 4, 6, 3}};
 
 template <const Architecture& architecture>
 std::unique_ptr<Model> build(const Resnet& params, const ModelInputs& in) {
@@ -107,6 +113,10 @@ const Registration<ModelKind> r50{
     resnet50.name, "ResNet-50: 25.6 million parameters; layers as in torchvision.", &build<resnet50>};
 const Registration<ModelKind> r101{
     resnet101.name, "ResNet-101: 44.5 million parameters; layers as in torchvision.", &build<resnet101>};
+const Registration<ModelKind> w50{
+    wide_resnet50.name,
+    "ResNet-50, its inner convolutions twice as wide: 68.9 million parameters; layers as in torchvision.",
+    &build<wide_resnet50>};
 
 }  // namespace
 }  // namespace runner

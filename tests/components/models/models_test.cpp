@@ -43,6 +43,9 @@ TEST_CASE("models: sizes are those of the papers and of torchvision") {
   CHECK(count("resnet34", 1000) == 21'797'672);
   CHECK(count("resnet50", 1000) == 25'557'032);
   CHECK(count("resnet101", 1000) == 44'549'160);
+  CHECK(count("wide_resnet50_2", 1000) == 68'883'240);
+  CHECK(count("mobilenet_v2", 1000) == 3'504'872);
+  CHECK(count("wide_resnet", 10) == 36'479'194);
   CHECK(count("resnet20", 10) == 269'722);
   CHECK(count("resnet32", 10) == 464'154);
   CHECK(count("resnet44", 10) == 658'586);
@@ -52,7 +55,7 @@ TEST_CASE("models: sizes are those of the papers and of torchvision") {
 }
 
 TEST_CASE("models: every one turns a batch into one row of outputs an example, and learns") {
-  const std::string name = GENERATE("mlp", "simple_cnn", "resnet18", "resnet50", "resnet20");
+  const std::string name = GENERATE("mlp", "simple_cnn", "resnet18", "resnet50", "resnet20", "mobilenet_v2");
   const auto shape = GENERATE(std::vector<std::int64_t>{3, 32, 32}, std::vector<std::int64_t>{1, 28, 28},
                               std::vector<std::int64_t>{4, 17, 33});
   CAPTURE(name, shape);
@@ -66,6 +69,58 @@ TEST_CASE("models: every one turns a batch into one row of outputs an example, a
     CHECK(item.value().grad().defined());
   }
   CHECK(model->prefers_channels_last() == (name != "mlp"));
+}
+
+TEST_CASE("vit: size, patches and what does not fit") {
+  const auto base = part<ModelKind>("vit").build(images({3, 224, 224}, 1000));
+  CHECK(parameter_count(*base) == 86'567'656);
+  const Settings small{{"patch", 4}, {"layers", 2}, {"heads", 2}, {"width", 16}};
+  const ModelInputs inputs = images({1, 12, 8}, 7);
+  const auto model = part<ModelKind>("vit", small).build(inputs);
+  CHECK(model->named_parameters()["encoder.pos_embedding"].sizes() == torch::IntArrayRef{1, 7, 16});
+  CHECK(pass(*model, inputs).sizes() == torch::IntArrayRef{2, 7});
+  CHECK_THROWS_WITH(part<ModelKind>("vit", small).build(images({1, 12, 10})),
+                    ContainsSubstring("12 x 10") && ContainsSubstring("patches of 4 x 4"));
+  CHECK_THROWS_WITH(part<ModelKind>("vit", {{"width", 10}, {"heads", 4}}),
+                    ContainsSubstring("multiple of heads"));
+}
+
+TEST_CASE("wide_resnet: depth, width and dropout") {
+  const ModelInputs inputs = images({3, 16, 16}, 7);
+  const Settings small{{"depth", 10}, {"widen", 2}, {"dropout", 0.5}};
+  const auto model = part<ModelKind>("wide_resnet", small).build(inputs);
+  CHECK(model->named_parameters()["block3.layer.0.conv2.weight"].sizes() ==
+        torch::IntArrayRef{128, 128, 3, 3});
+  const auto output = pass(*model, inputs);
+  CHECK(output.sizes() == torch::IntArrayRef{2, 7});
+  output.square().sum().backward();
+  for (const auto& item : model->named_parameters()) CHECK(item.value().grad().defined());
+  CHECK_THROWS_WITH(part<ModelKind>("wide_resnet", {{"depth", 26}}), ContainsSubstring("6n + 4"));
+}
+
+TEST_CASE("mobilenet_v2: width and stem") {
+  const ModelInputs inputs = images({3, 32, 32});
+  const auto half = part<ModelKind>("mobilenet_v2", {{"width", 0.5}}).build(inputs);
+  CHECK(half->named_parameters()["features.0.0.weight"].size(0) == 16);
+  CHECK(half->named_parameters()["features.18.0.weight"].size(0) == 1280);
+  const auto wide = part<ModelKind>("mobilenet_v2", {{"width", 1.4}, {"stem", "cifar"}}).build(inputs);
+  CHECK(wide->named_parameters()["features.18.0.weight"].size(0) == 1792);
+  CHECK(pass(*wide, inputs).sizes() == torch::IntArrayRef{2, 10});
+}
+
+TEST_CASE("autoencoder and unet: outputs of the size of the image") {
+  const ModelInputs inputs = images({3, 24, 16}, 5);
+  const auto autoencoder = part<ModelKind>("autoencoder").build(inputs);
+  CHECK(pass(*autoencoder, inputs).sizes() == torch::IntArrayRef{2, 3, 24, 16});
+  const auto unet = part<ModelKind>("unet", {{"width", 4}}).build(inputs);
+  const auto output = pass(*unet, inputs);
+  CHECK(output.sizes() == torch::IntArrayRef{2, 5, 24, 16});
+  output.square().sum().backward();
+  for (const auto& item : unet->named_parameters()) CHECK(item.value().grad().defined());
+  CHECK_THROWS_WITH(part<ModelKind>("unet").build(images({3, 24, 20})),
+                    ContainsSubstring("24 x 20") && ContainsSubstring("multiples of 8"));
+  CHECK_THROWS_WITH(part<ModelKind>("autoencoder").build(images({3, 24, 18})),
+                    ContainsSubstring("multiples of 4"));
 }
 
 TEST_CASE("models: names of the small ones") {
