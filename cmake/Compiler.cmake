@@ -4,7 +4,8 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
-set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+# NDEBUG although it is for debugging: without it some classes of LibTorch have another layout than in the library.
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1 -DNDEBUG -D_GLIBCXX_ASSERTIONS")
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 # One flag for libraries and executables alike, instead of CMake's -fPIC and -fPIE: a precompiled header is only

@@ -5,6 +5,8 @@ import numpy as np
 import torch
 from PIL import Image
 from torch.utils.data import Dataset
+
+import torchvision_import  # noqa: F401, before torchvision
 from torchvision import transforms
 
 MEAN, DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)

@@ -6,6 +6,8 @@ import time
 
 import torch
 from torch.utils.data import DataLoader, RandomSampler
+
+import torchvision_import  # noqa: F401, before torchvision
 from torchvision import datasets, transforms
 
 from data import DEVIATION, MEAN, Cifar10, augmented, train_files

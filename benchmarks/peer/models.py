@@ -3,6 +3,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+import torchvision_import  # noqa: F401, before torchvision
 import torchvision
 from torch import nn
 

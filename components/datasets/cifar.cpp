@@ -5,6 +5,7 @@
 #include "components/datasets/stand_in.hpp"
 #include "components/io/io_error.hpp"
 #include "components/io/mapped_file.hpp"
+#include "components/io/open_file.hpp"
 
 namespace runner {
 
@@ -13,44 +14,59 @@ namespace {
 constexpr std::int64_t side = 32;
 constexpr std::size_t image_bytes = 3 * side * side;
 
+// Images are read from the file when they are asked for. Mapping it would be as fast, but every page that was
+// ever touched would count as memory of the run.
 class CifarSplit final : public ImageSplit {
  public:
   CifarSplit(const CifarFormat& format, const TransformPipeline& transforms, Phase phase,
-             std::vector<MappedFile> files)
-      : ImageSplit(format.spec, transforms, phase),
-        files_(std::move(files)),
-        record_bytes_(format.label_bytes + image_bytes),
-        label_position_(format.label_position),
-        records_per_file_(files_.front().bytes().size() / record_bytes_) {
-    for (std::int64_t index = 0; index < size(); ++index) {
-      if (label(index) < format.spec.classes) continue;
-      throw DataError(sample_name(index) + " has the label " + std::to_string(label(index)) +
+             const std::vector<std::filesystem::path>& files)
+      : ImageSplit(format.spec, transforms, phase), record_bytes_(format.label_bytes + image_bytes) {
+    for (const std::filesystem::path& path : files) {
+      files_.emplace_back(path);
+      append_labels(MappedFile(path), format);
+    }
+    records_per_file_ = labels_.size() / files_.size();
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(labels_.size()); }
+
+ protected:
+  ImageView image(std::int64_t index, Scratch& scratch) const override {
+    const auto position = static_cast<std::size_t>(index);
+    scratch.decoded.resize(image_bytes);
+    try {
+      files_[position / records_per_file_].read_at(
+          (position % records_per_file_ + 1) * record_bytes_ - image_bytes, scratch.decoded);
+    } catch (const IoError& error) {
+      throw DataError(error.what());
+    }
+    return ImageView::planar(scratch.decoded.data(), 3, side, side);
+  }
+  std::int64_t label(std::int64_t index) const override { return labels_[static_cast<std::size_t>(index)]; }
+  std::string sample_name(std::int64_t index) const override {
+    const auto position = static_cast<std::size_t>(index);
+    return name_of(files_[position / records_per_file_].path(), position % records_per_file_);
+  }
+
+ private:
+  static std::string name_of(const std::filesystem::path& file, std::size_t record) {
+    return file.string() + ", record " + std::to_string(record);
+  }
+
+  void append_labels(const MappedFile& file, const CifarFormat& format) {
+    const std::size_t records = file.bytes().size() / record_bytes_;
+    for (std::size_t record = 0; record < records; ++record) {
+      labels_.push_back(file.bytes()[record * record_bytes_ + format.label_position]);
+      if (labels_.back() < format.spec.classes) continue;
+      throw DataError(name_of(file.path(), record) + " has the label " + std::to_string(labels_.back()) +
                       ", but there are only " + std::to_string(format.spec.classes) +
                       " classes: the file is damaged.");
     }
   }
 
-  std::int64_t size() const override { return static_cast<std::int64_t>(files_.size() * records_per_file_); }
-
- protected:
-  ImageView image(std::int64_t index, Scratch&) const override {
-    return ImageView::planar(record(index) + record_bytes_ - image_bytes, 3, side, side);
-  }
-  std::int64_t label(std::int64_t index) const override { return record(index)[label_position_]; }
-  std::string sample_name(std::int64_t index) const override {
-    const auto position = static_cast<std::size_t>(index);
-    return files_[position / records_per_file_].path().string() + ", record " +
-           std::to_string(position % records_per_file_);
-  }
-
- private:
-  const std::uint8_t* record(std::int64_t index) const {
-    const auto position = static_cast<std::size_t>(index);
-    return files_[position / records_per_file_].bytes().data() + position % records_per_file_ * record_bytes_;
-  }
-
-  std::vector<MappedFile> files_;  // equally long
-  std::size_t record_bytes_, label_position_, records_per_file_;
+  std::size_t record_bytes_, records_per_file_ = 0;
+  std::deque<OpenFile> files_;  // equally long
+  std::vector<std::uint8_t> labels_;
 };
 
 class CifarDataset final : public Dataset {
@@ -71,12 +87,12 @@ class CifarDataset final : public Dataset {
                            reason, format_.stand_in_example);
     }
     try {
-      std::vector<MappedFile> train, eval;
+      std::vector<std::filesystem::path> train, eval;
       for (const PublishedFile& file : format_.published.files) {
         (&file == &format_.published.files.back() ? eval : train).emplace_back(folder / file.name);
       }
-      return {std::make_unique<CifarSplit>(format_, transforms, Phase::training, std::move(train)),
-              std::make_unique<CifarSplit>(format_, transforms, Phase::evaluation, std::move(eval))};
+      return {std::make_unique<CifarSplit>(format_, transforms, Phase::training, train),
+              std::make_unique<CifarSplit>(format_, transforms, Phase::evaluation, eval)};
     } catch (const IoError& error) {
       throw DataError(error.what());
     }

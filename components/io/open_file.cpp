@@ -11,7 +11,7 @@ namespace runner {
 
 std::string last_system_error() { return std::generic_category().message(errno); }
 
-OpenFile::OpenFile(const std::filesystem::path& path) {
+OpenFile::OpenFile(const std::filesystem::path& path) : path_(path) {
   // Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) throw IoError("Cannot open " + path.string() + ": " + last_system_error() + ".");
@@ -30,17 +30,21 @@ OpenFile::OpenFile(const std::filesystem::path& path) {
 
 OpenFile::~OpenFile() { ::close(descriptor_); }
 
+void OpenFile::read_at(std::size_t position, std::span<std::uint8_t> into) const {
+  while (!into.empty()) {
+    const ssize_t count = ::pread(descriptor_, into.data(), into.size(), static_cast<off_t>(position));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw IoError("Cannot read " + path_.string() + ": " + last_system_error() + ".");
+    if (count == 0) throw IoError(path_.string() + " became shorter while it was read.");
+    position += static_cast<std::size_t>(count);
+    into = into.subspan(static_cast<std::size_t>(count));
+  }
+}
+
 void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& into) {
   const OpenFile file(path);
   into.resize(file.size());
-  std::size_t done = 0;
-  while (done < into.size()) {
-    const ssize_t count = ::read(file.descriptor(), into.data() + done, into.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw IoError("Cannot read " + path.string() + ": " + last_system_error() + ".");
-    if (count == 0) throw IoError(path.string() + " became shorter while it was read.");
-    done += static_cast<std::size_t>(count);
-  }
+  file.read_at(0, into);
 }
 
 }  // namespace runner

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,14 @@ class OpenFile {
 
   int descriptor() const { return descriptor_; }
   std::size_t size() const { return size_; }
+  const std::filesystem::path& path() const { return path_; }
+
+  // Fills `into` from that place on; throws IoError where the file has no more so many bytes. From any
+  // thread.
+  void read_at(std::size_t position, std::span<std::uint8_t> into) const;
 
  private:
+  std::filesystem::path path_;
   int descriptor_ = -1;
   std::size_t size_ = 0;
 };

@@ -180,6 +180,16 @@ TEST_CASE_METHOD(Fixture, "files that are there but wrong are errors, whatever t
   }
 }
 
+TEST_CASE_METHOD(Fixture, "a file that is cut off during the run is an error that names it") {
+  make_sparse(folder.path(), cifar10_files, 10'000 * 3073);
+  const Splits splits = open("cifar10", {{"dir", folder.path().string()}, {"download", false}});
+  CHECK(read(*splits.train, {10'001}).size() == 1);
+  fs::resize_file(folder / "data_batch_2.bin", 3073);
+  CHECK(read(*splits.train, {10'000}).size() == 1);
+  CHECK_THROWS_WITH(read(*splits.train, {10'001}),
+                    ContainsSubstring("data_batch_2.bin") && ContainsSubstring("became shorter"));
+}
+
 TEST_CASE_METHOD(Fixture, "CIFAR-100 has two labels to choose from") {
   const fs::path data = folder / "cifar-100-binary";
   make_sparse(data, {"train.bin"}, 50'000 * 3'074);
