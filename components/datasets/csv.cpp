@@ -119,6 +119,11 @@ void say(const TablePart& training, const TableColumns& columns, std::int64_t ev
       columns.classes.empty() ? "" : " (" + std::to_string(columns.classes.size()) + " classes)");
 }
 
+void require_file(const std::filesystem::path& path, const std::string& key) {
+  if (!std::filesystem::exists(path))
+    throw DataError("There is no file " + path.string() + ". Let dataset." + key + " name the table.");
+}
+
 class CsvDataset final : public Dataset {
  public:
   explicit CsvDataset(const Csv& params) : params_(params) {}
@@ -166,6 +171,8 @@ class CsvDataset final : public Dataset {
     if (table_) return *table_;
     try {
       const TableFormat format = format_of(params_);
+      require_file(params_.train, "train");
+      if (params_.eval) require_file(*params_.eval, "eval");
       const TablePart whole(params_.train, format);
       auto [train, eval] = params_.split ? split(whole) : std::pair(whole, TablePart(*params_.eval, format));
       TableColumns columns = learn_columns(train, choice());

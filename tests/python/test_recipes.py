@@ -70,6 +70,22 @@ def sign_digits(folder):
         assert series(folder / "run", "eval/accuracy")
 
 
+def adult_tabular(folder):
+    if data := needs("adult"):
+        run(RECIPES / "adult_tabular.toml", f"dataset.train={data}/adult.data", f"dataset.eval={data}/adult.test",
+            "train.epochs=1", "run.threads=1", f"run.dir={folder}/run")
+        assert series(folder / "run", "eval/accuracy")[-1] > 0.84, series(folder / "run", "eval/accuracy")
+
+
+def finetune_resnet20(folder):
+    data, weights = needs("sign-digits"), needs("resnet20-cifar10")
+    if data and weights:
+        run(RECIPES / "finetune_resnet20.toml", *SHORT, "scheduler.warmup=0step", f"dataset.dir={data}",
+            f"model.weights={weights}/resnet20-12fca82f.th", f"run.dir={folder}/run")
+        assert series(folder / "run", "eval/accuracy")
+
+
 if __name__ == "__main__":
     main([every_recipe_is_right, shapes, cifar10_without_the_data_says_so, cifar10, cifar10_simple_cnn,
-          the_trained_resnet20_is_as_good_here, fashion_mnist, sign_digits])
+          the_trained_resnet20_is_as_good_here, fashion_mnist, sign_digits,
+          adult_tabular, finetune_resnet20])

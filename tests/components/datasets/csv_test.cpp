@@ -1,7 +1,7 @@
 #include <catch2/catch_all.hpp>
 #include <nlohmann/json.hpp>
 
-#include "registry/log.hpp"
+#include "components/models/model.hpp"
 #include "tests/support/datasets.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -189,7 +189,8 @@ TEST_CASE_METHOD(Fixture, "what is wrong in a table is told with its place and a
           {{"numeric", Setting::list({"x"})}});
   refuses(people, "no column \"size\"", {{"numeric", Setting::list({"size"})}});
   std::filesystem::remove(folder / "train.csv");
-  CHECK_THROWS_WITH(open("csv", settings), ContainsSubstring(file));
+  CHECK_THROWS_WITH(open("csv", settings),
+                    ContainsSubstring("There is no file " + file + ". Let dataset.train name the table."));
 }
 
 TEST_CASE_METHOD(Fixture, "the evaluation part has to fit the training part", "[csv]") {
@@ -310,4 +311,11 @@ TEST_CASE("the census of UCI is read as pandas and scikit-learn read it", "[csv]
   CHECK(torch::equal(
       train.extra.at("categories").sum(0),
       torch::tensor({125975, 367881, 117605, 214015, 79656, 151925, 54351, 1195603}, torch::kInt64)));
+}
+
+TEST_CASE_METHOD(Fixture, "a model that would not see the categories refuses them", "[csv]") {
+  const auto mlp = part<ModelKind>("mlp");
+  CHECK_THROWS_WITH(mlp.build({open("csv", settings).train->spec()}),
+                    ContainsSubstring("dataset.categories"));
+  CHECK_NOTHROW(mlp.build({open("csv", with({{"categories", "one_hot"}})).train->spec()}));
 }

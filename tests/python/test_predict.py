@@ -1,0 +1,156 @@
+"""eval and predict, held against PyTorch, against each other and against what the run itself measured."""
+
+import csv
+import io
+import json
+import math
+import os
+import random
+import shutil
+
+import numpy
+import torch
+from safetensors.torch import load_file
+
+from run_helpers import DATA, SOURCE, main, run, series
+
+QUICK = ["run.threads=1", "optimizer=sgd", "optimizer.lr=0.1"]
+TABLE = """
+model = { name = "mlp", hidden = [5] }
+dataset = { name = "csv", train = "people.csv", split = 0.25, target = "buys", categories = "one_hot" }
+optimizer = "sgd"
+train = { epochs = 3 }
+loader = { batch_size = 8 }
+eval = { metric = ["loss", "accuracy"] }
+"""
+
+
+def write_people(path, rows=80):
+    chance = random.Random(1)
+    with open(path, "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["age", "city", "weight", "buys"])
+        for _ in range(rows):
+            age, city = chance.randint(18, 80), chance.choice(["Rome", "Oslo", "New\nYork", ""])
+            table.writerow([age, city, chance.choice(["", 50, 60.5]), "yes" if age > 40 else "no"])
+
+
+def trained_table(folder, *changes):
+    write_people(folder / "people.csv")
+    (folder / "table.toml").write_text(TABLE)
+    run("table.toml", *QUICK, *changes, f"run.dir={folder}/run", cwd=folder)
+    return folder / "run"
+
+
+def rows_are_predicted_as_pytorch_does(folder):
+    done = trained_table(folder)
+    (folder / "new.csv").write_text('city,weight,age\nRome,50,30\n"New\nYork",,70\nParis,60.5,44\n')
+    said = json.loads(run("predict", done, "new.csv", "--top", 2, "--format", "json", cwd=folder).stdout)
+    learned, weights = json.loads((done / "dataset.json").read_text()), load_file(done / "model.safetensors")
+    (age, weight), (city,) = learned["numeric"], learned["categorical"]
+    rows = [(30, 50, "Rome"), (70, None, "New\nYork"), (44, 60.5, "Paris")]
+    given = torch.tensor([[(value if value is not None else column["mean"]) - column["mean"]
+                           for value, column in zip(row, (age, weight))] for row in rows], dtype=torch.float64)
+    given /= torch.tensor([age["deviation"], weight["deviation"]])
+    one_hot = torch.tensor([[float(row[2] == value) for value in city["values"]] for row in rows])
+    x = torch.cat([given.float(), one_hot], 1)
+    x = torch.relu(torch.nn.functional.linear(x, weights["fc1.weight"], weights["fc1.bias"]))
+    expected = torch.nn.functional.linear(x, weights["fc2.weight"], weights["fc2.bias"]).softmax(1)
+    assert learned["classes"] == ["no", "yes"] and len(said) == 3
+    for row, entry in enumerate(said):
+        assert entry["input"] == f"new.csv:{row + 1}"
+        for one in entry["classes"]:
+            wanted = expected[row, learned["classes"].index(one["class"])].item()
+            assert math.isclose(one["probability"], wanted, abs_tol=1e-6), (one, wanted)
+        assert entry["classes"][0]["probability"] >= entry["classes"][1]["probability"]
+
+
+def an_evaluation_alone_measures_what_the_run_measured(folder):
+    done = trained_table(folder)
+    before = sorted(path.name for path in folder.iterdir())
+    told = json.loads(run("eval", done, "--json", cwd=folder).stdout)
+    assert told["examples"] == 21 and told["weights"].endswith("model.safetensors"), told
+    for name in ("eval/loss", "eval/accuracy"):
+        assert math.isclose(told["metrics"][name], series(done, name)[-1], rel_tol=1e-6), told
+    assert sorted(path.name for path in folder.iterdir()) == before
+    table = run("eval", done, "eval.metric+=confusion_matrix", cwd=folder).stdout
+    assert table.startswith("eval/loss") and "confusion" in table, table
+    fresh = json.loads(run("eval", "table.toml", "--json", cwd=folder).stdout)
+    assert "weights" not in fresh and fresh["metrics"] != told["metrics"], fresh
+    same = json.loads(run("eval", "table.toml", "--json", "--weights", done / "model.safetensors", cwd=folder).stdout)
+    assert same["metrics"] == told["metrics"]
+
+
+def the_best_weights_come_first(folder):
+    done = trained_table(folder, 'checkpoint.best={metric = "eval/loss", mode = "max"}')
+    best = json.loads(run("eval", done, "--json", cwd=folder).stdout)
+    assert best["weights"].endswith("best.safetensors")
+    assert math.isclose(best["metrics"]["eval/loss"], max(series(done, "eval/loss")), rel_tol=1e-6)
+    last = json.loads(run("eval", done, "--weights", "model", "--json", cwd=folder).stdout)
+    assert math.isclose(last["metrics"]["eval/loss"], series(done, "eval/loss")[-1], rel_tol=1e-6)
+    rows = ["30,Rome,50", "70,Oslo,50"]
+    by_best, by_last = (run("predict", done, *rows, "--weights", which, cwd=folder).stdout for which in ("best", "model"))
+    assert by_best != by_last and by_best == run("predict", done, *rows, cwd=folder).stdout
+
+
+def inputs_come_from_files_and_standard_input_and_results_go_to_files(folder):
+    done = trained_table(folder)
+    (folder / "people.csv").unlink()  # the data is not needed
+    rows = ["30,Rome,50", '70,"Oslo",']
+    (folder / "rows.txt").write_text("\r\n".join(rows) + "\n\n")
+    listed = run("predict", done, "@rows.txt", "--format", "csv", cwd=folder).stdout
+    assert listed == run("predict", done, *rows, "--format", "csv", cwd=folder).stdout
+    assert listed == run("predict", done, "-", "--format", "csv", cwd=folder, input="\n".join(rows)).stdout
+    run("predict", done, *rows, "--format", "csv", "-o", "said.csv", cwd=folder)
+    assert (folder / "said.csv").read_text() == listed
+    table = list(csv.DictReader(io.StringIO(listed)))
+    assert [row["input"] for row in table] == rows and all(row["rank"] == "1" for row in table), table
+
+
+def what_cannot_be_predicted_is_told_and_nothing_is_written(folder):
+    done = trained_table(folder)
+    for words, why in [((done, "30,Rome,50", "x,Rome,50", "-o", "said.csv"), 'column "age": "x" is not a number'),
+                       ((done, "nowhere.csv", "-o", "said.csv"), "neither a file nor a row"),
+                       ((done, "@nowhere.txt"), "There is no file nowhere.txt"),
+                       ((folder / "nowhere", "30,Rome,50"), "There is no run folder"),
+                       ((done, "30,Rome,50", "--weights", "best"), "no best.safetensors")]:
+        told = run("predict", *words, check=False, cwd=folder)
+        assert told.returncode == 1 and why in told.stderr and told.stdout == "", (words, told)
+    assert not (folder / "said.csv").exists()
+    for words in ((done, "1,a,2", "--top", "none"), (done, "1,a,2", "--format", "xml")):
+        assert run("predict", *words, check=False, cwd=folder).returncode == 2
+    assert run("eval", done, "optimizer.lrr=1", check=False, cwd=folder).returncode == 2
+    told = run("eval", done, "eval.metric=[]", check=False, cwd=folder)
+    assert told.returncode == 1 and "measures nothing" in told.stderr, told.stderr
+
+
+def numbers_are_predicted_where_the_target_is_one(folder):
+    done = trained_table(folder, "dataset.target=age", "dataset.task=regression", "loss=mse", "eval.metric=['loss']",
+                         "optimizer.lr=0.0001")
+    entry, = json.loads(run("predict", done, "Rome,50,no", "--format", "json", cwd=folder).stdout)
+    assert len(entry["values"]) == 1 and 0 < entry["values"][0] < 100, entry
+    listed = run("predict", done, "Rome,50,no", "--format", "csv", cwd=folder).stdout
+    assert listed.splitlines()[0] == "input,output,value", listed
+
+
+def images_are_seen_as_in_the_evaluation(folder):
+    if not DATA or not os.path.isdir(os.path.join(DATA, "sign-digits")):
+        return print("skipped: sign-digits is not in RUNNER_TEST_DATA")
+    shutil.copytree(os.path.join(DATA, "sign-digits"), folder / "signs")
+    run(SOURCE / "recipes/sign_digits.toml", "dataset.dir=signs", "model=simple_cnn", "train.epochs=4", "run.threads=1",
+        "scheduler.warmup=0step", f"run.dir={folder}/run", cwd=folder)
+    accuracy = json.loads(run("eval", folder / "run", "--json", cwd=folder).stdout)["metrics"]["eval/accuracy"]
+    (folder / "signs").rename(folder / "elsewhere")
+    images = sorted((folder / "elsewhere/val").glob("*/*"))
+    said = json.loads(run("predict", folder / "run", *images, "--format", "json", cwd=folder).stdout)
+    right = [entry["classes"][0]["class"] == image.parent.name for entry, image in zip(said, images, strict=True)]
+    assert numpy.isclose(numpy.mean(right), accuracy) and accuracy > 0.2, (numpy.mean(right), accuracy)
+    told = run("predict", folder / "run", images[0], folder / "no.png", check=False, cwd=folder)
+    assert told.returncode == 1 and "no.png" in told.stderr and told.stdout == "", told
+
+
+if __name__ == "__main__":
+    main([rows_are_predicted_as_pytorch_does, an_evaluation_alone_measures_what_the_run_measured,
+          the_best_weights_come_first, inputs_come_from_files_and_standard_input_and_results_go_to_files,
+          what_cannot_be_predicted_is_told_and_nothing_is_written, numbers_are_predicted_where_the_target_is_one,
+          images_are_seen_as_in_the_evaluation])
