@@ -258,6 +258,7 @@ Value conform(const Value& tree, const Schema& schema, const Registry& registry,
   const Value nothing(Value::Data(Table{}), tree.origin);
   Value result = Conformer(registry, diagnostics).table(tree.as<Table>() ? tree : nothing, schema, recipe);
   hide_secrets(tree, secret_names(schema, registry), diagnostics);
+  follow_secrets(result);
   return result;
 }
 

@@ -96,7 +96,41 @@ class SecretLines {
   std::map<const Source*, std::uint32_t> rest_;
 };
 
+void collect_secret_texts(const Value& value, bool secret, std::vector<std::string>& texts) {
+  constexpr std::size_t least = 6;  // shorter ones are in too many harmless words
+  secret = secret || value.secret;
+  if (const auto* text = value.as<std::string>(); text && secret && text->size() >= least)
+    texts.push_back(*text);
+  if (const auto* list = value.as<Array>()) {
+    for (const Value& item : *list) collect_secret_texts(item, secret, texts);
+  } else if (const auto* table = value.as<Table>()) {
+    for (const Member& member : *table) collect_secret_texts(member.value, secret, texts);
+  }
+}
+
+// True where the value itself, or an item of the list it is, repeats one of the texts. Tables mark their own
+// members.
+bool mark_repeated(Value& value, const std::vector<std::string>& texts) {
+  bool repeats = false;
+  if (const auto* text = value.as<std::string>()) {
+    repeats = std::ranges::any_of(
+        texts, [&](const std::string& secret) { return text->find(secret) != std::string::npos; });
+  } else if (auto* list = value.as<Array>()) {
+    for (Value& item : *list) repeats = mark_repeated(item, texts) || repeats;
+  } else if (auto* table = value.as<Table>()) {
+    for (Member& member : *table) mark_repeated(member.value, texts);
+  }
+  value.secret = value.secret || repeats;
+  return repeats;
+}
+
 }  // namespace
+
+void follow_secrets(Value& recipe) {
+  std::vector<std::string> texts;
+  collect_secret_texts(recipe, false, texts);
+  if (!texts.empty()) mark_repeated(recipe, texts);
+}
 
 std::vector<std::string> secret_names(const Schema& schema, const Registry& registry) {
   NameCollector collector;

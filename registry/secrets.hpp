@@ -20,4 +20,7 @@ void hide_secrets(const Value& tree, const std::vector<std::string>& names, Diag
 // The same before there is a tree, going by the words on the line.
 void hide_lines_naming(const std::vector<std::string>& names, Diagnostics& diagnostics);
 
+// Whatever repeats the text of a secret, as a reference to it does, becomes one too.
+void follow_secrets(Value& recipe);
+
 }  // namespace runner

@@ -98,4 +98,24 @@ TEST_CASE("secrets: the mark travels with the value, given or by default", "[sec
   CHECK_FALSE(testing::at(given, "title").secret);
 }
 
+TEST_CASE("secrets: what repeats a secret is one", "[secrets]") {
+  Table inner;
+  inner.set("copy", testing::text("Bearer hush-hush"));
+  inner.set("other", testing::text("hush"));
+  Value token = testing::text("hush-hush");
+  token.secret = true;
+  Array list{testing::text("a"), testing::text("hush-hush")};
+  Table table;
+  table.set("token", token);
+  table.set("inner", Value(Value::Data(std::move(inner))));
+  table.set("list", Value(Value::Data(std::move(list))));
+  Value recipe(Value::Data(std::move(table)));
+  follow_secrets(recipe);
+  const Table& found = *recipe.as<Table>();
+  CHECK(found.find("list")->secret);
+  CHECK_FALSE(found.find("inner")->secret);
+  CHECK(found.find("inner")->as<Table>()->find("copy")->secret);
+  CHECK_FALSE(found.find("inner")->as<Table>()->find("other")->secret);
+}
+
 }  // namespace runner
