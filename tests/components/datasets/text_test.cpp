@@ -95,6 +95,31 @@ TEST_CASE_METHOD(Fixture, "bytes are taken as they are", "[text]") {
   CHECK(read->text(std::vector<std::int64_t>{'a', 0xC3, 0xA9, 0xC3}) == "aé\xEF\xBF\xBD");
 }
 
+TEST_CASE_METHOD(Fixture, "BPE learns from the training part, or is read from a tokenizer.json", "[text]") {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "the theory of the other thing, " + std::to_string(i) + "\n";
+  write(text + std::string(150, 'Z'));
+  set("tokenizer", "bpe");
+  set("vocab_size", 280);
+  CHECK(dataset("text", settings)->spec().vocabulary == 280);
+  const Splits splits = opened();
+  CHECK(splits.train->spec().vocabulary == 280);
+  CHECK(splits.learned.find("ZZ") == std::string::npos);
+  const auto learnt = interpreter(splits.learned);
+  const auto tokens = learnt->tokens(" the théory");
+  CHECK(tokens.size() < 12);
+  CHECK(learnt->text(tokens) == " the théory");
+
+  write_file(folder / "tokenizer.json", splits.learned);
+  settings = {{"file", (folder / "input.txt").string()},
+              {"tokenizer", (folder / "tokenizer.json").string()},
+              {"length", 4}};
+  CHECK(dataset("text", settings)->spec().vocabulary == 280);
+  CHECK(interpreter(opened().learned)->tokens(" the théory") == tokens);
+  write_file(folder / "tokenizer.json", splits.learned.substr(0, 100));
+  refused("tokenizer.json cannot be used as a tokenizer");
+}
+
 TEST_CASE_METHOD(Fixture, "more than 256 and more than 65,536 tokens keep their numbers", "[text]") {
   const int count = GENERATE(300, 70'000);
   std::string text;
