@@ -18,7 +18,7 @@
 namespace runner {
 namespace {
 
-constexpr std::int64_t images = 10000, tokens = 100000, vocabulary = 65, context = 64, warm_up = 5;
+constexpr std::int64_t images = 10000, tokens = 100000, vocabulary = 65, context = 64;
 
 struct Work {
   DataSpec spec;
@@ -44,8 +44,7 @@ Work work_of(const std::string& model) {
   spec.images = true;
   if (model == "resnet18")
     return {spec, {{"stem", "cifar"}}, "sgd", {{"lr", 0.1}, {"momentum", 0.9}, {"weight_decay", 5e-4}}};
-  if (model == "mlp")
-    return {spec, {{"hidden", testing::Setting::list({256, 128})}}, "adam", {{"lr", 0.001}}};
+  if (model == "mlp") return {spec, {{"hidden", testing::Setting::list({128})}}, "adam", {{"lr", 0.001}}};
   return {spec, {}, "adam", {{"lr", 0.001}}};
 }
 
@@ -76,6 +75,7 @@ void train(const std::string& name, std::int64_t batch_size, std::int64_t steps)
   }
   const auto optimizer = testing::part<OptimizerKind>(work.optimizer, work.optimizing)
                              .build({make_groups(model->named_parameters(), {})});
+  const std::int64_t warm_up = std::min<std::int64_t>(5, steps);
   double first_step = 0, began = 0;
   for (std::int64_t step = 0; step < steps + warm_up; ++step) {
     const auto chosen = torch::randint(inputs.size(0), {batch_size}, torch::kInt64);

@@ -17,11 +17,11 @@ from data import Data
 
 
 WORKS = [
-    Work("mlp", "mlp", 64, 300, ["model.hidden=[256,128]"]),
+    Work("mlp", "mlp", 64, 500, ["model.hidden=[128]"]),
     Work("simple_cnn", "simple_cnn", 64, 150),
-    Work("resnet18, batch 16", "resnet18", 16, 8,
+    Work("resnet18, batch 16", "resnet18", 16, 6,
          ["model.stem=cifar", "optimizer=sgd", "optimizer.lr=0.1", "optimizer.momentum=0.9", "optimizer.weight_decay=5e-4"]),
-    Work("resnet18, batch 128", "resnet18", 128, 2,
+    Work("resnet18, batch 128", "resnet18", 128, 1,
          ["model.stem=cifar", "optimizer=sgd", "optimizer.lr=0.1", "optimizer.momentum=0.9", "optimizer.weight_decay=5e-4"]),
     Work("gpt", "gpt", 12, 100, recipe="text.toml"),
 ]

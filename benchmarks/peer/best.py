@@ -11,8 +11,6 @@ from accelerate import Accelerator
 from data import DEVIATION, MEAN, Cifar10, Text, plain, train_files
 from models import MODELS, loss_for, optimizer_for
 
-WARM_UP = 5
-
 
 def batches(name, batch, data):
     """Whole batches by indexing, so that no sample is ever a tensor of its own."""
@@ -37,6 +35,7 @@ def batches(name, batch, data):
 
 def main(name, batch, steps, data, compiled):
     torch.manual_seed(0)
+    warm_up = min(5, steps)
     accelerator = Accelerator(cpu=True)
     model = MODELS[name]()
     if name not in ("mlp", "gpt"):
@@ -53,9 +52,9 @@ def main(name, batch, steps, data, compiled):
         optimizer.step()
         if done == 1:
             first_step = time.time()
-        if done == WARM_UP:
+        if done == warm_up:
             began = time.time()
-        if done == steps + WARM_UP:
+        if done == steps + warm_up:
             break
     print(json.dumps({"first_step_at": first_step, "step_seconds": (time.time() - began) / steps}))
 

@@ -9,7 +9,7 @@ from torch import nn
 
 
 def mlp():
-    return nn.Sequential(nn.Flatten(), nn.Linear(3072, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
+    return nn.Sequential(nn.Flatten(), nn.Linear(3072, 128), nn.ReLU(), nn.Linear(128, 10))
 
 
 class SimpleCnn(nn.Module):

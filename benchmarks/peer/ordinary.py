@@ -11,11 +11,10 @@ from torch.utils.data import DataLoader
 from data import Cifar10, Text, plain, train_files
 from models import MODELS, loss_for, optimizer_for
 
-WARM_UP = 5
-
 
 def main(name, batch, steps, data):
     torch.manual_seed(0)
+    warm_up = min(5, steps)
     accelerator = Accelerator(cpu=True)
     model = MODELS[name]()
     optimizer = optimizer_for(name, model.parameters())
@@ -26,7 +25,7 @@ def main(name, batch, steps, data):
 
     done, began, first_step = 0, 0, 0
     model.train()
-    while done < steps + WARM_UP:
+    while done < steps + warm_up:
         for inputs, targets in loader:
             optimizer.zero_grad()
             loss = loss_function(model(inputs), targets)
@@ -35,9 +34,9 @@ def main(name, batch, steps, data):
             done += 1
             if done == 1:
                 first_step = time.time()
-            if done == WARM_UP:
+            if done == warm_up:
                 began = time.time()
-            if done == steps + WARM_UP:
+            if done == steps + warm_up:
                 break
     print(json.dumps({"first_step_at": first_step, "step_seconds": (time.time() - began) / steps}))
 
