@@ -21,7 +21,8 @@ void Journal::step(const Progress& progress, const StepReport& report) {
   line.seconds = progress.seconds;
   line.lr = report.lr;
   line.samples_per_second = samples_per_second_;
-  if (console_.progress_due()) line.loss = report.loss.item<double>();
+  const bool last = plan_.reached(progress);
+  if (console_.progress_due() || last) line.loss = report.loss.item<double>();
   console_.progress(line);
 }
 
