@@ -1,10 +1,10 @@
 // Builds a model as a recipe would and passes one batch through it, for tests that compare it with Python's.
 //   model_pass REQUEST.json
 //   {"model": {"name": "resnet18", ..}, "data": {"input_shape": [3, 32, 32], "classes": 10}, "seed": 0,
-//   "train": true,
-//    "input": "in.safetensors", "output": "out.safetensors"}
-// The input file holds "input" and, for a backward pass, "grad_output". The output file holds "initial/NAME"
-// for all parameters and buffers, and then "output", "grad/NAME" and "after/NAME".
+//   "train": true, "input": "in.safetensors", "output": "out.safetensors"}
+// "data" may have "vocabulary" (inputs are tokens), "target_shape" and "categories" too. The input file holds
+// "input", "target" and "extra/NAME" as the batch does and, for a backward pass, "grad_output". The output
+// file holds "initial/NAME" for all parameters and buffers, and then "output", "grad/NAME" and "after/NAME".
 #include <torch/types.h>
 #include <torch/utils.h>
 
@@ -40,6 +40,16 @@ void add_all(Tensors& tensors, const std::string& prefix, const Model& model) {
     tensors.emplace_back(prefix + item.key(), item.value().clone());
 }
 
+Batch batch_of(const std::map<std::string, torch::Tensor>& in) {
+  const std::string extra = "extra/";
+  Batch batch{.input = in.at("input")};
+  if (in.contains("target")) batch.target = in.at("target");
+  for (const auto& [name, tensor] : in) {
+    if (name.starts_with(extra)) batch.extra[name.substr(extra.size())] = tensor;
+  }
+  return batch;
+}
+
 void run(const Json& request) {
   testing::Settings settings;
   for (const auto& [key, value] : request.at("model").items()) {
@@ -47,7 +57,11 @@ void run(const Json& request) {
   }
   ModelInputs inputs;
   inputs.data.input_shape = request.at("data").at("input_shape").get<std::vector<std::int64_t>>();
-  inputs.data.classes = request.at("data").at("classes");
+  inputs.data.classes = request.at("data").value("classes", 0);
+  inputs.data.vocabulary = request.at("data").value("vocabulary", 0);
+  if (inputs.data.vocabulary > 0) inputs.data.input_type = torch::kInt64;
+  inputs.data.target_shape = request.at("data").value("target_shape", std::vector<std::int64_t>{});
+  inputs.data.categories = request.at("data").value("categories", std::vector<std::int64_t>{});
   torch::manual_seed(request.value("seed", 0));
   const auto part = testing::part<ModelKind>(request.at("model").at("name"), settings);
   const auto model = part.build(inputs);
@@ -58,7 +72,7 @@ void run(const Json& request) {
   if (request.contains("input")) {
     model->train(request.value("train", false));
     auto in = read_safetensors(request.at("input").get<std::string>());
-    const auto output = model->forward({.input = in.at("input")});
+    const auto output = model->forward(batch_of(in));
     out.emplace_back("output", output.detach());
     if (in.contains("grad_output")) {
       output.backward(in.at("grad_output"));

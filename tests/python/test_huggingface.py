@@ -1,0 +1,151 @@
+"""gpt, llama and bert against HuggingFace's: files that one writes are read by the other, with the same numbers."""
+
+import json
+import unittest
+
+import torch
+from model_tool import ModelCase
+from run_helpers import run
+from safetensors.torch import load_file, save_file
+
+try:
+    import transformers
+except ImportError:
+    raise SystemExit(77)  # installed with the other tools of the tests
+
+TOLERANCE = 1e-4
+VOCABULARY, LENGTH = 256, 12
+
+GPT = {"name": "gpt", "layers": 2, "heads": 2, "width": 16}
+LLAMA = {"name": "llama", "layers": 2, "heads": 4, "key_heads": 2, "width": 16, "hidden": 24}
+BERT = {"name": "bert", "layers": 2, "heads": 2, "width": 16, "hidden": 24, "dropout": 0.0}
+
+
+def gpt_config(**more):
+    off = {"embd_pdrop": 0.0, "attn_pdrop": 0.0, "resid_pdrop": 0.0}
+    return transformers.GPT2Config(vocab_size=VOCABULARY, n_positions=LENGTH, n_embd=16, n_layer=2, n_head=2, **off, **more)
+
+
+def llama_config(**more):
+    sizes = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+    return transformers.LlamaConfig(vocab_size=VOCABULARY, max_position_embeddings=LENGTH, **sizes, **more)
+
+
+def bert_config(**more):
+    sizes = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
+    off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    return transformers.BertConfig(vocab_size=VOCABULARY, max_position_embeddings=LENGTH, num_labels=3, **sizes, **off, **more)
+
+
+def randomise(model):
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=generator), alpha=0.1)
+    return model
+
+
+class HuggingFace(ModelCase):
+    def tokens(self):
+        return torch.randint(1, VOCABULARY, (3, LENGTH), generator=torch.Generator().manual_seed(2))
+
+    def compare(self, settings, model, file="model.safetensors", own=None, mask=None, data=None):
+        """Writes the model, or `own` of it, as its library does; our outputs and gradients on it are its own."""
+        theirs, x = self.folder / "theirs", self.tokens()
+        (own or model).save_pretrained(theirs)
+        model.train()
+        output = model(x, **({"attention_mask": mask} if mask is not None else {})).logits
+        gradient = torch.randn(output.shape, generator=torch.Generator().manual_seed(3))
+        model.zero_grad()
+        output.backward(gradient)
+        tensors = {"input": x, "grad_output": gradient}
+        if mask is not None:
+            tensors["extra/mask"] = mask
+        save_file(tensors, self.folder / "in.safetensors")
+        out = self.run_tool(
+            settings | {"weights": str(theirs / file)},
+            data or {"input_shape": [LENGTH], "target_shape": [LENGTH], "vocabulary": VOCABULARY, "classes": VOCABULARY},
+            train=True,
+            input=str(self.folder / "in.safetensors"),
+        )
+        self.assert_close(out["output"], output.detach(), "logits", TOLERANCE)
+        self.assert_same_gradients(out, model, TOLERANCE)
+
+    def test_gpt2_files_load_here(self):
+        model = randomise(transformers.GPT2LMHeadModel(gpt_config()))
+        self.compare(GPT, model)
+        self.assertNotIn("lm_head.weight", load_file(self.folder / "theirs" / "model.safetensors"))
+        self.compare(GPT, model, own=model.transformer)  # GPT2Model, without the head
+        self.compare(GPT | {"checkpoint_activations": True}, model)
+
+    def test_gpt2_variants_load_here(self):
+        untied = randomise(transformers.GPT2LMHeadModel(gpt_config(tie_word_embeddings=False)))
+        self.compare(GPT | {"tied": False}, untied)
+        for activation in ("gelu", "relu"):
+            self.compare(GPT | {"activation": activation}, randomise(transformers.GPT2LMHeadModel(gpt_config(activation_function=activation))))
+
+    def test_llama_files_load_here(self):
+        model = randomise(transformers.LlamaForCausalLM(llama_config()))
+        self.compare(LLAMA, model)
+        self.compare(LLAMA | {"checkpoint_activations": True}, model)
+        rope = {"rope_type": "default", "rope_theta": 500.0}
+        tied = randomise(transformers.LlamaForCausalLM(llama_config(tie_word_embeddings=True, rms_norm_eps=1e-3, rope_parameters=rope)))
+        self.compare(LLAMA | {"tied": True, "epsilon": 1e-3, "rope_theta": 500.0}, tied)
+
+    def test_bert_files_load_here(self):
+        model = randomise(transformers.BertForSequenceClassification(bert_config()))
+        data = {"input_shape": [LENGTH], "vocabulary": VOCABULARY, "classes": 3}
+        mask = torch.ones(3, LENGTH, dtype=torch.int64)
+        mask[1, 7:] = 0
+        mask[2, 1:] = 0
+        for checkpoint in (False, True):
+            settings = BERT | {"padding": 0, "checkpoint_activations": checkpoint}
+            self.compare(settings, model, data=data)
+            self.compare(settings, model, data=data, mask=mask)
+
+    def trained(self, settings, dataset, loss):
+        """A few steps of a real run; the folder with what it saved."""
+        recipe = {f"model.{key}": value for key, value in settings.items()} | {f"dataset.{key}": value for key, value in dataset.items()}
+        recipe |= {"loss.name": loss, "optimizer.name": "sgd", "optimizer.lr": 0.1, "train.max_steps": 3, "loader.batch_size": 2}
+        (self.folder / "recipe.toml").write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in recipe.items()))
+        folder = self.folder / f"run{len(list(self.folder.glob('run*')))}"
+        run("run", self.folder / "recipe.toml", f"run.dir={folder}")
+        return folder
+
+    def load_there(self, kind, config, settings, folder, data):
+        config.save_pretrained(folder)
+        model, report = kind.from_pretrained(folder, output_loading_info=True)
+        self.assertFalse(any(report[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys")), report)
+        save_file({"input": self.tokens()}, self.folder / "in.safetensors")
+        out = self.run_tool(settings | {"weights": str(folder / "model.safetensors")}, data, input=str(self.folder / "in.safetensors"))
+        with torch.no_grad():
+            self.assert_close(out["output"], model.eval()(self.tokens()).logits, "logits", TOLERANCE)
+
+    def test_language_models_trained_here_load_there(self):
+        (self.folder / "text.txt").write_text("To be, or not to be, that is the question. " * 20)
+        dataset = {"name": "text", "file": str(self.folder / "text.txt"), "tokenizer": "byte", "length": LENGTH}
+        data = {"input_shape": [LENGTH], "target_shape": [LENGTH], "vocabulary": VOCABULARY, "classes": VOCABULARY}
+        for kind, config, settings in (
+            (transformers.GPT2LMHeadModel, gpt_config(), GPT),
+            (transformers.LlamaForCausalLM, llama_config(), LLAMA),
+            (transformers.LlamaForCausalLM, llama_config(tie_word_embeddings=True), LLAMA | {"tied": True}),
+        ):
+            with self.subTest(**settings):
+                self.load_there(kind, config, settings, self.trained(settings, dataset, "lm_cross_entropy"), data)
+
+    def test_a_classifier_trained_here_loads_there(self):
+        dataset = {"name": "text_classification", "tokenizer": "byte", "length": LENGTH}
+        for name, words in (("a", "good"), ("b", "bad"), ("c", "no")):
+            (self.folder / name).write_text(f"{words} film\n{words} book\n{words} song\n")
+            dataset[f"files.{name}"] = str(self.folder / name)
+        folder = self.trained(BERT, dataset, "cross_entropy")
+        config = bert_config()
+        config.vocab_size = len(load_file(folder / "model.safetensors")["bert.embeddings.word_embeddings.weight"])
+        data = {"input_shape": [LENGTH], "vocabulary": config.vocab_size, "classes": 3}
+        self.load_there(transformers.BertForSequenceClassification, config, BERT, folder, data)
+
+
+if __name__ == "__main__":
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    unittest.main(warnings="ignore")
