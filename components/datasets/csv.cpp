@@ -17,6 +17,12 @@ constexpr auto describe(std::type_identity<Task>) {
                  choice("regression", Task::regression, "the target is a number"));
 }
 
+enum class Separator : char { comma = ',', semicolon = ';', tab = '\t', bar = '|' };
+constexpr auto describe(std::type_identity<Separator>) {
+  return choices(choice(",", Separator::comma), choice(";", Separator::semicolon),
+                 choice("tab", Separator::tab), choice("|", Separator::bar));
+}
+
 struct Csv {
   std::filesystem::path train = {};
   std::optional<std::filesystem::path> eval = {};
@@ -32,7 +38,7 @@ struct Csv {
   std::vector<std::string> missing = {"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"};
   std::vector<std::string> columns = {};
   std::optional<bool> header = {};
-  std::string separator = ",";
+  Separator separator = Separator::comma;
   std::string comment = {};
   bool trim = true;
 };
@@ -71,7 +77,7 @@ constexpr auto describe(std::type_identity<Csv>) {
       field("header", &Csv::header,
             "Whether the first row names the columns; by itself, where "
             "`columns` does not."),
-      field("separator", &Csv::separator, "Between two values.", one_of({",", ";", "\t", "|"})),
+      field("separator", &Csv::separator, "Between two values."),
       field("comment", &Csv::comment, "Lines that begin with this say nothing."),
       field("trim", &Csv::trim, "Spaces around a value are no part of it, unless in quotes."));
 }
@@ -98,7 +104,9 @@ void check(const Csv& params, Report& report) {
 }
 
 TableFormat format_of(const Csv& params) {
-  return {.csv = {.separator = params.separator[0], .trim = params.trim, .comment = params.comment},
+  return {.csv = {.separator = static_cast<char>(params.separator),
+                  .trim = params.trim,
+                  .comment = params.comment},
           .header = params.header.value_or(params.columns.empty()),
           .columns = params.columns,
           .missing = params.missing};

@@ -14,7 +14,7 @@ void require_separator(const CsvReader& reader, const std::string& name, const T
   if (reader.values().size() != 1) return;
   for (const char other : {',', ';', '\t', '|'}) {
     if (other == format.csv.separator || reader.values()[0].find(other) == std::string_view::npos) continue;
-    const std::string written = other == '\t' ? "\\t" : std::string(1, other);
+    const std::string written = other == '\t' ? "tab" : std::string(1, other);
     throw IoError(name + ":" + std::to_string(reader.line()) +
                   ": the row is not separated as expected. Say dataset.separator = \"" + written + "\"?");
   }

@@ -128,6 +128,8 @@ TEST_CASE_METHOD(Fixture, "columns can be named by the recipe, for or instead of
   const Splits splits = open("csv", named);
   CHECK(splits.train->size() == 2);
   CHECK(splits.eval->size() == 1);
+  write("x\ty\n1\t0\n2\t1\n", "x\ty\n1\t0\n");
+  CHECK(open("csv", with({{"separator", "tab"}, {"target", "y"}})).train->size() == 2);
   write("5.1,3.5,0\n4.9,3.0,1\n", "5.0,3.1,0\n");
   CHECK(open("csv", with({{"columns", Setting::list({"length", "width", "kind"})}, {"target", "kind"}}))
             .train->size() == 2);
@@ -183,6 +185,7 @@ TEST_CASE_METHOD(Fixture, "what is wrong in a table is told with its place and a
   refuses("\n\n", file + " holds no rows, not even one that names the columns.");
   refuses("age,age,buys\n1,2,no\n", "two columns are called \"age\"");
   refuses("age;buys\n1;no\n", "Say dataset.separator = \";\"?");
+  refuses("age\tbuys\n1\tno\n", "Say dataset.separator = \"tab\"?");
   refuses("age,buys\n1,no\n2,no\n", "the target \"buys\" is the same in all training rows");
   refuses("buys\nno\nyes\n", "has no column to learn from beside the target");
   refuses("age,x,buys\n1,,no\n2,,yes\n", "column \"x\" holds no value in the training part",
