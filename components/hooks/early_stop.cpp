@@ -78,6 +78,8 @@ std::string unknown_metric(const std::string& metric, const std::vector<std::str
   if (const auto near = nearest(metric, known)) message += "; did you mean \"" + *near + "\"?";
   message += known.empty() ? " Nothing is measured: add [[eval.metric]]." : " Measured are:";
   for (const std::string& name : known) message += " " + name;
+  if (!metric.starts_with("eval/"))
+    message += ". A hook that keeps weights of its own has to stand before it.";
   return message;
 }
 

@@ -119,6 +119,28 @@ def a_dry_run_leaves_nothing_behind(folder):
     assert set(pathlib.Path(os.environ.get("TMPDIR", "/tmp")).glob("runner-dry-run-*")) == before
 
 
+def a_dry_run_is_planned_as_the_whole_run(folder):
+    # Two steps of a warm-up of six: a schedule made for two steps would refuse it.
+    done = run("run", "--dry-run", SHAPES, *SMALL, "train.max_steps=12", "scheduler=cosine", "scheduler.warmup=6step",
+               f"run.dir={folder}/run", cwd=folder)
+    assert "step 2/12" in done.stderr, done.stderr
+
+
+def limits_leave_the_first_examples(folder):
+    run(SHAPES, *SMALL, "dataset.train_limit=70", "dataset.eval_limit=10", "train.epochs=1", f"run.dir={folder}/run")
+    assert len(series(folder / "run", "train/loss")) == 3, "70 examples are three batches of at most 32"
+    (accuracy,) = series(folder / "run", "eval/accuracy")
+    assert abs(accuracy * 10 - round(accuracy * 10)) < 1e-6, accuracy
+
+
+def evaluations_and_trackers_are_told_to_log_and_person(folder):
+    done = run(SHAPES, *SMALL, "train.epochs=1", f"run.dir={folder}/run")
+    assert "jsonl" in done.stderr, done.stderr
+    lines = [line for line in (folder / "run/log.txt").read_text().splitlines() if "accuracy" in line]
+    assert len(lines) == 1 and "epoch 1" in lines[0], lines
+    assert done.stderr.count("eval  epoch 1") == 1, done.stderr
+
+
 def a_loss_that_is_not_a_number_stops_the_run(folder):
     done = run(SHAPES, *SMALL, "optimizer=sgd", "optimizer.lr=1e30", "hook+=nan_guard", f"run.dir={folder}/run", check=False)
     assert "nan_guard" in done.stderr or "finite" in done.stderr, done.stderr
@@ -173,6 +195,8 @@ if __name__ == "__main__":
           loader_workers_change_nothing, a_short_last_window_counts_for_what_it_is,
           evaluation_does_not_depend_on_the_batch_size, one_interrupt_stops_after_the_step_and_saves,
           so_does_a_request_to_terminate, a_killed_run_leaves_readable_measurements, a_dry_run_leaves_nothing_behind,
+          a_dry_run_is_planned_as_the_whole_run, limits_leave_the_first_examples,
+          evaluations_and_trackers_are_told_to_log_and_person,
           a_loss_that_is_not_a_number_stops_the_run, a_run_never_writes_over_another,
           a_folder_that_cannot_be_made_is_named, a_full_disk_is_an_error_and_leaves_no_half_model,
           a_batch_larger_than_the_set_is_one_short_batch, fp16_counts_skipped_steps_and_moves_nothing_for_them])

@@ -211,6 +211,35 @@ TEST_CASE("loader: only the first few broken samples are written out; none reada
   CHECK_THROWS_WITH(load(Numbered(3, {}, {0, 1, 2}), skipping), ContainsSubstring("None of the 3 samples"));
 }
 
+TEST_CASE("loader: an unreadable sample left out makes its batch smaller, and moves no other") {
+  auto leaving = options(0, 1);
+  leaving.shuffle = false;
+  leaving.broken = LoaderOptions::Broken::leave_out;
+  std::set<std::int64_t> broken{20, 21, 52};
+  for (std::int64_t i = 32; i < 40; ++i) broken.insert(i);  // a whole batch
+  const Numbered split(53, {}, broken);
+  log::clear_warnings();
+  Loader loader(split, leaving);
+  const auto batches = drain(loader);
+  REQUIRE(batches.size() == 7);
+  CHECK(batches[2].batch.size() == 6);
+  CHECK(batches[4].batch.size() == 0);
+  CHECK(batches[4].end == Cursor{0, 40});
+  CHECK(batches[6].batch.size() == 4);
+  std::vector<std::int64_t> expected;
+  for (std::int64_t i = 0; i < 53; ++i) {
+    if (!broken.contains(i)) expected.push_back(i);
+  }
+  CHECK(labels(batches) == expected);
+  const auto whole = load(Numbered(53), leaving);  // the images are those of the labels
+  CHECK(torch::equal(batches[2].batch.input[5], whole[2].batch.input[7]));
+  CHECK(loader.unreadable_samples() == 11);
+  CHECK_THAT(log::warnings().at(0),
+             ContainsSubstring("image-20.png") && ContainsSubstring("It is left out."));
+  leaving.workers = 4;
+  CHECK(same(load(split, leaving), batches));
+}
+
 TEST_CASE("loader: memory is used again once nobody holds it, and never before") {
   auto endless = options(1, 1, 8);
   endless.epochs.reset();

@@ -1,0 +1,70 @@
+// Every update moves the average a little towards the weights: average = decay
+// * average + (1 - decay) * weights. The average of n recent weights is less
+// noisy than the last one, for about n = 1 / (1 - decay).
+#include "components/hooks/hook.hpp"
+#include "components/hooks/weight_average.hpp"
+
+namespace runner {
+namespace {
+
+struct Ema {
+  double decay = 0.999;
+  bool warmup = true;
+};
+constexpr auto describe(std::type_identity<Ema>) {
+  return fields(
+      field("decay", &Ema::decay, "What is kept of the average at each update.", at_least(0), below(1)),
+      field("warmup", &Ema::warmup,
+            "A lower decay at first, (1 + n) / (10 + n) after n "
+            "updates, so that the first weights are soon "
+            "forgotten."));
+}
+
+class EmaHook : public Hook {
+ public:
+  EmaHook(const Ema& params, const Model& model)
+      : params_(params),
+        average_(model, WeightAverage::Buffers::included),
+        weights_{"ema", average_.tensors()} {}
+
+  void start(const Progress& progress, const std::filesystem::path&, Requests&) override {
+    last_step_ = progress.step;
+  }
+
+  void after_step(const Progress& progress, Requests&) override {
+    if (progress.step == last_step_) return;  // the update was left out
+    last_step_ = progress.step;
+    ++updates_;
+    const double n = static_cast<double>(updates_);
+    const double decay = params_.warmup ? std::min(params_.decay, (1 + n) / (10 + n)) : params_.decay;
+    average_.approach(1 - decay);
+  }
+
+  const OtherWeights* other_weights() const override { return &weights_; }
+
+  State save() const override { return {average_.tensors(), {{"updates", static_cast<double>(updates_)}}}; }
+  void load(const State& state) override {
+    average_.load(state.tensors);
+    updates_ = static_cast<std::int64_t>(state.numbers.at("updates"));
+  }
+
+ private:
+  Ema params_;
+  WeightAverage average_;
+  OtherWeights weights_;  // the tensors of the average
+  std::int64_t updates_ = 0;
+  std::int64_t last_step_ = 0;
+};
+
+std::unique_ptr<Hook> build(const Ema& params, const HookInputs& in) {
+  return std::make_unique<EmaHook>(params, *in.model);
+}
+
+const Registration<HookKind> registration{
+    "ema",
+    "Keeps a moving average of the weights: measured as ema/.., saved as "
+    "ema.safetensors.",
+    &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,84 @@
+// For a while only: what model.freeze names is never trained. Batch-norm layers
+// that are frozen go on adjusting their running statistics.
+#include <stdexcept>
+
+#include "components/hooks/hook.hpp"
+#include "components/hooks/interval.hpp"
+#include "components/models/model.hpp"
+#include "components/pattern.hpp"
+#include "registry/log.hpp"
+
+namespace runner {
+namespace {
+
+struct Freeze {
+  std::vector<std::string> match;
+  Duration from = steps(0);
+  std::optional<Duration> until;
+};
+constexpr auto describe(std::type_identity<Freeze>) {
+  return fields(
+      field("match", &Freeze::match, "The parameters, by pattern: [\"layer1.*\", \"*.bias\"].", required(),
+            non_empty()),
+      field("from", &Freeze::from, "When they are frozen.", at_least(0)),
+      field("until", &Freeze::until, "When they are trained again; never where not given.", above(0)));
+}
+
+void check(const Freeze& params, Report& report) {
+  if (params.until && params.until->unit == params.from.unit && params.until->amount <= params.from.amount)
+    report.error("until", "is not later than \"from\"");
+}
+
+class FreezeHook : public Hook {
+ public:
+  explicit FreezeHook(Freeze params) : params_(std::move(params)) {}
+
+  void start(const Progress& progress, const std::filesystem::path&, Requests& requests) override {
+    follow(progress, requests);
+  }
+  void after_step(const Progress& progress, Requests& requests) override { follow(progress, requests); }
+
+ private:
+  void follow(const Progress& progress, Requests& requests) {
+    const bool over = params_.until && reached(*params_.until, progress);
+    const bool frozen = reached(params_.from, progress) && !over;
+    if (std::exchange(frozen_, frozen) == frozen) return;
+    std::string names;
+    for (const std::string& pattern : params_.match) {
+      requests.train_parameters(pattern, !frozen);
+      names += " " + pattern;
+    }
+    log::info("step {}: {}{}", progress.step, frozen ? "frozen:" : "trained again:", names);
+  }
+
+  Freeze params_;
+  bool frozen_ = false;
+};
+
+std::unique_ptr<Hook> build(const Freeze& params, const HookInputs& in) {
+  const auto parameters = in.model->named_parameters();
+  for (const std::string& pattern : params.match) {
+    bool some = false, trained = false;
+    for (const auto& item : parameters) {
+      if (!selects(pattern, item.key())) continue;
+      some = true;
+      trained = trained || item.value().requires_grad();
+    }
+    if (!some)
+      throw std::runtime_error(nothing_selected("Hook \"freeze\", match", pattern, parameters.keys()));
+    if (!trained) {
+      throw std::runtime_error("Hook \"freeze\": model.freeze keeps all that \"" + pattern +
+                               "\" matches frozen for the whole run. Delete one of the two.");
+    }
+  }
+  return std::make_unique<FreezeHook>(params);
+}
+
+const Registration<HookKind> registration{
+    "freeze",
+    "Leaves parameters untrained for a part of the run: at its beginning, or "
+    "from some time on.",
+    &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,120 @@
+// The gradient noise scale: about the batch size beyond which larger batches no
+// longer pay (McCandlish et al., An Empirical Model of Large-Batch Training,
+// appendix A.1). It compares the gradients of single updates with the mean over
+// several in a row, as if the weights stood still meanwhile: they nearly do.
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <torch/utils.h>
+
+#include "components/hooks/hook.hpp"
+#include "components/models/model.hpp"
+
+namespace runner {
+namespace {
+
+struct GradientNoise {
+  std::int64_t every = 100;
+  std::int64_t over = 8;
+  double smoothing = 0.9;
+};
+constexpr auto describe(std::type_identity<GradientNoise>) {
+  return fields(
+      field("every", &GradientNoise::every, "Steps from one measurement to the next.", at_least(1)),
+      field("over", &GradientNoise::over, "Updates in a row whose gradients are compared.", at_least(2)),
+      field("smoothing", &GradientNoise::smoothing,
+            "What is kept of the mean of noise and of signal at each "
+            "measurement.",
+            at_least(0), below(1)));
+}
+
+void check(const GradientNoise& params, Report& report) {
+  if (params.every < params.over) report.error("every", "is less than \"over\"");
+}
+
+class GradientNoiseHook : public Hook {
+ public:
+  GradientNoiseHook(const GradientNoise& params, const Model& model)
+      : params_(params), parameters_(model.parameters()) {}
+
+  bool wants_gradients(const Progress&) const override { return calls_ % params_.every < params_.over; }
+
+  void before_update(const Progress& progress, double, double, Requests&) override {
+    const torch::NoGradGuard no_grad;
+    if (seen_ == 0) first_sample_ = progress.samples;
+    std::vector<torch::Tensor> gradients;
+    for (const torch::Tensor& parameter : parameters_)
+      gradients.push_back(parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter));
+    squares_ += squared_norm(gradients);
+    if (seen_++ == 0) {
+      for (torch::Tensor& gradient : gradients) sum_.push_back(gradient.clone());
+    } else {
+      at::_foreach_add_(sum_, gradients);
+    }
+  }
+
+  void after_step(const Progress& progress, Requests& requests) override {
+    ++calls_;
+    if (seen_ < params_.over) return;
+    const double n = static_cast<double>(seen_);
+    const double small_batch = static_cast<double>(progress.samples - first_sample_) / n;
+    measure(squares_ / n, small_batch, squared_norm(sum_) / (n * n), small_batch * n);
+    sum_.clear();
+    squares_ = 0;
+    seen_ = 0;
+    if (signal_ > 0 && noise_ > 0) requests.log("train/gradient_noise_scale", noise_ / signal_);
+  }
+
+  State save() const override {
+    return {{},
+            {{"signal", signal_},
+             {"noise", noise_},
+             {"weight", weight_},
+             {"calls", static_cast<double>(calls_)}}};
+  }
+  void load(const State& state) override {
+    signal_ = state.numbers.at("signal");
+    noise_ = state.numbers.at("noise");
+    weight_ = state.numbers.at("weight");
+    // Gradients of a measurement that was interrupted are gone: it begins with
+    // the next.
+    calls_ = static_cast<std::int64_t>(state.numbers.at("calls"));
+    if (const auto into = calls_ % params_.every; into > 0 && into < params_.over)
+      calls_ += params_.over - into;
+  }
+
+ private:
+  static double squared_norm(const std::vector<torch::Tensor>& tensors) {
+    return torch::stack(at::_foreach_norm(tensors, 2)).to(torch::kDouble).square().sum().item<double>();
+  }
+
+  // A batch of B examples has an expected squared gradient norm of |G|^2 +
+  // trace / B: two sizes give both.
+  void measure(double small_norm, double small_batch, double large_norm, double large_batch) {
+    const double signal = (large_batch * large_norm - small_batch * small_norm) / (large_batch - small_batch);
+    const double noise = (small_norm - large_norm) / (1 / small_batch - 1 / large_batch);
+    weight_ = params_.smoothing * weight_ + (1 - params_.smoothing);
+    const double share = (1 - params_.smoothing) / weight_;
+    signal_ += share * (signal - signal_);
+    noise_ += share * (noise - noise_);
+  }
+
+  GradientNoise params_;
+  std::vector<torch::Tensor> parameters_;
+  std::vector<torch::Tensor> sum_;  // of the gradients of this measurement
+  double squares_ = 0;              // of their norms
+  std::int64_t seen_ = 0;
+  std::int64_t first_sample_ = 0;
+  std::int64_t calls_ = 0;
+  double signal_ = 0, noise_ = 0,
+         weight_ = 0;  // means over the measurements so far
+};
+
+std::unique_ptr<Hook> build(const GradientNoise& params, const HookInputs& in) {
+  return std::make_unique<GradientNoiseHook>(params, *in.model);
+}
+
+const Registration<HookKind> registration{
+    "gradient_noise", "Logs the gradient noise scale: about the largest batch size that pays.", &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,74 @@
+// Stochastic weight averaging: the plain mean of the weights at chosen moments
+// late in the run, best with a learning rate that stays high. Batch-norm
+// statistics do not fit a mean of weights, so they are computed anew from
+// training batches whenever it is used.
+#include "components/hooks/hook.hpp"
+#include "components/hooks/interval.hpp"
+#include "components/hooks/weight_average.hpp"
+
+namespace runner {
+namespace {
+
+struct Swa {
+  Duration from = share_of_run(0.75);
+  Duration every = epochs(1);
+  std::int64_t statistics_batches = 100;
+};
+constexpr auto describe(std::type_identity<Swa>) {
+  return fields(field("from", &Swa::from, "When averaging begins.", at_least(0)),
+                field("every", &Swa::every, "How often the weights are added to the mean.", above(0)),
+                field("statistics_batches", &Swa::statistics_batches,
+                      "Training batches that batch-norm statistics are computed from.", at_least(1)));
+}
+
+class SwaHook : public Hook {
+ public:
+  SwaHook(const Swa& params, const Model& model)
+      : params_(params),
+        interval_(params.every),
+        average_(model, WeightAverage::Buffers::left_out),
+        weights_{"swa", {}, params.statistics_batches} {}
+
+  void start(const Progress& progress, const std::filesystem::path&, Requests&) override {
+    before_ = progress;
+  }
+
+  void after_step(const Progress& progress, Requests&) override {
+    const Progress before = std::exchange(before_, progress);
+    if (progress.step == before.step || !reached(params_.from, progress)) return;
+    if (!interval_.passed(before, progress)) return;
+    average_.approach(1 / static_cast<double>(++models_));
+    weights_.tensors = average_.tensors();
+  }
+
+  const OtherWeights* other_weights() const override { return &weights_; }
+
+  State save() const override { return {weights_.tensors, {{"models", static_cast<double>(models_)}}}; }
+  void load(const State& state) override {
+    models_ = static_cast<std::int64_t>(state.numbers.at("models"));
+    if (models_ == 0) return;
+    average_.load(state.tensors);
+    weights_.tensors = average_.tensors();
+  }
+
+ private:
+  Swa params_;
+  Interval interval_;
+  WeightAverage average_;
+  OtherWeights weights_;  // the tensors of the average, once there is one
+  std::int64_t models_ = 0;
+  Progress before_;
+};
+
+std::unique_ptr<Hook> build(const Swa& params, const HookInputs& in) {
+  return std::make_unique<SwaHook>(params, *in.model);
+}
+
+const Registration<HookKind> registration{
+    "swa",
+    "Averages the weights of late moments of the run: measured as swa/.., "
+    "saved as swa.safetensors.",
+    &build};
+
+}  // namespace
+}  // namespace runner

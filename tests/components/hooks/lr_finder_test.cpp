@@ -1,0 +1,93 @@
+#include <catch2/catch_all.hpp>
+
+#include "components/hooks/hook.hpp"
+#include "tests/support/parts.hpp"
+
+namespace runner {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::WithinRel;
+using testing::part;
+using testing::Settings;
+
+struct Found {
+  std::vector<double> rates;
+  std::optional<std::string> reason;
+  Note note;
+};
+
+// Gradient descent on curvature / 2 * w^2, which diverges for rates above 2 / curvature.
+Found descend(const Settings& settings, double curvature, double start = 1) {
+  auto hook = part<HookKind>("lr_finder", settings).build({});
+  Found found;
+  Requests requests;
+  double w = start;
+  for (int step = 0; step < 100'000 && !requests.stop_reason(); ++step) {
+    CHECK(hook->wants_gradients({}));
+    hook->before_update({}, curvature / 2 * w * w, 0, requests);
+    const auto rate = requests.take_learning_rate();
+    if (requests.take_skip()) continue;
+    REQUIRE(rate);
+    found.rates.push_back(*rate);
+    w -= *rate * curvature * w;
+  }
+  found.reason = requests.stop_reason();
+  hook->finish({}, requests);
+  const auto notes = requests.take_notes();
+  REQUIRE(notes.size() == 1);
+  found.note = notes[0];
+  return found;
+}
+
+double suggestion(const Found& found) {
+  const std::string& text = found.note.text;
+  const std::string before = "Suggested learning rate: ";
+  REQUIRE(text.starts_with(before));
+  return std::stod(text.substr(before.size()));
+}
+
+TEST_CASE("lr_finder suggests a rate at which a quadratic is learned fast and does not diverge") {
+  const double curvature = GENERATE(0.5, 10.0, 300.0);
+  const Found found = descend({{"lowest", 1e-6}, {"highest", 100.0}, {"steps", 200}}, curvature);
+  CHECK(suggestion(found) < 2 / curvature);
+  CHECK(suggestion(found) > 0.01 / curvature);
+  CHECK(found.reason);
+  CHECK(found.rates.back() > 2 / curvature);  // it went on until it was too much
+  CHECK(found.rates.size() < 199);            // and no further
+}
+
+TEST_CASE("lr_finder raises the rate exponentially from the lowest to the highest") {
+  const Found found = descend({{"lowest", 1e-6}, {"highest", 1e-2}, {"steps", 41}}, 1);
+  REQUIRE(found.rates.size() == 40);  // the last rate is only looked at
+  CHECK_THAT(found.rates.front(), WithinRel(1e-6, 1e-9));
+  for (std::size_t i = 1; i < found.rates.size(); ++i)
+    CHECK_THAT(found.rates[i] / found.rates[i - 1], WithinRel(std::pow(10, 0.1), 1e-9));
+  REQUIRE(found.note.curve.size() == 41);
+  CHECK_THAT(found.note.curve.back().first, WithinRel(-2.0, 1e-9));
+}
+
+TEST_CASE("lr_finder says where no rate helps, and ends at a loss that is not a number") {
+  auto hook = part<HookKind>("lr_finder").build({});
+  Requests requests;
+  for (int i = 0; i < 30; ++i) hook->before_update({}, 1 + 0.01 * i, 0, requests);
+  CHECK_FALSE(requests.stop_reason());
+  hook->before_update({}, NAN, 0, requests);
+  CHECK(requests.stop_reason());
+  CHECK(requests.take_skip());
+  hook->finish({}, requests);
+  CHECK_THAT(requests.take_notes().at(0).text, ContainsSubstring("No rate in this range"));
+}
+
+TEST_CASE("lr_finder refuses a run that is shorter than it, and an empty range") {
+  Requests requests;
+  Progress progress;
+  progress.total_steps = 99;
+  CHECK_THROWS_WITH(part<HookKind>("lr_finder").build({})->start(progress, {}, requests),
+                    ContainsSubstring("needs 100 steps, and the run has 99"));
+  CHECK_THROWS_WITH((part<HookKind>("lr_finder", {{"lowest", 1.0}, {"highest", 0.1}})),
+                    ContainsSubstring("not above"));
+}
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,137 @@
+#include "runner/engine/engine.hpp"
+
+#include <c10/util/Exception.h>
+
+#include <catch2/catch_all.hpp>
+
+#include "registry/log.hpp"
+#include "runner/engine/out_of_memory.hpp"
+#include "tests/support/parts.hpp"
+#include "tests/support/small_model.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Quiet {
+  Quiet() { log::set_level(log::Level::off), log::clear_warnings(); }
+  ~Quiet() { log::set_level(log::Level::info), log::clear_warnings(); }
+};
+
+// As if memory held so many examples and no more.
+class Cramped : public SmallModel {
+ public:
+  explicit Cramped(std::int64_t most) : SmallModel({1, 2, 3}), most_(most) {}
+
+  torch::Tensor forward(const Batch& batch) override {
+    sizes.push_back(batch.size());
+    if (batch.size() > most_)
+      throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "no room\nbacktrace");
+    return SmallModel::forward(batch);
+  }
+
+  std::vector<std::int64_t> sizes;
+
+ private:
+  std::int64_t most_;
+};
+
+Engine engine_for(const std::shared_ptr<Model>& model, OnFullMemory on_full) {
+  TrainSection train;
+  train.on_out_of_memory = on_full;
+  Engine engine(RunSection{}, train, part<PrecisionKind>("fp32"));
+  engine.place(model);
+  return engine;
+}
+
+Batch examples(std::int64_t count, std::int64_t from) {
+  const torch::Tensor input = torch::arange(from, from + 3 * count, torch::kFloat).reshape({count, 3}) / 10;
+  return {input, input.roll(1, 1)};
+}
+
+const auto mse = [] { return part<LossKind>("mse").build({}); };
+
+}  // namespace
+
+TEST_CASE("engine: where memory runs out, smaller micro-batches give the same loss and gradients") {
+  const Quiet quiet;
+  const Window window{examples(10, 0), examples(7, 5)};
+  const auto roomy = std::make_shared<Cramped>(100), cramped = std::make_shared<Cramped>(3);
+  Engine reference = engine_for(roomy, OnFullMemory::stop), engine = engine_for(cramped, OnFullMemory::split);
+  const auto expected = reference.accumulate(window, *mse()), found = engine.accumulate(window, *mse());
+  CHECK(torch::allclose(found, expected, 1e-6));
+  CHECK(torch::allclose(cramped->weight.grad(), roomy->weight.grad(), 1e-5));
+  CHECK(torch::allclose(cramped->bias.grad(), roomy->bias.grad(), 1e-5));
+  CHECK(cramped->sizes == std::vector<std::int64_t>{10, 5, 3, 3, 3, 1, 3, 3, 1});
+
+  REQUIRE(log::warnings().size() == 2);
+  CHECK_THAT(log::warnings()[1],
+             ContainsSubstring("5 examples at once do not fit") && ContainsSubstring("3"));
+  engine.discard_gradients();
+  cramped->sizes.clear();
+  engine.accumulate({examples(4, 0)}, *mse());  // it stays with what fits
+  CHECK(cramped->sizes == std::vector<std::int64_t>{3, 1});
+}
+
+TEST_CASE("engine: memory that runs out in the middle leaves nothing of the first attempt behind") {
+  const Quiet quiet;
+  const Window window{examples(2, 0), examples(6, 5)};  // the first fits, the second does not
+  const auto roomy = std::make_shared<Cramped>(100), cramped = std::make_shared<Cramped>(4);
+  Engine reference = engine_for(roomy, OnFullMemory::stop), engine = engine_for(cramped, OnFullMemory::split);
+  reference.accumulate(window, *mse());
+  engine.accumulate(window, *mse());
+  CHECK(torch::allclose(cramped->weight.grad(), roomy->weight.grad(), 1e-5));
+}
+
+TEST_CASE("engine: a run that must not split says what would help") {
+  Engine engine = engine_for(std::make_shared<Cramped>(3), OnFullMemory::stop);
+  CHECK_THROWS_WITH(engine.accumulate({examples(10, 0)}, *mse()),
+                    ContainsSubstring("10 examples at once") && ContainsSubstring("on_out_of_memory") &&
+                        ContainsSubstring("no room") && !ContainsSubstring("backtrace"));
+  const Quiet quiet;
+  Engine hopeless = engine_for(std::make_shared<Cramped>(0), OnFullMemory::split);
+  CHECK_THROWS_WITH(hopeless.accumulate({examples(4, 0)}, *mse()), ContainsSubstring("Not even one example"));
+}
+
+TEST_CASE("engine: the ways in which memory runs out are known, other errors are not touched") {
+  CHECK(is_out_of_memory(std::bad_alloc()));
+  CHECK_FALSE(is_out_of_memory(std::runtime_error("shapes do not fit")));
+  try {
+    torch::empty({std::int64_t{1} << 60}, torch::kChar);  // more than any machine has
+    FAIL("an exabyte was allocated");
+  } catch (const std::exception& error) {
+    CHECK(is_out_of_memory(error));
+  }
+}
+
+TEST_CASE("engine: a window of ignored targets has no loss and no gradient, not NaN") {
+  DataSpec data;
+  data.classes = 3;
+  const auto model = std::make_shared<SmallModel>(std::vector<float>{1, 2, 3});
+  Engine engine = engine_for(model, OnFullMemory::stop);
+  const auto loss = part<LossKind>("cross_entropy", {{"ignore_index", -100}}).build({data});
+  const Batch batch{torch::ones({4, 3}), torch::full({4}, -100, torch::kInt64)};
+  CHECK(engine.accumulate({batch, batch}, *loss).item<double>() == 0);
+  CHECK(model->weight.grad().isfinite().all().item<bool>());
+  CHECK(model->weight.grad().abs().sum().item<double>() == 0);
+}
+
+TEST_CASE("engine: parameters are frozen and trained again by pattern, but not all of them") {
+  const auto model = std::make_shared<SmallModel>(std::vector<float>{1, 2, 3});
+  model->bias.set_requires_grad(false);  // as model.freeze does: never trained
+  Engine only_weight = engine_for(model, OnFullMemory::stop);
+  only_weight.set_trainable({{"bias", true}});
+  CHECK_FALSE(model->bias.requires_grad());
+
+  model->bias.set_requires_grad(true);
+  Engine engine = engine_for(model, OnFullMemory::stop);
+  engine.set_trainable({{"we*", false}});
+  engine.accumulate({examples(4, 0)}, *mse());
+  CHECK_FALSE(model->weight.grad().defined());
+  CHECK(model->bias.grad().defined());
+  engine.discard_gradients();
+  engine.set_trainable({{"bias", false}, {"weight", true}});  // as a whole, something is left
+  CHECK_THROWS_WITH(engine.set_trainable({{"*", false}}), ContainsSubstring("nothing is left to train"));
+}
