@@ -87,11 +87,12 @@ class MatrixOptimizer final : public FusedOptimizer {
     return 0.2 * std::sqrt(std::max(rows, columns));
   }
 
-  // Newton-Schulz iteration, in 16 bits: the matrix need not be exact.
+  // Newton-Schulz iteration, in 16 bits as torch.optim does it: the matrix need not be exact. Processors are
+  // slow at multiplying those, so there it is in 32.
   torch::Tensor evened_out(const torch::Tensor& matrix) const {
     const auto& c = settings_.ns_coefficients;
     const bool tall = matrix.size(0) > matrix.size(1);
-    torch::Tensor x = matrix.to(torch::kBFloat16);
+    torch::Tensor x = matrix.to(matrix.is_cpu() ? torch::kFloat32 : torch::kBFloat16);
     if (tall) x = x.t();
     x = x / x.norm().clamp_min(settings_.eps);
     for (std::int64_t i = 0; i < settings_.ns_steps; ++i) {

@@ -15,8 +15,8 @@ struct Sequential {
 constexpr auto describe(std::type_identity<Sequential>) {
   return fields(
       field("part", &Sequential::part,
-            "The schedules, in order. What one of them leaves out of its length is up to the next.",
-            required(), non_empty()),
+            "The schedules, in order; one without a length ends where the next begins.", required(),
+            non_empty()),
       field("milestones", &Sequential::milestones,
             "When the next one begins, from the start of the run: one less than there are schedules.",
             in_units({"ep", "step", "run"}), above(0)));

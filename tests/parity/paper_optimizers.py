@@ -1,5 +1,7 @@
 """Optimizers that torch.optim lacks, step by step as their papers write them, in double precision."""
 
+import unittest.mock
+
 import torch
 
 
@@ -61,7 +63,8 @@ class Lars(PaperOptimizer):
 
 
 class MuonAndAdamW:
-    """torch.optim.Muon for the matrices, torch.optim.AdamW for the rest."""
+    """torch.optim.Muon for the matrices, torch.optim.AdamW for the rest. Muon computes in 32 bits here, as the runner does
+    on processors: what 16 bits give depends on the machine."""
 
     def __init__(self, parameters, adamw, **muon):
         self.parts = [torch.optim.Muon([p for p in parameters if p.dim() == 2], **muon),
@@ -72,5 +75,6 @@ class MuonAndAdamW:
         return [group for part in self.parts for group in part.param_groups]
 
     def step(self):
-        for part in self.parts:
-            part.step()
+        with unittest.mock.patch("torch.Tensor.bfloat16", torch.Tensor.clone):
+            for part in self.parts:
+                part.step()
