@@ -123,7 +123,7 @@ def a_dry_run_is_planned_as_the_whole_run(folder):
     # Two steps of a warm-up of six: a schedule made for two steps would refuse it.
     done = run("run", "--dry-run", SHAPES, *SMALL, "train.max_steps=12", "scheduler=cosine", "scheduler.warmup=6step",
                f"run.dir={folder}/run", cwd=folder)
-    assert "step 2/12" in done.stderr, done.stderr
+    assert "/12" in done.stderr and "2 steps" in done.stderr, done.stderr
 
 
 def limits_leave_the_first_examples(folder):
