@@ -27,19 +27,25 @@ struct Pass {
 std::unique_ptr<Model> transformer(const std::string& name, bool checkpoint, double dropout) {
   torch::manual_seed(1);
   Settings settings{{"layers", 6}, {"heads", 2}, {"width", 32}, {"checkpoint_activations", checkpoint}};
-  if (dropout > 0) settings.emplace_back("dropout", dropout);
-  return part<ModelKind>(name, settings)
-      .build({.data = {.input_shape = {16}, .input_type = torch::kInt64, .vocabulary = 20}});
+  if (name != "llama") settings.emplace_back("dropout", dropout);
+  if (name == "vit") {
+    settings.emplace_back("patch", 2);
+    return part<ModelKind>(name, settings).build({.data = {.input_shape = {3, 8, 8}, .classes = 5}});
+  }
+  DataSpec tokens{.input_shape = {16}, .input_type = torch::kInt64, .classes = 20, .vocabulary = 20};
+  if (name == "transformer") tokens.target_shape = {16};
+  return part<ModelKind>(name, settings).build({tokens});
 }
 
-Pass pass(Model& model, bool autocast) {
+Pass pass(Model& model, const std::string& name, bool autocast) {
   torch::manual_seed(2);
   const auto tokens = torch::randint(0, 20, {4, 16}, torch::kInt64);
+  const Batch batch{.input = name == "vit" ? torch::rand({4, 3, 8, 8}) : tokens, .target = tokens};
   Pass result;
   {
     std::optional<AutocastScope> scope;
     if (autocast) scope.emplace(torch::kCPU, torch::kBFloat16);
-    result.output = model.forward({.input = tokens});
+    result.output = model.forward(batch);
   }
   result.output.to(torch::kFloat32).square().sum().backward();
   for (const auto& item : model.named_parameters())
@@ -73,26 +79,32 @@ std::int64_t peak_of(const std::function<void()>& work) {
 }  // namespace
 
 TEST_CASE("checkpoint_activations: outputs and gradients are the same") {
-  const auto [name, dropout] = GENERATE(table<std::string, double>({{"gpt", 0}, {"gpt", 0.3}, {"llama", 0}}));
+  const std::string name = GENERATE("gpt", "llama", "bert", "vit", "transformer");
   const bool autocast = GENERATE(false, true);
+  const double dropout = GENERATE(0.0, 0.3);
   CAPTURE(name, autocast, dropout);
-  const Pass plain = pass(*transformer(name, false, dropout), autocast);
-  const Pass checkpointed = pass(*transformer(name, true, dropout), autocast);
+  const Pass plain = pass(*transformer(name, false, dropout), name, autocast);
+  const Pass checkpointed = pass(*transformer(name, true, dropout), name, autocast);
   CHECK(torch::equal(plain.output, checkpointed.output));
   CHECK(torch::equal(plain.drawn_after, checkpointed.drawn_after));
+  // Where four gradients meet, as in bert, they are added in another order, which bf16 shows.
+  const double tolerance = name == "bert" && autocast ? 0.02 : 1e-5;
   REQUIRE(plain.gradients.size() == checkpointed.gradients.size());
   for (std::size_t i = 0; i < plain.gradients.size(); ++i) {
+    const torch::Tensor &expected = plain.gradients[i].second, found = checkpointed.gradients[i].second;
     INFO(plain.gradients[i].first);
-    REQUIRE(checkpointed.gradients[i].second.defined());
-    CHECK(torch::allclose(plain.gradients[i].second, checkpointed.gradients[i].second, 1e-5, 1e-6));
+    REQUIRE(expected.defined() == found.defined());
+    if (!expected.defined()) continue;
+    CHECK((expected - found).abs().max().item<double>() <=
+          tolerance * expected.abs().max().item<double>() + 1e-6);
   }
 }
 
 TEST_CASE("checkpoint_activations: less memory at the peak") {
   const auto peak = [](bool checkpoint) {
     const auto model = transformer("gpt", checkpoint, 0.1);
-    pass(*model, false);  // gradients are there before
-    return peak_of([&] { pass(*model, false); });
+    pass(*model, "gpt", false);  // gradients are there before
+    return peak_of([&] { pass(*model, "gpt", false); });
   };
   const std::int64_t plain = peak(false), checkpointed = peak(true);
   CAPTURE(plain, checkpointed);
@@ -105,7 +117,7 @@ TEST_CASE("checkpoint_activations: frozen parameters get no gradient, the others
   for (auto& item : parameters) {
     if (item.key() != "transformer.h.2.mlp.c_fc.weight") item.value().set_requires_grad(false);
   }
-  pass(*model, false);
+  pass(*model, "gpt", false);
   for (const auto& item : parameters) CHECK(item.value().grad().defined() == item.value().requires_grad());
 }
 
