@@ -85,7 +85,42 @@ def finetune_resnet20(folder):
         assert series(folder / "run", "eval/accuracy")
 
 
+def autoencoder(folder):
+    run(RECIPES / "autoencoder.toml", "train.max_steps=120", "dataset.eval=100", "loader.batch_size=16", "run.threads=1",
+        f"run.dir={folder}/run")
+    assert series(folder / "run", "eval/loss")[-1] < 0.9, series(folder / "run", "eval/loss")
+
+
+def distillation(folder):
+    data, weights = needs("cifar-10-batches-bin"), needs("resnet20-cifar10")
+    if data and weights:
+        run("run", "--dry-run", RECIPES / "distillation.toml", "loader.batch_size=8", "loader.eval_batch_size=8",
+            f"dataset.dir={data}", f"loss.teacher.weights={weights}/resnet20-12fca82f.th", cwd=folder)
+
+
+def shakespeare_gpt(folder):
+    for name, data in (("generated", f"{folder}/nothing"), ("real", needs("tinyshakespeare/input.txt"))):
+        if data:
+            run(RECIPES / "shakespeare_gpt.toml", *SHORT, "scheduler.warmup=0step", "dataset.eval_limit=20",
+                f"dataset.file={data}", f"run.dir={folder}/{name}")
+            assert series(folder / name, "eval/perplexity")
+            assert (folder / name / "STAND-IN-DATA.txt").exists() == (name == "generated")
+            assert run("sample", folder / name, "--prompt", "the ", "--tokens", "20").stdout.startswith("the ")
+
+
+def sentiment(folder):
+    real = needs("rt-polarity")
+    for name, data in (("generated", f"{folder}/nothing"), ("real", real)):
+        if data:
+            run(RECIPES / "sentiment.toml", "train.epochs=1", "run.threads=1", f"run.dir={folder}/{name}",
+                *(f"dataset.files.{label}={data}/rt-polarity.{label[:3]}" for label in ("negative", "positive")))
+            assert series(folder / name, "eval/accuracy")[-1] > 0.6, series(folder / name, "eval/accuracy")
+            assert (folder / name / "STAND-IN-DATA.txt").exists() == (name == "generated")
+            told = run("predict", folder / name, "a film to remember").stdout
+            assert "positive" in told or "negative" in told, told
+
+
 if __name__ == "__main__":
     main([every_recipe_is_right, shapes, cifar10_without_the_data_says_so, cifar10, cifar10_simple_cnn,
           the_trained_resnet20_is_as_good_here, fashion_mnist, sign_digits,
-          adult_tabular, finetune_resnet20])
+          adult_tabular, finetune_resnet20, autoencoder, shakespeare_gpt, sentiment])
