@@ -126,7 +126,7 @@ TEST_CASE("plateau follows its measurement as ReduceLROnPlateau does, over a res
         own.set("name", Setting("plateau").value);
         for (const auto& [key, setting] : one.settings) own.set(key, setting.value);
         const auto parts = Setting::list(
-            {Setting(Value(Value::Data(std::move(own)))), Setting::table({{"name", "constant"}})});
+            {Setting::table({{"name", "constant"}}), Setting(Value(Value::Data(std::move(own))))});
         return LearningRate(part<SchedulerKind>("chained", {{"part", parts}}), updates, 1, metrics);
       };
       LearningRate rate = fresh();
