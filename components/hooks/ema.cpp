@@ -1,6 +1,5 @@
-// Every update moves the average a little towards the weights: average = decay
-// * average + (1 - decay) * weights. The average of n recent weights is less
-// noisy than the last one, for about n = 1 / (1 - decay).
+// Every update moves the average a little towards the weights: average = decay * average + (1 - decay) *
+// weights. The average of n recent weights is less noisy than the last one, for about n = 1 / (1 - decay).
 #include "components/hooks/hook.hpp"
 #include "components/hooks/weight_average.hpp"
 
@@ -15,8 +14,7 @@ constexpr auto describe(std::type_identity<Ema>) {
   return fields(
       field("decay", &Ema::decay, "What is kept of the average at each update.", at_least(0), below(1)),
       field("warmup", &Ema::warmup,
-            "A lower decay at first, (1 + n) / (10 + n) after n "
-            "updates, so that the first weights are soon "
+            "A lower decay at first, (1 + n) / (10 + n) after n updates, so that the first weights are soon "
             "forgotten."));
 }
 
@@ -61,10 +59,7 @@ std::unique_ptr<Hook> build(const Ema& params, const HookInputs& in) {
 }
 
 const Registration<HookKind> registration{
-    "ema",
-    "Keeps a moving average of the weights: measured as ema/.., saved as "
-    "ema.safetensors.",
-    &build};
+    "ema", "Keeps a moving average of the weights: measured as ema/.., saved as ema.safetensors.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -1,5 +1,5 @@
-// For a while only: what model.freeze names is never trained. Batch-norm layers
-// that are frozen go on adjusting their running statistics.
+// For a while only: what model.freeze names is never trained. Batch-norm layers that are frozen go on
+// adjusting their running statistics.
 #include <stdexcept>
 
 #include "components/hooks/hook.hpp"
@@ -75,9 +75,7 @@ std::unique_ptr<Hook> build(const Freeze& params, const HookInputs& in) {
 }
 
 const Registration<HookKind> registration{
-    "freeze",
-    "Leaves parameters untrained for a part of the run: at its beginning, or "
-    "from some time on.",
+    "freeze", "Leaves parameters untrained for a part of the run: at its beginning, or from some time on.",
     &build};
 
 }  // namespace

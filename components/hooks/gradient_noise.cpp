@@ -1,7 +1,6 @@
-// The gradient noise scale: about the batch size beyond which larger batches no
-// longer pay (McCandlish et al., An Empirical Model of Large-Batch Training,
-// appendix A.1). It compares the gradients of single updates with the mean over
-// several in a row, as if the weights stood still meanwhile: they nearly do.
+// The gradient noise scale: about the batch size beyond which larger batches no longer pay (McCandlish et
+// al., An Empirical Model of Large-Batch Training, appendix A.1). It compares the gradients of single updates
+// with the mean over several in a row, as if the weights stood still meanwhile: they nearly do.
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_norm.h>
 #include <torch/utils.h>
@@ -22,9 +21,7 @@ constexpr auto describe(std::type_identity<GradientNoise>) {
       field("every", &GradientNoise::every, "Steps from one measurement to the next.", at_least(1)),
       field("over", &GradientNoise::over, "Updates in a row whose gradients are compared.", at_least(2)),
       field("smoothing", &GradientNoise::smoothing,
-            "What is kept of the mean of noise and of signal at each "
-            "measurement.",
-            at_least(0), below(1)));
+            "What is kept of the mean of noise and of signal at each measurement.", at_least(0), below(1)));
 }
 
 void check(const GradientNoise& params, Report& report) {
@@ -75,8 +72,7 @@ class GradientNoiseHook : public Hook {
     signal_ = state.numbers.at("signal");
     noise_ = state.numbers.at("noise");
     weight_ = state.numbers.at("weight");
-    // Gradients of a measurement that was interrupted are gone: it begins with
-    // the next.
+    // Gradients of a measurement that was interrupted are gone: it begins with the next.
     calls_ = static_cast<std::int64_t>(state.numbers.at("calls"));
     if (const auto into = calls_ % params_.every; into > 0 && into < params_.over)
       calls_ += params_.over - into;
@@ -87,8 +83,7 @@ class GradientNoiseHook : public Hook {
     return torch::stack(at::_foreach_norm(tensors, 2)).to(torch::kDouble).square().sum().item<double>();
   }
 
-  // A batch of B examples has an expected squared gradient norm of |G|^2 +
-  // trace / B: two sizes give both.
+  // A batch of B examples has an expected squared gradient norm of |G|^2 + trace / B: two sizes give both.
   void measure(double small_norm, double small_batch, double large_norm, double large_batch) {
     const double signal = (large_batch * large_norm - small_batch * small_norm) / (large_batch - small_batch);
     const double noise = (small_norm - large_norm) / (1 / small_batch - 1 / large_batch);

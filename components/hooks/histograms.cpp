@@ -1,6 +1,5 @@
-// How weights and gradients are distributed, parameter by parameter. Histograms
-// go to the trackers that show them (tensorboard); the norms, one number a
-// parameter, to all.
+// How weights and gradients are distributed, parameter by parameter. Histograms go to the trackers that show
+// them (tensorboard); the norms, one number a parameter, to all.
 #include <ATen/ops/_foreach_norm.h>
 #include <torch/utils.h>
 
@@ -24,8 +23,7 @@ constexpr auto describe(std::type_identity<Histograms>) {
                       at_least(1)),
                 field("match", &Histograms::match, "The parameters, by pattern.", non_empty()),
                 field("norms", &Histograms::norms,
-                      "Log the norms as well: weight_norm/<parameter> and "
-                      "gradient_norm/<parameter>."));
+                      "Log the norms as well: weight_norm/<parameter> and gradient_norm/<parameter>."));
 }
 
 struct Watched {
@@ -45,10 +43,9 @@ class HistogramsHook : public Hook {
     std::vector<torch::Tensor> tensors;
     for (std::size_t i = 0; i < watched_.names.size(); ++i) {
       const torch::Tensor& parameter = watched_.parameters[i];
-      names.push_back("weight");
+      names.push_back("weight_norm/" + watched_.names[i]);
       tensors.push_back(parameter.detach());
       requests.histogram("weights/" + watched_.names[i], histogram_of(parameter));
-      names.back() += "_norm/" + watched_.names[i];
       if (!parameter.grad().defined()) continue;  // frozen
       names.push_back("gradient_norm/" + watched_.names[i]);
       tensors.push_back(parameter.grad());

@@ -1,8 +1,6 @@
-// One short run that tells a good learning rate: the rate rises exponentially
-// from update to update while the loss, smoothed, is watched. It falls fastest
-// where the rate is as large as it usefully can be for long, and rises again
-// where it is too large. (L. N. Smith, Cyclical Learning Rates for Training
-// Neural Networks.)
+// One short run that tells a good learning rate: the rate rises exponentially from update to update while the
+// loss, smoothed, is watched. It falls fastest where the rate is as large as it usefully can be for long, and
+// rises again where it is too large. (L. N. Smith, Cyclical Learning Rates for Training Neural Networks.)
 #include <cmath>
 #include <stdexcept>
 
@@ -45,8 +43,8 @@ class LrFinderHook : public Hook {
   void start(const Progress& progress, const std::filesystem::path&, Requests&) override {
     if (progress.total_steps > 0 && progress.total_steps < params_.steps) {
       throw std::runtime_error(
-          log::format("Hook \"lr_finder\" needs {} steps, and the run has {}: raise "
-                      "train.epochs or train.max_steps, or lower its own \"steps\".",
+          log::format("Hook \"lr_finder\" needs {} steps, and the run has {}: raise train.epochs or "
+                      "train.max_steps, or lower its own \"steps\".",
                       params_.steps, progress.total_steps));
     }
   }
@@ -57,22 +55,26 @@ class LrFinderHook : public Hook {
     mean_ = params_.smoothing * mean_ + (1 - params_.smoothing) * loss;
     weight_ = params_.smoothing * weight_ + (1 - params_.smoothing);
     const double smoothed = mean_ / weight_;
-    if (std::isfinite(smoothed)) {
-      points_.push_back({rate(static_cast<std::int64_t>(points_.size())), smoothed});
-      lowest_loss_ = points_.size() == 1 ? smoothed : std::min(lowest_loss_, smoothed);
-      requests.learning_rate(points_.back().rate);
+    if (!std::isfinite(smoothed)) {
+      requests.skip_update();
+      return requests.stop(advice());
     }
-    const bool diverged =
-        !std::isfinite(smoothed) || smoothed > lowest_loss_ + (params_.diverged - 1) * std::abs(lowest_loss_);
-    if (!diverged && static_cast<std::int64_t>(points_.size()) < params_.steps) return;
-    requests.skip_update();
-    requests.stop("the learning rates have been tried");
+    points_.push_back({rate(static_cast<std::int64_t>(points_.size())), smoothed});
+    requests.learning_rate(points_.back().rate);
+    const double lowest = lowest_point().loss;
+    const bool diverged = smoothed > lowest + (params_.diverged - 1) * std::abs(lowest);
+    if (diverged || static_cast<std::int64_t>(points_.size()) == params_.steps) requests.stop(advice());
   }
 
   void finish(const Progress&, Requests& requests) override {
     if (points_.empty()) return;
+    if (const Point* steepest = steepest_point()) requests.log("lr_finder/suggestion", steepest->rate);
     Note note{"lr_finder", advice(), {}, "log10 of the learning rate; smoothed loss"};
-    for (const auto& [rate, loss] : points_) note.curve.emplace_back(std::log10(rate), loss);
+    // As far up as it came down: a loss that explodes would flatten all the rest.
+    const double highest = 2 * points_.front().loss - lowest_point().loss;
+    for (const auto& [rate, loss] : points_) {
+      if (loss <= highest || !steepest_point()) note.curve.emplace_back(std::log10(rate), loss);
+    }
     requests.note(std::move(note));
   }
 
@@ -82,29 +84,32 @@ class LrFinderHook : public Hook {
     return params_.lowest * std::pow(params_.highest / params_.lowest, share);
   }
 
-  // Where the loss falls fastest over the logarithm of the rate, before its
-  // lowest point. The first points are left out: the mean is still that of a
-  // few losses.
-  std::string advice() const {
-    const auto lowest = std::ranges::min_element(points_, {}, &Point::loss);
+  const Point& lowest_point() const { return *std::ranges::min_element(points_, {}, &Point::loss); }
+
+  // Where the loss falls fastest over the logarithm of the rate, before its lowest point. The first points
+  // are left out: their means are those of a few losses.
+  const Point* steepest_point() const {
+    const std::size_t reach = 1 + points_.size() / 40, first = points_.size() / 10 + reach;
     const Point* steepest = nullptr;
-    double slope = 0;
-    for (std::size_t i = points_.size() / 10 + 1; i + 1 < points_.size() && points_[i].rate < lowest->rate;
-         ++i) {
-      const double here = points_[i + 1].loss - points_[i - 1].loss;
-      if (here >= slope) continue;
-      slope = here;
+    double steepest_fall = 0;
+    for (std::size_t i = first; i + reach < points_.size(); ++i) {
+      if (points_[i].rate >= lowest_point().rate) break;
+      const double fall = points_[i - reach].loss - points_[i + reach].loss;
+      if (fall <= steepest_fall) continue;
+      steepest_fall = fall;
       steepest = &points_[i];
     }
+    return steepest;
+  }
+
+  std::string advice() const {
+    const Point* steepest = points_.empty() ? nullptr : steepest_point();
     if (!steepest)
-      return "No rate in this range lowers the loss: choose another one with "
-             "\"lowest\" and \"highest\".";
+      return "No rate in this range lowers the loss: choose another with \"lowest\" and \"highest\".";
     return log::format(
-        "Suggested learning rate: {}. The loss falls fastest "
-        "there; it is lowest, {}, at {}, which is "
-        "already "
-        "too high for a long run.",
-        rounded(steepest->rate), rounded(lowest->loss), rounded(lowest->rate));
+        "Suggested learning rate: {}. The loss falls fastest there; it is lowest, {}, at {}, which is too "
+        "high for long.",
+        rounded(steepest->rate), rounded(lowest_point().loss), rounded(lowest_point().rate));
   }
 
   static double rounded(double value) {  // to two digits
@@ -116,7 +121,6 @@ class LrFinderHook : public Hook {
   LrFinder params_;
   double mean_ = 0, weight_ = 0;  // of the losses so far; the weight makes up
                                   // for a mean that began at 0
-  double lowest_loss_ = 0;
   std::vector<Point> points_;
 };
 
@@ -125,9 +129,7 @@ std::unique_ptr<Hook> build(const LrFinder& params, const HookInputs&) {
 }
 
 const Registration<HookKind> registration{
-    "lr_finder",
-    "Tries rising learning rates, draws the loss over them, suggests one and "
-    "ends the run.",
+    "lr_finder", "Tries rising learning rates, draws the loss over them, suggests one and ends the run.",
     &build};
 
 }  // namespace

@@ -13,8 +13,7 @@ namespace {
 
 using torch::autograd::profiler::KinetoEvent;
 
-// Events of one thread, or of one device, lie side by side or inside one
-// another.
+// Events of one thread, or of one device, lie side by side or inside one another.
 using Lane = std::tuple<c10::DeviceType, int, std::uint64_t>;
 
 Lane lane_of(const KinetoEvent& event) {
@@ -25,8 +24,7 @@ Lane lane_of(const KinetoEvent& event) {
 
 double milliseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e6; }
 
-// Whoever contains an event is called by its caller's name; the time goes to
-// the innermost.
+// An operator's own time is what the operators that it calls leave of it.
 void add_lane(std::vector<const KinetoEvent*>& events, std::map<std::string, OperatorTime>& times) {
   std::ranges::sort(events, [](const KinetoEvent* a, const KinetoEvent* b) {
     return std::pair(a->startNs(), b->endNs()) < std::pair(b->startNs(), a->endNs());  // the outer one first

@@ -1,5 +1,5 @@
-// LibTorch's own profiler (Kineto) over a few steps, data and evaluation
-// between them included. The trace opens in chrome://tracing and in Perfetto.
+// LibTorch's own profiler (Kineto) over a few steps, data and evaluation between them included. The trace
+// opens in chrome://tracing and in Perfetto.
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <cstdlib>
@@ -51,10 +51,8 @@ class ProfilerHook : public Hook {
     if (running_) {
       end(requests);
     } else if (steps_ < params_.skip) {
-      log::warning(
-          "The profiler saw nothing: the run ended after {} steps, "
-          "and it begins after {}.",
-          steps_, params_.skip);
+      log::warning("The profiler saw nothing: the run ended after {} steps, and it begins after {}.", steps_,
+                   params_.skip);
     }
   }
 
@@ -92,9 +90,7 @@ std::unique_ptr<Hook> build(const Profiler& params, const HookInputs& in) {
 
 const Registration<HookKind> registration{
     "profiler",
-    "Profiles a few steps: trace.json for chrome://tracing, and a table of the "
-    "slowest operators.",
-    &build};
+    "Profiles a few steps: trace.json for chrome://tracing, and a table of the slowest operators.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -1,7 +1,6 @@
-// Stochastic weight averaging: the plain mean of the weights at chosen moments
-// late in the run, best with a learning rate that stays high. Batch-norm
-// statistics do not fit a mean of weights, so they are computed anew from
-// training batches whenever it is used.
+// Stochastic weight averaging: the plain mean of the weights at chosen moments late in the run, best with a
+// learning rate that stays high. Batch-norm statistics do not fit a mean of weights, so they are computed
+// anew from training batches whenever it is used.
 #include "components/hooks/hook.hpp"
 #include "components/hooks/interval.hpp"
 #include "components/hooks/weight_average.hpp"
@@ -65,9 +64,7 @@ std::unique_ptr<Hook> build(const Swa& params, const HookInputs& in) {
 }
 
 const Registration<HookKind> registration{
-    "swa",
-    "Averages the weights of late moments of the run: measured as swa/.., "
-    "saved as swa.safetensors.",
+    "swa", "Averages the weights of late moments of the run: measured as swa/.., saved as swa.safetensors.",
     &build};
 
 }  // namespace

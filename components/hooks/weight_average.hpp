@@ -10,8 +10,8 @@
 
 namespace runner {
 
-// An average of a model's weights over the run, where the weights are. Whole
-// numbers among the buffers, such as counts of batches, are taken as they are.
+// An average of a model's weights over the run, where the weights are. Whole numbers among the buffers, such
+// as counts of batches, are taken as they are.
 class WeightAverage {
  public:
   enum class Buffers { included, left_out };

@@ -55,6 +55,10 @@ void Journal::evaluation(const Progress& progress, const Evaluation& evaluation,
   for (const auto& [tag, words] : evaluation.texts) text(progress, tag, words);
 }
 
+void Journal::measurements(const Progress& progress, Measurements values) {
+  if (!values.empty()) record(progress, std::move(values));
+}
+
 void Journal::note(const Progress& progress, const Note& note) {
   PlotOptions options;
   options.x_label = note.x_label;

@@ -34,6 +34,7 @@ class Journal {
   void training(const Progress& progress, const Measurements& precision, const Measurements& hooks);
   void evaluating(double share) { console_.evaluating(share); }
   void evaluation(const Progress& progress, const Evaluation& evaluation, double seconds, bool best);
+  void measurements(const Progress& progress, Measurements values);
   void note(const Progress& progress, const Note& note);
   void histogram(const Progress& progress, std::string tag, Histogram histogram);
 

@@ -121,6 +121,7 @@ std::string train(Run& run, Journal& journal, const Surroundings& surroundings) 
   const bool interrupted = surroundings.interrupted();  // whoever wants it to end does not want to wait
   if (!evaluated && !interrupted) measure(run, journal, requests, surroundings);
   for (const auto& hook : run.hooks) hook->finish(run.progress, requests);
+  journal.measurements(run.progress, requests.take_measurements());
   fulfil(requests, run, journal);
   return interrupted ? "interrupted" : requests.stop_reason().value_or("");
 }

@@ -69,6 +69,7 @@ def the_finder_draws_suggests_and_ends_the_run(folder):
     assert "Suggested learning rate: " in done.stderr, done.stderr
     suggestion = float(done.stderr.split("Suggested learning rate: ")[1].split(". ")[0])
     assert 1e-4 < suggestion < 0.1, suggestion
+    assert abs(series(folder / "run", "lr_finder/suggestion")[0] / suggestion - 1) < 0.1
     rates = series(folder / "run", "train/lr")
     assert len(rates) <= 60 and rates[0] == 1e-5 and rates == sorted(rates), rates
     assert "log10 of the learning rate" in (folder / "run/log.txt").read_text()

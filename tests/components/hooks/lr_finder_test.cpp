@@ -59,12 +59,13 @@ TEST_CASE("lr_finder suggests a rate at which a quadratic is learned fast and do
 
 TEST_CASE("lr_finder raises the rate exponentially from the lowest to the highest") {
   const Found found = descend({{"lowest", 1e-6}, {"highest", 1e-2}, {"steps", 41}}, 1);
-  REQUIRE(found.rates.size() == 40);  // the last rate is only looked at
+  REQUIRE(found.rates.size() == 41);
   CHECK_THAT(found.rates.front(), WithinRel(1e-6, 1e-9));
   for (std::size_t i = 1; i < found.rates.size(); ++i)
     CHECK_THAT(found.rates[i] / found.rates[i - 1], WithinRel(std::pow(10, 0.1), 1e-9));
   REQUIRE(found.note.curve.size() == 41);
   CHECK_THAT(found.note.curve.back().first, WithinRel(-2.0, 1e-9));
+  CHECK_THAT(*found.reason, ContainsSubstring("Suggested learning rate"));
 }
 
 TEST_CASE("lr_finder says where no rate helps, and ends at a loss that is not a number") {
