@@ -9,7 +9,7 @@
 #include <mutex>
 #include <optional>
 
-#include "components/precisions/autocast.hpp"
+#include "components/precisions/fp8_linear.hpp"
 
 namespace runner {
 
@@ -23,7 +23,8 @@ torch::Tensor random_state(torch::Device device) {
   return generator.get_state();
 }
 
-// The generator of the device is as it was at some earlier time; afterwards it goes on where it is now.
+// The generator of the device is as it was at some earlier time; afterwards it
+// goes on where it is now.
 class RandomReplay {
  public:
   RandomReplay(torch::Device device, const torch::Tensor& earlier)
@@ -45,7 +46,8 @@ class RandomReplay {
   torch::Tensor now_;
 };
 
-// Narrow copies of weights made here know nothing of gradients: nothing later may find them in the cache.
+// Narrow copies of weights made here know nothing of gradients: nothing later
+// may find them in the cache.
 class NoAutocastCache {
  public:
   NoAutocastCache() { at::autocast::set_autocast_cache_enabled(false); }
@@ -70,8 +72,12 @@ struct Replay : torch::CustomClassHolder {
 
   torch::Tensor run(const variable_list& inputs) const {
     const RandomReplay replay(device, random);
-    std::optional<AutocastScope> scope;
-    if (autocast) scope.emplace(device.type(), *autocast);
+    std::unique_ptr<Precision::Scope> scope;
+    if (fp8_layers) {
+      scope = std::make_unique<Fp8Scope>(device.type(), *fp8_layers);
+    } else if (autocast) {
+      scope = std::make_unique<AutocastScope>(device.type(), *autocast);
+    }
     return segment(inputs);
   }
 
@@ -80,10 +86,12 @@ struct Replay : torch::CustomClassHolder {
   torch::Device device;
   torch::Tensor random;
   std::optional<torch::Dtype> autocast;
+  const Fp8Layers* fp8_layers = active_fp8_layers();
 };
 
 struct CheckpointedSegment : torch::autograd::Function<CheckpointedSegment> {
-  // The parameters are inputs too: their gradients then take the way all gradients take.
+  // The parameters are inputs too: their gradients then take the way all
+  // gradients take.
   static torch::Tensor forward(torch::autograd::AutogradContext* context, at::TensorList inputs,
                                at::TensorList /*parameters*/, const c10::intrusive_ptr<Replay>& replay) {
     context->save_for_backward(inputs.vec());

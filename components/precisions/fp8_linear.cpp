@@ -8,8 +8,9 @@ namespace runner {
 
 namespace {
 
-// A dispatch key that LibTorch leaves to others, above autocast and autograd: while a scope includes it, the
-// three operators that linear layers come down to pass here first.
+// A dispatch key that LibTorch leaves to others, above autocast and autograd:
+// while a scope includes it, the three operators that linear layers come down
+// to pass here first.
 constexpr c10::DispatchKey interception = c10::DispatchKey::TESTING_ONLY_GenericWrapper;
 
 thread_local const Fp8Layers* active_layers = nullptr;
@@ -25,7 +26,8 @@ torch::Tensor product(const torch::Tensor& rows, const torch::Tensor& rows_scale
 }
 
 struct Fp8Product : torch::autograd::Function<Fp8Product> {
-  // input [rows, in], weight [out, in]; rows, in and out are multiples of the alignment.
+  // input [rows, in], weight [out, in]; rows, in and out are multiples of the
+  // alignment.
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& input,
                                const torch::Tensor& weight, const c10::intrusive_ptr<Fp8Layer>& layer,
                                bool training) {
@@ -61,27 +63,40 @@ struct Fp8Product : torch::autograd::Function<Fp8Product> {
   }
 };
 
-torch::Tensor linear_in_fp8(const torch::Tensor& input, const c10::intrusive_ptr<Fp8Layer>& layer,
-                            const torch::Tensor& bias) {
+struct FoundLayer {
+  c10::intrusive_ptr<Fp8Layer> layer = {};
+  torch::Tensor weight = {};  // [out, in]
+
+  explicit operator bool() const { return static_cast<bool>(layer); }
+};
+
+torch::Tensor linear_in_fp8(const torch::Tensor& input, const FoundLayer& found, const torch::Tensor& bias) {
+  const auto& [layer, weight] = found;
   std::vector<std::int64_t> shape = input.sizes().vec();
-  shape.back() = layer->weight.size(0);
+  shape.back() = weight.size(0);
   torch::Tensor rows = input.reshape({-1, input.size(-1)});
   const std::int64_t count = rows.size(0);
   const std::int64_t missing = (alignment - count % alignment) % alignment;
   if (missing > 0) rows = torch::constant_pad_nd(rows, {0, 0, 0, missing});
-  torch::Tensor output = Fp8Product::apply(rows, layer->weight, layer, at::GradMode::is_enabled());
+  torch::Tensor output = Fp8Product::apply(rows, weight, layer, at::GradMode::is_enabled());
   if (missing > 0) output = output.narrow(0, 0, count);
   output = output.reshape(shape);
   return bias.defined() ? output + bias.to(output.scalar_type()) : output;
 }
 
-// The layer that has this matrix as its weight, or as its weight transposed.
-c10::intrusive_ptr<Fp8Layer> find_layer(const torch::Tensor& matrix, bool transposed) {
+bool same(const torch::Tensor& a, const torch::Tensor& b) {
+  return a.sizes() == b.sizes() && a.strides() == b.strides();
+}
+
+// The layer that has this matrix, [out, in] or, transposed, [in, out], as its
+// weight. Most keep it as [out, in]; those that keep it as [in, out], as GPT-2
+// does, have it turned around for the 8-bit product.
+FoundLayer find_layer(const torch::Tensor& matrix, bool transposed) {
   if (!active_layers || matrix.dim() != 2) return {};
   for (const auto& layer : *active_layers) {
     if (layer->weight.const_data_ptr() != matrix.const_data_ptr()) continue;
-    const torch::Tensor weight = transposed ? layer->weight.detach().t() : layer->weight;
-    if (weight.sizes() == matrix.sizes() && weight.strides() == matrix.strides()) return layer;
+    if (same(transposed ? layer->weight.detach().t() : layer->weight, matrix)) return {layer, layer->weight};
+    if (transposed && same(layer->weight, matrix)) return {layer, layer->weight.t().contiguous()};
   }
   return {};
 }
@@ -110,6 +125,8 @@ torch::Tensor matmul(const torch::Tensor& input, const torch::Tensor& weight) {
 }
 
 }  // namespace
+
+const Fp8Layers* active_fp8_layers() { return active_layers; }
 
 Fp8Scope::Fp8Scope(torch::DeviceType device, const Fp8Layers& layers)
     : AutocastScope(device, torch::kBFloat16), before_(active_layers), intercept_(interception) {

@@ -92,6 +92,30 @@ TEST_CASE("a linear layer in fp8 is close to fp32, forward and backward, and not
   if (bias) REQUIRE(relative_error(narrow.parameter_gradients[1], exact.parameter_gradients[1]) < 0.01);
 }
 
+// Its weight lies the other way round, as GPT-2's do.
+class TurnedLinear final : public Model {
+ public:
+  explicit TurnedLinear(bool with_bias)
+      : weight(register_parameter("weight", noise({32, 48}, 3))),
+        bias(with_bias ? register_parameter("bias", noise({48}, 4)) : torch::Tensor()) {}
+  torch::Tensor forward(const Batch& batch) override {
+    return bias.defined() ? torch::addmm(bias, batch.input, weight) : torch::matmul(batch.input, weight);
+  }
+  torch::Tensor weight, bias;
+};
+
+TEST_CASE("a weight kept as [in, out] runs in fp8 too", "[precisions]") {
+  TurnedLinear net(GENERATE(true, false));
+  const auto fp32 = part<PrecisionKind>("fp32").build({});
+  const auto fp8 = part<PrecisionKind>("fp8").build({});
+  fp8->prepare(net);
+  const torch::Tensor input = noise({20, 32}, 5);
+  const Pass exact = pass(net, *fp32, input);
+  const Pass narrow = pass(net, *fp8, input);
+  REQUIRE(narrow.output.sizes() == exact.output.sizes());
+  require_eight_bits(narrow, exact);
+}
+
 class ScriptedNet final : public Model {
  public:
   ScriptedNet() : script("net") {
