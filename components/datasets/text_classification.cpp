@@ -62,7 +62,7 @@ void check(const TextClassification& params, Report& report) {
   const bool tables = params.file.has_value();
   if (tables && !params.files.empty()) report.error("files", "means nothing together with file");
   if (!tables && params.files.size() < 2) {
-    report.error("files", "must name a file for each of at least two classes; or name one table by file");
+    report.error("files", "needs a file for each of at least two classes; or name one table by file");
   }
   const auto table_only = [&](const char* name, bool given) {
     if (!tables && given) report.error(name, "means nothing without file");

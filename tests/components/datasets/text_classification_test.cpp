@@ -198,7 +198,7 @@ TEST_CASE_METHOD(Fixture, "bad sentences are refused with their place", "[text]"
 TEST_CASE_METHOD(Fixture, "settings that mean nothing are refused", "[text]") {
   SECTION("neither files nor a file") {
     settings = {};
-    meaningless("must name a file for each of at least two classes");
+    meaningless("needs a file for each of at least two classes");
   }
   SECTION("columns of no table") {
     set("text", "sentence");
