@@ -123,4 +123,4 @@ def sentiment(folder):
 if __name__ == "__main__":
     main([every_recipe_is_right, shapes, cifar10_without_the_data_says_so, cifar10, cifar10_simple_cnn,
           the_trained_resnet20_is_as_good_here, fashion_mnist, sign_digits,
-          adult_tabular, finetune_resnet20, autoencoder, shakespeare_gpt, sentiment])
+          adult_tabular, finetune_resnet20, autoencoder, distillation, shakespeare_gpt, sentiment])
