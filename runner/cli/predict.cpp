@@ -7,6 +7,7 @@
 #include "components/tables/csv_cell.hpp"
 #include "registry/utf8.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/text.hpp"
 #include "runner/describe/json.hpp"
@@ -97,11 +98,11 @@ int run(const Arguments& arguments, Session& session) {
   if (format != "text" && format != "csv" && format != "json") {
     return refuse({"there is no format \"" + format + "\"", {"formats: text, csv, json"}}, session);
   }
-  const std::string wanted = arguments.has("top") ? arguments.get("top") : "1";
-  std::size_t top = 0;
-  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), top);
-  if (error != std::errc{} || end != wanted.data() + wanted.size() || top == 0) {
-    return refuse({"--top is a number of classes, such as 3, not \"" + wanted + "\""}, session);
+  std::size_t top = 1;
+  try {
+    top = static_cast<std::size_t>(whole_option(arguments, "top", 1).value_or(1));
+  } catch (const BadNumber& wrong) {
+    return refuse({wrong.message}, session);
   }
   steer_around_broken_instructions();
   Diagnostics found;
