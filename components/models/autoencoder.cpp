@@ -13,59 +13,47 @@ struct Autoencoder {
   std::int64_t code = 8;
 };
 constexpr auto describe(std::type_identity<Autoencoder>) {
-  return fields(field("channels", &Autoencoder::channels,
-                      "Channels after each halving of the image.", at_least(1),
-                      non_empty()),
-                field("code", &Autoencoder::code,
-                      "Channels of the code, the narrowest place.",
-                      at_least(1)));
+  return fields(field("channels", &Autoencoder::channels, "Channels after each halving of the image.",
+                      at_least(1), non_empty()),
+                field("code", &Autoencoder::code, "Channels of the code, the narrowest place.", at_least(1)));
 }
 
 // 3x3 convolutions that halve the image, a code, and the way back.
 class AutoencoderModel : public Model {
-public:
-  AutoencoderModel(const Autoencoder &params, std::int64_t channels) {
+ public:
+  AutoencoderModel(const Autoencoder& params, std::int64_t channels) {
     std::int64_t in = channels;
     for (const std::int64_t out : params.channels) {
-      down_.push_back(register_module("down" + std::to_string(down_.size() + 1),
-                                      halving(in, out)));
+      down_.push_back(register_module("down" + std::to_string(down_.size() + 1), halving(in, out)));
       in = out;
     }
-    code = register_module("code", torch::nn::Conv2d(torch::nn::Conv2dOptions(
-                                       in, params.code, 1)));
+    code = register_module("code", torch::nn::Conv2d(torch::nn::Conv2dOptions(in, params.code, 1)));
     in = params.code;
     for (std::size_t i = params.channels.size(); i-- > 0;) {
       const std::int64_t out = params.channels[i];
-      up_.push_back(
-          register_module("up" + std::to_string(i + 1), doubling(in, out)));
+      up_.push_back(register_module("up" + std::to_string(i + 1), doubling(in, out)));
       in = out;
     }
-    output = register_module(
-        "output", torch::nn::Conv2d(
-                      torch::nn::Conv2dOptions(in, channels, 3).padding(1)));
+    output =
+        register_module("output", torch::nn::Conv2d(torch::nn::Conv2dOptions(in, channels, 3).padding(1)));
   }
 
-  torch::Tensor forward(const Batch &batch) override {
+  torch::Tensor forward(const Batch& batch) override {
     auto x = batch.input;
-    for (auto &layer : down_)
-      x = layer(x).relu_();
+    for (auto& layer : down_) x = layer(x).relu_();
     x = code(x);
-    for (auto &layer : up_)
-      x = layer(x).relu_();
+    for (auto& layer : up_) x = layer(x).relu_();
     return output(x);
   }
 
   bool prefers_channels_last() const override { return true; }
 
-private:
+ private:
   static torch::nn::Conv2d halving(std::int64_t in, std::int64_t out) {
-    return torch::nn::Conv2d(
-        torch::nn::Conv2dOptions(in, out, 3).stride(2).padding(1));
+    return torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, 3).stride(2).padding(1));
   }
-  static torch::nn::ConvTranspose2d doubling(std::int64_t in,
-                                             std::int64_t out) {
-    return torch::nn::ConvTranspose2d(
-        torch::nn::ConvTranspose2dOptions(in, out, 2).stride(2));
+  static torch::nn::ConvTranspose2d doubling(std::int64_t in, std::int64_t out) {
+    return torch::nn::ConvTranspose2d(torch::nn::ConvTranspose2dOptions(in, out, 2).stride(2));
   }
 
   std::vector<torch::nn::Conv2d> down_;
@@ -74,18 +62,15 @@ private:
   torch::nn::Conv2d output{nullptr};
 };
 
-std::unique_ptr<Model> build(const Autoencoder &params, const ModelInputs &in) {
+std::unique_ptr<Model> build(const Autoencoder& params, const ModelInputs& in) {
   const ImageShape image = image_shape("autoencoder", in.data);
-  require_halvings("autoencoder", image,
-                   static_cast<std::int64_t>(params.channels.size()));
+  require_halvings("autoencoder", image, static_cast<std::int64_t>(params.channels.size()));
   return std::make_unique<AutoencoderModel>(params, image.channels);
 }
 
 const Registration<ModelKind> registration{
-    "autoencoder",
-    "Images through a narrow code and back; train it with a loss whose target "
-    "is the input.",
+    "autoencoder", "Images through a narrow code and back; train it with a loss whose target is the input.",
     &build};
 
-} // namespace
-} // namespace runner
+}  // namespace
+}  // namespace runner

@@ -27,39 +27,28 @@ struct Bert {
 };
 constexpr auto describe(std::type_identity<Bert>) {
   return fields(
-      field("layers", &Bert::layers, "How many blocks of attention and mlp.",
-            at_least(1)),
-      field("heads", &Bert::heads, "Attention heads of each block.",
-            at_least(1)),
-      field("width", &Bert::width,
-            "Numbers that stand for one token; a multiple of heads.",
-            at_least(1)),
-      field("hidden", &Bert::hidden, "Width of the mlp; 0: four times width.",
-            at_least(0)),
+      field("layers", &Bert::layers, "How many blocks of attention and mlp.", at_least(1)),
+      field("heads", &Bert::heads, "Attention heads of each block.", at_least(1)),
+      field("width", &Bert::width, "Numbers that stand for one token; a multiple of heads.", at_least(1)),
+      field("hidden", &Bert::hidden, "Width of the mlp; 0: four times width.", at_least(0)),
       field("context", &Bert::context,
-            "Positions, the most tokens it looks at; 0: as many as the "
-            "dataset's examples have.",
+            "Positions, the most tokens it looks at; 0: as many as the dataset's examples have.",
             at_least(0)),
-      field("vocabulary", &Bert::vocabulary,
-            "How many tokens there are; 0: as many as the dataset has.",
+      field("vocabulary", &Bert::vocabulary, "How many tokens there are; 0: as many as the dataset has.",
             at_least(0)),
-      field("padding", &Bert::padding,
-            "The token whose embedding is not trained: 0 in HuggingFace's "
-            "models.",
+      field("padding", &Bert::padding, "The token whose embedding is not trained: 0 in HuggingFace's models.",
             at_least(0)),
-      field("dropout", &Bert::dropout,
-            "Share dropped of embeddings, attention, what each block adds and "
-            "what the head sees, in training.",
-            within(0, 1)),
-      field("num_classes", &Bert::num_classes,
-            "Outputs; 0: as many as the dataset has classes.", at_least(0)),
-      field("checkpoint_activations", &Bert::checkpoint_activations,
-            checkpoint_doc));
+      field(
+          "dropout", &Bert::dropout,
+          "Share dropped of embeddings, attention, what each block adds and what the head sees, in training.",
+          within(0, 1)),
+      field("num_classes", &Bert::num_classes, "Outputs; 0: as many as the dataset has classes.",
+            at_least(0)),
+      field("checkpoint_activations", &Bert::checkpoint_activations, checkpoint_doc));
 }
-void check(const Bert &bert, Report &report) {
+void check(const Bert& bert, Report& report) {
   if (bert.width % bert.heads != 0)
-    report.error("width",
-                 "must be a multiple of heads, " + std::to_string(bert.heads));
+    report.error("width", "must be a multiple of heads, " + std::to_string(bert.heads));
 }
 
 torch::nn::Linear linear(std::int64_t in, std::int64_t out) {
@@ -73,165 +62,133 @@ torch::nn::LayerNorm norm(std::int64_t width) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}).eps(1e-12));
 }
 
-std::shared_ptr<torch::nn::Module> group(torch::nn::Module &parent,
-                                         const std::string &name) {
+std::shared_ptr<torch::nn::Module> group(torch::nn::Module& parent, const std::string& name) {
   return parent.register_module(name, std::make_shared<torch::nn::Module>());
 }
 
 // Attention, then an mlp; each is added to what went in and normalised.
 class Layer : public torch::nn::Module {
-public:
-  explicit Layer(const Bert &bert)
-      : heads_(bert.heads), dropout_(bert.dropout) {
+ public:
+  explicit Layer(const Bert& bert) : heads_(bert.heads), dropout_(bert.dropout) {
     const auto attention = group(*this, "attention");
     const auto self = group(*attention, "self");
     query = self->register_module("query", linear(bert.width, bert.width));
     key = self->register_module("key", linear(bert.width, bert.width));
     value = self->register_module("value", linear(bert.width, bert.width));
     const auto joined = group(*attention, "output");
-    attention_dense =
-        joined->register_module("dense", linear(bert.width, bert.width));
+    attention_dense = joined->register_module("dense", linear(bert.width, bert.width));
     attention_norm = joined->register_module("LayerNorm", norm(bert.width));
-    intermediate =
-        group(*this, "intermediate")
-            ->register_module("dense", linear(bert.width, bert.hidden));
+    intermediate = group(*this, "intermediate")->register_module("dense", linear(bert.width, bert.hidden));
     const auto output = group(*this, "output");
-    output_dense =
-        output->register_module("dense", linear(bert.hidden, bert.width));
+    output_dense = output->register_module("dense", linear(bert.hidden, bert.width));
     output_norm = output->register_module("LayerNorm", norm(bert.width));
   }
 
-  torch::Tensor forward(const torch::Tensor &x,
-                        const std::optional<torch::Tensor> &mask) {
-    const auto attended = at::scaled_dot_product_attention(
-        split_heads(query(x), heads_), split_heads(key(x), heads_),
-        split_heads(value(x), heads_), mask, is_training() ? dropout_ : 0.0);
-    const auto middle =
-        attention_norm(dropped(attention_dense(join_heads(attended))) + x);
-    return output_norm(
-        dropped(output_dense(torch::gelu(intermediate(middle)))) + middle);
+  torch::Tensor forward(const torch::Tensor& x, const std::optional<torch::Tensor>& mask) {
+    const auto attended =
+        at::scaled_dot_product_attention(split_heads(query(x), heads_), split_heads(key(x), heads_),
+                                         split_heads(value(x), heads_), mask, is_training() ? dropout_ : 0.0);
+    const auto middle = attention_norm(dropped(attention_dense(join_heads(attended))) + x);
+    return output_norm(dropped(output_dense(torch::gelu(intermediate(middle)))) + middle);
   }
 
-private:
-  torch::Tensor dropped(const torch::Tensor &x) const {
-    return torch::dropout(x, dropout_, is_training());
-  }
+ private:
+  torch::Tensor dropped(const torch::Tensor& x) const { return torch::dropout(x, dropout_, is_training()); }
 
   std::int64_t heads_;
   double dropout_;
-  torch::nn::Linear query{nullptr}, key{nullptr}, value{nullptr},
-      attention_dense{nullptr}, intermediate{nullptr}, output_dense{nullptr};
+  torch::nn::Linear query{nullptr}, key{nullptr}, value{nullptr}, attention_dense{nullptr},
+      intermediate{nullptr}, output_dense{nullptr};
   torch::nn::LayerNorm attention_norm{nullptr}, output_norm{nullptr};
 };
 
 // Devlin et al. 2018, https://arxiv.org/abs/1810.04805, with the names of
 // HuggingFace's BertForSequenceClassification.
 class BertModel : public Model, public WeightNames {
-public:
-  BertModel(const Bert &bert, std::int64_t outputs) : bert_(bert) {
+ public:
+  BertModel(const Bert& bert, std::int64_t outputs) : bert_(bert) {
     const auto whole = group(*this, "bert");
     const auto embeddings = group(*whole, "embeddings");
     auto tokens = torch::nn::EmbeddingOptions(bert.vocabulary, bert.width);
-    if (bert.padding)
-      tokens.padding_idx(*bert.padding);
-    word_embeddings = embeddings->register_module("word_embeddings",
-                                                  torch::nn::Embedding(tokens));
-    position_embeddings = embeddings->register_module(
-        "position_embeddings", torch::nn::Embedding(bert.context, bert.width));
-    token_type_embeddings = embeddings->register_module(
-        "token_type_embeddings", torch::nn::Embedding(2, bert.width));
+    if (bert.padding) tokens.padding_idx(*bert.padding);
+    word_embeddings = embeddings->register_module("word_embeddings", torch::nn::Embedding(tokens));
+    position_embeddings =
+        embeddings->register_module("position_embeddings", torch::nn::Embedding(bert.context, bert.width));
+    token_type_embeddings =
+        embeddings->register_module("token_type_embeddings", torch::nn::Embedding(2, bert.width));
     embedding_norm = embeddings->register_module("LayerNorm", norm(bert.width));
-    for (auto *embedding :
-         {&word_embeddings, &position_embeddings, &token_type_embeddings})
+    for (auto* embedding : {&word_embeddings, &position_embeddings, &token_type_embeddings})
       torch::nn::init::normal_((*embedding)->weight, 0, 0.02);
     const auto layers = group(*group(*whole, "encoder"), "layer");
     for (std::int64_t i = 0; i < bert.layers; ++i) {
-      layers_.push_back(layers->register_module(std::to_string(i),
-                                                std::make_shared<Layer>(bert)));
+      layers_.push_back(layers->register_module(std::to_string(i), std::make_shared<Layer>(bert)));
     }
-    pooler = group(*whole, "pooler")
-                 ->register_module("dense", linear(bert.width, bert.width));
+    pooler = group(*whole, "pooler")->register_module("dense", linear(bert.width, bert.width));
     classifier = register_module("classifier", linear(bert.width, outputs));
-    if (!bert.padding)
-      return;
+    if (!bert.padding) return;
     const torch::NoGradGuard no_grad;
     word_embeddings->weight[*bert.padding].zero_();
   }
 
-  torch::Tensor forward(const Batch &batch) override {
+  torch::Tensor forward(const Batch& batch) override {
     require_positions("bert", batch.input.size(1), bert_.context);
-    std::optional<torch::Tensor>
-        mask; // [examples, 1, 1, tokens]: true where there is a token
-    if (const auto given = batch.extra.find("mask");
-        given != batch.extra.end()) {
-      mask = given->second.to(torch::kBool).unsqueeze(1).unsqueeze(1);
+    std::optional<torch::Tensor> mask;  // [examples, 1, 1, tokens]: true where there is a token
+    if (const auto given = batch.extra.find("mask"); given != batch.extra.end()) {
+      auto seen = given->second.to(torch::kBool, /*non_blocking=*/false, /*copy=*/true);
+      seen.select(1, 0).fill_(true);  // attention to nothing at all would be NaN
+      mask = seen.unsqueeze(1).unsqueeze(1);
     }
-    const auto positions =
-        position_embeddings->weight.narrow(0, 0, batch.input.size(1));
+    const auto positions = position_embeddings->weight.narrow(0, 0, batch.input.size(1));
     const auto one_text = token_type_embeddings->weight[0];
-    auto x = dropped(
-        embedding_norm(word_embeddings(batch.input) + one_text + positions));
-    for (const auto &layer : layers_) {
-      x = run_segment(
-          bert_.checkpoint_activations, *layer,
-          [=](const auto &inputs) { return layer->forward(inputs[0], mask); },
-          {x});
+    auto x = dropped(embedding_norm(word_embeddings(batch.input) + one_text + positions));
+    for (const auto& layer : layers_) {
+      x = run_segment(bert_.checkpoint_activations, *layer,
+                      [=](const auto& inputs) { return layer->forward(inputs[0], mask); }, {x});
     }
     return classifier(dropped(torch::tanh(pooler(x.select(1, 0)))));
   }
 
-  void adapt(NamedWeights &weights) const override {
-    rename_all(
-        weights, [](const std::string &name) { // as TensorFlow called them
-          const auto renamed = [&](std::string_view from, std::string_view to) {
-            return name.substr(0, name.size() - from.size()) + std::string(to);
-          };
-          if (name.ends_with("LayerNorm.gamma"))
-            return renamed("gamma", "weight");
-          if (name.ends_with("LayerNorm.beta"))
-            return renamed("beta", "bias");
-          return name;
-        });
-    add_prefix(weights, "bert.", "embeddings.word_embeddings.weight",
-               "classifier.");
-    std::erase_if(weights, [](const auto &entry) {
-      return entry.first.ends_with("embeddings.position_ids");
+  void adapt(NamedWeights& weights) const override {
+    rename_all(weights, [](const std::string& name) {  // as TensorFlow called them
+      const auto renamed = [&](std::string_view from, std::string_view to) {
+        return name.substr(0, name.size() - from.size()) + std::string(to);
+      };
+      if (name.ends_with("LayerNorm.gamma")) return renamed("gamma", "weight");
+      if (name.ends_with("LayerNorm.beta")) return renamed("beta", "bias");
+      return name;
     });
+    add_prefix(weights, "bert.", "embeddings.word_embeddings.weight", "classifier.");
+    std::erase_if(weights,
+                  [](const auto& entry) { return entry.first.ends_with("embeddings.position_ids"); });
   }
 
-private:
-  torch::Tensor dropped(const torch::Tensor &x) const {
+ private:
+  torch::Tensor dropped(const torch::Tensor& x) const {
     return torch::dropout(x, bert_.dropout, is_training());
   }
 
   Bert bert_;
-  torch::nn::Embedding word_embeddings{nullptr}, position_embeddings{nullptr},
-      token_type_embeddings{nullptr};
+  torch::nn::Embedding word_embeddings{nullptr}, position_embeddings{nullptr}, token_type_embeddings{nullptr};
   torch::nn::LayerNorm embedding_norm{nullptr};
   std::vector<std::shared_ptr<Layer>> layers_;
   torch::nn::Linear pooler{nullptr}, classifier{nullptr};
 };
 
-std::unique_ptr<Model> build(const Bert &params, const ModelInputs &in) {
+std::unique_ptr<Model> build(const Bert& params, const ModelInputs& in) {
   Bert bert = params;
   bert.vocabulary = vocabulary_size("bert", params.vocabulary, in.data);
   bert.context = context_length("bert", params.context, in.data);
-  if (bert.hidden == 0)
-    bert.hidden = 4 * bert.width;
+  if (bert.hidden == 0) bert.hidden = 4 * bert.width;
   if (bert.padding && *bert.padding >= bert.vocabulary) {
-    throw std::runtime_error(
-        "Model \"bert\": padding is " + std::to_string(*bert.padding) +
-        ", but tokens are below " + std::to_string(bert.vocabulary) + ".");
+    throw std::runtime_error("Model \"bert\": padding is " + std::to_string(*bert.padding) +
+                             ", but tokens are below " + std::to_string(bert.vocabulary) + ".");
   }
-  return std::make_unique<BertModel>(
-      bert, output_count("bert", params.num_classes, in.data));
+  return std::make_unique<BertModel>(bert, output_count("bert", params.num_classes, in.data));
 }
 
 const Registration<ModelKind> registration{
-    "bert",
-    "An encoder that classifies texts; layers as in HuggingFace's "
-    "BertForSequenceClassification.",
+    "bert", "An encoder that classifies texts; layers as in HuggingFace's BertForSequenceClassification.",
     &build};
 
-} // namespace
-} // namespace runner
+}  // namespace
+}  // namespace runner

@@ -15,8 +15,7 @@ namespace {
 enum class Answer { automatic, text, token };
 constexpr auto describe(std::type_identity<Answer>) {
   return choices(
-      choice("auto", Answer::automatic,
-             "as the targets are: one for a text, or one for each token"),
+      choice("auto", Answer::automatic, "as the targets are: one for a text, or one for each token"),
       choice("class", Answer::text, "the class of the whole text"),
       choice("token", Answer::token, "at each token, the one that follows"));
 }
@@ -33,92 +32,75 @@ struct Lstm {
 };
 constexpr auto describe(std::type_identity<Lstm>) {
   return fields(
-      field("width", &Lstm::width, "Numbers that stand for one token.",
-            at_least(1)),
-      field("hidden", &Lstm::hidden, "Numbers that each layer remembers.",
-            at_least(1)),
+      field("width", &Lstm::width, "Numbers that stand for one token.", at_least(1)),
+      field("hidden", &Lstm::hidden, "Numbers that each layer remembers.", at_least(1)),
       field("layers", &Lstm::layers, "How many layers.", at_least(1)),
-      field("bidirectional", &Lstm::bidirectional,
-            "Read the text from both ends."),
+      field("bidirectional", &Lstm::bidirectional, "Read the text from both ends."),
       field("dropout", &Lstm::dropout,
-            "Share dropped of embeddings, between layers and before the head, "
-            "in training.",
-            within(0, 1)),
+            "Share dropped of embeddings, between layers and before the head, in training.", within(0, 1)),
       field("predict", &Lstm::predict, "What the outputs are."),
-      field("vocabulary", &Lstm::vocabulary,
-            "How many tokens there are; 0: as many as the dataset has.",
+      field("vocabulary", &Lstm::vocabulary, "How many tokens there are; 0: as many as the dataset has.",
             at_least(0)),
-      field("num_classes", &Lstm::num_classes,
-            "Outputs for a text; 0: as many as the dataset has classes.",
+      field("num_classes", &Lstm::num_classes, "Outputs for a text; 0: as many as the dataset has classes.",
             at_least(0)));
 }
-void check(const Lstm &lstm, Report &report) {
+void check(const Lstm& lstm, Report& report) {
   if (lstm.predict == Answer::token && lstm.bidirectional)
-    report.error("bidirectional",
-                 "would show the model the very token it is to predict");
+    report.error("bidirectional", "would show the model the very token it is to predict");
 }
 
 // Hochreiter and Schmidhuber 1997: an embedding, nn.LSTM and a linear head.
 class Recurrent {
-public:
-  Recurrent(torch::nn::Module &owner, const Lstm &lstm, std::int64_t outputs)
+ public:
+  Recurrent(torch::nn::Module& owner, const Lstm& lstm, std::int64_t outputs)
       : dropout_(lstm.dropout),
-        embedding(owner.register_module(
-            "embedding", torch::nn::Embedding(lstm.vocabulary, lstm.width))),
-        lstm(owner.register_module(
-            "lstm",
-            torch::nn::LSTM(torch::nn::LSTMOptions(lstm.width, lstm.hidden)
-                                .num_layers(lstm.layers)
-                                .batch_first(true)
-                                .bidirectional(lstm.bidirectional)
-                                .dropout(lstm.layers > 1 ? lstm.dropout : 0)))),
-        fc(owner.register_module(
-            "fc", torch::nn::Linear(lstm.hidden * (lstm.bidirectional ? 2 : 1),
-                                    outputs))) {}
+        embedding(owner.register_module("embedding", torch::nn::Embedding(lstm.vocabulary, lstm.width))),
+        lstm(
+            owner.register_module("lstm", torch::nn::LSTM(torch::nn::LSTMOptions(lstm.width, lstm.hidden)
+                                                              .num_layers(lstm.layers)
+                                                              .batch_first(true)
+                                                              .bidirectional(lstm.bidirectional)
+                                                              .dropout(lstm.layers > 1 ? lstm.dropout : 0)))),
+        fc(owner.register_module("fc",
+                                 torch::nn::Linear(lstm.hidden * (lstm.bidirectional ? 2 : 1), outputs))) {}
 
-  torch::Tensor embedded(const torch::Tensor &tokens, bool training) {
+  torch::Tensor embedded(const torch::Tensor& tokens, bool training) {
     return torch::dropout(embedding(tokens), dropout_, training);
   }
-  torch::Tensor answered(const torch::Tensor &x, bool training) {
+  torch::Tensor answered(const torch::Tensor& x, bool training) {
     return fc(torch::dropout(x, dropout_, training));
   }
 
-private:
+ private:
   double dropout_;
 
-public:
+ public:
   torch::nn::Embedding embedding;
   torch::nn::LSTM lstm;
   torch::nn::Linear fc;
 };
 
 class LstmClassifier : public Model {
-public:
-  LstmClassifier(const Lstm &lstm, std::int64_t outputs)
+ public:
+  LstmClassifier(const Lstm& lstm, std::int64_t outputs)
       : bidirectional_(lstm.bidirectional), net_(*this, lstm, outputs) {}
 
-  torch::Tensor forward(const Batch &batch) override {
+  torch::Tensor forward(const Batch& batch) override {
     const auto x = net_.embedded(batch.input, is_training());
-    const auto last = std::get<0>(
-        final_state(x, batch)); // [layers * directions, examples, hidden]
-    const auto text =
-        bidirectional_ ? torch::cat({last[-2], last[-1]}, -1) : last[-1];
+    const auto last = std::get<0>(final_state(x, batch));  // [layers * directions, examples, hidden]
+    const auto text = bidirectional_ ? torch::cat({last[-2], last[-1]}, -1) : last[-1];
     return net_.answered(text, is_training());
   }
 
-private:
-  std::tuple<torch::Tensor, torch::Tensor> final_state(const torch::Tensor &x,
-                                                       const Batch &batch) {
+ private:
+  std::tuple<torch::Tensor, torch::Tensor> final_state(const torch::Tensor& x, const Batch& batch) {
     const auto mask = batch.extra.find("mask");
-    if (mask == batch.extra.end())
-      return std::get<1>(net_.lstm(x));
+    if (mask == batch.extra.end()) return std::get<1>(net_.lstm(x));
     // Padding is not read; a text without a single token is read as one of
     // padding.
-    const auto lengths =
-        mask->second.to(torch::kCPU, torch::kInt64).sum(1).clamp_min(1);
-    return std::get<1>(net_.lstm->forward_with_packed_input(
-        torch::nn::utils::rnn::pack_padded_sequence(
-            x, lengths, /*batch_first=*/true, /*enforce_sorted=*/false)));
+    const auto lengths = mask->second.to(torch::kCPU, torch::kInt64).sum(1).clamp_min(1);
+    return std::get<1>(net_.lstm->forward_with_packed_input(torch::nn::utils::rnn::pack_padded_sequence(
+        x, lengths, /*batch_first=*/true, /*enforce_sorted=*/false)));
   }
 
   bool bidirectional_;
@@ -126,59 +108,49 @@ private:
 };
 
 class LstmLanguageModel : public LanguageModel {
-public:
-  explicit LstmLanguageModel(const Lstm &lstm)
+ public:
+  explicit LstmLanguageModel(const Lstm& lstm)
       : vocabulary_(lstm.vocabulary), net_(*this, lstm, lstm.vocabulary) {}
 
-  torch::Tensor forward(const Batch &batch) override {
+  torch::Tensor forward(const Batch& batch) override {
     const auto x = net_.embedded(batch.input, is_training());
     return net_.answered(std::get<0>(net_.lstm(x)), is_training());
   }
 
-  torch::Tensor next(const torch::Tensor &tokens,
-                     DecodingCache &cache) override {
+  torch::Tensor next(const torch::Tensor& tokens, DecodingCache& cache) override {
     std::optional<std::tuple<torch::Tensor, torch::Tensor>> state;
-    if (!cache.layers.empty())
-      state = cache.layers.front();
-    const auto [output, after] =
-        net_.lstm(net_.embedded(tokens, is_training()), state);
+    if (!cache.layers.empty()) state = cache.layers.front();
+    const auto [output, after] = net_.lstm(net_.embedded(tokens, is_training()), state);
     cache.layers = {{std::get<0>(after), std::get<1>(after)}};
     cache.length += tokens.size(1);
     return net_.answered(output.select(1, -1), is_training());
   }
 
-  std::int64_t context() const override {
-    return std::numeric_limits<std::int64_t>::max();
-  }
+  std::int64_t context() const override { return std::numeric_limits<std::int64_t>::max(); }
   std::int64_t vocabulary() const override { return vocabulary_; }
 
-private:
+ private:
   std::int64_t vocabulary_;
   Recurrent net_;
 };
 
-std::unique_ptr<Model> build(const Lstm &params, const ModelInputs &in) {
+std::unique_ptr<Model> build(const Lstm& params, const ModelInputs& in) {
   Lstm lstm = params;
   lstm.vocabulary = vocabulary_size("lstm", params.vocabulary, in.data);
   const bool for_tokens = in.data.target_shape == in.data.input_shape;
-  if (params.predict == Answer::token ||
-      (params.predict == Answer::automatic && for_tokens)) {
+  if (params.predict == Answer::token || (params.predict == Answer::automatic && for_tokens)) {
     if (params.bidirectional) {
       throw std::runtime_error(
-          "Model \"lstm\": the dataset asks for the token that follows, which "
-          "a bidirectional model would "
+          "Model \"lstm\": the dataset asks for the token that follows, which a bidirectional model would "
           "have read already.");
     }
     return std::make_unique<LstmLanguageModel>(lstm);
   }
-  return std::make_unique<LstmClassifier>(
-      lstm, output_count("lstm", params.num_classes, in.data));
+  return std::make_unique<LstmClassifier>(lstm, output_count("lstm", params.num_classes, in.data));
 }
 
 const Registration<ModelKind> registration{
-    "lstm",
-    "A recurrent network that classifies texts, or predicts each next token.",
-    &build};
+    "lstm", "A recurrent network that classifies texts, or predicts each next token.", &build};
 
-} // namespace
-} // namespace runner
+}  // namespace
+}  // namespace runner

@@ -20,79 +20,62 @@ struct Tabular {
 };
 constexpr auto describe(std::type_identity<Tabular>) {
   return fields(
-      field("hidden", &Tabular::hidden,
-            "Width of each hidden layer; none: a linear model.", at_least(1)),
+      field("hidden", &Tabular::hidden, "Width of each hidden layer; none: a linear model.", at_least(1)),
       field("embedding", &Tabular::embedding,
-            "Numbers that stand for a value of a categorical column; 0: half "
-            "as many as it has values, at "
+            "Numbers that stand for a value of a categorical column; 0: half as many as it has values, at "
             "most 50.",
             at_least(0)),
-      field(
-          "dropout", &Tabular::dropout,
-          "Share of activations dropped after each hidden layer, in training.",
-          within(0, 1)),
-      field("batch_norm", &Tabular::batch_norm,
-            "Normalise each hidden layer over the batch."),
-      field("num_classes", &Tabular::num_classes,
-            "Outputs; 0: as many as the dataset has classes.", at_least(0)));
+      field("dropout", &Tabular::dropout,
+            "Share of activations dropped after each hidden layer, in training.", within(0, 1)),
+      field("batch_norm", &Tabular::batch_norm, "Normalise each hidden layer over the batch."),
+      field("num_classes", &Tabular::num_classes, "Outputs; 0: as many as the dataset has classes.",
+            at_least(0)));
 }
 
 // Categories as embeddings beside the numbers (Guo and Berkhahn 2016,
 // https://arxiv.org/abs/1604.06737), then fully connected layers.
 class TabularModel : public Model {
-public:
-  TabularModel(const Tabular &params, const DataSpec &data,
-               std::int64_t outputs)
-      : dropout_(params.dropout) {
+ public:
+  TabularModel(const Tabular& params, const DataSpec& data, std::int64_t outputs) : dropout_(params.dropout) {
     std::int64_t inputs = data.input_shape[0];
-    auto columns =
-        register_module("embeddings", std::make_shared<torch::nn::Module>());
+    auto columns = register_module("embeddings", std::make_shared<torch::nn::Module>());
     for (const std::int64_t values : data.categories) {
       const std::int64_t width =
-          params.embedding > 0
-              ? params.embedding
-              : std::clamp<std::int64_t>((values + 1) / 2, 1, 50);
+          params.embedding > 0 ? params.embedding : std::clamp<std::int64_t>((values + 1) / 2, 1, 50);
       embeddings_.push_back(
-          columns->register_module(std::to_string(embeddings_.size()),
-                                   torch::nn::Embedding(values, width)));
+          columns->register_module(std::to_string(embeddings_.size()), torch::nn::Embedding(values, width)));
       inputs += width;
     }
     for (std::size_t i = 0; i < params.hidden.size(); ++i) {
       const std::string number = std::to_string(i + 1);
-      layers_.push_back(register_module(
-          "fc" + number, torch::nn::Linear(inputs, params.hidden[i])));
+      layers_.push_back(register_module("fc" + number, torch::nn::Linear(inputs, params.hidden[i])));
       inputs = params.hidden[i];
-      if (params.batch_norm)
-        norms_.push_back(
-            register_module("bn" + number, torch::nn::BatchNorm1d(inputs)));
+      if (params.batch_norm) norms_.push_back(register_module("bn" + number, torch::nn::BatchNorm1d(inputs)));
     }
     head = register_module("head", torch::nn::Linear(inputs, outputs));
   }
 
-  torch::Tensor forward(const Batch &batch) override {
+  torch::Tensor forward(const Batch& batch) override {
     auto x = inputs_of(batch);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       x = layers_[i](x);
-      if (!norms_.empty())
-        x = norms_[i](x);
+      if (!norms_.empty()) x = norms_[i](x);
       x = torch::dropout(torch::relu(x), dropout_, is_training());
     }
     return head(x);
   }
 
-private:
-  torch::Tensor inputs_of(const Batch &batch) {
-    if (embeddings_.empty())
-      return batch.input;
+ private:
+  torch::Tensor inputs_of(const Batch& batch) {
+    if (embeddings_.empty()) return batch.input;
     const auto found = batch.extra.find("categories");
     if (found == batch.extra.end()) {
-      throw std::runtime_error("Model \"tabular\": the batch holds no "
-                               "\"categories\", though the dataset has some.");
+      throw std::runtime_error(
+          "Model \"tabular\": the batch holds no \"categories\", though the dataset has some.");
     }
     std::vector<torch::Tensor> parts{batch.input};
     for (std::size_t i = 0; i < embeddings_.size(); ++i) {
-      parts.push_back(embeddings_[i](
-          found->second.select(1, static_cast<std::int64_t>(i))));
+      parts.push_back(embeddings_[i](found->second.select(1, static_cast<std::int64_t>(i))));
     }
     return torch::cat(parts, 1);
   }
@@ -104,25 +87,21 @@ private:
   torch::nn::Linear head{nullptr};
 };
 
-std::unique_ptr<Model> build(const Tabular &params, const ModelInputs &in) {
-  const DataSpec &data = in.data;
+std::unique_ptr<Model> build(const Tabular& params, const ModelInputs& in) {
+  const DataSpec& data = in.data;
   if (data.input_shape.size() != 1 || !torch::isFloatingType(data.input_type)) {
-    throw std::runtime_error("Model \"tabular\": it needs rows of numbers and "
-                             "categories, as the csv dataset gives them.");
+    throw std::runtime_error(
+        "Model \"tabular\": it needs rows of numbers and categories, as the csv dataset gives them.");
   }
   if (data.input_shape[0] < 1 && data.categories.empty()) {
-    throw std::runtime_error("Model \"tabular\": the dataset's rows hold "
-                             "neither numbers nor categories.");
+    throw std::runtime_error("Model \"tabular\": the dataset's rows hold neither numbers nor categories.");
   }
-  return std::make_unique<TabularModel>(
-      params, data, output_count("tabular", params.num_classes, data));
+  return std::make_unique<TabularModel>(params, data, output_count("tabular", params.num_classes, data));
 }
 
 const Registration<ModelKind> registration{
-    "tabular",
-    "For tables: embeddings of categories beside the numbers, then fully "
-    "connected layers.",
+    "tabular", "For tables: embeddings of categories beside the numbers, then fully connected layers.",
     &build};
 
-} // namespace
-} // namespace runner
+}  // namespace
+}  // namespace runner

@@ -15,74 +15,55 @@ struct TextMean {
   std::int64_t num_classes = 0;
 };
 constexpr auto describe(std::type_identity<TextMean>) {
-  return fields(
-      field("width", &TextMean::width, "Numbers that stand for one token.",
-            at_least(1)),
-      field("hidden", &TextMean::hidden, "Width of a hidden layer; 0: none.",
-            at_least(0)),
-      field("dropout", &TextMean::dropout,
-            "Share of a text's numbers dropped before each layer, in training.",
-            within(0, 1)),
-      field("vocabulary", &TextMean::vocabulary,
-            "How many tokens there are; 0: as many as the dataset has.",
-            at_least(0)),
-      field("num_classes", &TextMean::num_classes,
-            "Outputs; 0: as many as the dataset has classes.", at_least(0)));
+  return fields(field("width", &TextMean::width, "Numbers that stand for one token.", at_least(1)),
+                field("hidden", &TextMean::hidden, "Width of a hidden layer; 0: none.", at_least(0)),
+                field("dropout", &TextMean::dropout,
+                      "Share of a text's numbers dropped before each layer, in training.", within(0, 1)),
+                field("vocabulary", &TextMean::vocabulary,
+                      "How many tokens there are; 0: as many as the dataset has.", at_least(0)),
+                field("num_classes", &TextMean::num_classes,
+                      "Outputs; 0: as many as the dataset has classes.", at_least(0)));
 }
 
 // The mean over a text's tokens, whatever their order (Joulin et al. 2016,
 // https://arxiv.org/abs/1607.01759).
 class TextMeanModel : public Model {
-public:
-  TextMeanModel(const TextMean &params, std::int64_t outputs)
+ public:
+  TextMeanModel(const TextMean& params, std::int64_t outputs)
       : dropout_(params.dropout),
-        embedding(
-            register_module("embedding", torch::nn::Embedding(params.vocabulary,
-                                                              params.width))) {
-    if (params.hidden > 0)
-      fc1 = register_module("fc1",
-                            torch::nn::Linear(params.width, params.hidden));
-    fc = register_module(
-        "fc", torch::nn::Linear(
-                  params.hidden > 0 ? params.hidden : params.width, outputs));
+        embedding(register_module("embedding", torch::nn::Embedding(params.vocabulary, params.width))) {
+    if (params.hidden > 0) fc1 = register_module("fc1", torch::nn::Linear(params.width, params.hidden));
+    fc = register_module("fc", torch::nn::Linear(params.hidden > 0 ? params.hidden : params.width, outputs));
   }
 
-  torch::Tensor forward(const Batch &batch) override {
+  torch::Tensor forward(const Batch& batch) override {
     auto x = dropped(mean(embedding(batch.input), batch));
-    if (fc1)
-      x = dropped(torch::relu(fc1(x)));
+    if (fc1) x = dropped(torch::relu(fc1(x)));
     return fc(x);
   }
 
-private:
-  static torch::Tensor mean(const torch::Tensor &x, const Batch &batch) {
+ private:
+  static torch::Tensor mean(const torch::Tensor& x, const Batch& batch) {
     const auto mask = batch.extra.find("mask");
-    if (mask == batch.extra.end())
-      return x.mean(1);
+    if (mask == batch.extra.end()) return x.mean(1);
     const auto weight = mask->second.to(x.scalar_type());
-    return torch::bmm(weight.unsqueeze(1), x).squeeze(1) /
-           weight.sum(1, true).clamp_min(1);
+    return torch::bmm(weight.unsqueeze(1), x).squeeze(1) / weight.sum(1, true).clamp_min(1);
   }
-  torch::Tensor dropped(const torch::Tensor &x) const {
-    return torch::dropout(x, dropout_, is_training());
-  }
+  torch::Tensor dropped(const torch::Tensor& x) const { return torch::dropout(x, dropout_, is_training()); }
 
   double dropout_;
   torch::nn::Embedding embedding;
   torch::nn::Linear fc1{nullptr}, fc{nullptr};
 };
 
-std::unique_ptr<Model> build(const TextMean &params, const ModelInputs &in) {
+std::unique_ptr<Model> build(const TextMean& params, const ModelInputs& in) {
   TextMean text = params;
   text.vocabulary = vocabulary_size("text_mean", params.vocabulary, in.data);
-  return std::make_unique<TextMeanModel>(
-      text, output_count("text_mean", params.num_classes, in.data));
+  return std::make_unique<TextMeanModel>(text, output_count("text_mean", params.num_classes, in.data));
 }
 
 const Registration<ModelKind> registration{
-    "text_mean",
-    "Classifies a text by the mean of its tokens' embeddings: small and fast.",
-    &build};
+    "text_mean", "Classifies a text by the mean of its tokens' embeddings: small and fast.", &build};
 
-} // namespace
-} // namespace runner
+}  // namespace
+}  // namespace runner

@@ -25,146 +25,108 @@ struct Transformer {
   bool checkpoint_activations = false;
 };
 constexpr auto describe(std::type_identity<Transformer>) {
-  return fields(
-      field("layers", &Transformer::layers, "Blocks of the encoder.",
-            at_least(1)),
-      field("decoder_layers", &Transformer::decoder_layers,
-            "Blocks of the decoder; 0: as many as layers.", at_least(0)),
-      field("heads", &Transformer::heads, "Attention heads of each block.",
-            at_least(1)),
-      field("width", &Transformer::width,
-            "Numbers that stand for one token; a multiple of heads, and even.",
-            at_least(2)),
-      field("hidden", &Transformer::hidden,
-            "Width of the mlp; 0: four times width.", at_least(0)),
-      field("dropout", &Transformer::dropout,
-            "Share dropped of embeddings, attention, mlp and what each block "
-            "adds, in training.",
-            within(0, 1)),
-      field("vocabulary", &Transformer::vocabulary,
-            "How many tokens inputs and targets have; 0: as many as the "
-            "dataset has.",
-            at_least(0)),
-      field("start", &Transformer::start,
-            "The token that the decoder begins with.", at_least(0)),
-      field("checkpoint_activations", &Transformer::checkpoint_activations,
-            checkpoint_doc));
+  return fields(field("layers", &Transformer::layers, "Blocks of the encoder.", at_least(1)),
+                field("decoder_layers", &Transformer::decoder_layers,
+                      "Blocks of the decoder; 0: as many as layers.", at_least(0)),
+                field("heads", &Transformer::heads, "Attention heads of each block.", at_least(1)),
+                field("width", &Transformer::width,
+                      "Numbers that stand for one token; a multiple of heads, and even.", at_least(2)),
+                field("hidden", &Transformer::hidden, "Width of the mlp; 0: four times width.", at_least(0)),
+                field("dropout", &Transformer::dropout,
+                      "Share dropped of embeddings, attention, mlp and what each block adds, in training.",
+                      within(0, 1)),
+                field("vocabulary", &Transformer::vocabulary,
+                      "How many tokens inputs and targets have; 0: as many as the dataset has.", at_least(0)),
+                field("start", &Transformer::start, "The token that the decoder begins with.", at_least(0)),
+                field("checkpoint_activations", &Transformer::checkpoint_activations, checkpoint_doc));
 }
-void check(const Transformer &model, Report &report) {
+void check(const Transformer& model, Report& report) {
   if (model.width % model.heads != 0 || model.width % 2 != 0)
-    report.error("width", "must be even and a multiple of heads, " +
-                              std::to_string(model.heads));
+    report.error("width", "must be even and a multiple of heads, " + std::to_string(model.heads));
 }
 
 // Sines and cosines of the position, [positions, width].
-torch::Tensor positions(std::int64_t count, std::int64_t width,
-                        torch::Device device) {
-  const auto even = torch::arange(
-      0, width, 2, torch::TensorOptions(torch::kFloat32).device(device));
-  const auto frequency =
-      torch::exp(even * (-std::log(10000.0) / static_cast<double>(width)));
-  const auto angle = torch::outer(
-      torch::arange(count,
-                    torch::TensorOptions(torch::kFloat32).device(device)),
-      frequency);
+torch::Tensor positions(std::int64_t count, std::int64_t width, torch::Device device) {
+  const auto even = torch::arange(0, width, 2, torch::TensorOptions(torch::kFloat32).device(device));
+  const auto frequency = torch::exp(even * (-std::log(10000.0) / static_cast<double>(width)));
+  const auto angle =
+      torch::outer(torch::arange(count, torch::TensorOptions(torch::kFloat32).device(device)), frequency);
   return torch::stack({angle.sin(), angle.cos()}, -1).flatten(1);
 }
 
 // Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, on nn.Transformer:
 // from one row of tokens to another.
 class TransformerModel : public Model {
-public:
-  TransformerModel(const Transformer &params, std::int64_t target_length)
-      : params_(params), target_length_(target_length),
-        embedding(
-            register_module("embedding", torch::nn::Embedding(params.vocabulary,
-                                                              params.width))),
+ public:
+  TransformerModel(const Transformer& params, std::int64_t target_length)
+      : params_(params),
+        target_length_(target_length),
+        embedding(register_module("embedding", torch::nn::Embedding(params.vocabulary, params.width))),
         transformer(register_module(
             "transformer",
-            torch::nn::Transformer(torch::nn::TransformerOptions(
-                                       params.width, params.heads,
-                                       params.layers, params.decoder_layers)
+            torch::nn::Transformer(torch::nn::TransformerOptions(params.width, params.heads, params.layers,
+                                                                 params.decoder_layers)
                                        .dim_feedforward(params.hidden)
                                        .dropout(params.dropout)))),
-        fc(register_module(
-            "fc", torch::nn::Linear(params.width, params.vocabulary))) {}
+        fc(register_module("fc", torch::nn::Linear(params.width, params.vocabulary))) {}
 
   // Logits [examples, target positions, vocabulary]. Each position sees the
   // targets before it; where there are none, it sees its own likeliest answers
   // before it.
-  torch::Tensor forward(const Batch &batch) override {
-    torch::Tensor padding; // true where there is no token
-    if (const auto mask = batch.extra.find("mask"); mask != batch.extra.end())
+  torch::Tensor forward(const Batch& batch) override {
+    torch::Tensor padding;  // true where there is no token
+    if (const auto mask = batch.extra.find("mask"); mask != batch.extra.end()) {
       padding = mask->second.to(torch::kBool).logical_not();
+      padding.select(1, 0).fill_(false);  // attention to nothing at all would be NaN
+    }
     const auto memory = encoded(batch.input, padding);
-    if (batch.target.defined())
-      return decoded(begun(batch.target.clamp_min(0)), memory, padding);
+    if (batch.target.defined()) return decoded(begun(batch.target.clamp_min(0)), memory, padding);
 
-    auto answer = torch::full({batch.input.size(0), 0}, 0,
-                              batch.input.options().dtype(torch::kInt64));
+    auto answer = torch::full({batch.input.size(0), 0}, 0, batch.input.options().dtype(torch::kInt64));
     torch::Tensor logits;
     for (std::int64_t i = 0; i < target_length_; ++i) {
-      const auto first =
-          torch::full({answer.size(0), 1}, params_.start, answer.options());
+      const auto first = torch::full({answer.size(0), 1}, params_.start, answer.options());
       logits = decoded(torch::cat({first, answer}, 1), memory, padding);
       answer = logits.argmax(-1);
     }
     return logits;
   }
 
-private:
+ private:
   // The targets, one position later.
-  torch::Tensor begun(const torch::Tensor &target) const {
-    const auto first =
-        torch::full({target.size(0), 1}, params_.start, target.options());
+  torch::Tensor begun(const torch::Tensor& target) const {
+    const auto first = torch::full({target.size(0), 1}, params_.start, target.options());
     return torch::cat({first, target.narrow(1, 0, target.size(1) - 1)}, 1);
   }
 
   torch::Tensor embedded(
-      const torch::Tensor
-          &tokens) { // [positions, examples, width], as nn.Transformer has it
-    const auto x =
-        embedding(tokens) * std::sqrt(static_cast<double>(params_.width)) +
-        positions(tokens.size(1), params_.width, tokens.device());
+      const torch::Tensor& tokens) {  // [positions, examples, width], as nn.Transformer has it
+    const auto x = embedding(tokens) * std::sqrt(static_cast<double>(params_.width)) +
+                   positions(tokens.size(1), params_.width, tokens.device());
     return torch::dropout(x, params_.dropout, is_training()).transpose(0, 1);
   }
 
-  torch::Tensor encoded(const torch::Tensor &tokens,
-                        const torch::Tensor &padding) {
-    auto &encoder =
-        *transformer->encoder.ptr()->as<torch::nn::TransformerEncoder>();
+  torch::Tensor encoded(const torch::Tensor& tokens, const torch::Tensor& padding) {
+    auto& encoder = *transformer->encoder.ptr()->as<torch::nn::TransformerEncoder>();
     auto x = embedded(tokens);
-    for (const auto &module : *encoder.layers) {
-      const auto layer =
-          std::dynamic_pointer_cast<torch::nn::TransformerEncoderLayerImpl>(
-              module);
-      x = run_segment(
-          params_.checkpoint_activations, *layer,
-          [=](const auto &in) { return layer->forward(in[0], {}, padding); },
-          {x});
+    for (const auto& module : *encoder.layers) {
+      const auto layer = std::dynamic_pointer_cast<torch::nn::TransformerEncoderLayerImpl>(module);
+      x = run_segment(params_.checkpoint_activations, *layer,
+                      [=](const auto& in) { return layer->forward(in[0], {}, padding); }, {x});
     }
     return encoder.norm.forward<torch::Tensor>(x);
   }
 
-  torch::Tensor decoded(const torch::Tensor &tokens,
-                        const torch::Tensor &memory,
-                        const torch::Tensor &padding) {
-    auto &decoder =
-        *transformer->decoder.ptr()->as<torch::nn::TransformerDecoder>();
+  torch::Tensor decoded(const torch::Tensor& tokens, const torch::Tensor& memory,
+                        const torch::Tensor& padding) {
+    auto& decoder = *transformer->decoder.ptr()->as<torch::nn::TransformerDecoder>();
     const auto causal =
-        torch::nn::TransformerImpl::generate_square_subsequent_mask(
-            tokens.size(1))
-            .to(memory.device());
+        torch::nn::TransformerImpl::generate_square_subsequent_mask(tokens.size(1)).to(memory.device());
     auto x = embedded(tokens);
-    for (const auto &module : *decoder.layers) {
-      const auto layer =
-          std::dynamic_pointer_cast<torch::nn::TransformerDecoderLayerImpl>(
-              module);
+    for (const auto& module : *decoder.layers) {
+      const auto layer = std::dynamic_pointer_cast<torch::nn::TransformerDecoderLayerImpl>(module);
       x = run_segment(params_.checkpoint_activations, *layer,
-                      [=](const auto &in) {
-                        return layer->forward(in[0], in[1], causal, {}, {},
-                                              padding);
-                      },
+                      [=](const auto& in) { return layer->forward(in[0], in[1], causal, {}, {}, padding); },
                       {x, memory});
     }
     return fc(decoder.norm.forward<torch::Tensor>(x)).transpose(0, 1);
@@ -177,32 +139,24 @@ private:
   torch::nn::Linear fc;
 };
 
-std::unique_ptr<Model> build(const Transformer &params, const ModelInputs &in) {
-  const DataSpec &data = in.data;
+std::unique_ptr<Model> build(const Transformer& params, const ModelInputs& in) {
+  const DataSpec& data = in.data;
   Transformer model = params;
   model.vocabulary = vocabulary_size("transformer", params.vocabulary, data);
-  if (data.target_shape.size() != 1 || data.target_shape[0] < 1 ||
-      torch::isFloatingType(data.target_type)) {
-    throw std::runtime_error(
-        "Model \"transformer\": it needs rows of tokens as targets too.");
+  if (data.target_shape.size() != 1 || data.target_shape[0] < 1 || torch::isFloatingType(data.target_type)) {
+    throw std::runtime_error("Model \"transformer\": it needs rows of tokens as targets too.");
   }
   if (model.start >= model.vocabulary) {
-    throw std::runtime_error(
-        "Model \"transformer\": start is " + std::to_string(model.start) +
-        ", but tokens are below " + std::to_string(model.vocabulary) + ".");
+    throw std::runtime_error("Model \"transformer\": start is " + std::to_string(model.start) +
+                             ", but tokens are below " + std::to_string(model.vocabulary) + ".");
   }
-  if (model.decoder_layers == 0)
-    model.decoder_layers = model.layers;
-  if (model.hidden == 0)
-    model.hidden = 4 * model.width;
+  if (model.decoder_layers == 0) model.decoder_layers = model.layers;
+  if (model.hidden == 0) model.hidden = 4 * model.width;
   return std::make_unique<TransformerModel>(model, data.target_shape[0]);
 }
 
 const Registration<ModelKind> registration{
-    "transformer",
-    "Encoder and decoder: from one row of tokens to another; nn.Transformer "
-    "inside.",
-    &build};
+    "transformer", "Encoder and decoder: from one row of tokens to another; nn.Transformer inside.", &build};
 
-} // namespace
-} // namespace runner
+}  // namespace
+}  // namespace runner

@@ -15,29 +15,25 @@ struct Unet {
 };
 constexpr auto describe(std::type_identity<Unet>) {
   return fields(
-      field("width", &Unet::width,
-            "Channels at the full size; twice as many after each halving.",
+      field("width", &Unet::width, "Channels at the full size; twice as many after each halving.",
             at_least(1)),
-      field("halvings", &Unet::halvings,
-            "How often the image is halved on the way down.", within(1, 8)),
-      field("num_classes", &Unet::num_classes,
-            "Classes of a pixel; 0: as many as the dataset has.", at_least(0)));
+      field("halvings", &Unet::halvings, "How often the image is halved on the way down.", within(1, 8)),
+      field("num_classes", &Unet::num_classes, "Classes of a pixel; 0: as many as the dataset has.",
+            at_least(0)));
 }
 
 // Two 3x3 convolutions, each normalised.
 class DoubleConvolution : public torch::nn::Module {
-public:
+ public:
   DoubleConvolution(std::int64_t in, std::int64_t out)
       : conv1(register_module("conv1", convolution(in, out, 3, 1))),
         bn1(register_module("bn1", torch::nn::BatchNorm2d(out))),
         conv2(register_module("conv2", convolution(out, out, 3, 1))),
         bn2(register_module("bn2", torch::nn::BatchNorm2d(out))) {}
 
-  torch::Tensor forward(const torch::Tensor &x) {
-    return bn2(conv2(bn1(conv1(x)).relu_())).relu_();
-  }
+  torch::Tensor forward(const torch::Tensor& x) { return bn2(conv2(bn1(conv1(x)).relu_())).relu_(); }
 
-private:
+ private:
   torch::nn::Conv2d conv1;
   torch::nn::BatchNorm2d bn1;
   torch::nn::Conv2d conv2;
@@ -47,31 +43,26 @@ private:
 // Ronneberger et al. 2015, https://arxiv.org/abs/1505.04597: a class for every
 // pixel.
 class UnetModel : public Model {
-public:
-  UnetModel(const Unet &unet, std::int64_t channels, std::int64_t outputs) {
+ public:
+  UnetModel(const Unet& unet, std::int64_t channels, std::int64_t outputs) {
     std::int64_t in = channels, width = unet.width;
     for (std::int64_t i = 0; i <= unet.halvings; ++i, width *= 2) {
       down_.push_back(
-          register_module("down" + std::to_string(i),
-                          std::make_shared<DoubleConvolution>(in, width)));
+          register_module("down" + std::to_string(i), std::make_shared<DoubleConvolution>(in, width)));
       in = width;
     }
     for (std::int64_t i = unet.halvings - 1; i >= 0; --i, in /= 2) {
       widen_.push_back(register_module(
           "widen" + std::to_string(i),
-          torch::nn::ConvTranspose2d(
-              torch::nn::ConvTranspose2dOptions(in, in / 2, 2).stride(2))));
+          torch::nn::ConvTranspose2d(torch::nn::ConvTranspose2dOptions(in, in / 2, 2).stride(2))));
       up_.push_back(
-          register_module("up" + std::to_string(i),
-                          std::make_shared<DoubleConvolution>(in, in / 2)));
+          register_module("up" + std::to_string(i), std::make_shared<DoubleConvolution>(in, in / 2)));
     }
-    head = register_module(
-        "head", torch::nn::Conv2d(torch::nn::Conv2dOptions(in, outputs, 1)));
+    head = register_module("head", torch::nn::Conv2d(torch::nn::Conv2dOptions(in, outputs, 1)));
   }
 
-  torch::Tensor forward(const Batch &batch) override {
-    std::vector<torch::Tensor>
-        passed; // what the way up sees again, at the same size
+  torch::Tensor forward(const Batch& batch) override {
+    std::vector<torch::Tensor> passed;  // what the way up sees again, at the same size
     auto x = batch.input;
     for (std::size_t i = 0; i < down_.size(); ++i) {
       x = down_[i]->forward(i == 0 ? x : torch::max_pool2d(x, 2));
@@ -87,25 +78,23 @@ public:
 
   bool prefers_channels_last() const override { return true; }
 
-private:
+ private:
   std::vector<std::shared_ptr<DoubleConvolution>> down_, up_;
   std::vector<torch::nn::ConvTranspose2d> widen_;
   torch::nn::Conv2d head{nullptr};
 };
 
-std::unique_ptr<Model> build(const Unet &params, const ModelInputs &in) {
+std::unique_ptr<Model> build(const Unet& params, const ModelInputs& in) {
   const ImageShape image = image_shape("unet", in.data);
   require_halvings("unet", image, params.halvings);
-  return std::make_unique<UnetModel>(
-      params, image.channels,
-      output_count("unet", params.num_classes, in.data));
+  return std::make_unique<UnetModel>(params, image.channels,
+                                     output_count("unet", params.num_classes, in.data));
 }
 
 const Registration<ModelKind> registration{
     "unet",
-    "Segmentation: a class for every pixel, from convolutions that shrink the "
-    "image and widen it again.",
+    "Segmentation: a class for every pixel, from convolutions that shrink the image and widen it again.",
     &build};
 
-} // namespace
-} // namespace runner
+}  // namespace
+}  // namespace runner

@@ -27,34 +27,22 @@ struct Vit {
 };
 constexpr auto describe(std::type_identity<Vit>) {
   return fields(
-      field("patch", &Vit::patch,
-            "Side of the squares an image is cut into; it divides height and "
-            "width.",
+      field("patch", &Vit::patch, "Side of the squares an image is cut into; it divides height and width.",
             at_least(1)),
-      field("layers", &Vit::layers, "How many blocks of attention and mlp.",
-            at_least(1)),
-      field("heads", &Vit::heads, "Attention heads of each block.",
-            at_least(1)),
-      field("width", &Vit::width,
-            "Numbers that stand for one patch; a multiple of heads.",
-            at_least(1)),
-      field("hidden", &Vit::hidden, "Width of the mlp; 0: four times width.",
-            at_least(0)),
-      field(
-          "dropout", &Vit::dropout,
-          "Share dropped of embeddings and what each block adds, in training.",
-          within(0, 1)),
-      field("attention_dropout", &Vit::attention_dropout,
-            "Share dropped of attention, in training.", within(0, 1)),
-      field("num_classes", &Vit::num_classes,
-            "Outputs; 0: as many as the dataset has classes.", at_least(0)),
-      field("checkpoint_activations", &Vit::checkpoint_activations,
-            checkpoint_doc));
+      field("layers", &Vit::layers, "How many blocks of attention and mlp.", at_least(1)),
+      field("heads", &Vit::heads, "Attention heads of each block.", at_least(1)),
+      field("width", &Vit::width, "Numbers that stand for one patch; a multiple of heads.", at_least(1)),
+      field("hidden", &Vit::hidden, "Width of the mlp; 0: four times width.", at_least(0)),
+      field("dropout", &Vit::dropout, "Share dropped of embeddings and what each block adds, in training.",
+            within(0, 1)),
+      field("attention_dropout", &Vit::attention_dropout, "Share dropped of attention, in training.",
+            within(0, 1)),
+      field("num_classes", &Vit::num_classes, "Outputs; 0: as many as the dataset has classes.", at_least(0)),
+      field("checkpoint_activations", &Vit::checkpoint_activations, checkpoint_doc));
 }
-void check(const Vit &vit, Report &report) {
+void check(const Vit& vit, Report& report) {
   if (vit.width % vit.heads != 0)
-    report.error("width",
-                 "must be a multiple of heads, " + std::to_string(vit.heads));
+    report.error("width", "must be a multiple of heads, " + std::to_string(vit.heads));
 }
 
 torch::nn::LayerNorm norm(std::int64_t width) {
@@ -63,29 +51,24 @@ torch::nn::LayerNorm norm(std::int64_t width) {
 
 // nn.MultiheadAttention's parameters.
 class SelfAttention : public torch::nn::Module {
-public:
-  explicit SelfAttention(const Vit &vit)
-      : heads_(vit.heads), dropout_(vit.attention_dropout) {
-    in_proj_weight = register_parameter(
-        "in_proj_weight", torch::empty({3 * vit.width, vit.width}));
-    in_proj_bias =
-        register_parameter("in_proj_bias", torch::zeros({3 * vit.width}));
-    out_proj =
-        register_module("out_proj", torch::nn::Linear(vit.width, vit.width));
+ public:
+  explicit SelfAttention(const Vit& vit) : heads_(vit.heads), dropout_(vit.attention_dropout) {
+    in_proj_weight = register_parameter("in_proj_weight", torch::empty({3 * vit.width, vit.width}));
+    in_proj_bias = register_parameter("in_proj_bias", torch::zeros({3 * vit.width}));
+    out_proj = register_module("out_proj", torch::nn::Linear(vit.width, vit.width));
     torch::nn::init::xavier_uniform_(in_proj_weight);
     torch::nn::init::zeros_(out_proj->bias);
   }
 
-  torch::Tensor forward(const torch::Tensor &x) {
-    const auto parts =
-        torch::linear(x, in_proj_weight, in_proj_bias).chunk(3, -1);
-    const auto attended = at::scaled_dot_product_attention(
-        split_heads(parts[0], heads_), split_heads(parts[1], heads_),
-        split_heads(parts[2], heads_), {}, is_training() ? dropout_ : 0.0);
+  torch::Tensor forward(const torch::Tensor& x) {
+    const auto parts = torch::linear(x, in_proj_weight, in_proj_bias).chunk(3, -1);
+    const auto attended =
+        at::scaled_dot_product_attention(split_heads(parts[0], heads_), split_heads(parts[1], heads_),
+                                         split_heads(parts[2], heads_), {}, is_training() ? dropout_ : 0.0);
     return out_proj(join_heads(attended));
   }
 
-private:
+ private:
   std::int64_t heads_;
   double dropout_;
   torch::Tensor in_proj_weight, in_proj_bias;
@@ -94,47 +77,41 @@ private:
 
 // Numbered as torchvision's Sequential with activation and dropout between is.
 class MlpBlock : public torch::nn::Module {
-public:
-  explicit MlpBlock(const Vit &vit)
+ public:
+  explicit MlpBlock(const Vit& vit)
       : dropout_(vit.dropout),
         first(register_module("0", torch::nn::Linear(vit.width, vit.hidden))),
         second(register_module("3", torch::nn::Linear(vit.hidden, vit.width))) {
-    for (auto *layer : {&first, &second}) {
+    for (auto* layer : {&first, &second}) {
       torch::nn::init::xavier_uniform_((*layer)->weight);
       torch::nn::init::normal_((*layer)->bias, 0, 1e-6);
     }
   }
 
-  torch::Tensor forward(const torch::Tensor &x) {
-    return dropped(second(dropped(torch::gelu(first(x)))));
-  }
+  torch::Tensor forward(const torch::Tensor& x) { return dropped(second(dropped(torch::gelu(first(x))))); }
 
-private:
-  torch::Tensor dropped(const torch::Tensor &x) const {
-    return torch::dropout(x, dropout_, is_training());
-  }
+ private:
+  torch::Tensor dropped(const torch::Tensor& x) const { return torch::dropout(x, dropout_, is_training()); }
 
   double dropout_;
   torch::nn::Linear first, second;
 };
 
 class EncoderLayer : public torch::nn::Module {
-public:
-  explicit EncoderLayer(const Vit &vit)
-      : dropout_(vit.dropout), ln_1(register_module("ln_1", norm(vit.width))),
-        self_attention(register_module("self_attention",
-                                       std::make_shared<SelfAttention>(vit))),
+ public:
+  explicit EncoderLayer(const Vit& vit)
+      : dropout_(vit.dropout),
+        ln_1(register_module("ln_1", norm(vit.width))),
+        self_attention(register_module("self_attention", std::make_shared<SelfAttention>(vit))),
         ln_2(register_module("ln_2", norm(vit.width))),
         mlp(register_module("mlp", std::make_shared<MlpBlock>(vit))) {}
 
-  torch::Tensor forward(const torch::Tensor &x) {
-    const auto attended = torch::dropout(self_attention->forward(ln_1(x)),
-                                         dropout_, is_training()) +
-                          x;
+  torch::Tensor forward(const torch::Tensor& x) {
+    const auto attended = torch::dropout(self_attention->forward(ln_1(x)), dropout_, is_training()) + x;
     return attended + mlp->forward(ln_2(attended));
   }
 
-private:
+ private:
   double dropout_;
   torch::nn::LayerNorm ln_1;
   std::shared_ptr<SelfAttention> self_attention;
@@ -145,28 +122,22 @@ private:
 // Dosovitskiy et al. 2020, https://arxiv.org/abs/2010.11929, with torchvision's
 // names and initialisation.
 class VitModel : public Model {
-public:
-  VitModel(const Vit &vit, const ImageShape &image, std::int64_t outputs)
-      : vit_(vit), class_token(register_parameter(
-                       "class_token", torch::zeros({1, 1, vit.width}))),
+ public:
+  VitModel(const Vit& vit, const ImageShape& image, std::int64_t outputs)
+      : vit_(vit),
+        class_token(register_parameter("class_token", torch::zeros({1, 1, vit.width}))),
         conv_proj(register_module(
             "conv_proj",
             torch::nn::Conv2d(
-                torch::nn::Conv2dOptions(image.channels, vit.width, vit.patch)
-                    .stride(vit.patch)))) {
-    const std::int64_t patches =
-        (image.height / vit.patch) * (image.width / vit.patch);
-    auto encoder =
-        register_module("encoder", std::make_shared<torch::nn::Module>());
-    pos_embedding = encoder->register_parameter(
-        "pos_embedding", torch::empty({1, patches + 1, vit.width}));
+                torch::nn::Conv2dOptions(image.channels, vit.width, vit.patch).stride(vit.patch)))) {
+    const std::int64_t patches = (image.height / vit.patch) * (image.width / vit.patch);
+    auto encoder = register_module("encoder", std::make_shared<torch::nn::Module>());
+    pos_embedding = encoder->register_parameter("pos_embedding", torch::empty({1, patches + 1, vit.width}));
     torch::nn::init::normal_(pos_embedding, 0, 0.02);
-    auto layers = encoder->register_module(
-        "layers", std::make_shared<torch::nn::Module>());
+    auto layers = encoder->register_module("layers", std::make_shared<torch::nn::Module>());
     for (std::int64_t i = 0; i < vit.layers; ++i) {
       layers_.push_back(
-          layers->register_module("encoder_layer_" + std::to_string(i),
-                                  std::make_shared<EncoderLayer>(vit)));
+          layers->register_module("encoder_layer_" + std::to_string(i), std::make_shared<EncoderLayer>(vit)));
     }
     ln = encoder->register_module("ln", norm(vit.width));
     head = register_module("heads", std::make_shared<torch::nn::Module>())
@@ -174,27 +145,23 @@ public:
     initialise();
   }
 
-  torch::Tensor forward(const Batch &batch) override {
+  torch::Tensor forward(const Batch& batch) override {
     const auto patches = conv_proj(batch.input).flatten(2).transpose(1, 2);
-    const auto tokens =
-        torch::cat({class_token.expand({patches.size(0), -1, -1}), patches}, 1);
-    auto x =
-        torch::dropout(tokens + pos_embedding, vit_.dropout, is_training());
-    for (const auto &layer : layers_) {
-      x = run_segment(
-          vit_.checkpoint_activations, *layer,
-          [=](const auto &inputs) { return layer->forward(inputs[0]); }, {x});
+    const auto tokens = torch::cat({class_token.expand({patches.size(0), -1, -1}), patches}, 1);
+    auto x = torch::dropout(tokens + pos_embedding, vit_.dropout, is_training());
+    for (const auto& layer : layers_) {
+      x = run_segment(vit_.checkpoint_activations, *layer,
+                      [=](const auto& inputs) { return layer->forward(inputs[0]); }, {x});
     }
     return head(ln(x.select(1, 0)));
   }
 
-private:
+ private:
   void initialise() {
     const torch::NoGradGuard no_grad;
     const auto inputs = static_cast<double>(conv_proj->weight[0].numel());
     const double spread = std::sqrt(1 / inputs);
-    // Within two units, as torch.nn.init.trunc_normal_: far beyond three
-    // deviations for any patch.
+    // As torch.nn.init.trunc_normal_, whose bounds are two units, not two deviations.
     conv_proj->weight.normal_(0, spread).clamp_(-2, 2);
     torch::nn::init::zeros_(conv_proj->bias);
     torch::nn::init::zeros_(head->weight);
@@ -209,27 +176,21 @@ private:
   torch::nn::Linear head{nullptr};
 };
 
-std::unique_ptr<Model> build(const Vit &params, const ModelInputs &in) {
+std::unique_ptr<Model> build(const Vit& params, const ModelInputs& in) {
   Vit vit = params;
   const ImageShape image = image_shape("vit", in.data);
   if (image.height % vit.patch != 0 || image.width % vit.patch != 0) {
-    throw std::runtime_error(
-        "Model \"vit\": images of " + std::to_string(image.height) + " x " +
-        std::to_string(image.width) + " cannot be cut into patches of " +
-        std::to_string(vit.patch) + " x " + std::to_string(vit.patch) +
-        "; set model.patch or resize the images.");
+    throw std::runtime_error("Model \"vit\": images of " + std::to_string(image.height) + " x " +
+                             std::to_string(image.width) + " cannot be cut into patches of " +
+                             std::to_string(vit.patch) + " x " + std::to_string(vit.patch) +
+                             "; set model.patch or resize the images.");
   }
-  if (vit.hidden == 0)
-    vit.hidden = 4 * vit.width;
-  return std::make_unique<VitModel>(
-      vit, image, output_count("vit", params.num_classes, in.data));
+  if (vit.hidden == 0) vit.hidden = 4 * vit.width;
+  return std::make_unique<VitModel>(vit, image, output_count("vit", params.num_classes, in.data));
 }
 
 const Registration<ModelKind> registration{
-    "vit",
-    "Vision transformer, vit_b_16 unless told otherwise; layers as in "
-    "torchvision.",
-    &build};
+    "vit", "Vision transformer, vit_b_16 unless told otherwise; layers as in torchvision.", &build};
 
-} // namespace
-} // namespace runner
+}  // namespace
+}  // namespace runner

@@ -17,29 +17,23 @@ struct WideResnet {
   std::int64_t num_classes = 0;
 };
 constexpr auto describe(std::type_identity<WideResnet>) {
-  return fields(
-      field("depth", &WideResnet::depth,
-            "Convolutions in a row: 6n + 4, such as 16, 22, 28, 40.",
-            at_least(10)),
-      field("widen", &WideResnet::widen,
-            "Factor on the widths 16, 32 and 64 of the three stages.",
-            at_least(1)),
-      field("dropout", &WideResnet::dropout,
-            "Share dropped between the convolutions of a block, in training.",
-            within(0, 1)),
-      field("num_classes", &WideResnet::num_classes,
-            "Outputs; 0: as many as the dataset has classes.", at_least(0)));
+  return fields(field("depth", &WideResnet::depth, "Convolutions in a row: 6n + 4, such as 16, 22, 28, 40.",
+                      at_least(10)),
+                field("widen", &WideResnet::widen, "Factor on the widths 16, 32 and 64 of the three stages.",
+                      at_least(1)),
+                field("dropout", &WideResnet::dropout,
+                      "Share dropped between the convolutions of a block, in training.", within(0, 1)),
+                field("num_classes", &WideResnet::num_classes,
+                      "Outputs; 0: as many as the dataset has classes.", at_least(0)));
 }
-void check(const WideResnet &net, Report &report) {
-  if (net.depth % 6 != 4)
-    report.error("depth", "must be 6n + 4, such as 16, 22, 28 or 40");
+void check(const WideResnet& net, Report& report) {
+  if (net.depth % 6 != 4) report.error("depth", "must be 6n + 4, such as 16, 22, 28 or 40");
 }
 
 // Normalisation and activation come before each convolution.
 class WideBlock : public torch::nn::Module {
-public:
-  WideBlock(std::int64_t in, std::int64_t out, std::int64_t stride,
-            double dropout)
+ public:
+  WideBlock(std::int64_t in, std::int64_t out, std::int64_t stride, double dropout)
       : dropout_(dropout),
         bn1(register_module("bn1", torch::nn::BatchNorm2d(in))),
         conv1(register_module("conv1", convolution(in, out, 3, stride))),
@@ -47,20 +41,18 @@ public:
         conv2(register_module("conv2", convolution(out, out, 3, 1))) {
     if (in != out || stride != 1) {
       shortcut = register_module(
-          "convShortcut",
-          torch::nn::Conv2d(
-              torch::nn::Conv2dOptions(in, out, 1).stride(stride).bias(false)));
+          "convShortcut", torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, 1).stride(stride).bias(false)));
     }
   }
 
-  torch::Tensor forward(const torch::Tensor &x) {
+  torch::Tensor forward(const torch::Tensor& x) {
     const auto ready = bn1(x).relu_();
     auto y = bn2(conv1(ready)).relu_();
     y = conv2(torch::dropout(y, dropout_, is_training()));
     return y.add_(shortcut ? shortcut(ready) : x);
   }
 
-private:
+ private:
   double dropout_;
   torch::nn::BatchNorm2d bn1;
   torch::nn::Conv2d conv1;
@@ -72,61 +64,53 @@ private:
 // Zagoruyko and Komodakis 2016, https://arxiv.org/abs/1605.07146, for small
 // images. Names and initialisation as in xternalz/WideResNet-pytorch.
 class WideResnetModel : public Model {
-public:
-  WideResnetModel(const WideResnet &net, std::int64_t channels,
-                  std::int64_t outputs)
+ public:
+  WideResnetModel(const WideResnet& net, std::int64_t channels, std::int64_t outputs)
       : conv1(register_module("conv1", convolution(channels, 16, 3, 1))) {
     std::int64_t in = 16;
     for (std::int64_t stage = 0; stage < 3; ++stage) {
       auto layers =
-          register_module("block" + std::to_string(stage + 1),
-                          std::make_shared<torch::nn::Module>())
+          register_module("block" + std::to_string(stage + 1), std::make_shared<torch::nn::Module>())
               ->register_module("layer", std::make_shared<torch::nn::Module>());
       const std::int64_t out = (std::int64_t{16} << stage) * net.widen;
       for (std::int64_t i = 0; i < (net.depth - 4) / 6; ++i) {
         const std::int64_t stride = i == 0 && stage > 0 ? 2 : 1;
-        blocks_.push_back(layers->register_module(
-            std::to_string(i),
-            std::make_shared<WideBlock>(in, out, stride, net.dropout)));
+        blocks_.push_back(layers->register_module(std::to_string(i),
+                                                  std::make_shared<WideBlock>(in, out, stride, net.dropout)));
         in = out;
       }
     }
     bn1 = register_module("bn1", torch::nn::BatchNorm2d(in));
     fc = register_module("fc", torch::nn::Linear(in, outputs));
-    for (const auto &module : modules(/*include_self=*/false)) {
-      if (auto *layer = module->as<torch::nn::Conv2d>())
-        torch::nn::init::kaiming_normal_(layer->weight, 0, torch::kFanOut,
-                                         torch::kReLU);
+    for (const auto& module : modules(/*include_self=*/false)) {
+      if (auto* layer = module->as<torch::nn::Conv2d>())
+        torch::nn::init::kaiming_normal_(layer->weight, 0, torch::kFanOut, torch::kReLU);
     }
     torch::nn::init::zeros_(fc->bias);
   }
 
-  torch::Tensor forward(const Batch &batch) override {
+  torch::Tensor forward(const Batch& batch) override {
     auto x = conv1(batch.input);
-    for (const auto &block : blocks_)
-      x = block->forward(x);
+    for (const auto& block : blocks_) x = block->forward(x);
     return fc(torch::adaptive_avg_pool2d(bn1(x).relu_(), {1, 1}).flatten(1));
   }
 
   bool prefers_channels_last() const override { return true; }
 
-private:
+ private:
   torch::nn::Conv2d conv1;
   std::vector<std::shared_ptr<WideBlock>> blocks_;
   torch::nn::BatchNorm2d bn1{nullptr};
   torch::nn::Linear fc{nullptr};
 };
 
-std::unique_ptr<Model> build(const WideResnet &params, const ModelInputs &in) {
-  return std::make_unique<WideResnetModel>(
-      params, image_shape("wide_resnet", in.data).channels,
-      output_count("wide_resnet", params.num_classes, in.data));
+std::unique_ptr<Model> build(const WideResnet& params, const ModelInputs& in) {
+  return std::make_unique<WideResnetModel>(params, image_shape("wide_resnet", in.data).channels,
+                                           output_count("wide_resnet", params.num_classes, in.data));
 }
 
 const Registration<ModelKind> registration{
-    "wide_resnet",
-    "Wide residual network for small images, WRN-28-10 unless told otherwise.",
-    &build};
+    "wide_resnet", "Wide residual network for small images, WRN-28-10 unless told otherwise.", &build};
 
-} // namespace
-} // namespace runner
+}  // namespace
+}  // namespace runner

@@ -89,31 +89,28 @@ Command sample_command() {
                      Word::file},
                     {"OVERRIDE", "Changes to its recipe, such as run.device=cpu.", Argument::Count::any,
                      Word::override_}},
-      .options = {{.name = "prompt", .doc = "The beginning; a line break where not given.", .value = "TEXT"},
-                  {.name = "tokens", .doc = "How many tokens to add (200).", .value = "N"},
-                  {.name = "temperature",
-                   .doc = "Below 1 likelier, above 1 bolder; 0: always the "
-                          "likeliest token (0.8).",
-                   .value = "T"},
-                  {.name = "top-k", .doc = "Draw from the K likeliest tokens only.", .value = "K"},
-                  {.name = "top-p",
-                   .doc = "Draw from the likeliest tokens that together reach "
-                          "probability P.",
-                   .value = "P"},
-                  {.name = "seed", .doc = "Another seed gives another text (0).", .value = "S"},
-                  {.name = "count", .doc = "How many texts, with seeds S, S + 1 .. (1).", .value = "N"},
-                  {.name = "weights",
-                   .doc = "\"best\", \"model\" (those of the last step) or a "
-                          "file; the best where they were kept.",
-                   .value = "FILE",
-                   .word = Word::file}},
+      .options =
+          {{.name = "prompt", .doc = "The beginning; a line break where not given.", .value = "TEXT"},
+           {.name = "tokens", .doc = "How many tokens to add (200).", .value = "N"},
+           {.name = "temperature",
+            .doc = "Below 1 likelier, above 1 bolder; 0: always the likeliest token (0.8).",
+            .value = "T"},
+           {.name = "top-k", .doc = "Draw from the K likeliest tokens only.", .value = "K"},
+           {.name = "top-p",
+            .doc = "Draw from the likeliest tokens that together reach probability P.",
+            .value = "P"},
+           {.name = "seed", .doc = "Another seed gives another text (0).", .value = "S"},
+           {.name = "count", .doc = "How many texts, with seeds S, S + 1 .. (1).", .value = "N"},
+           {.name = "weights",
+            .doc = "\"best\", \"model\" (those of the last step) or a file; the best where they were kept.",
+            .value = "FILE",
+            .word = Word::file}},
       .examples = {{"runner sample runs/shakespeare --prompt \"ROMEO:\"", "the latest run of that name"},
                    {"runner sample runs/gpt/latest --temperature 0 --tokens 50", "always the same text"}},
       .run = &run,
       .details =
           "The text comes as it is made. The data the model was trained on is not needed. Where text and "
-          "prompt\n"
-          "outgrow the model's context, it goes on from the latter half of it."};
+          "prompt\noutgrow the model's context, it goes on from the latter half of it."};
 }
 
 }  // namespace runner::cli
