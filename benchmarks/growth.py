@@ -15,8 +15,8 @@ def row(overrides, rounds, steps=400):
 
 def measure(rounds):
     samples = {f"{count:,} samples": row([f"dataset.train={count}"], rounds) for count in (10**3, 10**5, 10**7)}
-    trackers = {f"{count} trackers": row(["tracker=[" + ",".join(f'{{name="csv",file="t{i}.csv"}}' for i in range(count)) + "]",
-                                          "train.log_every=1step"][:1], rounds) for count in (1, 8)}
+    trackers = {f"{count} trackers": row(["tracker=[" + ",".join(f'{{name="csv",file="t{i}.csv"}}' for i in range(count)) + "]"],
+                                         rounds) for count in (1, 8)}
     metrics = {f"{count} metrics": row(["dataset.classes=100", "dataset.eval=1000", 'eval.every="1000ep"',
                                         "eval.metric=[" + ",".join(f'{{name="top_k",k={k + 1}}}' for k in range(count)) + "]"],
                                        rounds) for count in (1, 64)}

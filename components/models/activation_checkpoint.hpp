@@ -9,8 +9,8 @@
 namespace runner {
 
 constexpr std::string_view checkpoint_doc =
-    "Keep only what goes into each block and compute the rest again for the gradients: less memory, about a "
-    "third more time.";
+    "Keep only what goes into each block and compute the rest again for the gradients: less memory, "
+    "more time.";
 
 using Segment = std::function<torch::Tensor(const std::vector<torch::Tensor>&)>;
 
