@@ -148,7 +148,7 @@ class Conformer {
       case TypeInfo::Kind::list: return list(value, type, report);
       case TypeInfo::Kind::map: return map(value, type, report);
       case TypeInfo::Kind::table: return section(value, type, report);
-      case TypeInfo::Kind::part: return part(value, type, report.path);
+      case TypeInfo::Kind::part: return part(value, type, report);
       default: return conform_leaf(value, type, report);
     }
   }
@@ -195,7 +195,15 @@ class Conformer {
                   top_level ? "runner describe section " + report.path : report.see});
   }
 
-  std::optional<Value> part(const Value& value, const TypeInfo& type, const std::string& path) {
+  // The name of the part that a field holds where nobody says which; nothing where there is none.
+  static const Value* default_name(const FieldInfo& field) {
+    if (!field.default_value) return nullptr;
+    if (const auto* table = field.default_value->as<Table>()) return table->find("name");
+    return field.default_value->as<std::string>() ? &*field.default_value : nullptr;
+  }
+
+  std::optional<Value> part(const Value& value, const TypeInfo& type, const FieldReport& report) {
+    const std::string& path = report.path;
     const std::string kind(type.part_kind);
     const std::vector<std::string> names = registry_.names(kind);
     const std::string see = "runner list " + kind;
@@ -206,6 +214,7 @@ class Conformer {
     // A bare name stands for a table that holds just the name.
     const auto* given = value.as<Table>();
     const Value* name = given ? given->find("name") : &value;
+    if (!name) name = default_name(report.field);
     if (!name) return fail(value.origin, path + " needs a name", {"one of: " + listed(names)});
     const auto* text = name->as<std::string>();
     if (!text) {

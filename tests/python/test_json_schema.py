@@ -42,11 +42,13 @@ SNIPPETS_RIGHT = {
     "durations": RIGHT + '[eval]\nevery = "0.25run"\n[scheduler]\nname = "constant"\nwarmup = "0step"\n',
     "lists of parts": RIGHT + '[[tracker]]\nname = "csv"\n[[hook]]\nname = "early_stop"\nmetric = "eval/accuracy"\n[[eval.metric]]\nname = "accuracy"\n',
     "a list of names": RIGHT + '[eval]\nmetric = ["accuracy", { name = "loss" }]\n',
+    "the default part, not named": RIGHT + '[loss]\nlabel_smoothing = 0.1\n[scheduler]\nwarmup = "2step"\n',
     "parameter groups": RIGHT + '[[optimizer.group]]\nmatch = "*.bias"\nlr_multiplier = 2\n',
 }
 SNIPPETS_WRONG = {
     "no model": RIGHT.replace('[model]\nname = "simple_cnn"\n', ""),
     "a parameter of another part": RIGHT.replace('name = "sgd"', 'name = "sgd"\nbetas = [0.9, 0.99]'),
+    "what the default part does not have": RIGHT + '[loss]\ndelta = 0.1\n',
     "a name in a list that is none": RIGHT + '[eval]\nmetric = ["acuracy"]\n',
     "an element without a name": RIGHT + "[[tracker]]\ndir = 'x'\n",
     "zero where it must be above": RIGHT + '[eval]\nevery = "0ep"\n',
