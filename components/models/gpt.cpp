@@ -9,6 +9,7 @@
 #include "components/models/fit.hpp"
 #include "components/models/gpt_names.hpp"
 #include "components/models/language_model.hpp"
+#include "components/models/tanh_gelu.hpp"
 #include "components/models/weight_names.hpp"
 
 namespace runner {
@@ -133,7 +134,7 @@ class Mlp : public torch::nn::Module {
  private:
   torch::Tensor activate(const torch::Tensor& x) const {
     switch (activation_) {
-      case GptActivation::gelu_new: return torch::gelu(x, "tanh");
+      case GptActivation::gelu_new: return tanh_gelu(x);
       case GptActivation::gelu: return torch::gelu(x);
       case GptActivation::relu: return torch::relu(x);
     }
