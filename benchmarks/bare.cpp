@@ -1,6 +1,6 @@
 // The limit: a loop written by hand for one purpose, with everything that is known to be fast and nothing
 // else. The data lies in memory as one tensor, nothing is checked, logged or evaluated.
-//   benchmark_bare MODEL BATCH STEPS THREADS      prints JSON
+//   benchmark_bare MODEL BATCH STEPS THREADS DATA      prints JSON
 #include <ATen/Parallel.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <torch/types.h>
@@ -9,77 +9,72 @@
 #include <chrono>
 #include <iostream>
 
+#include "benchmarks/datasets.hpp"
 #include "components/models/model.hpp"
 #include "components/optimizers/groups.hpp"
 #include "components/optimizers/optimizer.hpp"
 #include "runner/engine/allocator.hpp"
-#include "tests/support/parts.hpp"
 
 namespace runner {
 namespace {
 
-constexpr std::int64_t images = 10000, tokens = 100000, vocabulary = 65, context = 64;
-
 struct Work {
-  DataSpec spec;
+  Splits data;
   testing::Settings model;
   const char* optimizer;
   testing::Settings optimizing;
 };
 
-Work work_of(const std::string& model) {
+Work work_of(const std::string& model, const std::string& data) {
   if (model == "gpt") {
-    DataSpec spec;
-    spec.input_shape = spec.target_shape = {context};
-    spec.input_type = torch::kInt64;
-    spec.classes = spec.vocabulary = vocabulary;
-    return {spec,
+    return {opened("text", {{"file", data}, {"length", 64}}),
             {{"layers", 4}, {"heads", 4}, {"width", 128}, {"dropout", 0.0}, {"bias", false}},
             "adamw",
             {{"lr", 0.001}, {"weight_decay", 0.1}}};
   }
-  DataSpec spec;
-  spec.input_shape = {3, 32, 32};
-  spec.classes = 10;
-  spec.images = true;
-  if (model == "resnet18")
-    return {spec, {{"stem", "cifar"}}, "sgd", {{"lr", 0.1}, {"momentum", 0.9}, {"weight_decay", 5e-4}}};
-  if (model == "mlp") return {spec, {{"hidden", testing::Setting::list({128})}}, "adam", {{"lr", 0.001}}};
-  return {spec, {}, "adam", {{"lr", 0.001}}};
+  Splits images = opened("cifar10", {{"dir", data}, {"transform", Setting::list({normalized()})}});
+  if (model == "resnet18") {
+    return {std::move(images),
+            {{"stem", "cifar"}},
+            "sgd",
+            {{"lr", 0.1}, {"momentum", 0.9}, {"weight_decay", 5e-4}}};
+  }
+  if (model == "mlp") return {std::move(images), {{"hidden", Setting::list({128})}}, "adam", {{"lr", 0.001}}};
+  return {std::move(images), {}, "adam", {{"lr", 0.001}}};
+}
+
+Batch everything(const Split& split, torch::MemoryFormat format) {
+  std::vector<SampleRef> samples(static_cast<std::size_t>(split.size()));
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = {static_cast<std::int64_t>(i), i};
+  Batch batch = split.allocate(split.size(), format);
+  split.read(samples, batch, 0);
+  return batch;
 }
 
 double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-void train(const std::string& name, std::int64_t batch_size, std::int64_t steps) {
-  const Work work = work_of(name);
+void train(const std::string& name, std::int64_t batch_size, std::int64_t steps, const std::string& file) {
+  const Work work = work_of(name, file);
   torch::manual_seed(0);
-  const std::shared_ptr<Model> model = testing::part<ModelKind>(name, work.model).build({work.spec});
+  const std::shared_ptr<Model> model =
+      testing::part<ModelKind>(name, work.model).build({work.data.train->spec()});
   model->train();
-  const bool channels_last = model->prefers_channels_last();
-  torch::Tensor inputs, targets;
-  if (name == "gpt") {
-    const auto text = torch::randint(vocabulary, {tokens + context + 1}, torch::kInt64);
-    inputs = text.unfold(0, context, 1).narrow(0, 0, tokens);
-    targets = text.narrow(0, 1, tokens + context).unfold(0, context, 1).narrow(0, 0, tokens);
-  } else {
-    inputs = torch::randn({images, 3, 32, 32});
-    targets = torch::randint(10, {images}, torch::kInt64);
-  }
-  if (channels_last) {
-    inputs = inputs.contiguous(torch::MemoryFormat::ChannelsLast);
-    for (auto& parameter : model->parameters()) {
-      if (parameter.dim() == 4) parameter.set_data(parameter.contiguous(torch::MemoryFormat::ChannelsLast));
-    }
+  const auto format =
+      model->prefers_channels_last() ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
+  const Batch data = everything(*work.data.train, format);
+  std::vector<torch::Tensor> parameters = model->parameters();
+  for (auto& parameter : parameters) {
+    if (parameter.dim() == 4) parameter.set_data(parameter.contiguous(format));
   }
   const auto optimizer = testing::part<OptimizerKind>(work.optimizer, work.optimizing)
                              .build({make_groups(model->named_parameters(), {})});
   const std::int64_t warm_up = std::min<std::int64_t>(5, steps);
   double first_step = 0, began = 0;
   for (std::int64_t step = 0; step < steps + warm_up; ++step) {
-    const auto chosen = torch::randint(inputs.size(0), {batch_size}, torch::kInt64);
-    const Batch batch{inputs.index_select(0, chosen), targets.index_select(0, chosen)};
+    const auto chosen = torch::randint(data.size(), {batch_size}, torch::kInt64);
+    const Batch batch{data.input.index_select(0, chosen), data.target.index_select(0, chosen)};
     auto scores = model->forward(batch);
     auto labels = batch.target;
     if (name == "gpt") {
@@ -88,7 +83,7 @@ void train(const std::string& name, std::int64_t batch_size, std::int64_t steps)
     }
     at::cross_entropy_loss(scores, labels).backward();
     optimizer->step(1.0);
-    for (auto& parameter : model->parameters()) parameter.mutable_grad().reset();
+    for (auto& parameter : parameters) parameter.mutable_grad().reset();
     if (step == 0) first_step = now();
     if (step + 1 == warm_up) began = now();
   }
@@ -101,11 +96,11 @@ void train(const std::string& name, std::int64_t batch_size, std::int64_t steps)
 }  // namespace runner
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::cerr << "usage: benchmark_bare MODEL BATCH STEPS THREADS\n";
+  if (argc != 6) {
+    std::cerr << "usage: benchmark_bare MODEL BATCH STEPS THREADS DATA\n";
     return 2;
   }
   runner::keep_freed_memory();
   at::set_num_threads(std::atoi(argv[4]));
-  runner::train(argv[1], std::atoll(argv[2]), std::atoll(argv[3]));
+  runner::train(argv[1], std::atoll(argv[2]), std::atoll(argv[3]), argv[5]);
 }

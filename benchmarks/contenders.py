@@ -70,7 +70,7 @@ def compiled(work, data, cores):
 
 
 def bare(work, data, cores):
-    done = run([BARE, work.model, work.batch, work.steps, cores], cores, cores)
+    done = run([BARE, work.model, work.batch, work.steps, cores, data.of(work)], cores, cores)
     told = json.loads(done.output)
     return {"step": told["step_seconds"], "first": told["first_step_at"] - done.began, "memory": done.megabytes}
 

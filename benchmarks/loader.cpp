@@ -5,39 +5,23 @@
 #include <chrono>
 #include <iostream>
 
-#include "components/datasets/dataset.hpp"
+#include "benchmarks/datasets.hpp"
 #include "runner/data/loader.hpp"
-#include "tests/support/parts.hpp"
 
 namespace runner {
 namespace {
 
-using testing::Setting;
-using testing::Settings;
-
-Setting transform(const char* name, std::initializer_list<std::pair<std::string, Setting>> settings = {}) {
-  Table table;
-  table.set("name", Value(Value::Data(std::string(name))));
-  for (const auto& [key, setting] : settings) table.set(key, setting.value);
-  return Value(Value::Data(std::move(table)));
-}
-
-Part<DatasetKind> dataset(const std::string& kind, const std::string& folder) {
-  const auto colours = [](double r, double g, double b) { return Setting::list({r, g, b}); };
-  const Setting normalize = transform(
-      "normalize", {{"mean", colours(0.4914, 0.4822, 0.4465)}, {"std", colours(0.247, 0.2435, 0.2616)}});
+Splits augmented(const std::string& kind, const std::string& folder) {
+  const Setting flip = Setting::table({{"name", "random_flip"}});
   if (kind == "cifar") {
-    return testing::part<DatasetKind>(
-        "cifar10", {{"dir", folder},
-                    {"transform", Setting::list({transform("random_crop", {{"padding", 4}}),
-                                                 transform("random_flip"), normalize})}});
+    const Setting crop = Setting::table({{"name", "random_crop"}, {"padding", 4}});
+    return opened("cifar10", {{"dir", folder}, {"transform", Setting::list({crop, flip, normalized()})}});
   }
-  return testing::part<DatasetKind>(
-      "image_folder",
-      {{"dir", folder},
-       {"transform",
-        Setting::list({transform("random_resized_crop", {{"size", 64}}), transform("random_flip"),
-                       transform("resize", {{"height", 64}, {"width", 64}, {"when", "eval"}}), normalize})}});
+  const Setting crop = Setting::table({{"name", "random_resized_crop"}, {"size", 64}});
+  const Setting resize =
+      Setting::table({{"name", "resize"}, {"height", 64}, {"width", 64}, {"when", "eval"}});
+  return opened("image_folder",
+                {{"dir", folder}, {"transform", Setting::list({crop, flip, resize, normalized()})}});
 }
 
 double now() {
@@ -45,9 +29,7 @@ double now() {
 }
 
 void measure(const std::string& kind, const std::string& folder, std::int64_t count) {
-  const Part<DatasetKind> part = dataset(kind, folder);
-  const auto data = part.build({0});
-  const Splits splits = data->open(build_pipeline(part.common.transform, data->spec()));
+  const Splits splits = augmented(kind, folder);
   LoaderOptions options;
   options.shuffle = true;
   Loader loader(*splits.train, options);

@@ -39,8 +39,8 @@ class Fp16Precision final : public Precision {
     return std::make_unique<AutocastScope>(device_.type(), torch::kFloat16);
   }
 
-  torch::Tensor scale(const torch::Tensor& loss) override {
-    return loss * scale_.to(loss.dtype()).squeeze(0);
+  torch::Tensor scale(const torch::Tensor& gradient) override {
+    return gradient * scale_.to(gradient.dtype()).squeeze(0);
   }
 
   bool unscale(const std::vector<torch::Tensor>& gradients) override {

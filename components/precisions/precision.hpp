@@ -22,7 +22,8 @@ class Precision {
 
   virtual void prepare(Model& /*model*/) {}
   virtual std::unique_ptr<Scope> forward() { return std::make_unique<Scope>(); }
-  virtual torch::Tensor scale(const torch::Tensor& loss) { return loss; }
+  // What the backward pass begins with: the gradient of the loss by itself.
+  virtual torch::Tensor scale(const torch::Tensor& gradient) { return gradient; }
   // Undoes scale() in the gradients; false: some are not finite, and this update has to be skipped.
   virtual bool unscale(const std::vector<torch::Tensor>& /*gradients*/) { return true; }
 

@@ -66,7 +66,7 @@ Batch Engine::placed(const Batch& batch) const {
   return moved;
 }
 
-torch::Tensor Engine::accumulate(const Window& window, const Loss& loss) {
+WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
   model_->train();
   while (true) {
     std::string why;
@@ -82,7 +82,7 @@ torch::Tensor Engine::accumulate(const Window& window, const Loss& loss) {
   }
 }
 
-torch::Tensor Engine::accumulate_once(const Window& window, const Loss& loss) {
+WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
   double weight = 0;
   for (const Batch& batch : window) weight += loss.weight(batch);
   if (weight == 0) weight = 1;  // every target is one to be ignored: no loss and no gradient, not 0 / 0
@@ -91,17 +91,18 @@ torch::Tensor Engine::accumulate_once(const Window& window, const Loss& loss) {
     const std::int64_t size = micro_batch.size(), at_once = std::min(size, most_examples_.value_or(size));
     for (std::int64_t first = 0; first < size; first += at_once) {
       const Batch batch = placed(part_of(micro_batch, first, std::min(at_once, size - first)));
-      torch::Tensor share;
+      torch::Tensor sum;
       {
         const auto scope = precision_->forward();
-        share = loss.sum(model_->forward(batch), batch) / weight;
+        sum = loss.sum(model_->forward(batch), batch);
       }
-      precision_->scale(share).backward();
-      total = total.defined() ? total + share.detach() : share.detach();
+      // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
+      sum.backward(precision_->scale(torch::full_like(sum, 1 / weight)));
+      total = total.defined() ? total + sum.detach() : sum.detach();
     }
   }
   gradients_unscaled_ = false;
-  return total;
+  return {total, weight};
 }
 
 void Engine::make_micro_batches_smaller(const Window& window, const std::string& why) {

@@ -9,6 +9,7 @@
 #include "components/models/model.hpp"
 #include "components/optimizers/optimizer.hpp"
 #include "components/precisions/precision.hpp"
+#include "runner/engine/window_loss.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
@@ -31,10 +32,9 @@ class Engine {
   // Of the parameters to train when the model was placed. Throws where none would be left.
   void set_trainable(const std::vector<Trainability>& changes);
 
-  // Gradients of the mean loss over the whole window, whatever the sizes of its micro-batches. Returns that
-  // mean, still on the device. Where memory runs out and the recipe says so, starts again with smaller
-  // micro-batches, and stays with them.
-  torch::Tensor accumulate(const Window& window, const Loss& loss);
+  // Gradients of the mean loss over the whole window, whatever the sizes of its micro-batches. Where memory
+  // runs out and the recipe says so, starts again with smaller micro-batches, and stays with them.
+  WindowLoss accumulate(const Window& window, const Loss& loss);
 
   // The norm of the gradients before clipping, still on the device.
   torch::Tensor gradient_norm();
@@ -49,7 +49,7 @@ class Engine {
   void pass(const Batch& batch);
 
  private:
-  torch::Tensor accumulate_once(const Window& window, const Loss& loss);
+  WindowLoss accumulate_once(const Window& window, const Loss& loss);
   void make_micro_batches_smaller(const Window& window, const std::string& why);
   Batch placed(const Batch& batch) const;
   bool finish_gradients();

@@ -9,8 +9,7 @@ namespace runner {
 
 void Journal::step(const Progress& progress, const StepReport& report) {
   last_ = report;
-  loss_sum_ = loss_sum_.defined() ? loss_sum_ + report.loss : report.loss;
-  ++steps_;
+  mean_loss_.add(report.loss);
   samples_ += report.samples;
   ProgressLine line;
   line.step = progress.step;
@@ -22,12 +21,12 @@ void Journal::step(const Progress& progress, const StepReport& report) {
   line.lr = report.lr;
   line.samples_per_second = samples_per_second_;
   const bool last = plan_.reached(progress);
-  if (console_.progress_due() || last) line.loss = report.loss.item<double>();
+  if (console_.progress_due() || last) line.loss = report.loss.mean();
   console_.progress(line);
 }
 
 void Journal::training(const Progress& progress, const Measurements& precision, const Measurements& hooks) {
-  const double loss = (loss_sum_ / static_cast<double>(steps_)).item<double>();
+  const double loss = mean_loss_.take();
   const double seconds = progress.seconds - training_seconds_ - evaluation_seconds_;
   samples_per_second_ = seconds > 0 ? static_cast<double>(samples_) / seconds : 0;
   Measurements values{{"train/loss", loss}, {"train/lr", last_.lr}};
@@ -39,8 +38,7 @@ void Journal::training(const Progress& progress, const Measurements& precision, 
   values.insert(values.end(), hooks.begin(), hooks.end());
   record(progress, std::move(values));
   loss_curve_.emplace_back(static_cast<double>(progress.step), loss);
-  loss_sum_.reset();
-  steps_ = samples_ = 0;
+  samples_ = 0;
   training_seconds_ = progress.seconds;
   evaluation_seconds_ = 0;
 }

@@ -10,13 +10,14 @@
 #include "runner/console/console.hpp"
 #include "runner/tracking/tracker_thread.hpp"
 #include "runner/train/evaluate.hpp"
+#include "runner/train/mean_loss.hpp"
 #include "runner/train/plan.hpp"
 
 namespace runner {
 
 // One update as the loop saw it; what is a tensor is still on the device.
 struct StepReport {
-  torch::Tensor loss;
+  WindowLoss loss;
   double lr = 0;
   std::int64_t samples = 0;
   torch::Tensor gradient_norm = {};  // undefined: not measured
@@ -50,8 +51,8 @@ class Journal {
   const Plan& plan_;
   std::optional<double> epochs_;
   StepReport last_;
-  torch::Tensor loss_sum_;  // since the last record
-  std::int64_t steps_ = 0, samples_ = 0;
+  MeanLoss mean_loss_;        // since the last record
+  std::int64_t samples_ = 0;  // likewise
   double training_seconds_ = 0, evaluation_seconds_ = 0;
   double samples_per_second_ = 0;
   std::vector<std::pair<double, double>> loss_curve_;

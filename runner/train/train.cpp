@@ -92,11 +92,11 @@ std::string train(Run& run, Journal& journal, const Surroundings& surroundings) 
     fulfil(requests, run, journal);
     const Feeding feeding = feed.next();
     seed_generators(recipe, feeding.begin);
-    const torch::Tensor loss = engine.accumulate(feeding.window, *run.loss);
+    const WindowLoss loss = engine.accumulate(feeding.window, *run.loss);
 
     for (const auto& hook : run.hooks) {
       if (!hook->wants_gradients(run.progress)) continue;
-      hook->before_update(run.progress, loss.item<double>(), engine.gradient_norm().item<double>(), requests);
+      hook->before_update(run.progress, loss.mean(), engine.gradient_norm().item<double>(), requests);
     }
     const Progress before = run.progress;
     Progress now = behind(feeding, before, run.plan, seconds_since(began));

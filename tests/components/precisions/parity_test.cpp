@@ -55,7 +55,8 @@ TEST_CASE("the loss scale moves as GradScaler's does, and the same updates are s
       current = restored.get();
     }
     weight.mutable_grad() = torch::Tensor{};
-    current->scale(weight.sum() * 0.5).backward();
+    const torch::Tensor loss = weight.sum() * 0.5;
+    loss.backward(current->scale(torch::ones_like(loss)));
     const bool bad = step == 0 || step == 1 || step == 9 || step == 15;
     if (bad) weight.mutable_grad()[step % 2] = step % 2 ? INFINITY : NAN;
     const auto at = static_cast<std::size_t>(step);

@@ -1,0 +1,32 @@
+#include "runner/train/mean_loss.hpp"
+
+#include <torch/utils.h>
+
+namespace runner {
+
+void MeanLoss::add(const WindowLoss& loss) {
+  constexpr std::size_t most_unread = 256;
+  unread_.push_back(loss);
+  if (unread_.size() == most_unread) read();
+}
+
+double MeanLoss::take() {
+  read();
+  const double mean = sum_ / static_cast<double>(count_);
+  sum_ = 0;
+  count_ = 0;
+  return mean;
+}
+
+void MeanLoss::read() {
+  if (unread_.empty()) return;
+  std::vector<torch::Tensor> sums;
+  sums.reserve(unread_.size());
+  for (const WindowLoss& loss : unread_) sums.push_back(loss.sum);
+  const torch::Tensor on_cpu = torch::stack(sums).to(torch::kCPU, torch::kFloat64);
+  for (std::size_t i = 0; i < unread_.size(); ++i) sum_ += on_cpu.data_ptr<double>()[i] / unread_[i].weight;
+  count_ += static_cast<std::int64_t>(unread_.size());
+  unread_.clear();
+}
+
+}  // namespace runner
