@@ -68,7 +68,7 @@ struct LoaderSection {
   std::int64_t batch_size = 64;
   std::optional<std::int64_t> eval_batch_size;
   bool shuffle = true;
-  int workers = 1;
+  std::optional<int> workers;
   int prefetch = 4;
   OnError on_error = OnError::stop;
   std::optional<std::int64_t> overfit_batches;
@@ -81,7 +81,10 @@ constexpr auto describe(std::type_identity<LoaderSection>) {
       field("shuffle", &LoaderSection::shuffle,
             "A new order every epoch, a function of seed and epoch alone."),
       field("workers", &LoaderSection::workers,
-            "Threads that assemble batches; 0: the training thread itself.", within(0, 256)),
+            "Threads that assemble batches; 0: the training thread itself. Not given: 1, but 0 where "
+            "everything "
+            "happens on a single core.",
+            within(0, 256)),
       field("prefetch", &LoaderSection::prefetch, "Batches kept ready.", within(1, 1024)),
       field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read."),
       field("overfit_batches", &LoaderSection::overfit_batches,

@@ -137,13 +137,18 @@ void Image::write(const ImageTarget& target, const PixelTable& plain) const {
   };
 
   const bool side_by_side = channels() == 3 && target.channel_step == 1 && target.column_step == 3;
+  // Rows without a gap between them, on both sides, are one long row.
+  const bool seamless = view_.row_step == view_.width * view_.column_step &&
+                        target.row_step == view_.width * target.column_step;
+  const std::int64_t rows = seamless ? 1 : view_.height;
+  const std::int64_t width = seamless ? view_.height * view_.width : view_.width;
   for (std::int64_t channel = 0; channel < (side_by_side ? 1 : channels()); ++channel) {
-    for (std::int64_t row = 0; row < view_.height; ++row) {
+    for (std::int64_t row = 0; row < rows; ++row) {
       float* to = place(channel, top_ + row, left_);
       if (side_by_side) {
-        look_up_three(view_.at(0, row, 0), view_.column_step, view_.channel_step, to, view_.width, table);
+        look_up_three(view_.at(0, row, 0), view_.column_step, view_.channel_step, to, width, table);
       } else {
-        look_up(view_.at(channel, row, 0), view_.column_step, to, target.column_step, view_.width,
+        look_up(view_.at(channel, row, 0), view_.column_step, to, target.column_step, width,
                 table.channel(channel));
       }
     }
