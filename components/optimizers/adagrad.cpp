@@ -32,7 +32,8 @@ class AdagradOptimizer final : public FusedOptimizer {
       : FusedOptimizer(inputs.groups, {"sum"}, settings.lr, settings.weight_decay), settings_(settings) {}
 
  private:
-  void update(const Lists& lists, double lr, double weight_decay) override {
+  void update(const Lists& shaped, double lr, double weight_decay) override {
+    const Lists lists = in_rows(shaped);
     // The kernel wants the number of updates as one tensor for each parameter.
     const auto number =
         torch::full({}, static_cast<double>(lists.updates + 1),

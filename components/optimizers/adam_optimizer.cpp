@@ -18,7 +18,8 @@ AdamOptimizer::AdamOptimizer(const Settings& settings, const OptimizerInputs& in
     : FusedOptimizer(inputs.groups, slots(settings.amsgrad), settings.lr, settings.weight_decay),
       settings_(settings) {}
 
-void AdamOptimizer::update(const Lists& lists, double lr, double weight_decay) {
+void AdamOptimizer::update(const Lists& shaped, double lr, double weight_decay) {
+  const Lists lists = in_rows(shaped);
   // The kernels want the number of updates as one tensor for each parameter; all in these lists have had
   // equally many.
   const auto number =

@@ -24,7 +24,7 @@ class AdamOptimizer final : public FusedOptimizer {
   AdamOptimizer(const Settings& settings, const OptimizerInputs& inputs);
 
  private:
-  void update(const Lists& lists, double lr, double weight_decay) override;
+  void update(const Lists& shaped, double lr, double weight_decay) override;
 
   Settings settings_;
 };

@@ -103,6 +103,19 @@ torch::Tensor FusedOptimizer::make_slot(std::size_t /*slot*/, const torch::Tenso
   return torch::zeros_like(parameter, torch::TensorOptions().requires_grad(false));
 }
 
+FusedOptimizer::Lists FusedOptimizer::in_rows(const Lists& lists) {
+  Lists rows = lists;
+  const auto flatten = [](std::vector<torch::Tensor>& tensors) {
+    for (torch::Tensor& tensor : tensors) {
+      if (!tensor.is_contiguous()) tensor = tensor.as_strided({tensor.numel()}, {1});
+    }
+  };
+  flatten(rows.parameters);
+  flatten(rows.gradients);
+  for (auto& slot : rows.slots) flatten(slot);
+  return rows;
+}
+
 std::vector<torch::Tensor> FusedOptimizer::decayed_gradients(const Lists& lists, double weight_decay) {
   if (weight_decay == 0) return lists.gradients;
   return at::_foreach_add(lists.gradients, lists.parameters, weight_decay);

@@ -40,6 +40,9 @@ class FusedOptimizer : public Optimizer {
   // state.
   virtual torch::Tensor make_slot(std::size_t slot, const torch::Tensor& parameter) const;
 
+  // The same memory, each tensor as one row. LibTorch's fused kernels copy what is not contiguous first, as
+  // tensors in channels_last are, although they only need all to lie alike.
+  static Lists in_rows(const Lists& lists);
   // Gradients with the weight decay in them; the gradients themselves stay as they are.
   static std::vector<torch::Tensor> decayed_gradients(const Lists& lists, double weight_decay);
 

@@ -42,7 +42,8 @@ class SgdOptimizer final : public FusedOptimizer {
         settings_(settings) {}
 
  private:
-  void update(const Lists& lists, double lr, double weight_decay) override {
+  void update(const Lists& shaped, double lr, double weight_decay) override {
+    const Lists lists = in_rows(shaped);
     const at::TensorList velocities = lists.slots.empty() ? at::TensorList{} : at::TensorList{lists.slots[0]};
     at::_fused_sgd_(lists.parameters, lists.gradients, velocities, weight_decay, settings_.momentum, lr,
                     settings_.dampening, settings_.nesterov, /*maximize=*/false,
