@@ -24,6 +24,7 @@ class Work:
     steps: int
     overrides: list = field(default_factory=list)  # of the recipe
     recipe: str = "images.toml"
+    data: str = "cifar"  # or text, images
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Process:
     began: float
     seconds: float
     megabytes: float  # the most that was resident
+    private: float  # the most of it that was no file's, as far as looking now and then tells
 
 
 def run(command, cores, threads, preload=None):
@@ -43,12 +45,24 @@ def run(command, cores, threads, preload=None):
         began = time.time()
         process = subprocess.Popen([str(word) for word in command], stdout=output, stderr=errors, env=environment,
                                    preexec_fn=lambda: os.sched_setaffinity(0, range(cores)))
+        private = 0
+        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            private = max(private, anonymous(process.pid))
+            time.sleep(0.05)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.time() - began
         output.seek(0), errors.seek(0)
         if status != 0:
             sys.exit(f"failed: {' '.join(map(str, command))}\n{errors.read().decode()}")
-        return Process(output.read().decode(), began, seconds, usage.ru_maxrss / 1024)
+        return Process(output.read().decode(), began, seconds, usage.ru_maxrss / 1024, private)
+
+
+def anonymous(pid):
+    """Megabytes of memory that are neither a library's nor a mapped file's."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon"):
+            return int(line.split()[1]) / 1024
+    return 0
 
 
 def peer(script, arguments, cores, preload=None):
@@ -58,18 +72,20 @@ def peer(script, arguments, cores, preload=None):
 
 
 def ordinary(work, data, cores):
-    return peer("ordinary.py", [work.model, work.batch, work.steps, data.of(work)], cores)
+    return peer("ordinary.py", [work.model, work.batch, work.steps, work.data, data.of(work)], cores)
 
 
-def best(work, data, cores):
-    return peer("best.py", [work.model, work.batch, work.steps, data.of(work)], cores, jemalloc())
+def best(work, data, cores, *more):
+    return peer("best.py", [work.model, work.batch, work.steps, work.data, data.of(work), *more], cores, jemalloc())
 
 
 def compiled(work, data, cores):
-    return peer("best.py", [work.model, work.batch, work.steps, data.of(work), "--compile"], cores, jemalloc())
+    return best(work, data, cores, "--compile")
 
 
 def bare(work, data, cores):
+    if work.data == "images":
+        return None  # it takes its data as tensors, and augmented JPEG files are no tensors
     done = run([BARE, work.model, work.batch, work.steps, cores, data.of(work)], cores, cores)
     told = json.loads(done.output)
     return {"step": told["step_seconds"], "first": told["first_step_at"] - done.began, "memory": done.megabytes}

@@ -18,12 +18,10 @@ class Data:
         return f"CIFAR-10: {kind('CIFAR10_DIR')}; text: {kind('TEXT_FILE')}; JPEG files: {kind('IMAGES_DIR')}"
 
     def of(self, work):
-        return self.text if work.model == "gpt" else self.cifar
+        return {"cifar": self.cifar, "text": self.text, "images": self.images}[work.data]
 
     def overrides(self, work):
-        if work.recipe == "text.toml":
-            return [f"dataset.file={self.text}"]
-        return [f"dataset.dir={self.cifar}"]
+        return [f"dataset.{'file' if work.data == 'text' else 'dir'}={self.of(work)}"]
 
     @staticmethod
     def make_cifar(folder):

@@ -2,6 +2,7 @@
 import statistics
 
 OURS, THEIRS = "runner", "Accelerate, ordinary"
+OTHERS = [THEIRS, "Accelerate, best settings", "Accelerate, best settings, torch.compile", "bare loop"]
 
 
 def median(values):
@@ -15,6 +16,20 @@ def spread(values, scale=1.0, digits=2):
 
 def table(head, rows):
     return "\n".join(["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)] + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def summary(found):
+    """Ratios of medians: how many times longer theirs takes, and our memory as a share of theirs."""
+    rows = []
+    for name, runs in found.items():
+        def ratio(contender, key, upside_down=False):
+            if contender not in runs:
+                return ""
+            found = median(runs[contender][key]) / median(runs[OURS][key])
+            return f"{1 / found if upside_down else found:.2f}"
+        rows.append([name, *(ratio(contender, "step") for contender in OTHERS), ratio(THEIRS, "first"),
+                     ratio(THEIRS, "memory", upside_down=True)])
+    return table(["work", *(f"step: {name}" for name in OTHERS), f"first step: {THEIRS}", f"memory, ours / {THEIRS}"], rows) + "\n"
 
 
 def step_tables(found):
@@ -47,14 +62,16 @@ def loader_table(found):
 
 
 def growth_table(found):
-    rows = [[name, spread(one["first"]), spread(one["step"], 1000), f"{median(one['memory']):.0f}"] for name, one in found.items()]
-    return "### Growth (mlp on synthetic data, batch 64, one core)\n\n" + table(
-        ["", "s for a process of one step", "ms a step", "peak MB"], rows) + "\n"
+    rows = [[name, spread(one["first"]), spread(one["step"], 1000), f"{median(one['memory']):.0f}",
+             f"{median(one['private']):.0f}"] for name, one in found.items()]
+    return "### Growth (mlp, batch 64, one core)\n\n" + table(
+        ["", "s for a process of one step", "ms a step", "peak MB", "of it private"], rows) + "\n"
 
 
 def markdown(result):
     text = f"Machine: {result['machine']}. Data: {result['data']}. Medians of {result['rounds']} rounds (least to most).\n\n"
-    text += step_tables(result["steps"])
+    if result["steps"]:
+        text += summary(result["steps"]) + step_tables(result["steps"])
     for key, section in (("job", job_table), ("loader", loader_table), ("growth", growth_table)):
         if key in result:
             text += section(result[key])

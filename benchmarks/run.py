@@ -23,7 +23,8 @@ WORKS = [
          ["model.stem=cifar", "optimizer=sgd", "optimizer.lr=0.1", "optimizer.momentum=0.9", "optimizer.weight_decay=5e-4"]),
     Work("resnet18, batch 128", "resnet18", 128, 1,
          ["model.stem=cifar", "optimizer=sgd", "optimizer.lr=0.1", "optimizer.momentum=0.9", "optimizer.weight_decay=5e-4"]),
-    Work("gpt", "gpt", 12, 100, recipe="text.toml"),
+    Work("gpt", "gpt", 12, 100, recipe="text.toml", data="text"),
+    Work("image_folder", "simple_cnn", 64, 15, recipe="folder.toml", data="images"),
 ]
 
 
@@ -32,10 +33,12 @@ def steps(work, data, cores, rounds, skip):
     for round_ in range(rounds):
         names = list(runs)
         for name in names[round_ % len(names):] + names[: round_ % len(names)]:
-            runs[name].append(CONTENDERS[name](work, data, cores))
+            if (found := CONTENDERS[name](work, data, cores)) is None:
+                continue
+            runs[name].append(found)
             print(f"  {work.name}, {cores} core(s), round {round_ + 1}: {name}: "
                   f"{runs[name][-1]['step'] * 1000:.2f} ms", file=sys.stderr)
-    return {name: {key: [one[key] for one in many] for key in many[0]} for name, many in runs.items()}
+    return {name: {key: [one[key] for one in many] for key in many[0]} for name, many in runs.items() if many}
 
 
 def job(data, rounds):
@@ -53,13 +56,12 @@ def job(data, rounds):
 def loaders(data, rounds):
     """On two cores: the worker has one, whoever asks it has the other."""
     found = {}
-    for kind, folder, train, count in (("cifar", data.cifar, data.cifar, (200000, 12000)),
-                                       ("images", data.images, f"{data.images}/train", (4000, 1500))):
+    for kind, folder, count in (("cifar", data.cifar, (200000, 12000)), ("images", data.images, (4000, 1500))):
         rates = {"runner": [], "Accelerate, ordinary": []}
         for _ in range(rounds):
             tell = lambda done: json.loads(done.output)["images_per_second"]
             rates["runner"].append(tell(run([LOADER, kind, folder, count[0]], 2, 1)))
-            rates["Accelerate, ordinary"].append(tell(run([sys.executable, HERE / "peer/loader.py", kind, train, count[1]], 2, 1)))
+            rates["Accelerate, ordinary"].append(tell(run([sys.executable, HERE / "peer/loader.py", kind, folder, count[1]], 2, 1)))
         found[kind] = rates
     return found
 

@@ -7,8 +7,9 @@ from PIL import Image
 from torch.utils.data import Dataset
 
 import torchvision_import  # noqa: F401, before torchvision
-from torchvision import transforms
+from torchvision import datasets, transforms
 
+IMAGE_SIDE = 64  # of images from JPEG files
 MEAN, DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 
 
@@ -40,6 +41,12 @@ def augmented():
     return transforms.Compose([transforms.RandomCrop(32, padding=4), transforms.RandomHorizontalFlip(), plain()])
 
 
+def image_folder(folder):
+    return datasets.ImageFolder(
+        Path(folder) / "train",
+        transforms.Compose([transforms.RandomResizedCrop(IMAGE_SIDE), transforms.RandomHorizontalFlip(), plain()]))
+
+
 class Text(Dataset):
     def __init__(self, file, context=64):
         characters = Path(file).read_text()
@@ -53,3 +60,9 @@ class Text(Dataset):
     def __getitem__(self, index):
         at = torch.randint(len(self.tokens) - self.context - 1, ()).item()
         return self.tokens[at : at + self.context], self.tokens[at + 1 : at + self.context + 1]
+
+
+def dataset_for(kind, data):
+    if kind == "text":
+        return Text(data)
+    return image_folder(data) if kind == "images" else Cifar10(data, train_files(data), plain())

@@ -7,21 +7,14 @@ import time
 import torch
 from torch.utils.data import DataLoader, RandomSampler
 
-import torchvision_import  # noqa: F401, before torchvision
-from torchvision import datasets, transforms
-
-from data import DEVIATION, MEAN, Cifar10, augmented, train_files
+from data import Cifar10, augmented, image_folder, train_files
 
 kind, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 torch.set_num_threads(1)
 if kind == "cifar":
     dataset = Cifar10(folder, train_files(folder), augmented())
 else:
-    dataset = datasets.ImageFolder(
-        folder,
-        transforms.Compose(
-            [transforms.RandomResizedCrop(64), transforms.RandomHorizontalFlip(), transforms.ToTensor(),
-             transforms.Normalize(MEAN, DEVIATION)]))
+    dataset = image_folder(folder)
 loader = DataLoader(dataset, batch_size=64, num_workers=1, sampler=RandomSampler(dataset, num_samples=count, replacement=True))
 batches = iter(loader)
 next(batches)

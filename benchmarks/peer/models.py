@@ -7,17 +7,19 @@ import torchvision_import  # noqa: F401, before torchvision
 import torchvision
 from torch import nn
 
+from data import IMAGE_SIDE
+
 
 def mlp():
     return nn.Sequential(nn.Flatten(), nn.Linear(3072, 128), nn.ReLU(), nn.Linear(128, 10))
 
 
 class SimpleCnn(nn.Module):
-    def __init__(self):
+    def __init__(self, side=32):
         super().__init__()
         self.conv1 = nn.Conv2d(3, 16, 3, padding=1)
         self.conv2 = nn.Conv2d(16, 32, 3, padding=1)
-        self.fc1 = nn.Linear(32 * 8 * 8, 256)
+        self.fc1 = nn.Linear(32 * (side // 4) ** 2, 256)
         self.fc2 = nn.Linear(256, 10)
 
     def forward(self, x):
@@ -72,7 +74,10 @@ class Gpt(nn.Module):
         return F.linear(self.ln_f(x), self.wte.weight)
 
 
-MODELS = {"mlp": mlp, "simple_cnn": SimpleCnn, "resnet18": resnet18, "gpt": Gpt}
+def model_for(name, kind):
+    if kind == "images":
+        return SimpleCnn(IMAGE_SIDE)
+    return {"mlp": mlp, "simple_cnn": SimpleCnn, "resnet18": resnet18, "gpt": Gpt}[name]()
 
 
 def optimizer_for(name, parameters, **more):

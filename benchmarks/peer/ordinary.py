@@ -1,44 +1,35 @@
 """The script Accelerate's documentation shows: model, optimizer, data loader, prepare, loop. Prints JSON.
-   ordinary.py MODEL BATCH STEPS DATA"""
-import json
+   ordinary.py MODEL BATCH STEPS cifar|text|images DATA"""
 import sys
-import time
 
 import torch
 from accelerate import Accelerator
 from torch.utils.data import DataLoader
 
-from data import Cifar10, Text, plain, train_files
-from models import MODELS, loss_for, optimizer_for
+from data import dataset_for
+from models import loss_for, model_for, optimizer_for
+from stopwatch import Stopwatch
 
 
-def main(name, batch, steps, data):
+def main(name, batch, steps, kind, data):
     torch.manual_seed(0)
-    warm_up = min(5, steps)
     accelerator = Accelerator(cpu=True)
-    model = MODELS[name]()
+    model = model_for(name, kind)
     optimizer = optimizer_for(name, model.parameters())
     loss_function = loss_for(name)
-    dataset = Text(data) if name == "gpt" else Cifar10(data, train_files(data), plain())
-    loader = DataLoader(dataset, batch_size=batch, shuffle=True)
+    loader = DataLoader(dataset_for(kind, data), batch_size=batch, shuffle=True)
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
 
-    done, began, first_step = 0, 0, 0
+    watch = Stopwatch(steps)
     model.train()
-    while done < steps + warm_up:
+    while True:
         for inputs, targets in loader:
             optimizer.zero_grad()
             loss = loss_function(model(inputs), targets)
             accelerator.backward(loss)
             optimizer.step()
-            done += 1
-            if done == 1:
-                first_step = time.time()
-            if done == warm_up:
-                began = time.time()
-            if done == steps + warm_up:
-                break
-    print(json.dumps({"first_step_at": first_step, "step_seconds": (time.time() - began) / steps}))
+            if watch.step():
+                return watch.tell()
 
 
-main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

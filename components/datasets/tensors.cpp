@@ -1,3 +1,4 @@
+#include <ATen/Dispatch.h>
 #include <torch/utils.h>
 
 #include "components/datasets/image_split.hpp"
@@ -123,13 +124,20 @@ DataSpec spec_of(const Tensors& params, const Pair& pair) {
   return spec;
 }
 
+// Without a copy in another type, which would take memory for every example of a mapped file.
+std::int64_t integer_at(const torch::Tensor& tensor, std::int64_t index) {
+  return AT_DISPATCH_INTEGRAL_TYPES(tensor.scalar_type(), "label", [&]() -> std::int64_t {
+    return tensor.const_data_ptr<scalar_t>()[index];
+  });
+}
+
 class TensorImages final : public ImageSplit {
  public:
   TensorImages(const DataSpec& spec, const TransformPipeline& transforms, Phase phase, const Pair& pair)
       : ImageSplit(spec, transforms, phase),
         name_(pair.path.string()),
         input_(pair.input.contiguous()),
-        labels_(pair.target.to(torch::kInt64).contiguous()) {}
+        labels_(pair.target.contiguous()) {}
 
   std::int64_t size() const override { return input_.size(0); }
 
@@ -138,9 +146,7 @@ class TensorImages final : public ImageSplit {
     const std::uint8_t* pixels = input_.const_data_ptr<std::uint8_t>() + index * input_.stride(0);
     return ImageView::planar(pixels, input_.size(1), input_.size(2), input_.size(3));
   }
-  std::int64_t label(std::int64_t index) const override {
-    return labels_.const_data_ptr<std::int64_t>()[index];
-  }
+  std::int64_t label(std::int64_t index) const override { return integer_at(labels_, index); }
   std::string sample_name(std::int64_t index) const override {
     return name_ + ", example " + std::to_string(index);
   }

@@ -68,7 +68,8 @@ TEST_CASE_METHOD(Fixture, "regression and sequences keep the shape of their targ
 
 TEST_CASE_METHOD(Fixture, "bytes in the shape of images are images, and take transforms") {
   const torch::Tensor input = torch::randint(256, {4, 3, 6, 5}, torch::kUInt8),
-                      target = torch::tensor({1, 0, 1, 0});
+                      target = torch::tensor({1, 0, 1, 0})
+                                   .to(GENERATE(torch::kInt64, torch::kInt32, torch::kUInt8, torch::kInt8));
   save("train", input, target);
   save("eval", input, target);
   const Setting crop = Setting::table({{"name", "center_crop"}, {"size", 4}});
