@@ -80,11 +80,11 @@ constexpr auto describe(std::type_identity<LoaderSection>) {
             "The same for evaluation; batch_size where not given.", at_least(1)),
       field("shuffle", &LoaderSection::shuffle,
             "A new order every epoch, a function of seed and epoch alone."),
-      field("workers", &LoaderSection::workers,
-            "Threads that assemble batches; 0: the training thread itself. Not given: 1, but 0 where "
-            "everything "
-            "happens on a single core.",
-            within(0, 256)),
+      field(
+          "workers", &LoaderSection::workers,
+          "Threads that assemble batches in the background; 0: the threads that compute do it between steps. "
+          "Not given: 0 on a CPU, where they would share its cores, otherwise 1.",
+          within(0, 256)),
       field("prefetch", &LoaderSection::prefetch, "Batches kept ready.", within(1, 1024)),
       field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read."),
       field("overfit_batches", &LoaderSection::overfit_batches,

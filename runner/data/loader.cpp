@@ -8,6 +8,7 @@
 #include "registry/log.hpp"
 #include "runner/data/batch_part.hpp"
 #include "runner/data/batch_pool.hpp"
+#include "runner/data/compute_threads.hpp"
 #include "runner/data/ordered_prefetch.hpp"
 
 namespace runner {
@@ -94,7 +95,7 @@ class Loader::Assembly {
       samples[static_cast<std::size_t>(i)] = sample(order, {begin.epoch, begin.position + i});
     }
     try {
-      split_.read(samples, loaded.batch, 0);
+      read_all(samples, loaded.batch);
     } catch (const std::exception&) {
       read_each(order, samples, loaded);
     }
@@ -118,6 +119,16 @@ class Loader::Assembly {
       pool_.remember(batch);
     }
     return batch;
+  }
+
+  void read_all(std::span<const SampleRef> samples, Batch& batch) const {
+    if (options_.workers > 0) return split_.read(samples, batch, 0);
+    constexpr std::int64_t worth_a_thread = 4;
+    on_compute_threads(
+        static_cast<std::int64_t>(samples.size()), worth_a_thread, [&](std::int64_t begin, std::int64_t end) {
+          split_.read(samples.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
+                      batch, begin);
+        });
   }
 
   // One by one, after a batch failed, to find out which samples it was.

@@ -1,21 +1,19 @@
 #include "runner/train/feed.hpp"
 
-#include "runner/engine/cores.hpp"
-
 namespace runner {
 
 namespace {
 
 using Broken = LoaderOptions::Broken;
 
-// A thread of its own would only take turns with the training thread, for a tenth of a small model's step.
-bool on_single_core(const Engine& engine) { return engine.device().is_cpu() && usable_cores() == 1; }
+// On a CPU, more threads would only take turns with those that compute.
+int natural_workers(const Engine& engine) { return engine.device().is_cpu() ? 0 : 1; }
 
 LoaderOptions shared_options(const Recipe& recipe, const Engine& engine, Broken skipping) {
   const LoaderSection& loader = recipe.loader;
   LoaderOptions options;
   options.batch_size = loader.batch_size;
-  options.workers = loader.workers.value_or(on_single_core(engine) ? 0 : 1);
+  options.workers = loader.workers.value_or(natural_workers(engine));
   options.prefetch = loader.prefetch;
   options.broken = loader.on_error == OnError::skip ? skipping : Broken::stop;
   options.seed = static_cast<std::uint64_t>(recipe.run.seed);
