@@ -195,13 +195,6 @@ class Conformer {
                   top_level ? "runner describe section " + report.path : report.see});
   }
 
-  // The name of the part that a field holds where nobody says which; nothing where there is none.
-  static const Value* default_name(const FieldInfo& field) {
-    if (!field.default_value) return nullptr;
-    if (const auto* table = field.default_value->as<Table>()) return table->find("name");
-    return field.default_value->as<std::string>() ? &*field.default_value : nullptr;
-  }
-
   std::optional<Value> part(const Value& value, const TypeInfo& type, const FieldReport& report) {
     const std::string& path = report.path;
     const std::string kind(type.part_kind);
@@ -214,7 +207,7 @@ class Conformer {
     // A bare name stands for a table that holds just the name.
     const auto* given = value.as<Table>();
     const Value* name = given ? given->find("name") : &value;
-    if (!name) name = default_name(report.field);
+    if (!name) name = report.field.default_part();
     if (!name) return fail(value.origin, path + " needs a name", {"one of: " + listed(names)});
     const auto* text = name->as<std::string>();
     if (!text) {

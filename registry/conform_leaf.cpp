@@ -43,11 +43,11 @@ std::optional<Value> integer(const Value& value, const TypeInfo& type, const Fie
     whole = static_cast<std::int64_t>(*real);  // 1e3 is a whole number to anyone who writes it
   }
   if (!whole) return report.wrong_type(value, type);
+  if (!in_range(static_cast<double>(*whole), report.field.rules)) return report.out_of_range(value);
   if (*whole < type.lowest || *whole > type.highest) {
     return report.wrong(value,
                         "must be " + std::to_string(type.lowest) + " to " + std::to_string(type.highest));
   }
-  if (!in_range(static_cast<double>(*whole), report.field.rules)) return report.out_of_range(value);
   return with_data(value, *whole);
 }
 

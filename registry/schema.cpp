@@ -7,6 +7,13 @@
 
 namespace runner {
 
+const Value* FieldInfo::default_part() const {
+  if (type.kind != TypeInfo::Kind::part || !default_value) return nullptr;
+  const auto* table = default_value->as<Table>();
+  const Value* part = table ? table->find("name") : &*default_value;
+  return part && part->as<std::string>() ? part : nullptr;
+}
+
 const FieldInfo* Schema::find(std::string_view name) const {
   const auto found = std::ranges::find(fields, name, &FieldInfo::name);
   return found == fields.end() ? nullptr : &*found;

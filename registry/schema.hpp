@@ -41,6 +41,7 @@ struct FieldInfo {
   std::optional<Value> default_value;  // none: required, or optional and unset
 
   bool required() const { return rules.required; }
+  const Value* default_part() const;  // part: the name of the component that is there by itself, if any
 };
 
 // What a table may hold: the parameters of a component, or a section of the recipe. Everything that is not

@@ -49,12 +49,15 @@ std::string batch_text(const RunSummary& run, const Look& look) {
   return text;
 }
 
+std::string steps_text(std::int64_t steps) { return grouped(steps) + (steps == 1 ? " step" : " steps"); }
+std::string epochs_text(double epochs) { return epoch_text(epochs) + (epochs == 1 ? " epoch" : " epochs"); }
+
 std::string length_text(const RunSummary& run, const Look& look) {
   std::vector<std::string> limits;
-  if (run.epochs) limits.push_back(epoch_text(*run.epochs) + (*run.epochs == 1 ? " epoch" : " epochs"));
-  if (run.total_steps > 0) limits.push_back(grouped(run.total_steps) + " steps");
+  if (run.epochs) limits.push_back(epochs_text(*run.epochs));
+  if (run.total_steps > 0) limits.push_back(steps_text(run.total_steps));
   if (run.max_seconds) limits.push_back("at most " + duration_text(*run.max_seconds));
-  if (run.steps_per_epoch > 0) limits.push_back(grouped(run.steps_per_epoch) + " steps an epoch");
+  if (run.steps_per_epoch > 0) limits.push_back(steps_text(run.steps_per_epoch) + " an epoch");
   return cli::joined(limits, look.dot());
 }
 
@@ -66,9 +69,8 @@ std::string headline(const ClosingSummary& run, const Look& look) {
   const std::string painted = run.ending == Ending::finished  ? look.style.green(word)
                               : run.ending == Ending::stopped ? look.style.yellow(word)
                                                               : look.style.red(word);
-  std::string text = painted + " after " + duration_text(run.seconds) + look.dot() + grouped(run.steps) +
-                     (run.steps == 1 ? " step" : " steps") + look.dot() + epoch_text(run.epochs) +
-                     (run.epochs == 1 ? " epoch" : " epochs");
+  std::string text = painted + " after " + duration_text(run.seconds) + look.dot() + steps_text(run.steps) +
+                     look.dot() + epochs_text(run.epochs);
   if (run.skipped_steps > 0) text += look.dot() + grouped(run.skipped_steps) + " updates left out";
   return text + "\n" +
          (run.reason.empty() ? ""

@@ -117,19 +117,12 @@ class Writer {
     if (field.default_value && !field.rules.secret) json["default"] = to_json(*field.default_value);
     json.update(typed(field.type, field.rules, strictness));
     // A table without a name speaks of the part that is there by default.
-    if (const Descriptor* part = default_part(field)) {
+    if (const Value* name = field.default_part()) {
+      const Descriptor* part = registry_.find(std::string(field.type.part_kind), *name->as<std::string>());
       json["anyOf"] = Json::array({typed(field.type, field.rules, strictness), component(*part, strictness)});
       json.erase("$ref");
     }
     return json;
-  }
-
-  const Descriptor* default_part(const FieldInfo& field) const {
-    if (field.type.kind != TypeInfo::Kind::part || !field.default_value) return nullptr;
-    const auto* table = field.default_value->as<Table>();
-    const Value* name = table ? table->find("name") : &*field.default_value;
-    const auto* text = name ? name->as<std::string>() : nullptr;
-    return text ? registry_.find(std::string(field.type.part_kind), *text) : nullptr;
   }
 
   Json typed(const TypeInfo& type, const Rules& rules, Strictness strictness) {

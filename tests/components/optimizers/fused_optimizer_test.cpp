@@ -3,6 +3,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/optimizers/optimizer.hpp"
+#include "tests/support/operators.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/wave.hpp"
 
@@ -28,6 +29,18 @@ TEST_CASE("a gradient in another memory layout than its parameter is applied whe
   REQUIRE(torch::allclose(plain, mixed, 0, 1e-7));
   REQUIRE(torch::allclose(plain, both, 0, 1e-7));
   REQUIRE_FALSE(torch::allclose(plain, start));
+}
+
+TEST_CASE("nothing is copied to update parameters in channels_last", "[optimizers]") {
+  const auto channels_last = at::MemoryFormat::ChannelsLast;
+  const torch::Tensor parameter = wave({2, 3, 4, 4}, 0.5).clone(channels_last).requires_grad_();
+  parameter.mutable_grad() = wave({2, 3, 4, 4}, 1.5).clone(channels_last);
+  const auto optimizer =
+      part<OptimizerKind>(GENERATE("sgd", "adam", "adagrad")).build({{{{"conv.weight"}, {parameter}}}});
+  optimizer->step(1.0);  // makes its state
+  const auto counts = operators_of([&] { optimizer->step(1.0); });
+  REQUIRE(total(counts) > 0);
+  REQUIRE_FALSE(counts.contains("aten::copy_"));
 }
 
 TEST_CASE("parameters of several types share one optimizer", "[optimizers]") {

@@ -1,10 +1,8 @@
 // Speed is measured in benchmarks/; what a step costs in operators is exact,
 // and guarded here.
 #include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/record_function.h>
 #include <torch/types.h>
 
-#include <atomic>
 #include <catch2/catch_all.hpp>
 
 #include "components/models/model.hpp"
@@ -12,6 +10,7 @@
 #include "components/optimizers/optimizer.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run.hpp"
+#include "tests/support/operators.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/recipes.hpp"
 
@@ -19,24 +18,6 @@ using namespace runner;
 using namespace runner::testing;
 
 namespace {
-
-std::atomic<std::int64_t> operators{0};
-
-std::unique_ptr<at::ObserverContext> count(const at::RecordFunction&) {
-  ++operators;
-  return nullptr;
-}
-
-// Operators of all threads while it runs.
-template <class Work>
-std::int64_t counted(const Work& work) {
-  operators = 0;
-  const auto handle =
-      at::addGlobalCallback(at::RecordFunctionCallback(&count).scopes({at::RecordScope::FUNCTION}));
-  work();
-  at::removeCallback(handle);
-  return operators;
-}
 
 std::int64_t of_a_run(int steps) {
   Recipes recipes(R"(
@@ -68,7 +49,7 @@ metric = []
       registry, found);
   INFO(render(found));
   REQUIRE(resolved);
-  return counted([&] { run_recipe(*resolved, registry, {}); });
+  return total(operators_of([&] { run_recipe(*resolved, registry, {}); }));
 }
 
 std::int64_t of_a_loop(int steps) {
@@ -79,13 +60,13 @@ std::int64_t of_a_loop(int steps) {
   const auto optimizer =
       part<OptimizerKind>("adam", {{"lr", 0.001}}).build({make_groups(model->named_parameters(), {})});
   const Batch batch{torch::zeros({16, 12}), torch::zeros({16}, torch::kInt64)};
-  return counted([&] {
+  return total(operators_of([&] {
     for (int step = 0; step < steps; ++step) {
       at::cross_entropy_loss(model->forward(batch), batch.target).backward();
       optimizer->step(1.0);
       for (auto& parameter : model->parameters()) parameter.mutable_grad().reset();
     }
-  });
+  }));
 }
 
 }  // namespace
