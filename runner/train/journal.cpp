@@ -9,7 +9,7 @@ namespace runner {
 
 void Journal::step(const Progress& progress, const StepReport& report) {
   last_ = report;
-  mean_loss_.add(report.loss);
+  training_loss_.add(report.loss);
   samples_ += report.samples;
   ProgressLine line;
   line.step = progress.step;
@@ -26,7 +26,7 @@ void Journal::step(const Progress& progress, const StepReport& report) {
 }
 
 void Journal::training(const Progress& progress, const Measurements& precision, const Measurements& hooks) {
-  const double loss = mean_loss_.take();
+  const double loss = training_loss_.take();
   const double seconds = progress.seconds - training_seconds_ - evaluation_seconds_;
   samples_per_second_ = seconds > 0 ? static_cast<double>(samples_) / seconds : 0;
   Measurements values{{"train/loss", loss}, {"train/lr", last_.lr}};

@@ -10,8 +10,8 @@
 #include "runner/console/console.hpp"
 #include "runner/tracking/tracker_thread.hpp"
 #include "runner/train/evaluate.hpp"
-#include "runner/train/mean_loss.hpp"
 #include "runner/train/plan.hpp"
+#include "runner/train/training_loss.hpp"
 
 namespace runner {
 
@@ -51,8 +51,8 @@ class Journal {
   const Plan& plan_;
   std::optional<double> epochs_;
   StepReport last_;
-  MeanLoss mean_loss_;        // since the last record
-  std::int64_t samples_ = 0;  // likewise
+  TrainingLoss training_loss_;  // since the last record
+  std::int64_t samples_ = 0;    // likewise
   double training_seconds_ = 0, evaluation_seconds_ = 0;
   double samples_per_second_ = 0;
   std::vector<std::pair<double, double>> loss_curve_;

@@ -1,16 +1,16 @@
-#include "runner/train/mean_loss.hpp"
+#include "runner/train/training_loss.hpp"
 
 #include <torch/utils.h>
 
 namespace runner {
 
-void MeanLoss::add(const WindowLoss& loss) {
+void TrainingLoss::add(const WindowLoss& loss) {
   constexpr std::size_t most_unread = 256;
   unread_.push_back(loss);
   if (unread_.size() == most_unread) read();
 }
 
-double MeanLoss::take() {
+double TrainingLoss::take() {
   read();
   const double mean = sum_ / static_cast<double>(count_);
   sum_ = 0;
@@ -18,7 +18,7 @@ double MeanLoss::take() {
   return mean;
 }
 
-void MeanLoss::read() {
+void TrainingLoss::read() {
   if (unread_.empty()) return;
   std::vector<torch::Tensor> sums;
   sums.reserve(unread_.size());

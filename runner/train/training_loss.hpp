@@ -8,7 +8,7 @@ namespace runner {
 
 // The mean over many updates. Adding one costs nothing: losses are read from the device together, when the
 // mean is asked for or many have come together.
-class MeanLoss {
+class TrainingLoss {
  public:
   void add(const WindowLoss& loss);
   double take();  // since it was last taken

@@ -1,4 +1,4 @@
-#include "runner/train/mean_loss.hpp"
+#include "runner/train/training_loss.hpp"
 
 #include <torch/utils.h>
 
@@ -12,8 +12,8 @@ WindowLoss loss(double sum, double weight) { return {torch::tensor(static_cast<f
 
 }  // namespace
 
-TEST_CASE("mean_loss: every update counts once, whatever its weight") {
-  MeanLoss mean;
+TEST_CASE("training_loss: every update counts once, whatever its weight") {
+  TrainingLoss mean;
   mean.add(loss(6, 2));
   mean.add(loss(5, 5));
   CHECK(mean.take() == 2);
@@ -21,8 +21,8 @@ TEST_CASE("mean_loss: every update counts once, whatever its weight") {
   CHECK(mean.take() == 8);  // of what came since
 }
 
-TEST_CASE("mean_loss: many updates keep the digits that a sum in fp32 would lose") {
-  MeanLoss mean;
+TEST_CASE("training_loss: many updates keep the digits that a sum in fp32 would lose") {
+  TrainingLoss mean;
   for (int i = 0; i < 1000; ++i) mean.add(loss(16777216.0 + 2 * (i % 2), 1));
   CHECK(mean.take() == 16777217.0);
 }
