@@ -127,6 +127,8 @@ def a_run_that_is_out_of_memory_splits_and_goes_on(folder):
                               env=environment(), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
 
     done = start("stop")
+    if "ReserveShadowMemoryRange" in done.stderr:
+        return print("skipped: the address sanitizer takes more address space than the test leaves")
     assert done.returncode == 1 and "train.on_out_of_memory" in done.stderr, done.stderr
     done = start("split", "train.on_out_of_memory=split")
     assert done.returncode == 0 and "40000 examples at once do not fit into memory" in done.stderr, done.stderr
