@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,24 +46,26 @@ def run(command, cores, threads, preload=None):
         began = time.time()
         process = subprocess.Popen([str(word) for word in command], stdout=output, stderr=errors, env=environment,
                                    preexec_fn=lambda: os.sched_setaffinity(0, range(cores)))
-        private = 0
-        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            private = max(private, anonymous(process.pid))
-            time.sleep(0.05)
+        seen, ended = [0], threading.Event()
+        watcher = threading.Thread(target=watch, args=(process.pid, seen, ended))
+        watcher.start()
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.time() - began
+        ended.set(), watcher.join()
         output.seek(0), errors.seek(0)
         if status != 0:
             sys.exit(f"failed: {' '.join(map(str, command))}\n{errors.read().decode()}")
-        return Process(output.read().decode(), began, seconds, usage.ru_maxrss / 1024, private)
+        return Process(output.read().decode(), began, seconds, usage.ru_maxrss / 1024, max(seen))
 
 
-def anonymous(pid):
-    """Megabytes of memory that are neither a library's nor a mapped file's."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("RssAnon"):
-            return int(line.split()[1]) / 1024
-    return 0
+def watch(pid, seen, ended):
+    """Notes the megabytes of memory that are neither a library's nor a mapped file's, until the process has ended."""
+    while not ended.wait(0.05):
+        try:
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        seen += [int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon")]
 
 
 def peer(script, arguments, cores, preload=None):

@@ -45,6 +45,11 @@ void check(const RunSection& run, Report& report) {
   }
 }
 
+void check(const LoaderSection& loader, Report& report) {
+  if (loader.workers == 0 && loader.prefetch)
+    report.error("prefetch", "means nothing with workers = 0: no batch is made before it is needed");
+}
+
 void check(const TrainSection& train, Report& report) {
   if (!train.epochs && !train.max_steps && !train.max_time) {
     report.error("epochs", "or \"max_steps\" or \"max_time\" is needed: nothing says when the run ends");

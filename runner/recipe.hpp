@@ -69,7 +69,7 @@ struct LoaderSection {
   std::optional<std::int64_t> eval_batch_size;
   bool shuffle = true;
   std::optional<int> workers;
-  int prefetch = 4;
+  std::optional<int> prefetch;
   OnError on_error = OnError::stop;
   std::optional<std::int64_t> overfit_batches;
 };
@@ -85,13 +85,17 @@ constexpr auto describe(std::type_identity<LoaderSection>) {
           "Threads that assemble batches in the background; 0: the threads that compute do it between steps. "
           "Not given: 0 on a CPU, where they would share its cores, otherwise 1.",
           within(0, 256)),
-      field("prefetch", &LoaderSection::prefetch, "Batches kept ready.", within(1, 1024)),
+      field("prefetch", &LoaderSection::prefetch,
+            "Batches that workers keep ready; 4 where not given. Who gives it wants a worker, on a CPU too.",
+            within(1, 1024)),
       field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read."),
       field("overfit_batches", &LoaderSection::overfit_batches,
             "Train and evaluate on the first so many batches of the training set, again and again: a model "
             "that cannot learn these by heart has a mistake in it.",
             at_least(1)));
 }
+
+void check(const LoaderSection& loader, Report& report);
 
 struct TrainSection {
   std::optional<double> epochs;

@@ -2,7 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorIterator.h>
-#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 
 namespace runner {
 
@@ -11,11 +11,12 @@ void on_compute_threads(std::int64_t count, std::int64_t at_least,
   if (count < 2 * at_least || at::get_num_threads() == 1) return work(0, count);
   // at::parallel_for shares out nothing where the compiler knows no OpenMP, and another OpenMP than
   // LibTorch's would bring threads of its own. LibTorch's iterator is compiled already.
-  at::Tensor numbers = at::arange(count, at::kLong);
-  at::TensorIterator iterator = at::TensorIterator::nullary_op(numbers);
+  at::Tensor places = at::empty({count}, at::kByte);  // one for each number; what they hold does not matter
+  const char* first = static_cast<const char*>(places.const_data_ptr());
+  at::TensorIterator iterator = at::TensorIterator::nullary_op(places);
   iterator.for_each(
       [&](char** data, const std::int64_t*, std::int64_t length) {
-        const std::int64_t begin = *reinterpret_cast<const std::int64_t*>(data[0]);
+        const std::int64_t begin = data[0] - first;
         work(begin, begin + length);
       },
       at_least);

@@ -13,8 +13,8 @@ LoaderOptions shared_options(const Recipe& recipe, const Engine& engine, Broken 
   const LoaderSection& loader = recipe.loader;
   LoaderOptions options;
   options.batch_size = loader.batch_size;
-  options.workers = loader.workers.value_or(natural_workers(engine));
-  options.prefetch = loader.prefetch;
+  options.workers = loader.workers.value_or(loader.prefetch ? 1 : natural_workers(engine));
+  options.prefetch = loader.prefetch.value_or(options.prefetch);
   options.broken = loader.on_error == OnError::skip ? skipping : Broken::stop;
   options.seed = static_cast<std::uint64_t>(recipe.run.seed);
   options.format = engine.layout();

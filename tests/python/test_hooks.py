@@ -115,7 +115,7 @@ def a_run_that_is_out_of_memory_splits_and_goes_on(folder):
     recipe.write_text("""
         model = {name = "mlp", hidden = [4096]}
         dataset = {name = "synthetic", shape = [4], train = 40000, eval = 10}
-        loader = {batch_size = 40000, workers = 0, prefetch = 1}
+        loader = {batch_size = 40000, workers = 0}
         optimizer = {name = "sgd", lr = 0.1}
         train = {max_steps = 1, log_every = "1step"}
         run = {threads = 1}

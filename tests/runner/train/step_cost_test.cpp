@@ -30,7 +30,6 @@ shape = [12]
 train = 640
 [loader]
 batch_size = 16
-workers = 2
 [optimizer]
 name = "adam"
 lr = 0.001
