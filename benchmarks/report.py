@@ -70,6 +70,7 @@ def growth_table(found):
 
 def markdown(result):
     text = f"Machine: {result['machine']}. Data: {result['data']}. Medians of {result['rounds']} rounds (least to most).\n\n"
+    text += f"Best settings {'with' if result['jemalloc'] else 'without'} jemalloc{'' if result['jemalloc'] else ', which is not installed'}.\n\n"
     if result["steps"]:
         text += summary(result["steps"]) + step_tables(result["steps"])
     for key, section in (("job", job_table), ("loader", loader_table), ("growth", growth_table)):

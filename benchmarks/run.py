@@ -12,7 +12,7 @@ from pathlib import Path
 
 import growth
 import report
-from contenders import CONTENDERS, HERE, LOADER, RUNNER, Work, run
+from contenders import CONTENDERS, HERE, LOADER, RUNNER, Work, jemalloc, run
 from data import Data
 
 
@@ -87,7 +87,8 @@ def main():
 
     with tempfile.TemporaryDirectory() as scratch:
         data = Data(scratch)
-        result = {"machine": machine(), "data": data.describe(), "rounds": options.rounds, "steps": {}}
+        result = {"machine": machine(), "data": data.describe(), "rounds": options.rounds, "steps": {},
+                  "jemalloc": jemalloc()}
         for work in WORKS:
             if wanted(work.name.split(",")[0]):
                 for cores in options.cores:
