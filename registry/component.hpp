@@ -18,6 +18,7 @@ namespace runner {
 //     using Product = Optimizer;       // the contract
 //     using Inputs = OptimizerInputs;  // what a build gets at run time, beside its own parameters
 //     using Common = ..;               // optional: parameters that every component of the kind takes
+//     using Facts = ..;                // optional: what is known of a part before it is built
 //   };
 template <class K>
 concept Kind = requires {
@@ -48,6 +49,25 @@ struct CommonOf<K> {
 };
 }  // namespace detail
 
+struct NoFacts {};
+
+namespace detail {
+template <class K>
+struct FactsOf {
+  using Type = NoFacts;
+};
+template <class K>
+  requires requires { typename K::Facts; }
+struct FactsOf<K> {
+  using Type = typename K::Facts;
+};
+}  // namespace detail
+
+// What a component says of itself in `Facts facts(const Params&)`, beside its `build`, from its parameters
+// alone; the kind's defaults where it has no such function.
+template <Kind K>
+using ComponentFacts = typename detail::FactsOf<K>::Type;
+
 template <Kind K>
 using CommonParameters = typename detail::CommonOf<K>::Type;
 
@@ -65,6 +85,7 @@ struct Descriptor {
                                         const Registry& registry);  // into its own type
   void (*build)();                                                  // the component's function
   void (*call_build)();  // a Caller of its kind, which knows the types behind `build`
+  void (*call_facts)();  // likewise for its facts
   const Descriptor* next;
 
   Schema schema() const;  // its own parameters and then those common to its kind
@@ -79,6 +100,7 @@ class Registration {
   using Product = typename K::Product;
   using Inputs = typename K::Inputs;
   using Caller = std::unique_ptr<Product> (*)(void (*build)(), const void* params, const Inputs& inputs);
+  using FactsCaller = ComponentFacts<K> (*)(const void* params);
 
   template <class Params>
   Registration(std::string_view name, std::string_view summary,
@@ -92,6 +114,7 @@ class Registration {
                     &decode<Params>,
                     reinterpret_cast<void (*)()>(build),
                     reinterpret_cast<void (*)()>(static_cast<Caller>(&call<Params>)),
+                    reinterpret_cast<void (*)()>(static_cast<FactsCaller>(&ask<Params>)),
                     nullptr} {
     link(descriptor_);
   }
@@ -109,6 +132,14 @@ class Registration {
   static std::unique_ptr<Product> call(void (*build)(), const void* params, const Inputs& inputs) {
     using Build = std::unique_ptr<Product> (*)(const Params&, const Inputs&);
     return reinterpret_cast<Build>(build)(*static_cast<const Params*>(params), inputs);
+  }
+  template <class Params>
+  static ComponentFacts<K> ask([[maybe_unused]] const void* params) {
+    if constexpr (requires(const Params& own) { facts(own); }) {
+      return facts(*static_cast<const Params*>(params));
+    } else {
+      return {};
+    }
   }
 
   Descriptor descriptor_;
@@ -133,6 +164,10 @@ class Part {
   std::unique_ptr<typename K::Product> build(const typename K::Inputs& inputs) const {
     const auto call = reinterpret_cast<typename Registration<K>::Caller>(descriptor_->call_build);
     return call(descriptor_->build, params_.get(), inputs);
+  }
+
+  ComponentFacts<K> facts() const {
+    return reinterpret_cast<typename Registration<K>::FactsCaller>(descriptor_->call_facts)(params_.get());
   }
 
   CommonParameters<K> common{};  // what every component of the kind takes

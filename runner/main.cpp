@@ -40,8 +40,8 @@ int main(int argc, char** argv) {
                          variables,
                          std::cout,
                          std::cerr,
-                         cli::style_of(STDOUT_FILENO, variables),
-                         cli::style_of(STDERR_FILENO, variables)};
+                         style_of(STDOUT_FILENO, variables),
+                         style_of(STDERR_FILENO, variables)};
     return flushed(cli::dispatch({argv + std::min(argc, 1), argv + argc}, session));
   } catch (const std::exception& error) {
     std::cout.flush();

@@ -5,8 +5,8 @@
 
 #include "registry/codec.hpp"
 #include "registry/conform.hpp"
+#include "registry/schema_path.hpp"
 #include "registry/secrets.hpp"
-#include "runner/describe/schema_path.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "components/datasets/table_interpreter.hpp"
-#include "components/datasets/table_split.hpp"
-#include "components/io/io_error.hpp"
-#include "components/tables/learn_columns.hpp"
-#include "components/tables/row_encoder.hpp"
+#include "components/datasets/support/table_interpreter.hpp"
+#include "components/datasets/support/table_split.hpp"
+#include "components/support/io/io_error.hpp"
+#include "components/support/tables/learn_columns.hpp"
+#include "components/support/tables/row_encoder.hpp"
 #include "registry/log.hpp"
 
 namespace runner {

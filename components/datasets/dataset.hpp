@@ -3,12 +3,12 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "components/batch.hpp"
-#include "components/datasets/data_spec.hpp"
+#include "components/contract/batch.hpp"
+#include "components/contract/data_error.hpp"
+#include "components/contract/data_spec.hpp"
 #include "components/transforms/transform.hpp"
 #include "registry/component.hpp"
 
@@ -41,14 +41,9 @@ class Split {
 struct Splits {
   std::unique_ptr<Split> train;
   std::unique_ptr<Split> eval;
-  std::string learned = {};  // what reading further inputs needs and the data alone told: a vocabulary,
-                             // column statistics. JSON; the run folder keeps it as dataset.json
+  std::string learned = {};   // what reading further inputs needs and the data alone told: a vocabulary,
+                              // column statistics. JSON; the run folder keeps it as dataset.json
   std::string stand_in = {};  // not empty: this is not the data that was asked for, and why
-};
-
-// Data that is missing or broken: the message names the file and says what to do.
-struct DataError : std::runtime_error {
-  using std::runtime_error::runtime_error;
 };
 
 // Reads what a person gives as training read its data, without the data: for predicting and sampling.

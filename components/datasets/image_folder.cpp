@@ -1,7 +1,7 @@
-#include "components/datasets/image_file.hpp"
-#include "components/datasets/image_interpreter.hpp"
-#include "components/datasets/image_split.hpp"
-#include "components/datasets/labelled_files.hpp"
+#include "components/datasets/support/image_file.hpp"
+#include "components/datasets/support/image_interpreter.hpp"
+#include "components/datasets/support/image_split.hpp"
+#include "components/datasets/support/labelled_files.hpp"
 
 namespace runner {
 

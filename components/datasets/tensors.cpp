@@ -1,8 +1,8 @@
 #include <ATen/Dispatch.h>
 #include <torch/utils.h>
 
-#include "components/datasets/image_split.hpp"
-#include "components/weights/safetensors.hpp"
+#include "components/datasets/support/image_split.hpp"
+#include "components/support/weights/safetensors.hpp"
 
 namespace runner {
 

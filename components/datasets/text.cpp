@@ -1,11 +1,11 @@
+#include "components/contract/sample_random.hpp"
 #include "components/datasets/dataset.hpp"
-#include "components/datasets/image_split.hpp"
-#include "components/text/choose_tokenizer.hpp"
-#include "components/text/code_points.hpp"
-#include "components/text/text_fallback.hpp"
-#include "components/text/text_file.hpp"
-#include "components/text/token_store.hpp"
-#include "components/transforms/sample_random.hpp"
+#include "components/datasets/support/image_split.hpp"
+#include "components/support/text/choose_tokenizer.hpp"
+#include "components/support/text/code_points.hpp"
+#include "components/support/text/text_fallback.hpp"
+#include "components/support/text/text_file.hpp"
+#include "components/support/text/token_store.hpp"
 
 namespace runner {
 

@@ -1,9 +1,9 @@
-#include "components/datasets/stratified_split.hpp"
-#include "components/datasets/text_sentences.hpp"
-#include "components/text/choose_tokenizer.hpp"
-#include "components/text/generated_text.hpp"
-#include "components/text/labelled_sentences.hpp"
-#include "components/text/text_fallback.hpp"
+#include "components/datasets/support/text_sentences.hpp"
+#include "components/support/stratified_split.hpp"
+#include "components/support/text/choose_tokenizer.hpp"
+#include "components/support/text/generated_text.hpp"
+#include "components/support/text/labelled_sentences.hpp"
+#include "components/support/text/text_fallback.hpp"
 
 namespace runner {
 

@@ -48,16 +48,16 @@ class EarlyStopHook : public Hook {
   }
 
   State save() const override {
-    State state;
-    state.numbers["waited"] = static_cast<double>(waited_);
+    State state{.integers = {{"waited", waited_}}};
     if (best_) state.numbers["best"] = *best_;
     return state;
   }
 
   void load(const State& state) override {
-    waited_ = static_cast<std::int64_t>(state.numbers.at("waited"));
-    const auto best = state.numbers.find("best");
-    best_ = best != state.numbers.end() ? std::optional(best->second) : std::nullopt;
+    StateReader saved(state);
+    waited_ = saved.integer("waited");
+    best_ = saved.find_number("best");
+    saved.finish();
   }
 
  private:

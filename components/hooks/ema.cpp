@@ -1,7 +1,7 @@
 // Every update moves the average a little towards the weights: average = decay * average + (1 - decay) *
 // weights. The average of n recent weights is less noisy than the last one, for about n = 1 / (1 - decay).
 #include "components/hooks/hook.hpp"
-#include "components/hooks/weight_average.hpp"
+#include "components/hooks/support/weight_average.hpp"
 
 namespace runner {
 namespace {
@@ -20,9 +20,9 @@ constexpr auto describe(std::type_identity<Ema>) {
 
 class EmaHook : public Hook {
  public:
-  EmaHook(const Ema& params, const Model& model)
+  EmaHook(const Ema& params, const Weights& weights)
       : params_(params),
-        average_(model, WeightAverage::Buffers::included),
+        average_(weights, WeightAverage::Buffers::included),
         weights_{"ema", average_.tensors()} {}
 
   void start(const Progress& progress, const std::filesystem::path&, Requests&) override {
@@ -38,24 +38,30 @@ class EmaHook : public Hook {
     average_.approach(1 - decay);
   }
 
-  const OtherWeights* other_weights() const override { return &weights_; }
+  const KeptWeights* kept_weights() const override { return &weights_; }
 
-  State save() const override { return {average_.tensors(), {{"updates", static_cast<double>(updates_)}}}; }
+  State save() const override {
+    return {.integers = {{"updates", updates_}}, .parts = {{"average", {.tensors = average_.tensors()}}}};
+  }
   void load(const State& state) override {
-    average_.load(state.tensors);
-    updates_ = static_cast<std::int64_t>(state.numbers.at("updates"));
+    StateReader saved(state);
+    average_.load(saved.part("average"));
+    updates_ = saved.integer("updates");
+    saved.finish();
   }
 
  private:
   Ema params_;
   WeightAverage average_;
-  OtherWeights weights_;  // the tensors of the average
+  KeptWeights weights_;  // the tensors of the average
   std::int64_t updates_ = 0;
   std::int64_t last_step_ = 0;
 };
 
+HookFacts facts(const Ema&) { return {.keeps_weights = "ema"}; }
+
 std::unique_ptr<Hook> build(const Ema& params, const HookInputs& in) {
-  return std::make_unique<EmaHook>(params, *in.model);
+  return std::make_unique<EmaHook>(params, *in.weights);
 }
 
 const Registration<HookKind> registration{

@@ -2,10 +2,9 @@
 // adjusting their running statistics.
 #include <stdexcept>
 
+#include "components/contract/interval.hpp"
 #include "components/hooks/hook.hpp"
-#include "components/hooks/interval.hpp"
-#include "components/models/model.hpp"
-#include "components/pattern.hpp"
+#include "components/support/pattern.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -56,16 +55,15 @@ class FreezeHook : public Hook {
 };
 
 std::unique_ptr<Hook> build(const Freeze& params, const HookInputs& in) {
-  const auto parameters = in.model->named_parameters();
+  const std::vector<std::string> names = in.weights->parameter_names();
   for (const std::string& pattern : params.match) {
     bool some = false, trained = false;
-    for (const auto& item : parameters) {
-      if (!selects(pattern, item.key())) continue;
+    for (const std::string& name : names) {
+      if (!selects(pattern, name)) continue;
       some = true;
-      trained = trained || item.value().requires_grad();
+      trained = trained || in.weights->trained(name);
     }
-    if (!some)
-      throw std::runtime_error(nothing_selected("Hook \"freeze\", match", pattern, parameters.keys()));
+    if (!some) throw std::runtime_error(nothing_selected("Hook \"freeze\", match", pattern, names));
     if (!trained) {
       throw std::runtime_error("Hook \"freeze\": model.freeze keeps all that \"" + pattern +
                                "\" matches frozen for the whole run. Delete one of the two.");

@@ -6,7 +6,6 @@
 #include <torch/utils.h>
 
 #include "components/hooks/hook.hpp"
-#include "components/models/model.hpp"
 
 namespace runner {
 namespace {
@@ -30,8 +29,8 @@ void check(const GradientNoise& params, Report& report) {
 
 class GradientNoiseHook : public Hook {
  public:
-  GradientNoiseHook(const GradientNoise& params, const Model& model)
-      : params_(params), parameters_(model.parameters()) {}
+  GradientNoiseHook(const GradientNoise& params, const Weights& weights)
+      : params_(params), weights_(weights) {}
 
   bool wants_gradients(const Progress&) const override { return calls_ % params_.every < params_.over; }
 
@@ -39,8 +38,9 @@ class GradientNoiseHook : public Hook {
     const torch::NoGradGuard no_grad;
     if (seen_ == 0) first_sample_ = progress.samples;
     std::vector<torch::Tensor> gradients;
-    for (const torch::Tensor& parameter : parameters_)
-      gradients.push_back(parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter));
+    weights_.visit([&](const std::string&, const torch::Tensor& value, const torch::Tensor& gradient) {
+      gradients.push_back(gradient.defined() ? gradient : torch::zeros_like(value));
+    });
     squares_ += squared_norm(gradients);
     if (seen_++ == 0) {
       for (torch::Tensor& gradient : gradients) sum_.push_back(gradient.clone());
@@ -62,20 +62,25 @@ class GradientNoiseHook : public Hook {
   }
 
   State save() const override {
-    return {{},
-            {{"signal", signal_},
-             {"noise", noise_},
-             {"weight", weight_},
-             {"calls", static_cast<double>(calls_)}}};
+    State state{
+        .integers = {{"calls", calls_}, {"seen", seen_}, {"first_sample", first_sample_}},
+        .numbers = {{"signal", signal_}, {"noise", noise_}, {"weight", weight_}, {"squares", squares_}}};
+    for (std::size_t i = 0; i < sum_.size(); ++i) state.tensors["sum." + std::to_string(i)] = sum_[i];
+    return state;
   }
   void load(const State& state) override {
-    signal_ = state.numbers.at("signal");
-    noise_ = state.numbers.at("noise");
-    weight_ = state.numbers.at("weight");
-    // Gradients of a measurement that was interrupted are gone: it begins with the next.
-    calls_ = static_cast<std::int64_t>(state.numbers.at("calls"));
-    if (const auto into = calls_ % params_.every; into > 0 && into < params_.over)
-      calls_ += params_.over - into;
+    StateReader saved(state);
+    calls_ = saved.integer("calls");
+    seen_ = saved.integer("seen");
+    first_sample_ = saved.integer("first_sample");
+    signal_ = saved.number("signal");
+    noise_ = saved.number("noise");
+    weight_ = saved.number("weight");
+    squares_ = saved.number("squares");
+    sum_.clear();
+    for (std::size_t i = 0; seen_ > 0 && i < weights_.parameter_names().size(); ++i)
+      sum_.push_back(saved.tensor("sum." + std::to_string(i)).clone());
+    saved.finish();
   }
 
  private:
@@ -94,7 +99,7 @@ class GradientNoiseHook : public Hook {
   }
 
   GradientNoise params_;
-  std::vector<torch::Tensor> parameters_;
+  const Weights& weights_;
   std::vector<torch::Tensor> sum_;  // of the gradients of this measurement
   double squares_ = 0;              // of their norms
   std::int64_t seen_ = 0;
@@ -105,7 +110,7 @@ class GradientNoiseHook : public Hook {
 };
 
 std::unique_ptr<Hook> build(const GradientNoise& params, const HookInputs& in) {
-  return std::make_unique<GradientNoiseHook>(params, *in.model);
+  return std::make_unique<GradientNoiseHook>(params, *in.weights);
 }
 
 const Registration<HookKind> registration{

@@ -6,9 +6,8 @@
 #include <stdexcept>
 
 #include "components/hooks/hook.hpp"
-#include "components/hooks/tensor_histogram.hpp"
-#include "components/models/model.hpp"
-#include "components/pattern.hpp"
+#include "components/hooks/support/tensor_histogram.hpp"
+#include "components/support/pattern.hpp"
 
 namespace runner {
 namespace {
@@ -26,14 +25,9 @@ constexpr auto describe(std::type_identity<Histograms>) {
                       "Log the norms as well: weight_norm/<parameter> and gradient_norm/<parameter>."));
 }
 
-struct Watched {
-  std::vector<std::string> names = {};
-  std::vector<torch::Tensor> parameters = {};
-};
-
 class HistogramsHook : public Hook {
  public:
-  HistogramsHook(const Histograms& params, Watched watched) : params_(params), watched_(std::move(watched)) {}
+  HistogramsHook(Histograms params, const Weights& weights) : params_(std::move(params)), weights_(weights) {}
 
   bool wants_gradients(const Progress& progress) const override { return progress.step % params_.every == 0; }
 
@@ -41,16 +35,17 @@ class HistogramsHook : public Hook {
     const torch::NoGradGuard no_grad;
     std::vector<std::string> names;
     std::vector<torch::Tensor> tensors;
-    for (std::size_t i = 0; i < watched_.names.size(); ++i) {
-      const torch::Tensor& parameter = watched_.parameters[i];
-      names.push_back("weight_norm/" + watched_.names[i]);
-      tensors.push_back(parameter.detach());
-      requests.histogram("weights/" + watched_.names[i], histogram_of(parameter));
-      if (!parameter.grad().defined()) continue;  // frozen
-      names.push_back("gradient_norm/" + watched_.names[i]);
-      tensors.push_back(parameter.grad());
-      requests.histogram("gradients/" + watched_.names[i], histogram_of(parameter.grad()));
-    }
+    weights_.visit([&](const std::string& name, const torch::Tensor& value, const torch::Tensor& gradient) {
+      const auto wanted = [&](const std::string& pattern) { return selects(pattern, name); };
+      if (!std::ranges::any_of(params_.match, wanted)) return;
+      names.push_back("weight_norm/" + name);
+      tensors.push_back(value);
+      requests.histogram("weights/" + name, histogram_of(value));
+      if (!gradient.defined()) return;  // frozen
+      names.push_back("gradient_norm/" + name);
+      tensors.push_back(gradient);
+      requests.histogram("gradients/" + name, histogram_of(gradient));
+    });
     if (!params_.norms) return;
     const torch::Tensor norms = torch::stack(at::_foreach_norm(tensors, 2)).to(torch::kDouble).cpu();
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -59,24 +54,17 @@ class HistogramsHook : public Hook {
 
  private:
   Histograms params_;
-  Watched watched_;
+  const Weights& weights_;
 };
 
 std::unique_ptr<Hook> build(const Histograms& params, const HookInputs& in) {
-  const auto parameters = in.model->named_parameters();
-  Watched watched;
-  for (const auto& item : parameters) {
-    const auto wanted = [&](const std::string& pattern) { return selects(pattern, item.key()); };
-    if (!std::ranges::any_of(params.match, wanted)) continue;
-    watched.names.push_back(item.key());
-    watched.parameters.push_back(item.value());
-  }
+  const std::vector<std::string> names = in.weights->parameter_names();
   for (const std::string& pattern : params.match) {
-    const auto selected = [&](const auto& item) { return selects(pattern, item.key()); };
-    if (std::ranges::none_of(parameters, selected))
-      throw std::runtime_error(nothing_selected("Hook \"histograms\", match", pattern, parameters.keys()));
+    const auto selected = [&](const std::string& name) { return selects(pattern, name); };
+    if (std::ranges::none_of(names, selected))
+      throw std::runtime_error(nothing_selected("Hook \"histograms\", match", pattern, names));
   }
-  return std::make_unique<HistogramsHook>(params, std::move(watched));
+  return std::make_unique<HistogramsHook>(params, *in.weights);
 }
 
 const Registration<HookKind> registration{

@@ -8,31 +8,21 @@
 #include <string>
 #include <vector>
 
-#include "components/batch.hpp"
-#include "components/datasets/data_spec.hpp"
-#include "components/hooks/progress.hpp"
-#include "components/hooks/requests.hpp"
-#include "components/state.hpp"
+#include "components/contract/batch.hpp"
+#include "components/contract/data_spec.hpp"
+#include "components/contract/progress.hpp"
+#include "components/contract/requests.hpp"
+#include "components/contract/state.hpp"
+#include "components/contract/weights.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
 
-class Model;
-
-// Weights that a hook keeps beside those that are trained. The loop puts them into the model for a while,
-// measures them as "<name>/accuracy" .. with every evaluation, and saves them as <name>.safetensors.
-struct OtherWeights {
-  std::string name;
-  std::map<std::string, torch::Tensor> tensors = {};  // parameters and buffers by name; empty: none yet
-  std::int64_t statistics_batches = 0;  // training batches that batch-norm statistics are computed from anew
-};
-
 // Watches a run. It sees progress, weights and measurements as they are and changes nothing itself: it asks.
-class Hook {
+class Hook : public Stateful {
  public:
-  virtual ~Hook() = default;
-
-  // Before the first step; the folder is the run's, for files of its own.
+  // Before the first step, or the first after a resume, when the state is loaded; the folder is the run's,
+  // for files of its own.
   virtual void start(const Progress&, const std::filesystem::path& /*folder*/, Requests&) {}
   // Asks for before_update in the step that follows, which costs reading the loss.
   virtual bool wants_gradients(const Progress&) const { return false; }
@@ -42,25 +32,25 @@ class Hook {
   virtual void after_eval(const Progress&, const Measurements&, Requests&) {}
   virtual void finish(const Progress&, Requests&) {}  // after the last step
 
-  virtual const OtherWeights* other_weights() const { return nullptr; }  // of one name from the beginning
-
-  virtual State save() const { return {}; }
-  virtual void load(const State&) {}
+  virtual const KeptWeights* kept_weights() const { return nullptr; }  // of one name from the beginning
 };
 
 struct HookInputs {
-  std::int64_t parameters = 0;  // of the model
-  double flops_per_sample = 0;  // forward and backward; 0: unknown
-  std::vector<std::string>
-      metrics;  // what after_eval will report: "eval/accuracy" .., and what other weights
-                // of the hooks before this one are measured as: "ema/accuracy" ..
+  std::int64_t parameters = 0;       // of the model
+  double flops_per_sample = 0;       // forward and backward; 0: unknown
+  std::vector<std::string> metrics;  // what after_eval will report: "eval/accuracy" .., and what the weights
+                                     // that hooks before this one keep are measured as: "ema/accuracy" ..
   torch::Device device = torch::kCPU;
   torch::ScalarType compute_type = torch::kFloat;  // of the model's matrix multiplications
   // The precision itself leaves out updates whose gradients are not finite, as fp16 does while it looks for
   // its scale.
   bool precision_skips = false;
-  const Model* model = nullptr;  // to look at: there in every run
+  const Weights* weights = nullptr;  // to look at: there in every run
   DataSpec data = {};
+};
+
+struct HookFacts {
+  std::string keeps_weights = {};  // their name, where the hook has kept_weights()
 };
 
 struct HookKind {
@@ -69,6 +59,7 @@ struct HookKind {
       "Watches the run; may ask it to stop, to skip an update or to note something.";
   using Product = Hook;
   using Inputs = HookInputs;
+  using Facts = HookFacts;
 };
 
 }  // namespace runner

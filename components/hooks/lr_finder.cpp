@@ -78,6 +78,28 @@ class LrFinderHook : public Hook {
     requests.note(std::move(note));
   }
 
+  State save() const override {
+    State state{.numbers = {{"mean", mean_}, {"weight", weight_}}};
+    torch::Tensor curve = torch::empty({static_cast<std::int64_t>(points_.size()), 2}, torch::kFloat64);
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      curve.mutable_data_ptr<double>()[2 * i] = points_[i].rate;
+      curve.mutable_data_ptr<double>()[2 * i + 1] = points_[i].loss;
+    }
+    state.tensors["curve"] = curve;
+    return state;
+  }
+
+  void load(const State& state) override {
+    StateReader saved(state);
+    mean_ = saved.number("mean");
+    weight_ = saved.number("weight");
+    const torch::Tensor curve = saved.tensor("curve").contiguous();
+    points_.clear();
+    for (std::int64_t i = 0; i < curve.size(0); ++i)
+      points_.push_back({curve[i][0].item<double>(), curve[i][1].item<double>()});
+    saved.finish();
+  }
+
  private:
   double rate(std::int64_t step) const {
     const double share = static_cast<double>(step) / static_cast<double>(params_.steps - 1);

@@ -51,9 +51,11 @@ class NanGuardHook : public Hook {
     }
   }
 
-  State save() const override { return {{}, {{"skipped", static_cast<double>(skipped_)}}}; }
+  State save() const override { return {.integers = {{"skipped", skipped_}}}; }
   void load(const State& state) override {
-    skipped_ = static_cast<std::int64_t>(state.numbers.at("skipped"));
+    StateReader saved(state);
+    skipped_ = saved.integer("skipped");
+    saved.finish();
   }
 
  private:

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "components/hooks/hook.hpp"
-#include "components/hooks/operator_times.hpp"
+#include "components/hooks/support/operator_times.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -38,7 +38,8 @@ class ProfilerHook : public Hook {
 
   void start(const Progress&, const std::filesystem::path& folder, Requests&) override {
     trace_ = folder / "trace.json";
-    if (params_.skip == 0) begin();
+    if (steps_ >= params_.skip && steps_ < params_.skip + params_.steps)
+      begin();  // or goes on, after a resume
   }
 
   void after_step(const Progress&, Requests& requests) override {
@@ -54,6 +55,13 @@ class ProfilerHook : public Hook {
       log::warning("The profiler saw nothing: the run ended after {} steps, and it begins after {}.", steps_,
                    params_.skip);
     }
+  }
+
+  State save() const override { return {.integers = {{"steps", steps_}}}; }
+  void load(const State& state) override {
+    StateReader saved(state);
+    steps_ = saved.integer("steps");
+    saved.finish();
   }
 
  private:

@@ -3,7 +3,7 @@
 #include <iomanip>
 
 #include "components/hooks/hook.hpp"
-#include "components/metrics/labels.hpp"
+#include "components/metrics/support/labels.hpp"
 
 namespace runner {
 namespace {

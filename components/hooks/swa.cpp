@@ -1,9 +1,9 @@
 // Stochastic weight averaging: the plain mean of the weights at chosen moments late in the run, best with a
 // learning rate that stays high. Batch-norm statistics do not fit a mean of weights, so they are computed
 // anew from training batches whenever it is used.
+#include "components/contract/interval.hpp"
 #include "components/hooks/hook.hpp"
-#include "components/hooks/interval.hpp"
-#include "components/hooks/weight_average.hpp"
+#include "components/hooks/support/weight_average.hpp"
 
 namespace runner {
 namespace {
@@ -22,10 +22,10 @@ constexpr auto describe(std::type_identity<Swa>) {
 
 class SwaHook : public Hook {
  public:
-  SwaHook(const Swa& params, const Model& model)
+  SwaHook(const Swa& params, const Weights& weights)
       : params_(params),
         interval_(params.every),
-        average_(model, WeightAverage::Buffers::left_out),
+        average_(weights, WeightAverage::Buffers::left_out),
         weights_{"swa", {}, params.statistics_batches} {}
 
   void start(const Progress& progress, const std::filesystem::path&, Requests&) override {
@@ -40,27 +40,37 @@ class SwaHook : public Hook {
     weights_.tensors = average_.tensors();
   }
 
-  const OtherWeights* other_weights() const override { return &weights_; }
+  const KeptWeights* kept_weights() const override { return &weights_; }
 
-  State save() const override { return {weights_.tensors, {{"models", static_cast<double>(models_)}}}; }
+  State save() const override {
+    State state{.integers = {{"models", models_}}};
+    if (models_ > 0) state.parts["average"] = {.tensors = average_.tensors()};
+    return state;
+  }
   void load(const State& state) override {
-    models_ = static_cast<std::int64_t>(state.numbers.at("models"));
-    if (models_ == 0) return;
-    average_.load(state.tensors);
-    weights_.tensors = average_.tensors();
+    StateReader saved(state);
+    models_ = saved.integer("models");
+    weights_.tensors.clear();
+    if (models_ > 0) {
+      average_.load(saved.part("average"));
+      weights_.tensors = average_.tensors();
+    }
+    saved.finish();
   }
 
  private:
   Swa params_;
   Interval interval_;
   WeightAverage average_;
-  OtherWeights weights_;  // the tensors of the average, once there is one
+  KeptWeights weights_;  // the tensors of the average, once there is one
   std::int64_t models_ = 0;
   Progress before_;
 };
 
+HookFacts facts(const Swa&) { return {.keeps_weights = "swa"}; }
+
 std::unique_ptr<Hook> build(const Swa& params, const HookInputs& in) {
-  return std::make_unique<SwaHook>(params, *in.model);
+  return std::make_unique<SwaHook>(params, *in.weights);
 }
 
 const Registration<HookKind> registration{

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "components/hooks/hook.hpp"
-#include "components/hooks/matmul_peak.hpp"
+#include "components/hooks/support/matmul_peak.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -43,6 +43,26 @@ class ThroughputHook : public Hook {
   }
 
   void after_eval(const Progress&, const Measurements&, Requests&) override { began_.reset(); }
+
+  State save() const override {
+    State state{.integers = {{"steps", steps_}}};
+    if (began_) {
+      state.integers["began.samples"] = began_->samples;
+      state.numbers["began.seconds"] = began_->seconds;
+    }
+    return state;
+  }
+  void load(const State& state) override {
+    StateReader saved(state);
+    steps_ = saved.integer("steps");
+    began_.reset();
+    if (const auto samples = saved.find_integer("began.samples")) {
+      began_.emplace();
+      began_->samples = *samples;
+      began_->seconds = saved.number("began.seconds");
+    }
+    saved.finish();
+  }
 
  private:
   std::int64_t every_;

@@ -1,7 +1,7 @@
 #include <ATen/ops/cross_entropy_loss.h>
 
-#include "components/losses/class_targets.hpp"
 #include "components/losses/loss.hpp"
+#include "components/losses/support/class_targets.hpp"
 
 namespace runner {
 namespace {

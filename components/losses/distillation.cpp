@@ -3,9 +3,9 @@
 
 #include <stdexcept>
 
-#include "components/losses/class_targets.hpp"
 #include "components/losses/loss.hpp"
-#include "components/weights/load.hpp"
+#include "components/losses/support/class_targets.hpp"
+#include "components/models/support/load_weights.hpp"
 #include "registry/log.hpp"
 
 namespace runner {

@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
-#include "components/losses/class_targets.hpp"
 #include "components/losses/loss.hpp"
+#include "components/losses/support/class_targets.hpp"
 #include "registry/log.hpp"
 
 namespace runner {

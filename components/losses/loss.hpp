@@ -1,7 +1,7 @@
 #pragma once
 
-#include "components/batch.hpp"
-#include "components/datasets/data_spec.hpp"
+#include "components/contract/batch.hpp"
+#include "components/contract/data_spec.hpp"
 #include "registry/component.hpp"
 
 namespace runner {

@@ -1,5 +1,5 @@
-#include "components/metrics/labels.hpp"
 #include "components/metrics/metric.hpp"
+#include "components/metrics/support/labels.hpp"
 
 namespace runner {
 namespace {

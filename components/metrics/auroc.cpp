@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "components/metrics/ranking.hpp"
+#include "components/metrics/support/ranking.hpp"
 
 namespace runner {
 namespace {

@@ -1,4 +1,4 @@
-#include "components/metrics/ranking.hpp"
+#include "components/metrics/support/ranking.hpp"
 
 namespace runner {
 namespace {

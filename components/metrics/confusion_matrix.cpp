@@ -1,8 +1,8 @@
 #include <iomanip>
 #include <numeric>
 
-#include "components/metrics/labels.hpp"
 #include "components/metrics/metric.hpp"
+#include "components/metrics/support/labels.hpp"
 
 namespace runner {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "components/batch.hpp"
-#include "components/datasets/data_spec.hpp"
+#include "components/contract/batch.hpp"
+#include "components/contract/data_spec.hpp"
 #include "components/losses/loss.hpp"
 #include "registry/component.hpp"
 

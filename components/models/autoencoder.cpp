@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
-#include "components/models/fit.hpp"
 #include "components/models/model.hpp"
+#include "components/models/support/data_fit.hpp"
 
 namespace runner {
 namespace {

@@ -4,11 +4,11 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 
-#include "components/models/activation_checkpoint.hpp"
-#include "components/models/attention.hpp"
-#include "components/models/fit.hpp"
 #include "components/models/model.hpp"
-#include "components/models/weight_names.hpp"
+#include "components/models/support/activation_checkpoint.hpp"
+#include "components/models/support/attention.hpp"
+#include "components/models/support/data_fit.hpp"
+#include "components/models/support/weight_names.hpp"
 
 namespace runner {
 namespace {

@@ -4,13 +4,13 @@
 
 #include <cmath>
 
-#include "components/models/activation_checkpoint.hpp"
-#include "components/models/attention.hpp"
-#include "components/models/fit.hpp"
-#include "components/models/gpt_names.hpp"
 #include "components/models/language_model.hpp"
-#include "components/models/tanh_gelu.hpp"
-#include "components/models/weight_names.hpp"
+#include "components/models/support/activation_checkpoint.hpp"
+#include "components/models/support/attention.hpp"
+#include "components/models/support/data_fit.hpp"
+#include "components/models/support/gpt_names.hpp"
+#include "components/models/support/tanh_gelu.hpp"
+#include "components/models/support/weight_names.hpp"
 
 namespace runner {
 namespace {

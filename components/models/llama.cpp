@@ -3,12 +3,12 @@
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 
-#include "components/models/activation_checkpoint.hpp"
-#include "components/models/attention.hpp"
-#include "components/models/fit.hpp"
 #include "components/models/language_model.hpp"
-#include "components/models/rotary.hpp"
-#include "components/models/weight_names.hpp"
+#include "components/models/support/activation_checkpoint.hpp"
+#include "components/models/support/attention.hpp"
+#include "components/models/support/data_fit.hpp"
+#include "components/models/support/rotary.hpp"
+#include "components/models/support/weight_names.hpp"
 
 namespace runner {
 namespace {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "components/models/fit.hpp"
 #include "components/models/language_model.hpp"
+#include "components/models/support/data_fit.hpp"
 
 namespace runner {
 namespace {

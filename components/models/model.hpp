@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "components/batch.hpp"
-#include "components/datasets/data_spec.hpp"
+#include "components/contract/batch.hpp"
+#include "components/contract/data_spec.hpp"
 #include "registry/component.hpp"
 
 namespace runner {

@@ -6,10 +6,10 @@
 
 #include <cmath>
 
-#include "components/models/activation_checkpoint.hpp"
-#include "components/models/attention.hpp"
-#include "components/models/fit.hpp"
 #include "components/models/model.hpp"
+#include "components/models/support/activation_checkpoint.hpp"
+#include "components/models/support/attention.hpp"
+#include "components/models/support/data_fit.hpp"
 
 namespace runner {
 namespace {

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <stdexcept>
 
-#include "components/optimizers/adam_optimizer.hpp"
-#include "components/pattern.hpp"
+#include "components/optimizers/support/adam_optimizer.hpp"
+#include "components/support/pattern.hpp"
 
 namespace runner {
 namespace {
@@ -112,9 +111,7 @@ class MuonOptimizer final : public Optimizer {
       : matrices_(settings, std::move(matrices)),
         others_({settings.adamw_lr, settings.adamw_betas, settings.adamw_eps, settings.adamw_weight_decay,
                  /*amsgrad=*/false, /*decoupled=*/true},
-                {others}) {
-    for (const ParameterGroup& group : others) others_names_.insert(group.names.begin(), group.names.end());
-  }
+                {std::move(others)}) {}
 
   double peak_lr() const override { return matrices_.peak_lr(); }
 
@@ -124,31 +121,19 @@ class MuonOptimizer final : public Optimizer {
   }
 
   State save() const override {
-    State state = matrices_.save();
-    State others = others_.save();
-    state.tensors.merge(others.tensors);
-    state.numbers.merge(others.numbers);
-    return state;
+    return {.parts = {{"matrices", matrices_.save()}, {"others", others_.save()}}};
   }
 
   void load(const State& state) override {
-    State matrices, others;
-    for (const auto& [name, tensor] : state.tensors)
-      (is_other(name) ? others : matrices).tensors[name] = tensor;
-    for (const auto& [name, number] : state.numbers)
-      (is_other(name) ? others : matrices).numbers[name] = number;
-    matrices_.load(matrices);
-    others_.load(others);
+    StateReader saved(state);
+    matrices_.load(saved.part("matrices"));
+    others_.load(saved.part("others"));
+    saved.finish();
   }
 
  private:
-  bool is_other(const std::string& entry) const {
-    return others_names_.contains(entry.substr(0, entry.rfind('.')));
-  }
-
   MatrixOptimizer matrices_;
   AdamOptimizer others_;
-  std::set<std::string> others_names_;
 };
 
 void require_matching(const std::vector<std::string>& patterns, const std::vector<ParameterGroup>& groups) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "components/state.hpp"
+#include "components/contract/state.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
@@ -16,17 +16,12 @@ struct ParameterGroup {
   std::optional<double> weight_decay = std::nullopt;  // instead of the optimizer's own
 };
 
-class Optimizer {
+// Its state is kept per parameter, under "<parameter>.<slot>", so that it survives regrouping.
+class Optimizer : public Stateful {
  public:
-  virtual ~Optimizer() = default;
-
   virtual double peak_lr() const = 0;  // what the schedule multiplies
   // One update from the gradients, at peak_lr() times the factor.
   virtual void step(double lr_factor) = 0;
-
-  // Per-parameter state under "<parameter>.<slot>", so that it survives regrouping.
-  virtual State save() const = 0;
-  virtual void load(const State& state) = 0;
 };
 
 struct OptimizerInputs {

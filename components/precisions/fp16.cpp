@@ -1,9 +1,8 @@
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
 #include <ATen/ops/_amp_update_scale.h>
 
-#include <stdexcept>
-
-#include "components/precisions/autocast.hpp"
+#include "components/precisions/precision.hpp"
+#include "components/support/precision/autocast.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -70,19 +69,15 @@ class Fp16Precision final : public Precision {
   bool skips_updates() const override { return true; }
 
   State save() const override {
-    return {.numbers = {{"loss_scale", scale_.item<double>()},
-                        {"loss_scale_good_updates", good_updates_.item<double>()}}};
+    return {.integers = {{"good_updates", good_updates_.item<std::int64_t>()}},
+            .numbers = {{"loss_scale", scale_.item<double>()}}};
   }
 
   void load(const State& state) override {
-    const auto read = [&](const std::string& name) {
-      const auto found = state.numbers.find(name);
-      if (found == state.numbers.end())
-        throw std::runtime_error("The saved state of fp16 lacks \"" + name + "\".");
-      return found->second;
-    };
-    scale_.fill_(read("loss_scale"));
-    good_updates_.fill_(read("loss_scale_good_updates"));
+    StateReader saved(state);
+    scale_.fill_(saved.number("loss_scale"));
+    good_updates_.fill_(saved.integer("good_updates"));
+    saved.finish();
   }
 
  private:

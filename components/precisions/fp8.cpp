@@ -3,7 +3,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "components/precisions/fp8_linear.hpp"
+#include "components/precisions/precision.hpp"
+#include "components/support/precision/fp8_linear.hpp"
 
 namespace runner {
 namespace {
@@ -71,20 +72,18 @@ class Fp8Precision final : public Precision {
     State state;
     for_each_history([&](const std::string& name, const AmaxHistory& history) {
       state.tensors[name] = history.magnitudes().clone();
-      state.numbers[name + ".next"] = static_cast<double>(history.next());
+      state.integers[name + ".next"] = history.next();
     });
     return state;
   }
 
   void load(const State& state) override {
+    StateReader saved(state);
     for_each_history([&](const std::string& name, AmaxHistory& history) {
-      const auto magnitudes = state.tensors.find(name);
-      const auto next = state.numbers.find(name + ".next");
-      if (magnitudes == state.tensors.end() || next == state.numbers.end()) {
-        throw std::runtime_error("The saved state of fp8 lacks \"" + name + "\".");
-      }
-      history.restore(magnitudes->second, static_cast<std::int64_t>(next->second));
+      saved.tensor_into(name, history.magnitudes());
+      history.set_next(saved.integer(name + ".next"));
     });
+    saved.finish();
   }
 
  private:

@@ -4,21 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "components/contract/precision_scope.hpp"
+#include "components/contract/state.hpp"
 #include "components/models/model.hpp"
-#include "components/state.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
 
 // How numbers are represented while training. The engine calls it in the order in which it stands here.
-class Precision {
+class Precision : public Stateful {
  public:
-  // Lives for one forward pass: autocast is on while it does.
-  struct Scope {
-    virtual ~Scope() = default;
-  };
-
-  virtual ~Precision() = default;
+  using Scope = PrecisionScope;
 
   virtual void prepare(Model& /*model*/) {}
   virtual std::unique_ptr<Scope> forward() { return std::make_unique<Scope>(); }
@@ -34,9 +30,6 @@ class Precision {
   virtual bool skips_updates() const {
     return false;
   }  // unscale() may say false in the ordinary course of a run
-
-  virtual State save() const { return {}; }
-  virtual void load(const State&) {}
 };
 
 struct PrecisionInputs {

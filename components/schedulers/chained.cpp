@@ -1,4 +1,4 @@
-#include "components/schedulers/composed.hpp"
+#include "components/schedulers/support/composed.hpp"
 
 namespace runner {
 namespace {

@@ -78,20 +78,19 @@ class PlateauSchedule final : public Scheduler {
     waited_ = 0;
   }
 
-  std::map<std::string, double> save() const override {
-    std::map<std::string, double> state{{"factor", factor_},
-                                        {"waited", static_cast<double>(waited_)},
-                                        {"cooldown", static_cast<double>(cooldown_)}};
-    if (best_) state["best"] = *best_;
+  State save() const override {
+    State state{.integers = {{"waited", waited_}, {"cooldown", cooldown_}}, .numbers = {{"factor", factor_}}};
+    if (best_) state.numbers["best"] = *best_;
     return state;
   }
 
-  void load(const std::map<std::string, double>& saved) override {
-    factor_ = saved.at("factor");
-    waited_ = static_cast<std::int64_t>(saved.at("waited"));
-    cooldown_ = static_cast<std::int64_t>(saved.at("cooldown"));
-    const auto best = saved.find("best");
-    best_ = best != saved.end() ? std::optional(best->second) : std::nullopt;
+  void load(const State& state) override {
+    StateReader saved(state);
+    factor_ = saved.number("factor");
+    waited_ = saved.integer("waited");
+    cooldown_ = saved.integer("cooldown");
+    best_ = saved.find_number("best");
+    saved.finish();
   }
 
  private:

@@ -1,23 +1,20 @@
 #pragma once
 
+#include "components/contract/state.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
 
 // A function of progress: asking twice gives the same, and nothing needs to be stepped. Only a schedule that
 // follows measurements has something to remember.
-class Scheduler {
+class Scheduler : public Stateful {
  public:
-  virtual ~Scheduler() = default;
-
   // The multiple of the peak learning rate. `at` counts updates or epochs, as the recipe chose, from the end
   // of the warm-up, and never goes back.
   virtual double factor(double at) const = 0;
 
   // The outcome of every evaluation, by name: {"eval/loss", 0.3} ..
   virtual void observe(const std::vector<std::pair<std::string, double>>& /*measurements*/) {}
-  virtual std::map<std::string, double> save() const { return {}; }
-  virtual void load(const std::map<std::string, double>& /*saved*/) {}
 };
 
 enum class ScheduleUnit { step, epoch };

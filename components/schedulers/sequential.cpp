@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "components/schedulers/composed.hpp"
+#include "components/schedulers/support/composed.hpp"
 #include "registry/log.hpp"
 
 namespace runner {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "components/tables/csv_cell.hpp"
-#include "components/trackers/append_file.hpp"
+#include "components/support/tables/csv_cell.hpp"
+#include "components/trackers/support/append_file.hpp"
 #include "components/trackers/tracker.hpp"
 
 namespace runner {

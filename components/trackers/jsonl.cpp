@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "components/trackers/append_file.hpp"
+#include "components/trackers/support/append_file.hpp"
 #include "components/trackers/tracker.hpp"
 
 namespace runner {

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "components/trackers/tensorboard_writer.hpp"
+#include "components/trackers/support/tensorboard_writer.hpp"
 #include "components/trackers/tracker.hpp"
 
 namespace runner {

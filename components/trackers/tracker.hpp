@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "components/trackers/histogram.hpp"
+#include "components/contract/histogram.hpp"
 #include "registry/component.hpp"
 
 namespace runner {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "components/transforms/sample_random.hpp"
+#include "components/contract/sample_random.hpp"
 
 namespace runner {
 namespace {

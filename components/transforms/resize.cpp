@@ -1,5 +1,5 @@
-#include "components/transforms/extent.hpp"
-#include "components/transforms/resample.hpp"
+#include "components/transforms/support/extent.hpp"
+#include "components/transforms/support/resample.hpp"
 #include "components/transforms/transform.hpp"
 
 namespace runner {

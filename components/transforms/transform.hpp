@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "components/batch.hpp"
-#include "components/datasets/data_spec.hpp"
+#include "components/contract/batch.hpp"
+#include "components/contract/data_spec.hpp"
+#include "components/contract/sample_random.hpp"
 #include "components/transforms/image.hpp"
-#include "components/transforms/sample_random.hpp"
 #include "registry/component.hpp"
 
 namespace runner {

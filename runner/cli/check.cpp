@@ -4,10 +4,10 @@
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
-#include "runner/cli/text.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/inspect/estimate.hpp"
 #include "runner/resolve.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

@@ -10,7 +10,7 @@
 #include "runner/cli/parse.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
-#include "runner/cli/text.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "registry/registry.hpp"
-#include "runner/cli/style.hpp"
+#include "runner/terminal/style.hpp"
 
 namespace runner::cli {
 

@@ -1,5 +1,5 @@
+#include "registry/schema_path.hpp"
 #include "runner/cli/complete.hpp"
-#include "runner/describe/schema_path.hpp"
 #include "runner/resolve.hpp"
 
 namespace runner::cli {

@@ -4,11 +4,11 @@
 #include "registry/suggest.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/cli/text.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/describe/kinds.hpp"
 #include "runner/describe/snippet.hpp"
 #include "runner/resolve.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

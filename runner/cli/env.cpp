@@ -3,8 +3,8 @@
 
 #include "runner/cli/commands.hpp"
 #include "runner/cli/machine.hpp"
-#include "runner/cli/text.hpp"
 #include "runner/describe/json.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

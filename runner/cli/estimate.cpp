@@ -4,12 +4,12 @@
 
 #include "registry/byte_size.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/cli/text.hpp"
 #include "runner/console/console.hpp"
 #include "runner/console/plot.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/inspect/estimate.hpp"
 #include "runner/resolve.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

@@ -4,13 +4,13 @@
 #include "registry/log.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/recipe_files.hpp"
-#include "runner/cli/text.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/engine/cpu_isa.hpp"
+#include "runner/inference/load_run.hpp"
 #include "runner/resolve.hpp"
+#include "runner/terminal/text.hpp"
 #include "runner/train/assemble.hpp"
 #include "runner/train/evaluate.hpp"
-#include "runner/trained/load_run.hpp"
 
 namespace runner::cli {
 

@@ -1,7 +1,7 @@
 #include "runner/cli/help.hpp"
 
 #include "runner/cli/commands.hpp"
-#include "runner/cli/text.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

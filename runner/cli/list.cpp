@@ -3,9 +3,9 @@
 
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/cli/text.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/describe/kinds.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

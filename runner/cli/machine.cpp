@@ -15,8 +15,8 @@
 #include <fstream>
 
 #include "registry/byte_size.hpp"
-#include "runner/cli/text.hpp"
 #include "runner/engine/cpu_isa.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

@@ -8,9 +8,9 @@
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
-#include "runner/cli/text.hpp"
 #include "runner/describe/template.hpp"
 #include "runner/resolve.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

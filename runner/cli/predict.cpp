@@ -4,15 +4,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "components/tables/csv_cell.hpp"
+#include "components/support/tables/csv_cell.hpp"
 #include "registry/utf8.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/cli/text.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/engine/cpu_isa.hpp"
-#include "runner/trained/predictions.hpp"
+#include "runner/inference/predictions.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

@@ -3,8 +3,8 @@
 #include <ostream>
 
 #include "registry/suggest.hpp"
-#include "runner/cli/text.hpp"
 #include "runner/describe/kinds.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

@@ -2,7 +2,7 @@
 
 #include "runner/cli/commands.hpp"
 #include "runner/resolve.hpp"
-#include "runner/run.hpp"
+#include "runner/train/train_recipe.hpp"
 
 namespace runner::cli {
 

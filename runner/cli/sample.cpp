@@ -5,10 +5,10 @@
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/cli/text.hpp"
-#include "runner/sample/generate.hpp"
-#include "runner/sample/text_stream.hpp"
-#include "runner/trained/load_run.hpp"
+#include "runner/inference/generate.hpp"
+#include "runner/inference/load_run.hpp"
+#include "runner/inference/text_stream.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

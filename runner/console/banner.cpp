@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "runner/cli/text.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner {
 namespace {
@@ -28,11 +28,11 @@ std::string banner(const std::string& title, const std::string& text, const Look
     return look.style.yellow(left + repeated(line, inside + frame - 2) + right) + "\n";
   };
   std::string box = edge(corners[0], corners[1]);
-  std::istringstream lines(title + "\n" + cli::wrapped(text, inside, ""));
+  std::istringstream lines(title + "\n" + wrapped(text, inside, ""));
   bool first = true;
   for (std::string each; std::getline(lines, each); first = false) {
     each = shortened(each, inside, look.utf8);
-    const std::string space(inside - cli::visible_width(each) + 2, ' ');
+    const std::string space(inside - visible_width(each) + 2, ' ');
     box += look.style.yellow(wall) + "  " + (first ? look.style.bold(look.style.yellow(each)) : each) +
            space + look.style.yellow(wall) + "\n";
   }

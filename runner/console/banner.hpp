@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runner/console/text.hpp"
+#include "runner/terminal/format.hpp"
 
 namespace runner {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "runner/cli/text.hpp"
 #include "runner/console/lines.hpp"
 #include "runner/console/tables.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner {
 namespace {
@@ -114,7 +114,7 @@ void Console::draw() {
   const std::string line =
       live_(std::max(output_.width() - 1, 1));  // a full last column would break the line
   output_.write(to_line_start() + line + "\x1b[K");
-  drawn_length_ = cli::visible_width(line);
+  drawn_length_ = visible_width(line);
 }
 
 }  // namespace runner

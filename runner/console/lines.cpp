@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "runner/cli/text.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner {
 namespace {
@@ -19,7 +19,7 @@ constexpr const char* gap = "  ";
 
 std::size_t width_of(const std::vector<Piece>& pieces) {
   std::size_t width = 0;
-  for (const Piece& piece : pieces) width += cli::visible_width(piece.text) + (width > 0 ? 2 : 0);
+  for (const Piece& piece : pieces) width += visible_width(piece.text) + (width > 0 ? 2 : 0);
   return width;
 }
 

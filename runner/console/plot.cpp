@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "runner/console/text.hpp"
+#include "runner/terminal/format.hpp"
 
 namespace runner {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "runner/cli/text.hpp"
 #include "runner/console/banner.hpp"
 #include "runner/console/plot.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner {
 namespace {
@@ -20,7 +20,7 @@ std::string table(const Rows& rows, const Look& look) {
   for (const auto& [what, text] : rows) {
     if (!text.empty()) shown.emplace_back(look.style.dim(what), text);
   }
-  return cli::two_columns(shown, "  ", static_cast<std::size_t>(std::max(look.width, 40)));
+  return two_columns(shown, "  ", static_cast<std::size_t>(std::max(look.width, 40)));
 }
 
 std::string model_text(const RunSummary& run, const Look& look) {
@@ -58,7 +58,7 @@ std::string length_text(const RunSummary& run, const Look& look) {
   if (run.total_steps > 0) limits.push_back(steps_text(run.total_steps));
   if (run.max_seconds) limits.push_back("at most " + duration_text(*run.max_seconds));
   if (run.steps_per_epoch > 0) limits.push_back(steps_text(run.steps_per_epoch) + " an epoch");
-  return cli::joined(limits, look.dot());
+  return joined(limits, look.dot());
 }
 
 std::string headline(const ClosingSummary& run, const Look& look) {
@@ -73,8 +73,7 @@ std::string headline(const ClosingSummary& run, const Look& look) {
                      look.dot() + epochs_text(run.epochs);
   if (run.skipped_steps > 0) text += look.dot() + grouped(run.skipped_steps) + " updates left out";
   return text + "\n" +
-         (run.reason.empty() ? ""
-                             : cli::wrapped(run.reason, static_cast<std::size_t>(look.width), "") + "\n");
+         (run.reason.empty() ? "" : wrapped(run.reason, static_cast<std::size_t>(look.width), "") + "\n");
 }
 
 std::string results(const ClosingSummary& run, const Look& look) {
@@ -86,19 +85,18 @@ std::string results(const ClosingSummary& run, const Look& look) {
   }
   std::vector<std::string> last;
   for (const auto& [name, value] : run.last) last.push_back(name + " " + measured(value));
-  rows.emplace_back("last", cli::joined(last, look.dot()));
+  rows.emplace_back("last", joined(last, look.dot()));
   for (const auto& [what, path] : run.files) rows.emplace_back(what, path.string());
   return table(rows, look);
 }
 
 std::string warnings_text(const ClosingSummary& run, const Look& look) {
   if (run.warnings.empty()) return "";
-  std::string text = "\n" + look.style.yellow(cli::counted(run.warnings.size(), "warning")) + "\n";
+  std::string text = "\n" + look.style.yellow(counted(run.warnings.size(), "warning")) + "\n";
   const std::size_t shown = std::min(run.warnings.size(), most_warnings);
   for (std::size_t i = 0; i < shown; ++i) {
-    text += "  " +
-            cli::wrapped(run.warnings[i], static_cast<std::size_t>(std::max(look.width - 2, 40)), "  ") +
-            "\n";
+    text +=
+        "  " + wrapped(run.warnings[i], static_cast<std::size_t>(std::max(look.width - 2, 40)), "  ") + "\n";
   }
   if (shown < run.warnings.size()) {
     text += "  and " + std::to_string(run.warnings.size() - shown) + " more, all of them in log.txt\n";
@@ -120,8 +118,8 @@ std::string summary_table(const RunSummary& run, const Look& look) {
             {"scheduler", run.scheduler},
             {"precision", run.precision},
             {"device", run.device},
-            {"trackers", cli::joined(run.trackers)},
-            {"hooks", cli::joined(run.hooks)}};
+            {"trackers", joined(run.trackers)},
+            {"hooks", joined(run.hooks)}};
   rows.insert(rows.end(), run.notes.begin(), run.notes.end());
   rows.emplace_back("folder", run.folder.string());
   text += table(rows, look) + "\n";

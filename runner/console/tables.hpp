@@ -3,7 +3,7 @@
 #include <string>
 
 #include "runner/console/console.hpp"
-#include "runner/console/text.hpp"
+#include "runner/terminal/format.hpp"
 
 namespace runner {
 

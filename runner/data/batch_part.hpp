@@ -1,6 +1,6 @@
 #pragma once
 
-#include "components/batch.hpp"
+#include "components/contract/batch.hpp"
 
 namespace runner {
 

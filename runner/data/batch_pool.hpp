@@ -3,7 +3,7 @@
 #include <mutex>
 #include <vector>
 
-#include "components/batch.hpp"
+#include "components/contract/batch.hpp"
 
 namespace runner {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "components/transforms/sample_random.hpp"
+#include "components/contract/sample_random.hpp"
 #include "registry/log.hpp"
 #include "runner/data/batch_part.hpp"
 #include "runner/data/batch_pool.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "components/transforms/sample_random.hpp"
+#include "components/contract/sample_random.hpp"
 
 namespace runner {
 

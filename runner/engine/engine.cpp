@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "components/pattern.hpp"
+#include "components/support/pattern.hpp"
 #include "registry/log.hpp"
 #include "runner/data/batch_part.hpp"
 #include "runner/engine/device.hpp"
@@ -43,6 +43,7 @@ void Engine::place(std::shared_ptr<Model> model) {
     names_.push_back(item.key());
     parameters_.push_back(parameter);
   }
+  weights_ = std::make_unique<ModelWeights>(*model_);
   precision_->prepare(*model_);
 }
 

@@ -4,9 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "components/hooks/requests.hpp"
+#include "components/contract/requests.hpp"
 #include "components/losses/loss.hpp"
 #include "components/models/model.hpp"
+#include "components/models/support/model_weights.hpp"
 #include "components/optimizers/optimizer.hpp"
 #include "components/precisions/precision.hpp"
 #include "runner/engine/window_loss.hpp"
@@ -28,6 +29,8 @@ class Engine {
 
   // Puts the model where and how it will be trained; before an optimizer sees its parameters.
   void place(std::shared_ptr<Model> model);
+
+  const Weights& weights() const { return *weights_; }  // once the model is placed
 
   // Of the parameters to train when the model was placed. Throws where none would be left.
   void set_trainable(const std::vector<Trainability>& changes);
@@ -62,6 +65,7 @@ class Engine {
   std::optional<std::int64_t> most_examples_;  // at once; none: whole micro-batches fit
   std::unique_ptr<Precision> precision_;
   std::shared_ptr<Model> model_;
+  std::unique_ptr<Weights> weights_;
   std::vector<std::string> names_;         // of the parameters
   std::vector<torch::Tensor> parameters_;  // those that are trained
   bool gradients_finite_ = true;

@@ -3,12 +3,12 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "components/optimizers/groups.hpp"
-#include "components/schedulers/learning_rate.hpp"
-#include "components/weights/load.hpp"
+#include "components/models/support/load_weights.hpp"
+#include "components/optimizers/support/groups.hpp"
+#include "components/schedulers/support/learning_rate.hpp"
 #include "runner/inspect/blueprint.hpp"
 #include "runner/inspect/inspection.hpp"
-#include "runner/train/plan.hpp"
+#include "runner/plan.hpp"
 
 namespace runner {
 

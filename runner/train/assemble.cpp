@@ -3,8 +3,8 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "components/optimizers/groups.hpp"
-#include "components/weights/load.hpp"
+#include "components/models/support/load_weights.hpp"
+#include "components/optimizers/support/groups.hpp"
 #include "registry/log.hpp"
 #include "runner/inspect/inspection.hpp"
 #include "runner/train/overfit.hpp"
@@ -54,7 +54,7 @@ HookInputs hook_inputs(const Engine& engine, Model& model, const Loss& loss, con
   inputs.device = engine.device();
   inputs.compute_type = engine.precision().compute_type();
   inputs.precision_skips = engine.precision().skips_updates();
-  inputs.model = &model;
+  inputs.weights = &engine.weights();
   inputs.data = data;
   return inputs;
 }
@@ -67,7 +67,7 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const std::vector<Part<HookKind>>
   for (const auto& part : parts) {
     inputs.metrics = names;
     hooks.push_back(part.build(inputs));
-    const OtherWeights* weights = hooks.back()->other_weights();
+    const KeptWeights* weights = hooks.back()->kept_weights();
     if (!weights) continue;
     for (const std::string& name : measured) {
       const std::string theirs = weights->name + name.substr(name.find('/'));

@@ -1,7 +1,7 @@
 #include "runner/train/evaluate.hpp"
 
 #include "runner/train/feed.hpp"
-#include "runner/train/other_weights.hpp"
+#include "runner/train/kept_weights.hpp"
 
 namespace runner {
 
@@ -35,7 +35,7 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches,
 Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches,
                         const std::function<void(double)>& done) {
   Evaluation all = evaluate(run, most_batches, done);
-  for (const OtherWeights* weights : other_weights(run)) {
+  for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->tensors.empty()) continue;
     const WeightsInPlace in_place(run, *weights);
     Evaluation more = evaluate(run, most_batches, done, weights->name);

@@ -8,9 +8,9 @@
 
 #include "components/hooks/hook.hpp"
 #include "runner/console/console.hpp"
+#include "runner/plan.hpp"
 #include "runner/tracking/tracker_thread.hpp"
 #include "runner/train/evaluate.hpp"
-#include "runner/train/plan.hpp"
 #include "runner/train/training_loss.hpp"
 
 namespace runner {

@@ -1,6 +1,6 @@
 #include "runner/train/model_file.hpp"
 
-#include "components/weights/safetensors.hpp"
+#include "components/support/weights/safetensors.hpp"
 
 namespace runner {
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "components/datasets/dataset.hpp"
-#include "components/schedulers/learning_rate.hpp"
+#include "components/schedulers/support/learning_rate.hpp"
 #include "runner/engine/engine.hpp"
+#include "runner/plan.hpp"
 #include "runner/recipe.hpp"
 #include "runner/train/best_model.hpp"
-#include "runner/train/plan.hpp"
 
 namespace runner {
 

@@ -5,12 +5,12 @@
 
 #include <chrono>
 
-#include "components/hooks/interval.hpp"
-#include "components/transforms/sample_random.hpp"
+#include "components/contract/interval.hpp"
+#include "components/contract/sample_random.hpp"
 #include "registry/log.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/feed.hpp"
-#include "runner/train/other_weights.hpp"
+#include "runner/train/kept_weights.hpp"
 
 namespace runner {
 

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "components/io/io_error.hpp"
-#include "components/tables/csv_reader.cpp"  // all of the parser: it needs no LibTorch
+#include "components/support/io/io_error.hpp"
+#include "components/support/tables/csv_reader.cpp"  // all of the parser: it needs no LibTorch
 
 namespace {
 

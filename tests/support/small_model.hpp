@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "components/models/model.hpp"
+#include "components/models/support/model_weights.hpp"
 
 namespace runner::testing {
 
@@ -27,6 +27,7 @@ class SmallModel : public Model {
   }
 
   torch::Tensor weight, bias, mean, count;
+  ModelWeights weights{*this};  // as hooks see them
 };
 
 }  // namespace runner::testing

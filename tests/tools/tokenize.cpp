@@ -6,7 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "components/text/choose_tokenizer.hpp"
+#include "components/support/text/choose_tokenizer.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include <catch2/catch_all.hpp>
 
-#include "components/weights/safetensors.hpp"
+#include "components/support/weights/safetensors.hpp"
 #include "tests/support/datasets.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -16,7 +16,7 @@ using testing::SmallModel;
 
 std::unique_ptr<Hook> ema(const Settings& settings, const SmallModel& model) {
   HookInputs in;
-  in.model = &model;
+  in.weights = &model.weights;
   return part<HookKind>("ema", settings).build(in);
 }
 
@@ -27,12 +27,12 @@ void step(Hook& hook, std::int64_t step) {
   hook.after_step(progress, requests);
 }
 
-double average(const Hook& hook) { return hook.other_weights()->tensors.at("weight").item<double>(); }
+double average(const Hook& hook) { return hook.kept_weights()->tensors.at("weight").item<double>(); }
 
 TEST_CASE("ema follows its recursion, and no update that was left out") {
   SmallModel model({1});
   auto hook = ema({{"decay", 0.75}, {"warmup", false}}, model);
-  CHECK(hook->other_weights()->name == "ema");
+  CHECK(hook->kept_weights()->name == "ema");
   double expected = 1;
   for (int i = 1; i <= 5; ++i) {
     const auto value = static_cast<float>(i * i);
@@ -64,7 +64,7 @@ TEST_CASE("ema averages buffers too, and takes counts as they are") {
   model.mean.fill_(8);
   model.count.fill_(3);
   step(*hook, 1);
-  const auto& tensors = hook->other_weights()->tensors;
+  const auto& tensors = hook->kept_weights()->tensors;
   CHECK(tensors.at("mean").item<double>() == 4);
   CHECK(tensors.at("count").item<std::int64_t>() == 3);
   CHECK(tensors.at("count").scalar_type() == torch::kInt64);

@@ -23,7 +23,7 @@ struct Quiet {
 
 std::unique_ptr<Hook> freeze(const Settings& settings, const SmallModel& model) {
   HookInputs in;
-  in.model = &model;
+  in.weights = &model.weights;
   return part<HookKind>("freeze", settings).build(in);
 }
 

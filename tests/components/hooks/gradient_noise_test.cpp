@@ -19,7 +19,7 @@ constexpr std::int64_t batch = 32;
 
 std::unique_ptr<Hook> gradient_noise(const Settings& settings, const SmallModel& model) {
   HookInputs in;
-  in.model = &model;
+  in.weights = &model.weights;
   return part<HookKind>("gradient_noise", settings).build(in);
 }
 

@@ -3,7 +3,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/hooks/hook.hpp"
-#include "components/hooks/tensor_histogram.hpp"
+#include "components/hooks/support/tensor_histogram.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/small_model.hpp"
 
@@ -20,7 +20,7 @@ using testing::SmallModel;
 
 std::unique_ptr<Hook> histograms(const Settings& settings, const SmallModel& model) {
   HookInputs in;
-  in.model = &model;
+  in.weights = &model.weights;
   return part<HookKind>("histograms", settings).build(in);
 }
 

@@ -16,7 +16,7 @@ using testing::SmallModel;
 
 std::unique_ptr<Hook> swa(const Settings& settings, const SmallModel& model) {
   HookInputs in;
-  in.model = &model;
+  in.weights = &model.weights;
   return part<HookKind>("swa", settings).build(in);
 }
 
@@ -41,12 +41,12 @@ void train(Hook& hook, SmallModel& model, int first, int last) {
 TEST_CASE("swa is the mean of the weights at its moments") {
   SmallModel model({7});
   auto hook = swa({{"from", "0.5run"}, {"every", "1ep"}, {"statistics_batches", 5}}, model);
-  CHECK(hook->other_weights()->name == "swa");
-  CHECK(hook->other_weights()->statistics_batches == 5);
+  CHECK(hook->kept_weights()->name == "swa");
+  CHECK(hook->kept_weights()->statistics_batches == 5);
   train(*hook, model, 1, 11);
-  CHECK(hook->other_weights()->tensors.empty());  // 8 steps are 2 epochs, but not half of the run
+  CHECK(hook->kept_weights()->tensors.empty());  // 8 steps are 2 epochs, but not half of the run
   train(*hook, model, 12, 20);
-  const auto& tensors = hook->other_weights()->tensors;
+  const auto& tensors = hook->kept_weights()->tensors;
   CHECK_THAT(tensors.at("weight").item<double>(), WithinAbs((144.0 + 256 + 400) / 3, 1e-4));
   CHECK_FALSE(tensors.contains("mean"));  // statistics are computed anew
 }
@@ -58,7 +58,7 @@ TEST_CASE("swa counts an update that was left out once") {
   Requests requests;
   model.set({100});
   hook->after_step(at(2), requests);
-  CHECK_THAT(hook->other_weights()->tensors.at("weight").item<double>(), WithinAbs(2.5, 1e-6));
+  CHECK_THAT(hook->kept_weights()->tensors.at("weight").item<double>(), WithinAbs(2.5, 1e-6));
 }
 
 TEST_CASE("swa goes on from its state where it was") {
@@ -69,11 +69,11 @@ TEST_CASE("swa goes on from its state where it was") {
   train(*first, model, 1, 5);
   second->load(first->save());
   train(*second, model, 6, 8);
-  CHECK(torch::equal(whole->other_weights()->tensors.at("weight"),
-                     second->other_weights()->tensors.at("weight")));
+  CHECK(torch::equal(whole->kept_weights()->tensors.at("weight"),
+                     second->kept_weights()->tensors.at("weight")));
   auto unused = swa(settings, model);
   unused->load(swa(settings, model)->save());  // of one that had not begun
-  CHECK(unused->other_weights()->tensors.empty());
+  CHECK(unused->kept_weights()->tensors.empty());
 }
 
 }  // namespace

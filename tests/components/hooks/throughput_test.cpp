@@ -1,7 +1,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/hooks/hook.hpp"
-#include "components/hooks/matmul_peak.hpp"
+#include "components/hooks/support/matmul_peak.hpp"
 #include "registry/log.hpp"
 #include "tests/support/parts.hpp"
 

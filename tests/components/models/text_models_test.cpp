@@ -4,8 +4,8 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/models/language_model.hpp"
-#include "components/weights/load.hpp"
-#include "components/weights/safetensors.hpp"
+#include "components/models/support/load_weights.hpp"
+#include "components/support/weights/safetensors.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 

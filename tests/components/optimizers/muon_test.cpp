@@ -2,7 +2,7 @@
 
 #include <catch2/catch_all.hpp>
 
-#include "components/optimizers/groups.hpp"
+#include "components/optimizers/support/groups.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/wave.hpp"
 
@@ -45,7 +45,7 @@ TEST_CASE("muon leaves embeddings, the head and all that is no matrix to AdamW",
                             {"lm_head.weight", {5, 4}}});
   const auto slots = [](const Optimizer& optimizer) {
     std::vector<std::string> names;
-    for (const auto& [name, tensor] : optimizer.save().tensors) {
+    for (const auto& [name, tensor] : optimizer.save().parts.at("matrices").tensors) {
       if (name.ends_with(".momentum_buffer")) names.push_back(name);
     }
     return names;

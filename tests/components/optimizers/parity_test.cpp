@@ -3,7 +3,7 @@
 
 #include <catch2/catch_all.hpp>
 
-#include "components/optimizers/groups.hpp"
+#include "components/optimizers/support/groups.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/reference_numbers.hpp"
 #include "tests/support/wave.hpp"
@@ -204,8 +204,7 @@ TEST_CASE("an optimizer carries on from its saved state, whatever the groups", "
       auto optimizer = part.build({make_groups(named, part.common)});
       for (int step = 0; step < updates; ++step) {
         if (step == 2 || step == 7) {  // one group after the other, each with one parameter
-          State state = optimizer->save();
-          for (auto& [key, tensor] : state.tensors) tensor = tensor.clone();
+          const State state = optimizer->save().copy();
           std::vector<ParameterGroup> groups;
           for (auto& entry : named) groups.push_back({{entry.key()}, {entry.value()}});
           std::ranges::reverse(groups);

@@ -5,9 +5,9 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "components/trackers/tensorboard_writer.hpp"
+#include "components/trackers/support/tensorboard_writer.hpp"
+#include "components/trackers/support/valid_utf8.hpp"
 #include "components/trackers/tracker.hpp"
-#include "components/trackers/valid_utf8.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 

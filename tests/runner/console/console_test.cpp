@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "registry/log.hpp"
-#include "runner/cli/text.hpp"
+#include "runner/terminal/text.hpp"
 #include "tests/runner/console/screen.hpp"
 
 namespace runner {
@@ -142,7 +142,7 @@ TEST_CASE(
     desk.now += 1;
     console.progress(at(2));
     const auto lines = desk.screen.lines();
-    CHECK(cli::visible_width(lines.back()) < static_cast<std::size_t>(width));
+    CHECK(visible_width(lines.back()) < static_cast<std::size_t>(width));
     std::string above;  // spaces at a break are lost
     for (std::size_t i = 0; i + 1 < lines.size(); ++i) above += lines[i];
     std::erase(above, ' ');
@@ -255,7 +255,7 @@ TEST_CASE("stand-in data is boxed at the start and at the end, in every kind of 
     console.closing(closing);
     CHECK_THAT(desk.written, ContainsSubstring("STAND-IN DATA") && ContainsSubstring("drawn shapes."));
     for (const std::string& line : desk.screen.lines())
-      CHECK(cli::visible_width(line) <= static_cast<std::size_t>(width));
+      CHECK(visible_width(line) <= static_cast<std::size_t>(width));
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_all.hpp>
 
-#include "runner/cli/text.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner {
 namespace {
@@ -36,7 +36,7 @@ TEST_CASE("the live line never exceeds its width, and gives up the loss last") {
   for (int width = 1; width < 200; ++width) {
     const std::string line = live_progress(example(), 62, {true, {with_colour}, width});
     INFO(line);
-    CHECK(cli::visible_width(line) <= static_cast<std::size_t>(width));
+    CHECK(visible_width(line) <= static_cast<std::size_t>(width));
     if (width >= 11) CHECK_THAT(line, ContainsSubstring("loss 0.4312"));
   }
   CHECK(live_progress(example(), 62, {true, {}, 30}) == "step 880/1,955  loss 0.4312");

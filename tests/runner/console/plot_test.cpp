@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include "runner/cli/text.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner {
 namespace {
@@ -43,8 +43,7 @@ TEST_CASE("a curve keeps to its width and height, whatever the number of points"
     for (const int width : {22, 72, 120}) {
       const auto lines = lines_of(plot(points, {width, 6, true, "steps"}));
       REQUIRE(lines.size() == 8);
-      for (const std::string& line : lines)
-        CHECK(cli::visible_width(line) <= static_cast<std::size_t>(width));
+      for (const std::string& line : lines) CHECK(visible_width(line) <= static_cast<std::size_t>(width));
     }
   }
 }

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "components/datasets/image_split.hpp"
+#include "components/datasets/support/image_split.hpp"
 #include "registry/log.hpp"
 #include "tests/support/images.hpp"
 

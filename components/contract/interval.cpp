@@ -1,0 +1,35 @@
+#include "components/contract/interval.hpp"
+
+#include <cmath>
+
+namespace runner {
+
+namespace {
+
+// Thirds of an epoch do not add up to one in binary: a hair short of a moment counts as the moment.
+constexpr double hair = 1e-9;
+
+double done(const Progress& progress, Duration::Unit unit) {
+  switch (unit) {
+    case Duration::Unit::epoch: return progress.exact_epoch;
+    case Duration::Unit::step: return static_cast<double>(progress.step);
+    case Duration::Unit::second: return progress.seconds;
+    case Duration::Unit::run: return progress.share;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool reached(const Duration& moment, const Progress& progress) {
+  return done(progress, moment.unit) >= moment.amount - hair;
+}
+
+bool Interval::passed(const Progress& before, const Progress& now) const {
+  const auto multiples = [&](const Progress& progress) {
+    return std::floor(done(progress, every_.unit) / every_.amount + hair);
+  };
+  return multiples(now) > multiples(before);
+}
+
+}  // namespace runner

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "components/contract/histogram.hpp"
+#include "components/contract/progress.hpp"
+
+namespace runner {
+
+// Text for the log and the trackers. A curve is drawn above it.
+struct Note {
+  std::string tag;
+  std::string text;
+  std::vector<std::pair<double, double>> curve = {};  // x ascending
+  std::string x_label = {};
+};
+
+// Parameters that are to be trained from now on, or no longer.
+struct Trainability {
+  std::string pattern;
+  bool trained = true;
+};
+
+// What a hook may ask of the loop. It cannot do more.
+class Requests {
+ public:
+  void stop(std::string reason) {  // after this step; the first reason counts
+    if (!reason_) reason_ = std::move(reason);
+  }
+  void skip_update() { skip_ = true; }
+  void learning_rate(double rate) { rate_ = rate; }  // of the coming update, in place of the schedule's
+  void train_parameters(std::string pattern, bool on) { trainability_.push_back({std::move(pattern), on}); }
+  // Goes into the next record of the run; of a name logged twice before that, the later value.
+  void log(std::string name, double value) {
+    const auto known = std::ranges::find(measurements_, name, [](const auto& pair) { return pair.first; });
+    if (known != measurements_.end()) known->second = value;
+    if (known == measurements_.end()) measurements_.emplace_back(std::move(name), value);
+  }
+  void note(Note note) { notes_.push_back(std::move(note)); }
+  void histogram(std::string tag, Histogram histogram) {
+    histograms_.emplace_back(std::move(tag), std::move(histogram));
+  }
+
+  const std::optional<std::string>& stop_reason() const { return reason_; }
+  bool take_skip() { return std::exchange(skip_, false); }
+  std::optional<double> take_learning_rate() { return std::exchange(rate_, std::nullopt); }
+  std::vector<Trainability> take_trainability() { return std::exchange(trainability_, {}); }
+  Measurements take_measurements() { return std::exchange(measurements_, {}); }
+  std::vector<Note> take_notes() { return std::exchange(notes_, {}); }
+  std::vector<std::pair<std::string, Histogram>> take_histograms() { return std::exchange(histograms_, {}); }
+
+ private:
+  std::optional<std::string> reason_;
+  bool skip_ = false;
+  std::optional<double> rate_;
+  std::vector<Trainability> trainability_;
+  Measurements measurements_;
+  std::vector<Note> notes_;
+  std::vector<std::pair<std::string, Histogram>> histograms_;
+};
+
+}  // namespace runner

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace runner {
+
+// What an object writes into a checkpoint and takes back: tensors, integers, numbers and texts by name, and
+// the states of the parts it is made of. Nothing is opaque, so that other tools can read it.
+struct State {
+  std::map<std::string, torch::Tensor> tensors = {};  // may share memory with the object
+  std::map<std::string, std::int64_t> integers = {};
+  std::map<std::string, double> numbers = {};
+  std::map<std::string, std::string> texts = {};
+  std::map<std::string, State> parts = {};
+
+  bool empty() const;
+  State copy() const;  // that shares no memory, in main memory
+};
+
+// Takes a state apart. Whatever is missing is an error that names it, and so is, at finish(), whatever nobody
+// took:
+//   StateReader saved(state);
+//   best_ = saved.number("best");
+//   saved.finish();
+class StateReader {
+ public:
+  explicit StateReader(const State& state) : state_(state) {}
+
+  const torch::Tensor& tensor(const std::string& name);
+  void tensor_into(const std::string& name, torch::Tensor target);  // copies; throws where the shapes differ
+  std::int64_t integer(const std::string& name);
+  double number(const std::string& name);
+  const std::string& text(const std::string& name);
+  const State& part(const std::string& name);
+
+  // For what is not always there.
+  const torch::Tensor* find_tensor(const std::string& name);
+  std::optional<std::int64_t> find_integer(const std::string& name);
+  std::optional<double> find_number(const std::string& name);
+  const State* find_part(const std::string& name);
+
+  void finish() const;
+
+ private:
+  template <class Entries>
+  const typename Entries::mapped_type* find(const Entries& entries, const std::string& name);
+  template <class Entries>
+  const typename Entries::mapped_type& take(const Entries& entries, const std::string& name);
+
+  const State& state_;
+  std::set<std::string> taken_;
+};
+
+// An entry of a state that is missing, unexpected or of another shape.
+struct StateError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Anything that remembers from one update to the next. save() in the middle of a run, load() into a fresh
+// object, and both go on alike.
+class Stateful {
+ public:
+  virtual ~Stateful() = default;
+
+  virtual State save() const { return {}; }
+  // Throws StateError, and names the entry, where the state is not one of this object's.
+  virtual void load(const State& state) { StateReader(state).finish(); }
+};
+
+}  // namespace runner

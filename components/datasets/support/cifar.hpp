@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "components/datasets/support/published_files.hpp"
+
+namespace runner {
+
+// The binary files of CIFAR-10 and CIFAR-100: records of one or two label bytes and three planes of 32 x 32
+// pixels.
+struct CifarFormat {
+  PublishedFiles published;  // those to train on first, the one to evaluate with last
+  std::size_t label_bytes = 1;
+  std::size_t label_position = 0;
+  DataSpec spec;
+  std::string stand_in_example;  // a dataset.fallback that fits
+};
+
+struct CifarSource {
+  std::filesystem::path dir;
+  bool download = true;
+  std::optional<Part<DatasetKind>> fallback;
+};
+
+std::unique_ptr<Dataset> make_cifar(CifarFormat format, const CifarSource& source,
+                                    const DatasetInputs& inputs);
+
+}  // namespace runner

@@ -1,0 +1,75 @@
+#include "components/datasets/support/image_interpreter.hpp"
+
+#include "components/datasets/support/image_file.hpp"
+#include "components/datasets/support/image_split.hpp"
+#include "components/transforms/support/resample.hpp"
+
+namespace runner {
+
+namespace {
+
+// In place, as Pillow's "L" computes it.
+ImageView grey(const ImageView& colour, Scratch& scratch) {
+  const std::uint8_t* from = scratch.decoded.data();
+  const std::int64_t pixels = colour.height * colour.width;
+  for (std::int64_t i = 0; i < pixels; ++i, from += 3) {
+    scratch.decoded[static_cast<std::size_t>(i)] =
+        static_cast<std::uint8_t>((from[0] * 19595 + from[1] * 38470 + from[2] * 7471 + 0x8000) >> 16);
+  }
+  return ImageView::planar(scratch.decoded.data(), 1, colour.height, colour.width);
+}
+
+class GivenImages final : public ImageSplit {
+ public:
+  GivenImages(const DataSpec& raw, const TransformPipeline& transforms, std::span<const std::string> paths)
+      : ImageSplit(raw, transforms, Phase::evaluation), paths_(paths), shape_(raw.input_shape) {}
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(paths_.size()); }
+
+ protected:
+  ImageView image(std::int64_t index, Scratch& scratch) const override {
+    ImageView view = read_image(sample_name(index), scratch);
+    if (shape_[0] == 1) view = grey(view, scratch);
+    if (shape_[1] < 1 || (view.height == shape_[1] && view.width == shape_[2])) return view;
+    Image scaled(view, scratch);
+    resample(scaled, shape_[1], shape_[2], Interpolation::bilinear);
+    return scaled.pixels();
+  }
+  std::int64_t label(std::int64_t) const override { return 0; }
+  std::string sample_name(std::int64_t index) const override {
+    return paths_[static_cast<std::size_t>(index)];
+  }
+
+ private:
+  std::span<const std::string> paths_;
+  std::vector<std::int64_t> shape_;
+};
+
+class ImageInterpreter final : public Interpreter {
+ public:
+  ImageInterpreter(const DataSpec& raw, const TransformPipeline& transforms)
+      : raw_(raw), transforms_(transforms) {}
+
+  Batch read(std::span<const std::string> inputs) const override {
+    const GivenImages images(raw_, transforms_, inputs);
+    Batch batch = images.allocate(images.size(), torch::MemoryFormat::Contiguous);
+    std::vector<SampleRef> all(inputs.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<std::int64_t>(i);
+    images.read(all, batch, 0);
+    images.finish(batch, 0);
+    batch.target.reset();
+    return batch;
+  }
+
+ private:
+  DataSpec raw_;
+  TransformPipeline transforms_;
+};
+
+}  // namespace
+
+std::unique_ptr<Interpreter> image_interpreter(const DataSpec& raw, const TransformPipeline& transforms) {
+  return std::make_unique<ImageInterpreter>(raw, transforms);
+}
+
+}  // namespace runner

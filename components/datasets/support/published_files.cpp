@@ -1,0 +1,129 @@
+#include "components/datasets/support/published_files.hpp"
+
+#include <cstdlib>
+
+#include "components/support/io/download.hpp"
+#include "components/support/io/file_lock.hpp"
+#include "components/support/io/io_error.hpp"
+#include "components/support/io/sha256.hpp"
+#include "components/support/io/tar.hpp"
+#include "registry/log.hpp"
+
+namespace runner {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string file_list(const PublishedFiles& published) {
+  std::string list;
+  for (const PublishedFile& file : published.files) list += (list.empty() ? "" : ", ") + file.name;
+  return list;
+}
+
+bool there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// Whether the folder has the files: none is no, all is yes, and anything in between is an error.
+bool complete(const PublishedFiles& published, const fs::path& folder) {
+  std::string missing;
+  std::size_t found = 0;
+  for (const PublishedFile& file : published.files) {
+    if (!there(folder / file.name)) {
+      missing += (missing.empty() ? "" : ", ") + file.name;
+      continue;
+    }
+    ++found;
+  }
+  if (found == 0) return false;
+  if (!missing.empty()) {
+    throw DataError(folder.string() + " holds only a part of " + published.title + ": " + missing +
+                    " is missing. Unpack " + published.url + " there again.");
+  }
+  for (const PublishedFile& file : published.files) {
+    std::error_code problem;
+    const auto size = fs::file_size(folder / file.name, problem);
+    if (problem)
+      throw DataError("Cannot read " + (folder / file.name).string() + ": " + problem.message() + ".");
+    if (size == file.size) continue;
+    throw DataError((folder / file.name).string() + " has " + std::to_string(size) + " bytes instead of " +
+                    std::to_string(file.size) + ": it is truncated, or not the file of " + published.title +
+                    ". Unpack " + published.url + " there again.");
+  }
+  return true;
+}
+
+void verify(const PublishedFiles& published, const fs::path& folder) {
+  for (const PublishedFile& file : published.files) {
+    if (file.sha256.empty() || sha256_of_file(folder / file.name) == file.sha256) continue;
+    throw IoError(file.name + " in the archive from " + published.url +
+                  " is not the published file: its SHA-256 differs");
+  }
+}
+
+// Downloads and unpacks beside the target, which then appears at once and whole.
+void fetch(const PublishedFiles& published, const fs::path& target) {
+  const fs::path place = target.parent_path(), archive = place / fs::path(published.url).filename();
+  const fs::path unpacked = place / (published.folder + ".unpacking");
+  const FileLock lock(place / ("." + published.folder + ".lock"));
+  if (complete(published, target)) return;  // another process was faster
+  log::info("Downloading {} from {} to {}.", published.title, published.url, target.string());
+  download({.url = published.url, .target = archive, .sha256 = published.sha256});
+  try {
+    fs::remove_all(unpacked);
+    fs::create_directories(unpacked);
+    std::vector<std::string> names;
+    for (const PublishedFile& file : published.files) names.push_back(file.name);
+    extract_tar(archive, names, unpacked);
+    verify(published, unpacked);
+    fs::create_directories(place);
+    fs::rename(unpacked, target);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(unpacked, ignored);
+    fs::remove(archive, ignored);
+    throw;
+  }
+  fs::remove(archive);
+}
+
+}  // namespace
+
+fs::path cache_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache && fs::path(cache).is_absolute()) return fs::path(cache) / "runner";
+  const char* home = std::getenv("HOME");
+  return home && *home ? fs::path(home) / ".cache" / "runner" : fs::path();
+}
+
+fs::path find_or_fetch(const PublishedFiles& published, const fs::path& dir, bool download) {
+  fs::path target = (dir.empty() ? cache_folder() : dir) / published.folder;
+  if (complete(published, target)) return target;
+  if (!dir.empty() && complete(published, dir)) return dir;
+  // A folder named as the published one is meant to be it, not to hold another of the name.
+  if (!dir.empty() && (dir / "").parent_path().filename() == published.folder)
+    target = (dir / "").parent_path();
+
+  const bool nowhere = dir.empty() && cache_folder().empty();
+  std::string problem = download ? "" : "Downloading is switched off (download = false)";
+  if (download && nowhere)
+    problem = "There is no folder to download to: neither HOME nor XDG_CACHE_HOME is set";
+  if (problem.empty()) {
+    try {
+      fetch(published, target);
+      return target;
+    } catch (const IoError& error) {
+      problem = error.what();
+    } catch (const fs::filesystem_error& error) {
+      problem = error.what();
+    }
+    while (problem.ends_with('.')) problem.pop_back();
+  }
+  throw DataMissing(published.title + " is not in " + (nowhere ? "any known folder" : target.string()) +
+                    ". " + problem + ". Unpack " + published.url +
+                    " and let dataset.dir name the folder that holds " + file_list(published) + ".");
+}
+
+}  // namespace runner

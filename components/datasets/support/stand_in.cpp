@@ -1,0 +1,49 @@
+#include "components/datasets/support/stand_in.hpp"
+
+namespace runner {
+
+namespace {
+
+std::string examples_of(const DataSpec& spec) {
+  std::string text;
+  for (const std::int64_t extent : spec.input_shape)
+    text += (text.empty() ? "" : " x ") + std::to_string(extent);
+  return text + " in " + std::to_string(spec.classes) + " classes";
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> build_stand_in(const std::optional<Part<DatasetKind>>& fallback,
+                                        const DatasetInputs& inputs, const DataSpec& wanted,
+                                        const std::string& title) {
+  if (!fallback) return nullptr;
+  auto dataset = fallback->build(inputs);
+  const DataSpec given = dataset->spec();
+  if (given.input_shape == wanted.input_shape && given.input_type == wanted.input_type &&
+      given.target_shape == wanted.target_shape && given.classes == wanted.classes &&
+      given.images == wanted.images) {
+    return dataset;
+  }
+  throw DataError("dataset.fallback: \"" + fallback->name() + "\" gives examples of " + examples_of(given) +
+                  " and cannot stand in for " + title + ", which has " + examples_of(wanted) + ".");
+}
+
+void check_stand_in(const std::optional<Part<DatasetKind>>& fallback, Report& report) {
+  if (!fallback || fallback->common.transform.empty()) return;
+  report.error("fallback", "takes the transforms of the dataset it stands in for and cannot have its own");
+}
+
+Splits open_stand_in(const Dataset* stand_in, const std::string& name, const TransformPipeline& transforms,
+                     const DataMissing& reason, const std::string& example) {
+  if (!stand_in) {
+    throw DataError(std::string(reason.what()) +
+                    " To try the recipe without the data: dataset.fallback = " + example);
+  }
+  Splits splits = stand_in->open(transforms);
+  const std::string own_reason = splits.stand_in.empty() ? "" : " " + splits.stand_in;
+  splits.stand_in = "The dataset \"" + name + "\" stands in, and the results are about it alone. " +
+                    reason.what() + own_reason;
+  return splits;
+}
+
+}  // namespace runner

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "components/datasets/dataset.hpp"
+#include "components/support/tables/row_encoder.hpp"
+
+namespace runner {
+
+enum class Categories { ids, one_hot };
+constexpr auto describe(std::type_identity<Categories>) {
+  return choices(choice("ids", Categories::ids,
+                        "numbers beside the input, for models that embed them, "
+                        "as tabular does"),
+                 choice("one_hot", Categories::one_hot, "an input of 0 or 1 for each value, for any model"));
+}
+
+// What the model gets of one row.
+DataSpec table_spec(const TableColumns& columns, Categories how);
+
+// Rows of a table, read and encoded before.
+class TableSplit final : public Split {
+ public:
+  TableSplit(const TableColumns& columns, Categories how, EncodedRows rows);
+
+  std::int64_t size() const override { return rows_.size; }
+  DataSpec spec() const override { return spec_; }
+  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override;
+
+ private:
+  void write_input(std::size_t row, float* input, std::size_t width) const;
+  void write_target(std::size_t row, Batch& batch, std::int64_t example) const;
+
+  DataSpec spec_;
+  EncodedRows rows_;
+  bool one_hot_;
+  std::vector<std::size_t> values_;  // how many each categorical column has
+  std::size_t numbers_ = 0;          // in each row
+};
+
+}  // namespace runner

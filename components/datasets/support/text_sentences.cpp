@@ -1,0 +1,65 @@
+#include "components/datasets/support/text_sentences.hpp"
+
+#include "components/support/text/code_points.hpp"
+
+namespace runner {
+
+DataSpec sentence_spec(const SentenceEncoder& encoder, const std::vector<std::string>& classes) {
+  DataSpec spec;
+  spec.input_shape = {encoder.length()};
+  spec.input_type = torch::kInt64;
+  spec.vocabulary = encoder.vocabulary();
+  spec.classes = static_cast<std::int64_t>(classes.size());
+  spec.class_names = classes;
+  return spec;
+}
+
+SentenceSplit::SentenceSplit(std::shared_ptr<const SentenceEncoder> encoder,
+                             const LabelledSentences& sentences)
+    : encoder_(std::move(encoder)),
+      spec_(sentence_spec(*encoder_, sentences.classes)),
+      labels_(sentences.labels) {
+  for (const std::string& text : sentences.texts) {
+    const std::vector<Token> tokens = encoder_->encode(text);
+    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+    ends_.push_back(tokens_.size());
+  }
+}
+
+Batch SentenceSplit::allocate(std::int64_t examples, torch::MemoryFormat format) const {
+  Batch batch = Split::allocate(examples, format);
+  batch.extra["mask"] = torch::empty({examples, encoder_->length()}, torch::kBool);
+  return batch;
+}
+
+void SentenceSplit::read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const {
+  auto* input = batch.input.data_ptr<std::int64_t>() + first * encoder_->length();
+  auto* mask = batch.extra.at("mask").data_ptr<bool>() + first * encoder_->length();
+  auto* target = batch.target.data_ptr<std::int64_t>() + first;
+  for (const SampleRef& sample : samples) {
+    const auto index = static_cast<std::size_t>(sample.index);
+    const std::size_t begin = index == 0 ? 0 : ends_[index - 1];
+    encoder_->fill(std::span(tokens_).subspan(begin, ends_[index] - begin), input, mask);
+    *target++ = labels_[index];
+    input += encoder_->length();
+    mask += encoder_->length();
+  }
+}
+
+Batch SentenceInterpreter::read(std::span<const std::string> inputs) const {
+  const auto count = static_cast<std::int64_t>(inputs.size());
+  Batch batch;
+  batch.input = torch::empty({count, encoder_.length()}, torch::kInt64);
+  batch.extra["mask"] = torch::empty({count, encoder_.length()}, torch::kBool);
+  auto* row = batch.input.data_ptr<std::int64_t>();
+  auto* mask = batch.extra["mask"].data_ptr<bool>();
+  for (const std::string& sentence : inputs) {
+    check_utf8(sentence, "The sentence \"" + sentence + "\"");
+    encoder_.fill(encoder_.encode(sentence), row, mask);
+    row += encoder_.length();
+    mask += encoder_.length();
+  }
+  return batch;
+}
+
+}  // namespace runner

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "components/datasets/dataset.hpp"
+#include "components/support/text/labelled_sentences.hpp"
+#include "components/support/text/sentence_encoder.hpp"
+
+namespace runner {
+
+DataSpec sentence_spec(const SentenceEncoder& encoder, const std::vector<std::string>& classes);
+
+// Sentences with their classes, kept as tokens. The batch has a "mask" [examples, length] of what is a token
+// and what padding.
+class SentenceSplit final : public Split {
+ public:
+  SentenceSplit(std::shared_ptr<const SentenceEncoder> encoder, const LabelledSentences& sentences);
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(labels_.size()); }
+  DataSpec spec() const override { return spec_; }
+  Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override;
+  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override;
+
+ private:
+  std::shared_ptr<const SentenceEncoder> encoder_;
+  DataSpec spec_;
+  std::vector<Token> tokens_;
+  std::vector<std::size_t> ends_;  // of each sentence among the tokens
+  std::vector<std::int64_t> labels_;
+};
+
+// An input is a sentence.
+class SentenceInterpreter final : public Interpreter {
+ public:
+  explicit SentenceInterpreter(SentenceEncoder encoder) : encoder_(std::move(encoder)) {}
+
+  Batch read(std::span<const std::string> inputs) const override;
+
+ private:
+  SentenceEncoder encoder_;
+};
+
+}  // namespace runner

@@ -1,0 +1,21 @@
+#include "components/losses/support/same_shape.hpp"
+
+#include <stdexcept>
+
+#include "registry/log.hpp"
+
+namespace runner {
+
+torch::Tensor target_like(const torch::Tensor& output, const torch::Tensor& target, std::string_view who,
+                          std::string_view what) {
+  torch::Tensor fitting = target.to(output.scalar_type());
+  if (output.dim() == target.dim() + 1 && output.size(-1) == 1) fitting = fitting.unsqueeze(-1);
+  if (fitting.sizes() != output.sizes()) {
+    throw std::runtime_error(log::format(
+        "{} compares outputs with {} of the same shape, but the model gives {} and the {} are {}.", who, what,
+        output.sizes(), what, target.sizes()));
+  }
+  return fitting;
+}
+
+}  // namespace runner

@@ -1,0 +1,71 @@
+#include "components/metrics/support/labels.hpp"
+
+#include <stdexcept>
+
+#include "registry/log.hpp"
+
+namespace runner {
+
+namespace {
+
+// Class 0 or 1, whatever the type the loss wanted them in.
+torch::Tensor yes_or_no(const torch::Tensor& target, const torch::Tensor& output) {
+  if (target.numel() != output.numel() || target.size(0) != output.size(0)) {
+    throw std::runtime_error(
+        log::format("The metric compares one score for each example with its label, but the outputs are {} "
+                    "and the targets {}.",
+                    output.sizes(), target.sizes()));
+  }
+  const torch::Tensor flat = target.flatten();
+  return flat.is_floating_point() ? flat.gt(0.5).to(torch::kInt64) : flat.to(torch::kInt64);
+}
+
+}  // namespace
+
+torch::Tensor labels_of(const torch::Tensor& target, const torch::Tensor& output) {
+  std::vector<std::int64_t> expected = output.sizes().vec();
+  if (output.dim() > 1 && target.is_floating_point() && target.sizes() == output.sizes())
+    return target.argmax(1);
+  if (expected.size() > 1) expected.erase(expected.begin() + 1);
+  if (output.dim() < 2 || target.is_floating_point() || target.sizes() != at::IntArrayRef(expected)) {
+    throw std::runtime_error(log::format(
+        "The metric compares outputs [examples, classes, ..] with labels, but the outputs are {} and the "
+        "targets {} of type {}.",
+        output.sizes(), target.sizes(), target.dtype().name()));
+  }
+  return target;
+}
+
+bool is_one_score(const torch::Tensor& output) {
+  return output.dim() == 1 || (output.dim() == 2 && output.size(1) == 1);
+}
+
+std::int64_t classes_of(const torch::Tensor& output) { return is_one_score(output) ? 2 : output.size(1); }
+
+Answers answers_of(const torch::Tensor& output, const torch::Tensor& target) {
+  if (is_one_score(output)) return {output.flatten().gt(0).to(torch::kInt64), yes_or_no(target, output)};
+  const torch::Tensor labels = labels_of(target, output);  // first: it says what does not fit
+  return {output.argmax(1), labels.to(torch::kInt64)};
+}
+
+Rows rows_of(const torch::Tensor& output, const torch::Tensor& target) {
+  const torch::Tensor scores = output.to(torch::kFloat64);
+  if (is_one_score(output)) return {scores.reshape({-1, 1}), yes_or_no(target, output)};
+  const torch::Tensor labels = labels_of(target, output);
+  return {scores.movedim(1, -1).reshape({-1, output.size(1)}), labels.flatten().to(torch::kInt64)};
+}
+
+void HitCounts::add(const torch::Tensor& hit, const torch::Tensor& counted) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor hits = hit.logical_and(counted).sum();
+  const torch::Tensor total = counted.sum();
+  hits_ = hits_.defined() ? hits_ + hits : hits;
+  total_ = total_.defined() ? total_ + total : total;
+}
+
+double HitCounts::share() const {
+  const double total = total_.defined() ? total_.item<double>() : 0;
+  return total > 0 ? hits_.item<double>() / total : 0;
+}
+
+}  // namespace runner

@@ -1,0 +1,113 @@
+#include "components/models/support/data_fit.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+
+namespace runner {
+
+namespace {
+
+[[noreturn]] void fail(std::string_view model, const std::string& why) {
+  throw std::runtime_error("Model \"" + std::string(model) + "\": " + why + ".");
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::ostringstream text;
+  text << '[';
+  for (std::size_t i = 0; i < shape.size(); ++i) text << (i ? ", " : "") << shape[i];
+  text << ']';
+  return text.str();
+}
+
+void require_numbers(std::string_view model, const DataSpec& data) {
+  if (!torch::isFloatingType(data.input_type)) {
+    fail(model, "it computes on floating-point inputs, but the dataset gives " +
+                    std::string(torch::toString(data.input_type)));
+  }
+  if (data.input_shape.empty() ||
+      std::ranges::any_of(data.input_shape, [](auto extent) { return extent < 1; })) {
+    fail(model, "the dataset gives examples of shape " + shape_text(data.input_shape) +
+                    ", which hold nothing to learn from");
+  }
+}
+
+std::int64_t product(const std::vector<std::int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+}  // namespace
+
+std::int64_t output_count(std::string_view model, std::int64_t wanted, const DataSpec& data) {
+  if (data.classes > 0) {
+    if (wanted != 0 && wanted != data.classes) {
+      fail(model, "num_classes is " + std::to_string(wanted) + ", but the dataset has " +
+                      std::to_string(data.classes) + " classes; leave num_classes out to follow the dataset");
+    }
+    return data.classes;
+  }
+  if (torch::isFloatingType(data.target_type)) {
+    const std::int64_t numbers = product(data.target_shape);
+    if (wanted != 0 && wanted != numbers) {
+      fail(model, "num_classes is " + std::to_string(wanted) + ", but the dataset's targets hold " +
+                      std::to_string(numbers) + " numbers each");
+    }
+    return numbers;
+  }
+  if (wanted == 0) fail(model, "the dataset does not say how many classes it has: give num_classes");
+  return wanted;
+}
+
+ImageShape image_shape(std::string_view model, const DataSpec& data) {
+  require_numbers(model, data);
+  if (data.input_shape.size() != 3) {
+    fail(model, "it needs images (channels, height, width), but the dataset gives examples of shape " +
+                    shape_text(data.input_shape));
+  }
+  return {data.input_shape[0], data.input_shape[1], data.input_shape[2]};
+}
+
+void require_halvings(std::string_view model, const ImageShape& image, std::int64_t halvings) {
+  const std::int64_t step = std::int64_t{1} << halvings;
+  if (image.height % step == 0 && image.width % step == 0) return;
+  fail(model, "images of " + std::to_string(image.height) + " x " + std::to_string(image.width) +
+                  " cannot be halved " + std::to_string(halvings) + " times; resize them to multiples of " +
+                  std::to_string(step));
+}
+
+std::int64_t flat_size(std::string_view model, const DataSpec& data) {
+  require_numbers(model, data);
+  return product(data.input_shape);
+}
+
+std::int64_t vocabulary_size(std::string_view model, std::int64_t wanted, const DataSpec& data) {
+  if (data.vocabulary == 0 && (torch::isFloatingType(data.input_type) || wanted == 0)) {
+    fail(model, "it needs tokens, but the dataset gives none; use a text dataset");
+  }
+  if (wanted != 0 && wanted < data.vocabulary) {
+    fail(model, "vocabulary is " + std::to_string(wanted) + ", but the dataset has " +
+                    std::to_string(data.vocabulary) + " tokens; leave vocabulary out to follow the dataset");
+  }
+  return wanted != 0 ? wanted : data.vocabulary;
+}
+
+std::int64_t context_length(std::string_view model, std::int64_t wanted, const DataSpec& data) {
+  if (data.input_shape.size() != 1) {
+    fail(model,
+         "it needs rows of tokens, but the dataset gives examples of shape " + shape_text(data.input_shape));
+  }
+  const std::int64_t longest = data.input_shape[0];
+  if (wanted == 0 && longest < 1) fail(model, "the dataset's examples differ in length: give context");
+  if (wanted != 0) require_positions(model, longest, wanted);
+  return wanted != 0 ? wanted : longest;
+}
+
+void require_positions(std::string_view model, std::int64_t tokens, std::int64_t context) {
+  if (tokens > context) {
+    fail(model, std::to_string(tokens) + " tokens do not fit into a context of " + std::to_string(context));
+  }
+}
+
+}  // namespace runner

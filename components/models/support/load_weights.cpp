@@ -1,0 +1,184 @@
+#include "components/models/support/load_weights.hpp"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "components/models/support/weight_names.hpp"
+#include "components/support/io/private_mapping.hpp"
+#include "components/support/pattern.hpp"
+#include "components/support/weights/safetensors.hpp"
+#include "components/support/weights/torch_file.hpp"
+
+namespace runner {
+
+namespace {
+
+using Tensors = std::map<std::string, torch::Tensor>;
+
+struct Contents {
+  std::string format;
+  Tensors tensors;
+  std::vector<std::string> others = {};  // keys without a tensor
+};
+
+Contents read_contents(const std::filesystem::path& path) {
+  const auto file = PrivateMapping::open(path);
+  if (looks_like_torch_file(file->bytes())) {
+    TorchFile read = read_torch_file(path);
+    const std::string where = read.found_in.empty() ? "" : ", key \"" + read.found_in + "\"";
+    return {"torch.save (" + read.layout + where + ")", std::move(read.tensors), std::move(read.others)};
+  }
+  if (looks_like_safetensors(file->bytes())) return {"safetensors", read_safetensors(path)};
+  throw std::runtime_error("Cannot read " + path.string() +
+                           ": it is neither a safetensors file nor one written by Python's torch.save" +
+                           (file->bytes().empty() ? "; it is empty." : "."));
+}
+
+// DataParallel and DistributedDataParallel put every name under "module.".
+void strip_wrapper(Contents& contents) {
+  constexpr std::string_view prefix = "module.";
+  const auto wrapped = [&](const auto& entry) { return entry.first.starts_with(prefix); };
+  if (contents.tensors.empty() || !std::ranges::all_of(contents.tensors, wrapped)) return;
+  Tensors stripped;
+  for (const auto& [name, tensor] : contents.tensors) stripped[name.substr(prefix.size())] = tensor;
+  contents.tensors = std::move(stripped);
+}
+
+std::vector<std::pair<std::string, torch::Tensor>> named_tensors(const Model& model) {
+  std::vector<std::pair<std::string, torch::Tensor>> all;
+  for (const auto& item : model.named_parameters()) all.emplace_back(item.key(), item.value());
+  for (const auto& item : model.named_buffers()) all.emplace_back(item.key(), item.value());
+  return all;
+}
+
+// PyTorch before 0.4.1 did not count batches, and files of that time (torchvision's first among them) are
+// still around: where a file has no such counter at all, none is missed.
+bool counts_batches(const std::string& name) { return name.ends_with("num_batches_tracked"); }
+
+bool counts_batches(const Tensors& tensors) {
+  return std::ranges::any_of(tensors, [](const auto& entry) { return counts_batches(entry.first); });
+}
+
+std::string shape_text(const torch::Tensor& tensor) {
+  std::ostringstream text;
+  text << tensor.sizes();
+  return text.str();
+}
+
+// The first names and how many more: a file for another model differs in hundreds.
+std::string listed(std::string_view title, const std::vector<std::string>& names) {
+  constexpr std::size_t most = 20;
+  if (names.empty()) return "";
+  std::string text = "\n  " + std::string(title) + " (" + std::to_string(names.size()) + "):";
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += "\n    " + names[i];
+  if (names.size() > most) text += "\n    .. and " + std::to_string(names.size() - most) + " more";
+  return text;
+}
+
+std::string differences(const LoadSummary& summary) {
+  return listed("missing in the file", summary.missing) + listed("not in the model", summary.unexpected) +
+         listed("of another shape", summary.misshapen);
+}
+
+bool selected(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) { return selects(pattern, name); });
+}
+
+void require_matches(std::string_view setting, const std::vector<std::string>& patterns,
+                     const std::vector<std::string>& names) {
+  std::string problems;
+  for (const std::string& pattern : patterns) {
+    const auto hit = [&](const std::string& name) { return selects(pattern, name); };
+    if (std::ranges::any_of(names, hit)) continue;
+    problems += (problems.empty() ? "" : "\n") + nothing_selected(setting, pattern, names);
+  }
+  if (!problems.empty()) throw std::runtime_error(problems);
+}
+
+}  // namespace
+
+std::string LoadSummary::text() const {
+  std::string line = std::to_string(loaded) + " tensors loaded from a " + format + " file";
+  if (!replaced.empty())
+    line += ", " + std::to_string(replaced.size()) + " left as initialised (model.replace)";
+  return line + differences(*this);
+}
+
+LoadSummary load_weights(Model& model, const std::filesystem::path& path, const ModelCommon& common) {
+  const auto own = named_tensors(model);
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : own) names.push_back(name);
+  require_matches("model.replace", common.replace, names);
+
+  Contents contents = read_contents(path);
+  strip_wrapper(contents);
+  if (const auto* known = dynamic_cast<const WeightNames*>(&model)) known->adapt(contents.tensors);
+  const bool counters = counts_batches(contents.tensors);
+  LoadSummary summary{.format = contents.format};
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> copies;  // into, from
+  for (const auto& [name, tensor] : own) {
+    const auto found = contents.tensors.find(name);
+    if (selected(common.replace, name)) {
+      summary.replaced.push_back(name);
+    } else if (found == contents.tensors.end()) {
+      if (!counters && counts_batches(name)) continue;
+      summary.missing.push_back(name + " " + shape_text(tensor));
+    } else if (found->second.sizes() != tensor.sizes()) {
+      summary.misshapen.push_back(name + ": " + shape_text(found->second) + " in the file, " +
+                                  shape_text(tensor) + " in the model");
+    } else {
+      copies.emplace_back(tensor, found->second);
+    }
+  }
+  // What is replaced may be in the file under the old head's names, too.
+  for (const auto& [name, tensor] : contents.tensors) {
+    if (std::ranges::find(names, name) == names.end() && !selected(common.replace, name)) {
+      summary.unexpected.push_back(name + " " + shape_text(tensor));
+    }
+  }
+  for (const std::string& name : contents.others) summary.unexpected.push_back(name + " (not a tensor)");
+
+  if (common.strict && !differences(summary).empty()) {
+    throw std::runtime_error(
+        "The weights in " + path.string() + " do not fit the model:" + differences(summary) +
+        "\nmodel.strict = false loads what fits; model.replace = [\"fc\"] leaves a part out.");
+  }
+  if (copies.empty() && summary.replaced.size() != own.size()) {
+    throw std::runtime_error("Nothing in " + path.string() + " fits the model:" + differences(summary));
+  }
+  const torch::NoGradGuard guard;
+  for (const auto& [into, from] : copies) torch::Tensor(into).copy_(from);
+  summary.loaded = copies.size();
+  return summary;
+}
+
+std::vector<std::string> freeze_parameters(Model& model, const std::vector<std::string>& patterns) {
+  std::vector<std::string> names, frozen;
+  for (const auto& item : model.named_parameters()) names.push_back(item.key());
+  require_matches("model.freeze", patterns, names);
+  for (auto& item : model.named_parameters()) {
+    if (!selected(patterns, item.key())) continue;
+    item.value().set_requires_grad(false);
+    frozen.push_back(item.key());
+  }
+  return frozen;
+}
+
+std::optional<LoadSummary> apply_common(Model& model, const ModelCommon& common) {
+  std::optional<LoadSummary> summary;
+  if (common.weights) {
+    summary = load_weights(model, *common.weights, common);
+  } else if (!common.replace.empty()) {
+    throw std::runtime_error(
+        "model.replace says what not to take from a file of weights, but model.weights names none.");
+  }
+  freeze_parameters(model, common.freeze);
+  return summary;
+}
+
+}  // namespace runner

@@ -1,0 +1,30 @@
+#include "components/models/support/model_weights.hpp"
+
+namespace runner {
+
+namespace {
+
+std::vector<NamedTensor> listed(const torch::OrderedDict<std::string, torch::Tensor>& tensors) {
+  std::vector<NamedTensor> all;
+  for (const auto& item : tensors) all.push_back({item.key(), item.value()});
+  return all;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> ModelWeights::held_parameters() const { return listed(model_.named_parameters()); }
+std::vector<NamedTensor> ModelWeights::held_buffers() const { return listed(model_.named_buffers()); }
+
+void ModelWeights::visit(const Visit& visit) const {
+  for (const auto& item : model_.named_parameters())
+    visit(item.key(), item.value().detach(), item.value().grad());
+}
+
+std::vector<std::string> ModelWeights::parameter_names() const { return model_.named_parameters().keys(); }
+
+bool ModelWeights::trained(const std::string& name) const {
+  const torch::Tensor* parameter = model_.named_parameters().find(name);
+  return parameter && parameter->requires_grad();
+}
+
+}  // namespace runner

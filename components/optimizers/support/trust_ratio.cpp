@@ -1,0 +1,20 @@
+#include "components/optimizers/support/trust_ratio.hpp"
+
+#include <ATen/ops/_foreach_norm.h>
+
+namespace runner {
+
+std::vector<torch::Tensor> trust_ratios(at::TensorList parameters, at::TensorList updates, double damping,
+                                        double coefficient, bool biases_and_norms_too) {
+  // All norms in one tensor: a few small operations for all parameters, and nothing waits for the device.
+  const torch::Tensor weights = torch::stack(at::_foreach_norm(parameters));
+  const torch::Tensor steps = torch::stack(at::_foreach_norm(updates));
+  const torch::Tensor ratios = coefficient * weights / (steps + damping * weights);
+  auto list = torch::where(weights.gt(0).logical_and(steps.gt(0)), ratios, torch::ones_like(ratios)).unbind();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!biases_and_norms_too && parameters[i].dim() <= 1) list[i] = torch::ones_like(list[i]);
+  }
+  return list;
+}
+
+}  // namespace runner

@@ -1,0 +1,74 @@
+#include "components/support/io/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "components/support/io/open_file.hpp"
+
+namespace runner {
+
+namespace {
+
+// What a plain open() would have given: mkstemp makes files that only their owner may read.
+mode_t usual_mode() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  temporary_ = (folder / ("." + path_.filename().string() + ".XXXXXX")).string();
+  file_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  if (file_ < 0) {
+    temporary_.clear();
+    fail("write");
+  }
+  ::fchmod(file_, usual_mode());
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ >= 0) ::close(file_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    constexpr std::size_t at_once = std::size_t{1} << 30;  // Linux writes at most 2 GiB in one call
+    const ssize_t written = ::write(file_, bytes.data(), std::min(bytes.size(), at_once));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write");
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+void AtomicFile::commit() {
+  if (::fsync(file_) != 0) fail("finish writing");
+  const int file = std::exchange(file_, -1);
+  if (::close(file) != 0) fail("finish writing");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
+  temporary_.clear();
+  // The rename itself must survive a power cut too; a file system that cannot flush folders is no reason to
+  // fail.
+  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (handle < 0) return;
+  ::fsync(handle);
+  ::close(handle);
+}
+
+void AtomicFile::fail(const char* what) const {
+  throw IoError("Cannot " + std::string(what) + " " + path_.string() + ": " + last_system_error() + ".");
+}
+
+}  // namespace runner

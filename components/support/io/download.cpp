@@ -1,0 +1,153 @@
+#include "components/support/io/download.hpp"
+
+#include <curl/curl.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "components/support/io/open_file.hpp"
+#include "components/support/io/part_file.hpp"
+#include "components/support/io/progress_bar.hpp"
+#include "components/support/io/sha256.hpp"
+#include "registry/log.hpp"
+
+namespace runner {
+
+namespace {
+
+constexpr int most_cuts = 5;  // a transfer that breaks off goes on where it was, this often
+constexpr long most_redirects = 5, slowest_bytes_per_second = 512;
+constexpr long http_partial = 206, http_bad_range = 416;
+
+struct Transfer {
+  CURL* curl = nullptr;
+  PartFile* part = nullptr;
+  ProgressBar* bar = nullptr;
+  std::int64_t already = 0;  // bytes that this request did not ask for
+  bool body_began = false;
+  int write_error = 0;
+};
+
+long response_code(CURL* curl) {
+  long code = 0;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);
+  return code;
+}
+
+// A server that knows no ranges sends everything again: then what was there goes.
+void begin_body(Transfer& transfer) {
+  transfer.body_began = true;
+  if (transfer.already == 0 || response_code(transfer.curl) == http_partial) return;
+  transfer.part->clear();
+  transfer.already = 0;
+}
+
+std::size_t on_data(char* bytes, std::size_t, std::size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  try {
+    if (!transfer.body_began) begin_body(transfer);
+  } catch (const IoError&) {
+    transfer.write_error = errno;
+    return 0;
+  }
+  if (transfer.part->append({reinterpret_cast<const std::uint8_t*>(bytes), count})) return count;
+  transfer.write_error = errno;
+  return 0;
+}
+
+int on_progress(void* user, curl_off_t total, curl_off_t done, curl_off_t, curl_off_t) {
+  const auto& transfer = *static_cast<const Transfer*>(user);
+  if (done > 0) transfer.bar->show(transfer.already + done, total > 0 ? transfer.already + total : 0);
+  return 0;
+}
+
+struct Outcome {
+  CURLcode code = CURLE_OK;
+  long response = 0;
+  std::string problem;  // a sentence, where the code is not CURLE_OK
+};
+
+Outcome fetch(const Download& request, PartFile& part, ProgressBar& bar) {
+  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> owner(curl_easy_init(), &curl_easy_cleanup);
+  CURL* curl = owner.get();
+  if (initialised != CURLE_OK || !curl) throw IoError("libcurl does not start on this machine.");
+
+  Transfer transfer{curl, &part, &bar, part.size()};
+  std::array<char, CURL_ERROR_SIZE> text{};
+  const std::string range = std::to_string(part.size()) + "-";
+  curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(curl, CURLOPT_MAXREDIRS, most_redirects);
+  curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);  // other threads are running
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_timeout.count()));
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, slowest_bytes_per_second);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(request.stall_timeout.count()));
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "runner/" RUNNER_VERSION);
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, text.data());
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &on_data);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &on_progress);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
+  if (part.size() > 0) curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
+
+  Outcome outcome{curl_easy_perform(curl), response_code(curl), {}};
+  if (transfer.write_error != 0) {
+    errno = transfer.write_error;
+    throw IoError("Cannot write " + part.path().string() + ": " + last_system_error() + ".");
+  }
+  if (outcome.code == CURLE_HTTP_RETURNED_ERROR) {
+    outcome.problem = "the server answered " + std::to_string(outcome.response);
+  } else if (outcome.code != CURLE_OK) {
+    outcome.problem = text[0] ? std::string(text.data()) : std::string(curl_easy_strerror(outcome.code));
+  }
+  return outcome;
+}
+
+bool cut_off(CURLcode code) {
+  return code == CURLE_PARTIAL_FILE || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING ||
+         code == CURLE_OPERATION_TIMEDOUT || code == CURLE_HTTP2_STREAM;
+}
+
+// Until everything is there. Throws if it does not come.
+void fetch_all(const Download& request, PartFile& part, ProgressBar& bar) {
+  for (int cuts = 0;; ++cuts) {
+    const std::int64_t before = part.size();
+    const Outcome outcome = fetch(request, part, bar);
+    if (outcome.code == CURLE_OK) return;
+    // Nothing lies beyond what is there: it is all of it, or something else, which the comparison will tell.
+    if (outcome.response == http_bad_range && before > 0) return;
+    if (cut_off(outcome.code) && part.size() > before && cuts < most_cuts) continue;
+    throw IoError("Cannot download " + request.url + ": " + outcome.problem + ".");
+  }
+}
+
+}  // namespace
+
+void download(const Download& request) {
+  PartFile part(request.target);
+  ProgressBar bar(request.target.filename().string());
+  const bool resumed = part.size() > 0;
+  fetch_all(request, part, bar);
+  const auto matches = [&] {
+    return request.sha256.empty() || sha256_of_file(part.path()) == request.sha256;
+  };
+  bool good = matches();
+  if (!good && resumed) {  // what the earlier attempt left may be of another version
+    part.clear();
+    fetch_all(request, part, bar);
+    good = matches();
+  }
+  if (!good) {
+    part.clear();
+    throw IoError("What came from " + request.url + " is not the expected file: its SHA-256 differs from " +
+                  request.sha256 + ". It was deleted.");
+  }
+  part.become_target();
+}
+
+}  // namespace runner

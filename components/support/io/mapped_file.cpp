@@ -1,0 +1,21 @@
+#include "components/support/io/mapped_file.hpp"
+
+#include <sys/mman.h>
+
+#include "components/support/io/open_file.hpp"
+
+namespace runner {
+
+MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
+  const OpenFile file(path_);
+  if (file.size() == 0) throw IoError(path_.string() + " is empty.");
+  void* start = ::mmap(nullptr, file.size(), PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  if (start == MAP_FAILED) throw IoError("Cannot map " + path_.string() + ": " + last_system_error() + ".");
+  bytes_ = {static_cast<const std::uint8_t*>(start), file.size()};
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace runner

@@ -1,0 +1,195 @@
+#include "components/support/tables/learn_columns.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "components/support/io/io_error.hpp"
+#include "components/support/tables/number.hpp"
+#include "registry/log.hpp"
+#include "registry/suggest.hpp"
+
+namespace runner {
+
+namespace {
+
+enum class Role { unknown, numeric, categorical, target, ignored };
+
+struct Distribution {
+  std::int64_t count = 0;
+  double mean = 0, squares = 0;  // of the differences from the mean (Welford)
+
+  void add(double value) {
+    const double difference = value - mean;
+    mean += difference / static_cast<double>(++count);
+    squares += difference * (value - mean);
+  }
+  // That of scikit-learn's StandardScaler: of the whole, and 1 where all values are the same.
+  double deviation() const {
+    const double found = count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0;
+    return found > 1e-12 * std::abs(mean) ? found : 1;
+  }
+};
+
+using Distinct = std::set<std::string, std::less<>>;
+
+struct Contents {  // of one column
+  std::int64_t numbers = 0, texts = 0;
+  std::int64_t text_line = 0;  // the first one
+  std::string text = {};
+};
+
+struct Learner {
+  const TablePart& training;
+  const ColumnChoice& choice;
+  std::vector<Role> roles = std::vector<Role>(training.columns().size(), Role::unknown);
+
+  bool missing(const CsvReader& row, std::size_t column) const {
+    return training.format().is_missing(row.values()[column]);
+  }
+
+  void assign(const std::vector<std::string>& names, Role role) {
+    for (const std::string& name : names)
+      roles[find_column(training.columns(), name, training.name())] = role;
+  }
+
+  std::vector<Contents> look() const {
+    std::vector<Contents> contents(roles.size());
+    training.each([&](const CsvReader& row) {
+      for (std::size_t i = 0; i < roles.size(); ++i) {
+        if (roles[i] != Role::unknown || missing(row, i)) continue;
+        Contents& found = contents[i];
+        if (parse_number(row.values()[i])) {
+          ++found.numbers;
+        } else if (found.texts++ == 0) {
+          found.text_line = row.line();
+          found.text = row.values()[i];
+        }
+      }
+    });
+    return contents;
+  }
+
+  // Text among numbers is far more often a mistake than a category: the person decides.
+  void decide(std::size_t column, const Contents& found) {
+    const std::string& name = training.columns()[column];
+    if (found.numbers + found.texts == 0) {
+      log::warning("{}: column \"{}\" is ignored: it holds no value in the training part.", training.name(),
+                   name);
+      roles[column] = Role::ignored;
+    } else if (found.texts > 0 && found.numbers >= 9 * found.texts) {
+      throw IoError(log::format(
+          "{}:{}: column \"{}\": \"{}\" is not a number, but nearly all other values of the column are. "
+          "Correct "
+          "it, or add it to dataset.missing, or name the column in dataset.categorical or dataset.ignore.",
+          training.name(), found.text_line, name, found.text));
+    } else {
+      roles[column] = found.texts == 0 ? Role::numeric : Role::categorical;
+    }
+  }
+
+  void assign_roles() {
+    assign({choice.target}, Role::target);
+    assign(choice.numeric, Role::numeric);
+    assign(choice.categorical, Role::categorical);
+    assign(choice.ignore, Role::ignored);
+    if (std::ranges::find(roles, Role::unknown) == roles.end()) return;
+    const std::vector<Contents> contents = look();
+    for (std::size_t i = 0; i < roles.size(); ++i) {
+      if (roles[i] == Role::unknown) decide(i, contents[i]);
+    }
+  }
+
+  TableColumns learn() const {
+    std::vector<Distribution> numbers(roles.size());
+    std::vector<Distinct> values(roles.size());
+    const auto note = [&](std::size_t column, std::string_view value) {
+      if (!values[column].contains(value)) values[column].emplace(value);
+    };
+    training.each([&](const CsvReader& row) {
+      for (std::size_t i = 0; i < roles.size(); ++i) {
+        if (roles[i] == Role::ignored || missing(row, i)) continue;
+        if (roles[i] == Role::numeric) numbers[i].add(finite_number(row, i));
+        if (roles[i] == Role::categorical) note(i, row.values()[i]);
+        if (roles[i] == Role::target && !choice.regression)
+          note(i, without_ending(row.values()[i], choice.trim_target));
+      }
+    });
+    TableColumns columns{.file = training.columns(), .target = choice.target};
+    for (std::size_t i = 0; i < roles.size(); ++i) {
+      const std::string& name = training.columns()[i];
+      if (roles[i] == Role::numeric) columns.numeric.push_back(numeric(name, numbers[i]));
+      if (roles[i] == Role::categorical) columns.categorical.push_back(categorical(name, values[i]));
+      if (roles[i] == Role::target && !choice.regression) columns.classes = classes(values[i]);
+    }
+    if (columns.numeric.empty() && columns.categorical.empty())
+      throw IoError(training.name() + " has no column to learn from beside the target.");
+    return columns;
+  }
+
+  NumericColumn numeric(const std::string& name, const Distribution& found) const {
+    if (found.count == 0) {
+      throw IoError(training.name() + ": column \"" + name +
+                    "\" holds no value in the training part: take it out of dataset.numeric.");
+    }
+    const bool gaps = found.count < training.size();
+    return {name, choice.standardize ? found.mean : 0, choice.standardize ? found.deviation() : 1, found.mean,
+            choice.indicators && gaps};
+  }
+
+  CategoricalColumn categorical(const std::string& name, const Distinct& found) const {
+    const bool asked_for = std::ranges::find(choice.categorical, name) != choice.categorical.end();
+    if (!asked_for && found.size() >= 100 && 2 * static_cast<std::int64_t>(found.size()) > training.size()) {
+      log::warning(
+          "{}: column \"{}\" has {} different values, hardly ever the same one twice. If nothing can be "
+          "learnt from "
+          "it, name it in dataset.ignore.",
+          training.name(), name, found.size());
+    }
+    return {name, {found.begin(), found.end()}};
+  }
+
+  std::vector<std::string> classes(const Distinct& found) const {
+    std::vector<std::string> names(found.begin(), found.end());
+    const auto number = [](const std::string& name) { return *parse_number(name); };
+    const bool numbers =
+        std::ranges::all_of(names, [](const auto& name) { return parse_number(name).has_value(); });
+    if (numbers) std::ranges::stable_sort(names, {}, number);
+    const auto count = static_cast<std::int64_t>(names.size());
+    if (count < 2) {
+      throw IoError(training.name() + ": the target \"" + choice.target +
+                    "\" is the same in all training rows: there is nothing to learn.");
+    }
+    if (numbers && count > 50 && 2 * count > training.size()) {
+      throw IoError(training.name() + ": nearly every row has another number as its target \"" +
+                    choice.target +
+                    "\". To predict numbers rather than classes, say dataset.task = \"regression\".");
+    }
+    return names;
+  }
+};
+
+}  // namespace
+
+std::string_view without_ending(std::string_view value, std::string_view letters) {
+  return letters.empty() ? value : value.substr(0, value.find_last_not_of(letters) + 1);
+}
+
+std::size_t find_column(const std::vector<std::string>& columns, const std::string& wanted,
+                        const std::string& file) {
+  const auto found = std::ranges::find(columns, wanted);
+  if (found != columns.end()) return static_cast<std::size_t>(found - columns.begin());
+  std::string list;
+  for (const std::string& name : columns) list += (list.empty() ? "" : ", ") + name;
+  const auto meant = nearest(wanted, columns);
+  throw IoError(file + " has no column \"" + wanted + "\"" +
+                (meant ? "; did you mean \"" + *meant + "\"?" : ".") + " It has: " + list + ".");
+}
+
+TableColumns learn_columns(const TablePart& training, const ColumnChoice& choice) {
+  Learner learner{training, choice};
+  learner.assign_roles();
+  return learner.learn();
+}
+
+}  // namespace runner

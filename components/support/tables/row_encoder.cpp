@@ -1,0 +1,80 @@
+#include "components/support/tables/row_encoder.hpp"
+
+#include "components/support/tables/learn_columns.hpp"
+#include "components/support/tables/number.hpp"
+
+namespace runner {
+
+RowEncoder::RowEncoder(const TableColumns& columns, const TableFormat& format, std::string trim_target)
+    : columns_(columns), format_(format), trim_target_(std::move(trim_target)) {
+  const auto numbered = [](const std::vector<std::string>& values, std::int32_t first) {
+    Ids ids;
+    for (const std::string& value : values) ids.emplace(value, first++);
+    return ids;
+  };
+  for (const CategoricalColumn& column : columns_.categorical) ids_.push_back(numbered(column.values, 1));
+  labels_ = numbered(columns_.classes, 0);
+}
+
+void RowEncoder::begin(const std::vector<std::string>& given, const std::string& file, bool with_target) {
+  numeric_.clear();
+  categorical_.clear();
+  for (const NumericColumn& column : columns_.numeric)
+    numeric_.push_back(find_column(given, column.name, file));
+  for (const CategoricalColumn& column : columns_.categorical)
+    categorical_.push_back(find_column(given, column.name, file));
+  target_.reset();
+  if (with_target) target_ = find_column(given, columns_.target, file);
+}
+
+void RowEncoder::add(const CsvReader& row, EncodedRows& rows) const {
+  const auto missing = [&](std::size_t column) { return format_.is_missing(row.values()[column]); };
+  for (std::size_t i = 0; i < numeric_.size(); ++i) {
+    const NumericColumn& column = columns_.numeric[i];
+    const double value = missing(numeric_[i]) ? column.fill : finite_number(row, numeric_[i]);
+    rows.numbers.push_back(static_cast<float>((value - column.mean) / column.deviation));
+  }
+  for (std::size_t i = 0; i < numeric_.size(); ++i) {
+    if (columns_.numeric[i].indicator) rows.numbers.push_back(missing(numeric_[i]) ? 1.0f : 0.0f);
+  }
+  for (std::size_t i = 0; i < categorical_.size(); ++i) {
+    const auto id = ids_[i].find(row.values()[categorical_[i]]);
+    rows.ids.push_back(id == ids_[i].end() ? 0 : id->second);
+  }
+  if (target_) add_target(row, rows);
+  ++rows.size;
+}
+
+void RowEncoder::add_target(const CsvReader& row, EncodedRows& rows) const {
+  const std::string_view value = row.values()[*target_];
+  if (format_.is_missing(value)) {
+    row.fail(*target_, "the target is missing. Fill it in, or remove the row");
+  }
+  if (columns_.classes.empty())
+    return rows.values.push_back(static_cast<float>(finite_number(row, *target_)));
+  const auto label = labels_.find(without_ending(value, trim_target_));
+  if (label == labels_.end()) fail_unknown(row, value);
+  rows.labels.push_back(label->second);
+}
+
+void RowEncoder::fail_unknown(const CsvReader& row, std::string_view value) const {
+  std::string list, remedy = "Add examples of it to the training part, or choose another dataset.split_seed";
+  for (const std::string& name : columns_.classes) {
+    if (list.size() < 200) list += (list.empty() ? "" : ", ") + name;
+    if (value.starts_with(name))
+      remedy = "Say dataset.trim_target = \"" + std::string(value.substr(name.size())) +
+               "\" if that is no part of it";
+  }
+  row.fail(*target_, "\"" + std::string(value) + "\" is a class that the training part does not have (" +
+                         list + "). " + remedy);
+}
+
+EncodedRows encode(const TablePart& part, const TableColumns& columns, const std::string& trim_target) {
+  RowEncoder encoder(columns, part.format(), trim_target);
+  encoder.begin(part.columns(), part.name(), /*with_target=*/true);
+  EncodedRows rows;
+  part.each([&](const CsvReader& row) { encoder.add(row, rows); });
+  return rows;
+}
+
+}  // namespace runner

@@ -1,0 +1,52 @@
+#include "components/support/tables/table_columns.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "components/support/io/io_error.hpp"
+
+namespace runner {
+
+using Json = nlohmann::ordered_json;
+
+std::string TableColumns::json() const {
+  Json numbers = Json::array(), categories = Json::array();
+  for (const NumericColumn& column : numeric) {
+    numbers.push_back({{"name", column.name},
+                       {"mean", column.mean},
+                       {"deviation", column.deviation},
+                       {"fill", column.fill},
+                       {"indicator", column.indicator}});
+  }
+  for (const CategoricalColumn& column : categorical) {
+    categories.push_back({{"name", column.name}, {"values", column.values}});
+  }
+  const Json all{{"columns", file},
+                 {"numeric", numbers},
+                 {"categorical", categories},
+                 {"target", target},
+                 {"classes", classes}};
+  return all.dump(1) + "\n";
+}
+
+TableColumns TableColumns::from_json(const std::string& text) {
+  try {
+    const Json all = Json::parse(text);
+    TableColumns columns;
+    all.at("columns").get_to(columns.file);
+    all.at("target").get_to(columns.target);
+    all.at("classes").get_to(columns.classes);
+    for (const Json& column : all.at("numeric")) {
+      columns.numeric.push_back({column.at("name"), column.at("mean"), column.at("deviation"),
+                                 column.at("fill"), column.at("indicator")});
+    }
+    for (const Json& column : all.at("categorical")) {
+      columns.categorical.push_back({column.at("name"), column.at("values")});
+    }
+    return columns;
+  } catch (const Json::exception& error) {
+    throw IoError(std::string("What the run learned of its table (dataset.json) cannot be read: ") +
+                  error.what());
+  }
+}
+
+}  // namespace runner

@@ -1,0 +1,107 @@
+#include "components/support/tables/table_part.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "components/support/io/io_error.hpp"
+#include "components/support/stratified_split.hpp"
+
+namespace runner {
+
+namespace {
+
+void require_separator(const CsvReader& reader, const std::string& name, const TableFormat& format) {
+  if (reader.values().size() != 1) return;
+  for (const char other : {',', ';', '\t', '|'}) {
+    if (other == format.csv.separator || reader.values()[0].find(other) == std::string_view::npos) continue;
+    const std::string written = other == '\t' ? "tab" : std::string(1, other);
+    throw IoError(name + ":" + std::to_string(reader.line()) +
+                  ": the row is not separated as expected. Say dataset.separator = \"" + written + "\"?");
+  }
+}
+
+void require_different(const std::vector<std::string>& columns, const std::string& name) {
+  std::vector<std::string> sorted = columns;
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice == sorted.end()) return;
+  throw IoError(name + ": two columns are called \"" + *twice +
+                "\". Rename one, or name them all with dataset.columns.");
+}
+
+std::string_view text_of(const MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
+}  // namespace
+
+bool TableFormat::is_missing(std::string_view value) const {
+  return std::ranges::find(missing, value) != missing.end();
+}
+
+CsvReader table_rows(std::string_view text, const std::string& name, const TableFormat& format) {
+  CsvReader reader(text, name, format.csv);
+  std::vector<std::string> columns = format.columns;
+  if (format.header) {
+    if (!reader.next()) throw IoError(name + " holds no rows, not even one that names the columns.");
+    if (columns.empty()) {
+      require_separator(reader, name, format);
+      columns.assign(reader.values().begin(), reader.values().end());
+    }
+    require_different(columns, name);
+  }
+  reader.expect(std::move(columns));
+  return reader;
+}
+
+TablePart::TablePart(const std::filesystem::path& file, const TableFormat& format)
+    : file_(std::make_shared<MappedFile>(file)), format_(format) {
+  CsvReader reader = table_rows(text_of(*file_), name(), format_);
+  columns_ = reader.columns();
+  while (reader.next()) ++size_;
+  if (size_ == 0) throw IoError(name() + " holds no rows.");
+}
+
+TablePart::TablePart(const TablePart& whole, std::vector<bool> chosen)
+    : file_(whole.file_),
+      format_(whole.format_),
+      columns_(whole.columns_),
+      chosen_(std::move(chosen)),
+      size_(std::ranges::count(chosen_, true)) {}
+
+void TablePart::each(const std::function<void(const CsvReader& row)>& see) const {
+  CsvReader reader = table_rows(text_of(*file_), name(), format_);
+  for (std::size_t row = 0; reader.next(); ++row) {
+    if (chosen_.empty() || chosen_[row]) see(reader);
+  }
+}
+
+std::pair<TablePart, TablePart> TablePart::split(double share, std::uint64_t seed,
+                                                 std::optional<std::size_t> by) const {
+  if (size_ < 2) throw IoError(name() + " holds a single row: there is nothing to split.");
+  std::vector<std::int64_t> labels, counts;
+  std::map<std::string, std::int64_t, std::less<>> known;
+  each([&](const CsvReader& row) {
+    const std::string_view value = by ? row.values()[*by] : "";
+    auto found = known.find(value);
+    if (found == known.end()) found = known.emplace(value, std::ssize(known)).first;
+    labels.push_back(found->second);
+    counts.resize(known.size());
+    ++counts[static_cast<std::size_t>(found->second)];
+  });
+  std::vector<std::int64_t> rows, strata;  // of values that more than one row has
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    if (counts[static_cast<std::size_t>(labels[row])] < 2) continue;
+    rows.push_back(static_cast<std::int64_t>(row));
+    strata.push_back(labels[row]);
+  }
+  std::vector<bool> first(labels.size(), true), second(labels.size(), false);
+  for (const std::int64_t index : stratified_split(strata, share, seed).eval) {
+    const auto row = static_cast<std::size_t>(rows[static_cast<std::size_t>(index)]);
+    first[row] = false;
+    second[row] = true;
+  }
+  return {TablePart(*this, std::move(first)), TablePart(*this, std::move(second))};
+}
+
+}  // namespace runner

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "components/support/io/mapped_file.hpp"
+#include "components/support/tables/csv_reader.hpp"
+
+namespace runner {
+
+// How a table is written down.
+struct TableFormat {
+  CsvFormat csv = {};
+  bool header = true;                       // the first row names the columns
+  std::vector<std::string> columns = {};    // their names; none: the header's
+  std::vector<std::string> missing = {""};  // what stands for a value that is not there
+
+  bool is_missing(std::string_view value) const;
+};
+
+// A reader of the rows behind the header. Throws IoError where the names are not as they should be.
+CsvReader table_rows(std::string_view text, const std::string& name, const TableFormat& format);
+
+// All or some of the rows of a file, which stays on disk.
+class TablePart {
+ public:
+  TablePart(const std::filesystem::path& file, const TableFormat& format);
+
+  const std::vector<std::string>& columns() const { return columns_; }
+  const TableFormat& format() const { return format_; }
+  std::string name() const { return file_->path().string(); }
+  std::int64_t size() const { return size_; }
+  void each(const std::function<void(const CsvReader& row)>& see) const;
+
+  // Two parts of this one, the second with this share of the rows, chosen by the seed. Where a column is
+  // named, with that share of the rows of each of its values; a single row of a value stays in the first.
+  std::pair<TablePart, TablePart> split(double share, std::uint64_t seed,
+                                        std::optional<std::size_t> by = {}) const;
+
+ private:
+  TablePart(const TablePart& whole, std::vector<bool> chosen);
+
+  std::shared_ptr<const MappedFile> file_;
+  TableFormat format_;
+  std::vector<std::string> columns_;
+  std::vector<bool> chosen_;  // by row; empty: all
+  std::int64_t size_ = 0;
+};
+
+}  // namespace runner

@@ -1,0 +1,41 @@
+#include <nlohmann/json.hpp>
+
+#include "components/contract/data_error.hpp"
+#include "components/support/text/code_points.hpp"
+#include "components/support/text/tokenizers.hpp"
+
+namespace runner {
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::set<char32_t> code_points(const std::string& text) {
+  std::set<char32_t> characters;
+  for (std::string_view rest = text; !rest.empty();) characters.insert(take_code_point(rest));
+  return characters;
+}
+
+std::unique_ptr<Tokenizer> from_json(const Json& json) {
+  const std::string name = json.at("tokenizer");
+  if (name == "byte") return byte_tokenizer();
+  if (name == "char")
+    return char_tokenizer(code_points(json.at("characters")), json.at("unknown").get<bool>());
+  if (name == "word") return word_tokenizer(json.at("words").get<std::vector<std::string>>());
+  throw std::runtime_error("there is no tokenizer \"" + name + "\"");
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> read_tokenizer(std::string_view json, const std::string& origin) {
+  try {
+    const Json parsed = Json::parse(json);
+    if (!parsed.is_object()) throw std::runtime_error("it is not a JSON object");
+    if (parsed.contains("tokenizer")) return from_json(parsed);
+    return huggingface_tokenizer(parsed);
+  } catch (const std::exception& error) {
+    throw DataError(origin + " cannot be used as a tokenizer: " + error.what() + ".");
+  }
+}
+
+}  // namespace runner

@@ -1,0 +1,68 @@
+#include "components/support/text/sentence_frame.hpp"
+
+namespace runner {
+
+namespace {
+
+SentenceFrame read_template(JsonStep& step) {
+  step.pass("pair");  // texts come one by one
+  const nlohmann::json& tokens = step.at("special_tokens");
+  SentenceFrame frame;
+  bool behind = false;
+  for (const auto& item : step.at("single")) {
+    if (item.contains("Sequence")) {
+      if (behind) step.fail("has a template with two sentences");
+      behind = true;
+      continue;
+    }
+    const auto name = item.at("SpecialToken").at("id").get<std::string>();
+    if (!tokens.contains(name)) step.fail("does not say what \"" + name + "\" is");
+    const auto ids = tokens.at(name).at("ids").get<std::vector<Token>>();
+    auto& side = behind ? frame.suffix : frame.prefix;
+    side.insert(side.end(), ids.begin(), ids.end());
+  }
+  if (!behind) step.fail("has a template without a sentence");
+  return frame;
+}
+
+SentenceFrame read_pair(JsonStep& step) {
+  const auto id = [&](const char* key) {
+    const nlohmann::json& named = step.at(key);
+    if (!named.is_array() || named.size() != 2) step.fail(std::string("has a wrong ") + key);
+    return named[1].get<Token>();
+  };
+  for (const char* no_matter : {"trim_offsets", "add_prefix_space"}) step.pass(no_matter);
+  return {{id("cls")}, {id("sep")}};
+}
+
+SentenceFrame read_one(JsonStep& step) {
+  const std::string type = step.type();
+  if (type == "TemplateProcessing") return read_template(step);
+  if (type == "BertProcessing" || type == "RobertaProcessing") return read_pair(step);
+  if (type == "ByteLevel") {
+    for (const char* no_matter : {"add_prefix_space", "trim_offsets", "use_regex"}) step.pass(no_matter);
+    return {};
+  }
+  if (type == "Sequence") {
+    SentenceFrame frame;
+    for (const auto& json : step.at("processors")) {
+      const SentenceFrame outer = read_sentence_frame(json);
+      frame.prefix.insert(frame.prefix.begin(), outer.prefix.begin(), outer.prefix.end());
+      frame.suffix.insert(frame.suffix.end(), outer.suffix.begin(), outer.suffix.end());
+    }
+    return frame;
+  }
+  step.not_supported();
+}
+
+}  // namespace
+
+SentenceFrame read_sentence_frame(const nlohmann::json& json) {
+  if (json.is_null()) return {};
+  JsonStep step(json, "post_processor");
+  SentenceFrame frame = read_one(step);
+  step.finish();
+  return frame;
+}
+
+}  // namespace runner

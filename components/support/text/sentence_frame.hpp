@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "components/support/text/json_step.hpp"
+#include "components/support/text/tokenizer.hpp"
+
+namespace runner {
+
+// The tokens before and behind a sentence.
+struct SentenceFrame {
+  std::vector<Token> prefix = {}, suffix = {};
+};
+
+// "post_processor" of a tokenizer.json. Throws std::runtime_error that names what is not supported.
+SentenceFrame read_sentence_frame(const nlohmann::json& json);
+
+}  // namespace runner

@@ -1,0 +1,151 @@
+#include "components/support/text/token_decoder.hpp"
+
+#include <charconv>
+
+#include "components/support/text/byte_level.hpp"
+#include "components/support/text/code_points.hpp"
+#include "components/support/text/normalizer.hpp"
+#include "components/support/text/unicode.hpp"
+#include "registry/utf8.hpp"
+
+namespace runner {
+
+namespace {
+
+DecodeTexts each(
+    std::function<std::string(const std::string& text, std::size_t index, std::size_t count)> change) {
+  return [change = std::move(change)](Texts tokens) {
+    for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = change(tokens[i], i, tokens.size());
+    return tokens;
+  };
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+  for (std::size_t at = 0; !what.empty() && (at = text.find(what, at)) != std::string::npos;
+       at += with.size())
+    text.replace(at, what.size(), with);
+  return text;
+}
+
+Texts fused(const Texts& tokens) {
+  std::string text;
+  for (const std::string& token : tokens) text += token;
+  return {text};
+}
+
+Texts from_byte_level(const Texts& tokens) {
+  std::string bytes;
+  for (const std::string& token : tokens) append_bytes(bytes, token);
+  return {unicode::repaired(bytes)};
+}
+
+// Tokens such as <0xE2> stand for bytes; neighbours that make no UTF-8 become a U+FFFD each.
+Texts from_byte_names(const Texts& tokens) {
+  Texts out;
+  std::string bytes;
+  const auto finish = [&] {
+    if (bytes.empty()) return;
+    if (is_utf8(bytes)) out.push_back(bytes);
+    if (!is_utf8(bytes)) out.insert(out.end(), bytes.size(), "\uFFFD");
+    bytes.clear();
+  };
+  for (const std::string& token : tokens) {
+    unsigned byte = 0;
+    const bool named = token.size() == 6 && token.starts_with("<0x") && token.ends_with('>') &&
+                       std::from_chars(token.data() + 3, token.data() + 5, byte, 16).ptr == token.data() + 5;
+    if (named) {
+      bytes += static_cast<char>(byte);
+      continue;
+    }
+    finish();
+    out.push_back(token);
+  }
+  finish();
+  return out;
+}
+
+std::string tidy(std::string text) {
+  constexpr std::pair<const char*, const char*> rules[] = {
+      {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+      {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [what, with] : rules) text = replaced(std::move(text), what, with);
+  return text;
+}
+
+DecodeTexts read_word_piece(JsonStep& step) {
+  const auto prefix = step.get<std::string>("prefix", "##");
+  const bool cleanup = step.get("cleanup", true);
+  return each([=](std::string text, std::size_t index, std::size_t) {
+    if (index > 0) text = text.starts_with(prefix) ? text.substr(prefix.size()) : " " + text;
+    return cleanup ? tidy(std::move(text)) : text;
+  });
+}
+
+DecodeTexts read_metaspace(JsonStep& step) {
+  const auto replacement = step.get<std::string>("replacement", "▁");
+  const bool old_prefix = step.get("add_prefix_space", true);
+  const auto scheme = step.get<std::string>("prepend_scheme", old_prefix ? "always" : "never");
+  for (const char* no_matter : {"split", "str_rep"}) step.pass(no_matter);
+  return each([=](const std::string& text, std::size_t index, std::size_t) {
+    return replaced(text, replacement, index == 0 && scheme != "never" ? "" : " ");
+  });
+}
+
+DecodeTexts read_strip(JsonStep& step) {
+  const auto content = step.get<std::string>("content");
+  const auto start = step.get<std::size_t>("start"), stop = step.get<std::size_t>("stop");
+  return each([=](std::string text, std::size_t, std::size_t) {
+    for (std::size_t i = 0; i < start && text.starts_with(content); ++i) text.erase(0, content.size());
+    for (std::size_t i = 0; i < stop && text.ends_with(content); ++i)
+      text.resize(text.size() - content.size());
+    return text;
+  });
+}
+
+DecodeTexts read_sequence(JsonStep& step) {
+  std::vector<DecodeTexts> all;
+  for (const auto& json : step.at("decoders")) all.push_back(read_token_decoder(json));
+  return [all](Texts tokens) {
+    for (const DecodeTexts& next : all) tokens = next(std::move(tokens));
+    return tokens;
+  };
+}
+
+DecodeTexts read_one(JsonStep& step) {
+  const std::string type = step.type();
+  if (type == "Sequence") return read_sequence(step);
+  if (type == "ByteLevel") {
+    for (const char* no_matter : {"add_prefix_space", "trim_offsets", "use_regex"}) step.pass(no_matter);
+    return from_byte_level;
+  }
+  if (type == "ByteFallback") return from_byte_names;
+  if (type == "Fuse") return fused;
+  if (type == "WordPiece") return read_word_piece(step);
+  if (type == "Metaspace") return read_metaspace(step);
+  if (type == "Strip") return read_strip(step);
+  if (type == "Replace") {
+    const Normalize replace = read_replace(step);
+    return each([replace](const std::string& text, std::size_t, std::size_t) { return replace(text); });
+  }
+  if (type == "BPEDecoder") {
+    const auto suffix = step.get<std::string>("suffix", "</w>");
+    return each([suffix](const std::string& text, std::size_t index, std::size_t count) {
+      return replaced(text, suffix, index + 1 == count ? "" : " ");
+    });
+  }
+  step.not_supported();
+}
+
+}  // namespace
+
+DecodeTexts read_token_decoder(const nlohmann::json& json) {
+  if (json.is_null())
+    return each(
+        [](const std::string& text, std::size_t index, std::size_t) { return (index ? " " : "") + text; });
+  JsonStep step(json, "decoder");
+  DecodeTexts decode = read_one(step);
+  step.finish();
+  return decode;
+}
+
+}  // namespace runner

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "components/support/text/json_step.hpp"
+
+namespace runner {
+
+using Texts = std::vector<std::string>;
+using DecodeTexts = std::function<Texts(Texts tokens)>;  // put together, the result is the text
+
+// Of a tokenizer.json. Throws std::runtime_error that names what is not supported.
+DecodeTexts read_token_decoder(const nlohmann::json& json);
+
+}  // namespace runner

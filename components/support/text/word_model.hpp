@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "components/support/text/json_step.hpp"
+#include "components/support/text/tokenizer.hpp"
+
+namespace runner {
+
+using Vocabulary = std::unordered_map<std::string, Token>;
+
+// The tokens of one piece of text.
+class WordModel {
+ public:
+  explicit WordModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
+  virtual ~WordModel() = default;
+  virtual void encode(const std::string& word, std::vector<Token>& tokens) const = 0;
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+
+ protected:
+  std::optional<Token> find(const std::string& text) const {
+    const auto found = vocabulary_.find(text);
+    return found == vocabulary_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  Vocabulary vocabulary_;
+};
+
+// Of a tokenizer.json: BPE, WordPiece or WordLevel. Throws std::runtime_error that names what is not
+// supported.
+std::unique_ptr<WordModel> read_word_model(const nlohmann::json& json);
+
+std::unique_ptr<WordModel> read_bpe(JsonStep& step, Vocabulary vocabulary);
+std::optional<Token> find_unknown(JsonStep& step, const Vocabulary& vocabulary,
+                                  const std::string& usual = {});
+
+}  // namespace runner

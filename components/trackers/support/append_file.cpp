@@ -1,0 +1,75 @@
+#include "components/trackers/support/append_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace runner {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, int error) {
+  throw std::runtime_error("Cannot write " + path.string() + ": " + std::strerror(error) + ".");
+}
+
+}  // namespace
+
+AppendFile::AppendFile(const std::filesystem::path& path) : path_(path) {
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  if (error) fail(path, error.value());
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file_ < 0) fail(path, errno);
+}
+
+AppendFile::AppendFile(AppendFile&& other) noexcept
+    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
+
+AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(file_, other.file_);
+  return *this;
+}
+
+AppendFile::~AppendFile() {
+  if (file_ >= 0) ::close(file_);
+}
+
+std::int64_t AppendFile::size() const {
+  struct stat facts{};
+  if (::fstat(file_, &facts) != 0) fail(path_, errno);
+  return facts.st_size;
+}
+
+void AppendFile::append(std::string_view piece) {
+  const std::int64_t before = size();
+  while (!piece.empty()) {
+    const ssize_t written = ::write(file_, piece.data(), piece.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const int error = errno;
+      [[maybe_unused]] const int undone = ::ftruncate(file_, before);  // a device has nothing to take back
+      fail(path_, error);
+    }
+    piece.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void cut_unfinished_line(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(path)) return;
+  std::ifstream in(path, std::ios::binary);
+  auto end = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  for (; end > 0; --end) {
+    in.seekg(end - 1);
+    if (in.get() == '\n') break;
+  }
+  std::filesystem::resize_file(path, static_cast<std::uintmax_t>(end));
+}
+
+}  // namespace runner

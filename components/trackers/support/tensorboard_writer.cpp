@@ -1,0 +1,228 @@
+// Field numbers are those of TensorFlow's event.proto, summary.proto and tensor.proto and of
+// plugin_data.proto of TensorBoard's hparams plugin.
+#include "components/trackers/support/tensorboard_writer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include <unistd.h>
+
+#include <protozero/pbf_writer.hpp>
+
+#include "components/trackers/support/valid_utf8.hpp"
+
+namespace runner {
+namespace {
+
+using Message = protozero::pbf_writer;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// The pid and a counter keep two writers of the same second apart.
+std::string file_name() {
+  static std::atomic<int> count{0};
+  char host[256] = "localhost";
+  ::gethostname(host, sizeof host - 1);
+  return "events.out.tfevents." + std::to_string(static_cast<std::int64_t>(now())) + "." + host + "." +
+         std::to_string(::getpid()) + "." + std::to_string(count++);
+}
+
+void add_metadata(Message& value, const char* plugin, std::string_view content) {
+  Message metadata(value, 9);
+  Message plugin_data(metadata, 1);
+  plugin_data.add_string(1, plugin);
+  if (!content.empty()) plugin_data.add_bytes(2, content.data(), content.size());
+}
+
+void add_tag(Message& value, std::string_view tag) { value.add_string(1, valid_utf8(tag)); }
+
+// google.protobuf.Value
+std::string hparam_value(const std::variant<bool, double, std::string>& setting) {
+  std::string bytes;
+  Message value(bytes);
+  if (const auto* number = std::get_if<double>(&setting)) value.add_double(2, *number);
+  if (const auto* text = std::get_if<std::string>(&setting)) value.add_string(3, valid_utf8(*text));
+  if (const auto* flag = std::get_if<bool>(&setting)) value.add_bool(4, *flag);
+  return bytes;
+}
+
+constexpr int hparam_type(const std::variant<bool, double, std::string>& setting) {
+  return setting.index() == 0 ? 2 : setting.index() == 1 ? 3 : 1;
+}
+
+const std::vector<double>& bucket_limits() {
+  static const std::vector<double> limits = [] {
+    std::vector<double> positive;
+    for (double limit = 1e-12; limit < 1e20; limit *= 1.1) positive.push_back(limit);
+    positive.push_back(std::numeric_limits<double>::max());
+    std::vector<double> all(positive.rbegin(), positive.rend());
+    for (double& limit : all) limit = -limit;
+    all.push_back(0);
+    all.insert(all.end(), positive.begin(), positive.end());
+    return all;
+  }();
+  return limits;
+}
+
+}  // namespace
+
+TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder)
+    : events_(std::make_unique<RecordFile>(folder / file_name())) {
+  std::string bytes;
+  Message event(bytes);
+  event.add_double(1, now());
+  event.add_string(3, "brain.Event:2");
+  events_->add(bytes);
+  flush();
+}
+
+void TensorBoardWriter::add_summary(std::int64_t step, std::string_view value) {
+  std::string bytes;
+  Message event(bytes);
+  event.add_double(1, now());
+  event.add_int64(2, step);
+  {
+    Message summary(event, 5);
+    summary.add_message(1, value.data(), value.size());
+  }
+  events_->add(bytes);
+}
+
+void TensorBoardWriter::add_scalar(std::string_view tag, std::int64_t step, double number) {
+  std::string bytes;
+  Message value(bytes);
+  add_tag(value, tag);
+  value.add_float(2, static_cast<float>(number));
+  add_summary(step, bytes);
+}
+
+void TensorBoardWriter::add_text(std::string_view tag, std::int64_t step, std::string_view markdown) {
+  constexpr int dt_string = 7;
+  std::string bytes;
+  Message value(bytes);
+  add_tag(value, std::string(tag) + "/text_summary");
+  {
+    Message tensor(value, 8);
+    tensor.add_enum(1, dt_string);
+    {
+      Message shape(tensor, 2);
+      Message dimension(shape, 2);
+      dimension.add_int64(1, 1);
+    }
+    tensor.add_bytes(8, valid_utf8(markdown));
+  }
+  add_metadata(value, "text", {});
+  add_summary(step, bytes);
+}
+
+void TensorBoardWriter::add_image(std::string_view tag, std::int64_t step, std::string_view encoded_png,
+                                  int height, int width, int channels) {
+  std::string bytes;
+  Message value(bytes);
+  add_tag(value, tag);
+  {
+    Message image(value, 4);
+    image.add_int32(1, height);
+    image.add_int32(2, width);
+    image.add_int32(3, channels);
+    image.add_bytes(4, encoded_png.data(), encoded_png.size());
+  }
+  add_summary(step, bytes);
+}
+
+void TensorBoardWriter::add_histogram(std::string_view tag, std::int64_t step,
+                                      std::span<const double> values) {
+  const auto& limits = bucket_limits();
+  std::vector<double> counts(limits.size());
+  Histogram found;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    found.min = found.count == 0 ? value : std::min(found.min, value);
+    found.max = found.count == 0 ? value : std::max(found.max, value);
+    found.count += 1, found.sum += value, found.sum_of_squares += value * value;
+    const auto bucket = std::upper_bound(limits.begin(), limits.end() - 1, value) - limits.begin();
+    counts[static_cast<std::size_t>(bucket)] += 1;
+  }
+  // Only the used range, with one empty bucket below it: that is where a reader takes the lowest edge from.
+  const auto used = [](double count) { return count > 0; };
+  auto first = std::find_if(counts.begin(), counts.end(), used);
+  if (first != counts.begin() && first != counts.end()) --first;
+  const auto last = std::max(first, std::find_if(counts.rbegin(), counts.rend(), used).base());
+  found.limits.assign(limits.begin() + (first - counts.begin()), limits.begin() + (last - counts.begin()));
+  found.counts.assign(first, last);
+  add_histogram(tag, step, found);
+}
+
+void TensorBoardWriter::add_histogram(std::string_view tag, std::int64_t step, const Histogram& histogram) {
+  std::string bytes;
+  Message value(bytes);
+  add_tag(value, tag);
+  {
+    Message message(value, 5);
+    const double facts[] = {histogram.min, histogram.max, histogram.count, histogram.sum,
+                            histogram.sum_of_squares};
+    for (protozero::pbf_tag_type field = 1; field <= 5; ++field) message.add_double(field, facts[field - 1]);
+    message.add_packed_double(6, histogram.limits.begin(), histogram.limits.end());
+    message.add_packed_double(7, histogram.counts.begin(), histogram.counts.end());
+  }
+  add_summary(step, bytes);
+}
+
+void TensorBoardWriter::add_hparams_data(std::string_view tag, std::string_view content) {
+  std::string bytes;
+  Message value(bytes);
+  add_tag(value, tag);
+  add_metadata(value, "hparams", content);
+  add_summary(0, bytes);
+}
+
+void TensorBoardWriter::add_hparams(const HParams& settings, const std::vector<std::string>& metrics) {
+  if (!metrics.empty()) {
+    std::string content;
+    Message data(content);
+    {
+      Message experiment(data, 2);
+      for (const auto& [name, setting] : settings) {
+        Message info(experiment, 4);
+        info.add_string(1, valid_utf8(name));
+        info.add_enum(4, hparam_type(setting));
+      }
+      for (const std::string& metric : metrics) {
+        Message info(experiment, 5);
+        Message name(info, 1);
+        name.add_string(2, valid_utf8(metric));
+      }
+    }
+    add_hparams_data("_hparams_/experiment", content);
+  }
+  std::string content;
+  Message data(content);
+  {
+    Message session(data, 3);
+    for (const auto& [name, setting] : settings) {
+      Message entry(session, 1);
+      entry.add_string(1, valid_utf8(name));
+      entry.add_message(2, hparam_value(setting));
+    }
+    session.add_double(5, now());
+  }
+  add_hparams_data("_hparams_/session_start_info", content);
+}
+
+void TensorBoardWriter::end_session(Status status) {
+  std::string content;
+  Message data(content);
+  {
+    Message session(data, 4);
+    session.add_enum(1, static_cast<int>(status));
+    session.add_double(2, now());
+  }
+  add_hparams_data("_hparams_/session_end_info", content);
+}
+
+}  // namespace runner

@@ -1,0 +1,67 @@
+#include "components/transforms/support/mixing.hpp"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+namespace runner {
+namespace {
+
+// Gamma distribution of scale 1 (Marsaglia and Tsang).
+double draw_gamma(SampleRandom& random, double shape) {
+  if (shape < 1) {
+    const double above = draw_gamma(random, shape + 1);
+    return above * std::pow(1.0 - random.uniform(), 1.0 / shape);
+  }
+  const double d = shape - 1.0 / 3.0;
+  const double c = 1.0 / std::sqrt(9.0 * d);
+  while (true) {
+    const double normal = random.normal();
+    const double v = std::pow(1.0 + c * normal, 3);
+    const double level = std::log(1.0 - random.uniform());
+    if (v > 0 && level < 0.5 * normal * normal + d - d * v + d * std::log(v)) return d * v;
+  }
+}
+
+}  // namespace
+
+double draw_share(SampleRandom& random, double alpha) {
+  const double one = draw_gamma(random, alpha);
+  const double other = draw_gamma(random, alpha);
+  return one + other > 0 ? one / (one + other) : 0.5;
+}
+
+void soften_targets(Batch& batch, std::int64_t classes) {
+  if (batch.target.is_floating_point()) return;
+  const std::int64_t examples = batch.target.numel();
+  const auto* labels = batch.target.data_ptr<std::int64_t>();
+  torch::Tensor shares = torch::empty({examples, classes}, torch::kFloat32);
+  auto* values = shares.data_ptr<float>();
+  std::fill_n(values, examples * classes, 0.0F);
+  for (std::int64_t i = 0; i < examples; ++i) values[i * classes + labels[i]] = 1.0F;
+  batch.target = shares;
+}
+
+void blend_with_previous(float* rows, std::int64_t examples, std::int64_t numbers, double share) {
+  const auto kept = static_cast<float>(share);
+  const auto taken = static_cast<float>(1.0 - share);
+  // From the last to the first, so that the one before is still as it was; only the last has to be put by.
+  const std::vector<float> last(rows + (examples - 1) * numbers, rows + examples * numbers);
+  for (std::int64_t i = examples - 1; i >= 0; --i) {
+    float* row = rows + i * numbers;
+    const float* previous = i == 0 ? last.data() : row - numbers;
+    for (std::int64_t n = 0; n < numbers; ++n) row[n] = kept * row[n] + taken * previous[n];
+  }
+}
+
+DataSpec with_soft_targets(DataSpec data) {
+  if (data.classes < 1) throw std::runtime_error("needs a dataset with classes.");
+  data.target_type = torch::kFloat32;
+  data.target_shape = {data.classes};
+  return data;
+}
+
+}  // namespace runner

@@ -1,0 +1,138 @@
+#include "runner/inference/load_run.hpp"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "components/models/support/load_weights.hpp"
+#include "runner/resolve.hpp"
+#include "runner/run_folder/data_spec_file.hpp"
+
+namespace runner {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_run(const fs::path& folder) { return fs::is_regular_file(folder / "recipe.toml"); }
+
+// The folders of runs are named by the time at which they began.
+std::optional<fs::path> last_run_in(const fs::path& folder) {
+  if (!fs::is_directory(folder)) return std::nullopt;
+  if (is_run(folder / "latest")) return folder / "latest";
+  std::optional<fs::path> last;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (is_run(entry.path()) && (!last || entry.path().filename() > last->filename())) last = entry.path();
+  }
+  return last;
+}
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw std::runtime_error("cannot read " + path.string());
+  return text.str();
+}
+
+std::optional<DataSpec> saved_data(const fs::path& folder) {
+  const fs::path file = folder / "data_spec.json";
+  if (!fs::exists(file)) return std::nullopt;
+  try {
+    return read_data_spec(contents(file));
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error("Cannot read " + file.string() + ": " + error.what());
+  }
+}
+
+// What the transforms begin with. Where the data is gone and cannot tell, images of any size.
+DataSpec before_transforms(const Dataset& dataset, const std::optional<DataSpec>& saved) {
+  try {
+    return dataset.spec();
+  } catch (const DataError&) {
+    if (!saved || !saved->images) throw;
+    DataSpec any = *saved;
+    any.input_shape = {saved->input_shape.at(0), -1, -1};
+    return any;
+  }
+}
+
+}  // namespace
+
+fs::path find_run(const fs::path& run) {
+  if (fs::is_regular_file(run)) {
+    throw std::runtime_error(run.string() + " is a file; give the run folder that holds it.");
+  }
+  if (is_run(run)) return run;
+  if (const auto found = last_run_in(run)) return *found;
+  if (const auto found = last_run_in(fs::path("runs") / run); found && run.is_relative()) return *found;
+  if (fs::is_directory(run)) {
+    throw std::runtime_error("The folder " + run.string() + " is no run: it holds no recipe.toml.");
+  }
+  throw std::runtime_error("There is no run folder " + run.string() +
+                           "; a run says at its beginning where its folder is.");
+}
+
+fs::path find_weights(const fs::path& folder, const std::string& wanted) {
+  const fs::path best = folder / "best.safetensors", last = folder / "model.safetensors";
+  if (wanted.empty()) {
+    if (fs::exists(best)) return best;
+    if (fs::exists(last)) return last;
+    throw std::runtime_error("The run folder " + folder.string() +
+                             " holds no weights, neither best.safetensors nor model.safetensors: the run "
+                             "has not come to its end. --weights FILE names others.");
+  }
+  if (wanted != "best" && wanted != "model") {
+    if (!fs::exists(wanted)) throw std::runtime_error("There is no file of weights " + wanted + ".");
+    return wanted;
+  }
+  const fs::path& chosen = wanted == "best" ? best : last;
+  if (fs::exists(chosen)) return chosen;
+  throw std::runtime_error(
+      "The run folder " + folder.string() + " holds no " + chosen.filename().string() + ": " +
+      (wanted == "best"
+           ? "a run keeps it where checkpoint.best says what is best, from the first evaluation on."
+           : "a run writes it at its end."));
+}
+
+std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& registry,
+                                   Diagnostics& diagnostics) {
+  const fs::path folder = find_run(source.run);
+  const fs::path weights = find_weights(folder, source.weights);
+  const auto resolved =
+      resolve_recipe({folder / "recipe.toml", source.environment, source.overrides}, registry, diagnostics);
+  if (!resolved) return std::nullopt;
+  Recipe recipe = decode_table<Recipe>(*resolved, registry);
+
+  auto dataset = recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
+  const std::optional<DataSpec> saved = saved_data(folder);
+  TransformPipeline transforms;  // without any, the data need not even be described
+  if (!recipe.dataset.common.transform.empty()) {
+    transforms = build_pipeline(recipe.dataset.common.transform, before_transforms(*dataset, saved));
+  }
+  // Runs of before it was saved can be built again where the data is at hand.
+  const DataSpec data = saved ? *saved : after(transforms, dataset->spec(), /*training=*/true);
+  const fs::path learned = folder / "dataset.json";
+
+  Engine engine(recipe.run, recipe.train, recipe.precision);
+  torch::manual_seed(static_cast<std::uint64_t>(recipe.run.seed));
+  std::shared_ptr<Model> model = recipe.model.build({data});
+  load_weights(*model, weights, {});
+  engine.place(model);
+  model->eval();
+  return TrainedRun{folder,
+                    weights,
+                    std::move(recipe),
+                    data,
+                    std::move(engine),
+                    std::move(model),
+                    std::move(dataset),
+                    std::move(transforms),
+                    fs::exists(learned) ? contents(learned) : ""};
+}
+
+}  // namespace runner

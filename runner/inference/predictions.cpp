@@ -1,0 +1,90 @@
+#include "runner/inference/predictions.hpp"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <stdexcept>
+
+#include "registry/log.hpp"
+
+namespace runner {
+
+namespace {
+
+Batch part_of(const Batch& batch, std::int64_t first, std::int64_t count) {
+  Batch part;
+  part.input = batch.input.narrow(0, first, count);
+  part.target = torch::zeros({count}, torch::kInt64);  // nobody looks at it, but a whole batch has one
+  for (const auto& [name, tensor] : batch.extra) part.extra[name] = tensor.narrow(0, first, count);
+  return part;
+}
+
+// Probabilities of classes, or undefined where the outputs are none.
+torch::Tensor probabilities(const torch::Tensor& output, std::int64_t classes) {
+  if (classes > 1 && output.dim() == 2 && output.size(1) == classes) return torch::softmax(output, 1);
+  const bool single = output.dim() == 1 || (output.dim() == 2 && output.size(1) == 1);
+  if (classes != 2 || !single) return {};
+  const torch::Tensor second = torch::sigmoid(output.reshape({-1}));
+  return torch::stack({1 - second, second}, 1);
+}
+
+std::string class_name(const DataSpec& data, std::int64_t index) {
+  const auto position = static_cast<std::size_t>(index);
+  return position < data.class_names.size() ? data.class_names[position] : std::to_string(index);
+}
+
+class Predictor {
+ public:
+  explicit Predictor(TrainedRun& run) : run_(run), interpreter_(run.interpreter()) {}
+
+  void add(const std::string& input) {
+    const Batch batch = interpreter_->read({&input, 1});
+    const std::int64_t examples = batch.size();
+    const auto& loader = run_.recipe.loader;
+    const std::int64_t most = loader.eval_batch_size.value_or(loader.batch_size);
+    for (std::int64_t first = 0; first < examples; first += most) {
+      Batch part = part_of(batch, first, std::min(most, examples - first));
+      const torch::Tensor output = run_.engine.predict(part).to(torch::kCPU, torch::kFloat64);
+      for (std::int64_t i = 0; i < output.size(0); ++i) {
+        found_.push_back({examples == 1 ? input : input + ":" + std::to_string(first + i + 1)});
+        interpret(output.narrow(0, i, 1), found_.back());
+      }
+    }
+  }
+
+  std::vector<Prediction> found() { return std::move(found_); }
+
+ private:
+  void interpret(const torch::Tensor& output, Prediction& prediction) const {
+    const torch::Tensor shares = probabilities(output, run_.data.classes);
+    if (shares.defined()) {
+      const auto [sorted, order] = shares[0].sort(/*stable=*/true, /*dim=*/0, /*descending=*/true);
+      for (std::int64_t i = 0; i < sorted.size(0); ++i) {
+        prediction.classes.emplace_back(class_name(run_.data, order[i].item<std::int64_t>()),
+                                        sorted[i].item<double>());
+      }
+    } else if (run_.data.classes == 0 && output.dim() <= 2) {
+      const torch::Tensor values = output.reshape({-1}).contiguous();
+      prediction.values.assign(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
+    } else {
+      throw std::runtime_error(log::format(
+          "The model gives outputs of the shape {}, which are neither classes nor numbers; `runner sample` "
+          "continues text.",
+          output.sizes()));
+    }
+  }
+
+  TrainedRun& run_;
+  std::unique_ptr<Interpreter> interpreter_;
+  std::vector<Prediction> found_;
+};
+
+}  // namespace
+
+std::vector<Prediction> predict(TrainedRun& run, std::span<const std::string> inputs) {
+  Predictor predictor(run);
+  for (const std::string& input : inputs) predictor.add(input);
+  return predictor.found();
+}
+
+}  // namespace runner

@@ -1,0 +1,44 @@
+#include "runner/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace runner {
+
+namespace {
+
+std::int64_t divide_up(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+}  // namespace
+
+Plan make_plan(const TrainSection& train, const LoaderSection& loader, std::int64_t samples) {
+  Plan plan;
+  plan.samples_per_epoch = samples;
+  plan.batches_per_epoch = divide_up(samples, loader.batch_size);
+  plan.steps_per_epoch = divide_up(plan.batches_per_epoch, train.accumulation_steps);
+  if (train.epochs) {
+    // A hair less, so that 0.1 of 10 steps is 1 and not 2.
+    const double steps = *train.epochs * static_cast<double>(plan.steps_per_epoch);
+    plan.total_steps = std::max<std::int64_t>(1, std::llround(std::ceil(steps - 1e-9)));
+  }
+  if (train.max_steps) {
+    plan.total_steps = std::min(plan.total_steps.value_or(*train.max_steps), *train.max_steps);
+  }
+  if (train.max_time) plan.max_seconds = train.max_time->amount;
+  return plan;
+}
+
+bool Plan::reached(const Progress& progress) const {
+  return (total_steps && progress.step >= *total_steps) || (max_seconds && progress.seconds >= *max_seconds);
+}
+
+double Plan::share(const Progress& progress) const {
+  double share = 0;
+  if (total_steps && *total_steps > 0) {
+    share = static_cast<double>(progress.step) / static_cast<double>(*total_steps);
+  }
+  if (max_seconds) share = std::max(share, progress.seconds / *max_seconds);
+  return std::min(share, 1.0);
+}
+
+}  // namespace runner

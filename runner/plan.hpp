@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "components/contract/progress.hpp"
+#include "runner/recipe.hpp"
+
+namespace runner {
+
+// How long the run is, worked out before it starts.
+struct Plan {
+  std::int64_t samples_per_epoch = 0;
+  std::int64_t batches_per_epoch = 0;
+  std::int64_t steps_per_epoch = 0;
+  std::optional<std::int64_t> total_steps;  // none: only the clock ends the run
+  std::optional<double> max_seconds;
+
+  bool reached(const Progress& progress) const;
+  double share(const Progress& progress) const;  // of the run that is done, 0 to 1
+};
+
+Plan make_plan(const TrainSection& train, const LoaderSection& loader, std::int64_t samples);
+
+}  // namespace runner

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "runner/terminal/style.hpp"
+
+namespace runner {
+
+// What the place that is written to can show.
+struct Look {
+  bool utf8 = false;
+  Style style = {};
+  int width = 80;
+
+  std::string dot() const { return utf8 ? " · " : ", "; }
+  std::string times() const { return utf8 ? " × " : " x "; }
+};
+
+std::string grouped(std::int64_t number);   // 11,173,962
+std::string measured(double value);         // four significant digits: 0.4312, 1.2e-05, 12345, nan
+std::string duration_text(double seconds);  // 0.4s, 42s, 3m 12s, 2h 05m, 3d 04h
+std::string epoch_text(double epoch);       // 3, 2.25
+
+// To at most this many columns; the text holds no escape sequences.
+std::string shortened(std::string_view text, std::size_t width, bool utf8);
+
+}  // namespace runner

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace runner {
+
+// Two columns, the second broken at `width` and aligned; the first may hold colour codes.
+std::string two_columns(const std::vector<std::pair<std::string, std::string>>& rows,
+                        std::string_view indent = "  ", std::size_t width = 110);
+
+// Breaks at spaces so that no line is longer than the width; lines after the first begin with the indent.
+std::string wrapped(std::string_view text, std::size_t width, std::string_view indent);
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator = ", ");
+
+// Columns on a terminal: colour codes take none, nor do the later bytes of a UTF-8 character.
+std::size_t visible_width(std::string_view text);
+
+std::string counted(std::size_t count, std::string_view noun);  // "1 error", "2 errors"
+
+}  // namespace runner

@@ -1,0 +1,149 @@
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <catch2/catch_all.hpp>
+#include <fstream>
+
+#include "runner/inference/load_run.hpp"
+#include "runner/run_folder/data_spec_file.hpp"
+#include "runner/train/model_file.hpp"
+#include "tests/support/parts.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const Registry& registry() {
+  static const Registry linked = Registry::of_linked();
+  return linked;
+}
+
+void write(const std::filesystem::path& file, const std::string& text) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+const DataSpec tokens{.input_shape = {8}, .input_type = torch::kInt64, .target_shape = {8}, .vocabulary = 11};
+
+// A run folder as training leaves it; the data it was trained on is nowhere.
+std::shared_ptr<Model> leave_run(const std::filesystem::path& folder) {
+  write(folder / "recipe.toml", R"(
+model = { name = "gpt", layers = 1, heads = 2, width = 8 }
+dataset = { name = "tensors", train = "nowhere/train.safetensors", eval = "nowhere/eval.safetensors" }
+optimizer = { name = "sgd", lr = 0.1 }
+train = { max_steps = 1 }
+)");
+  write(folder / "data_spec.json", write_data_spec(tokens));
+  std::shared_ptr<Model> model =
+      part<ModelKind>("gpt", {{"layers", 1}, {"heads", 2}, {"width", 8}}).build({tokens});
+  save_model(*model, folder / "model.safetensors");
+  return model;
+}
+
+TrainedRun loaded(const TrainedSource& source) {
+  Diagnostics diagnostics;
+  auto run = load_run(source, registry(), diagnostics);
+  if (!run) throw std::runtime_error(render(diagnostics));
+  return std::move(*run);
+}
+
+}  // namespace
+
+TEST_CASE("trained: a run folder becomes the model that was saved, without the data") {
+  const TemporaryFolder folder;
+  const auto model = leave_run(folder / "run");
+  const TrainedRun run = loaded({.run = folder / "run"});
+  CHECK_FALSE(run.model->is_training());
+  CHECK(run.weights == folder / "run" / "model.safetensors");
+  CHECK(run.data.vocabulary == 11);
+  const auto expected = model->named_parameters();
+  for (const auto& item : run.model->named_parameters()) {
+    INFO(item.key());
+    CHECK(torch::equal(item.value(), expected[item.key()]));
+  }
+}
+
+TEST_CASE("trained: the best weights come first, others on demand") {
+  const TemporaryFolder folder;
+  const auto model = leave_run(folder / "run");
+  const auto head = [&](const std::string& weights) {
+    return loaded({.run = folder / "run", .weights = weights}).model->parameters()[0];
+  };
+  CHECK_THROWS_WITH(head("best"),
+                    ContainsSubstring("no best.safetensors") && ContainsSubstring("checkpoint.best"));
+  CHECK_THROWS_WITH(head("other.safetensors"), ContainsSubstring("other.safetensors"));
+  {
+    const torch::NoGradGuard no_grad;
+    model->parameters()[0].fill_(7);
+  }
+  save_model(*model, folder / "run" / "best.safetensors");
+  CHECK(head("")[0][0].item<float>() == 7);
+  CHECK(head("best")[0][0].item<float>() == 7);
+  CHECK(head("model")[0][0].item<float>() != 7);
+  CHECK(head((folder / "run" / "best.safetensors").string())[0][0].item<float>() == 7);
+}
+
+TEST_CASE("trained: runs of a name") {
+  const TemporaryFolder folder;
+  leave_run(folder / "20260101-000000");
+  leave_run(folder / "20260201-000000");
+  write(folder / "20260301-000000" / "log.txt", "this one never began");
+  CHECK(find_run(folder.path()) == folder / "20260201-000000");
+  std::filesystem::create_directory_symlink("20260101-000000", folder / "latest");
+  CHECK(find_run(folder.path()) == folder / "latest");
+  CHECK(find_run(folder / "20260201-000000") == folder / "20260201-000000");
+}
+
+TEST_CASE("trained: what is missing is named") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_WITH(find_run(folder / "none"),
+                    ContainsSubstring("no run folder") && ContainsSubstring("none"));
+  CHECK_THROWS_WITH(find_run(folder.path()), ContainsSubstring("no recipe.toml"));
+  leave_run(folder / "run");
+  CHECK_THROWS_WITH(find_run(folder / "run" / "model.safetensors"), ContainsSubstring("is a file"));
+  std::filesystem::remove(folder / "run" / "model.safetensors");
+  CHECK_THROWS_WITH(loaded({.run = folder / "run"}), ContainsSubstring("holds no weights"));
+  write(folder / "run" / "model.safetensors", "torn");
+  CHECK_THROWS_WITH(loaded({.run = folder / "run"}), ContainsSubstring("model.safetensors"));
+  leave_run(folder / "run");
+  write(folder / "run" / "data_spec.json", "{\"input_shape\": 3}");
+  CHECK_THROWS_WITH(loaded({.run = folder / "run"}), ContainsSubstring("data_spec.json"));
+}
+
+TEST_CASE("trained: the recipe can be changed, and a wrong one is said to be") {
+  const TemporaryFolder folder;
+  leave_run(folder / "run");
+  CHECK(loaded({.run = folder / "run", .overrides = {"run.name=other"}}).recipe.run.name == "other");
+  CHECK_THROWS_WITH(loaded({.run = folder / "run", .overrides = {"run.nam=other"}}),
+                    ContainsSubstring("run.nam"));
+}
+
+TEST_CASE("trained: what the model was built for survives as JSON") {
+  DataSpec data{.input_shape = {3, -1, 32},
+                .input_type = torch::kUInt8,
+                .target_shape = {2},
+                .target_type = torch::kFloat32,
+                .classes = 3,
+                .class_names = {"a", "\"b\"", "ö"},
+                .categories = {4, 5},
+                .images = true,
+                .mean = {0.1},
+                .deviation = {0.3},
+                .train_examples = 5};
+  const DataSpec read = read_data_spec(write_data_spec(data));
+  CHECK(read.input_shape == data.input_shape);
+  CHECK(read.input_type == torch::kUInt8);
+  CHECK(read.target_shape == data.target_shape);
+  CHECK(read.target_type == torch::kFloat32);
+  CHECK(read.classes == 3);
+  CHECK(read.class_names == data.class_names);
+  CHECK(read.categories == data.categories);
+  CHECK(read.images);
+  CHECK(read.mean == data.mean);
+  CHECK(read.deviation == data.deviation);
+  CHECK(read.train_examples == 5);
+  CHECK_THROWS(read_data_spec("{"));
+}

@@ -1,0 +1,52 @@
+#include "runner/run_folder/run_folder.hpp"
+
+#include <catch2/catch_all.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "tests/support/temporary_folder.hpp"
+
+using namespace runner;
+using runner::testing::TemporaryFolder;
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("a run's folder must be new or empty") {
+  const TemporaryFolder scratch;
+  RunSection run;
+  run.dir = scratch.path() / "a" / "b";
+  {
+    const RunFolder made = RunFolder::create(run);
+  }
+  CHECK(fs::is_directory(*run.dir));
+  {
+    const RunFolder again = RunFolder::create(run);
+  }  // still empty
+  std::ofstream(*run.dir / "metrics.jsonl") << "{}\n";
+  CHECK_THROWS_WITH(RunFolder::create(run), ContainsSubstring("not empty"));
+  run.dir = *run.dir / "metrics.jsonl";
+  CHECK_THROWS_WITH(RunFolder::create(run), ContainsSubstring("not a folder"));
+}
+
+TEST_CASE("runs that start in the same second get folders of their own") {
+  const TemporaryFolder scratch;
+  const fs::path before = fs::current_path();
+  fs::current_path(scratch.path());
+  RunSection run;
+  run.name = "twice";
+  const RunFolder first = RunFolder::create(run), second = RunFolder::create(run);
+  CHECK(first.path() != second.path());
+  CHECK(first.path().parent_path() == fs::path("runs/twice"));
+  fs::current_path(before);
+}
+
+TEST_CASE("a temporary run folder leaves nothing behind") {
+  fs::path path;
+  {
+    const RunFolder folder = RunFolder::make_temporary();
+    path = folder.path();
+    folder.write("recipe.toml", "a = 1\n");
+    CHECK(fs::exists(path / "recipe.toml"));
+  }
+  CHECK_FALSE(fs::exists(path));
+}

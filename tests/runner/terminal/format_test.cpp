@@ -1,0 +1,53 @@
+#include "runner/terminal/format.hpp"
+
+#include <catch2/catch_all.hpp>
+
+#include <cmath>
+
+namespace runner {
+namespace {
+
+TEST_CASE("numbers for people") {
+  CHECK(grouped(0) == "0");
+  CHECK(grouped(999) == "999");
+  CHECK(grouped(1000) == "1,000");
+  CHECK(grouped(11173962) == "11,173,962");
+  CHECK(grouped(-1234567) == "-1,234,567");
+
+  CHECK(measured(0.43124) == "0.4312");
+  CHECK(measured(0.5) == "0.5000");
+  CHECK(measured(1) == "1");
+  CHECK(measured(2345.6) == "2,346");
+  CHECK(measured(0.00012) == "0.00012");
+  CHECK(measured(1.23456e-7) == "1.23e-07");
+  CHECK(measured(3e12) == "3e+12");
+  CHECK(measured(NAN) == "nan");
+  CHECK(measured(-INFINITY) == "-inf");
+
+  CHECK(epoch_text(3) == "3");
+  CHECK(epoch_text(2.999) == "3");
+  CHECK(epoch_text(0.126) == "0.13");
+}
+
+TEST_CASE("durations for people") {
+  CHECK(duration_text(0.44) == "0.4s");
+  CHECK(duration_text(9.96) == "10s");
+  CHECK(duration_text(59.7) == "1m 00s");
+  CHECK(duration_text(192) == "3m 12s");
+  CHECK(duration_text(7500) == "2h 05m");
+  CHECK(duration_text(273600) == "3d 04h");
+  CHECK(duration_text(NAN) == "?");
+  CHECK(duration_text(INFINITY) == "?");
+}
+
+TEST_CASE("shortening keeps characters whole") {
+  CHECK(shortened("abcdef", 6, true) == "abcdef");
+  CHECK(shortened("abcdef", 4, true) == "abc…");
+  CHECK(shortened("abcdef", 4, false) == "a...");
+  CHECK(shortened("ääääää", 3, true) == "ää…");
+  CHECK(shortened("abcdef", 1, false) == ".");
+  CHECK(shortened("abcdef", 0, true).empty());
+}
+
+}  // namespace
+}  // namespace runner
