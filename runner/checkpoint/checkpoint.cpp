@@ -161,12 +161,14 @@ Checkpoint read_checkpoint(const fs::path& folder) {
   checkpoint.epoch = manifest.value("epoch", 0.0);
   checkpoint.seconds = manifest.value("seconds", 0.0);
   checkpoint.measurements = measurements_of(manifest);
-  for (const auto& [name, version] : manifest.value("versions", Json::object()).items())
+  const Json versions = manifest.value("versions", Json::object());
+  for (const auto& [name, version] : versions.items())
     checkpoint.versions[name] = version.is_string() ? version.get<std::string>() : version.dump();
   const auto model = read_sharded_safetensors(folder, "model");
   const auto optimizer = read_safetensors(folder / "optimizer.safetensors");
   const auto others = read_safetensors(folder / "state.safetensors");
-  for (const auto& [name, json] : read_json(folder / "state.json").items()) {
+  const Json states = read_json(folder / "state.json");
+  for (const auto& [name, json] : states.items()) {
     try {
       checkpoint.states[name] = state_from_json(json,
                                                 name == "model"       ? model
