@@ -19,6 +19,8 @@ namespace runner {
 //     using Inputs = OptimizerInputs;  // what a build gets at run time, beside its own parameters
 //     using Common = ..;               // optional: parameters that every component of the kind takes
 //     using Facts = ..;                // optional: what is known of a part before it is built
+//     static constexpr KindOnResume on_resume{..};  // optional: what changes mean for a run that is
+//     continued
 //   };
 template <class K>
 concept Kind = requires {
@@ -28,10 +30,18 @@ concept Kind = requires {
   typename K::Inputs;
 };
 
+// For a run that is continued: what another component in the place of this one means, and another value of a
+// parameter that has no mark of its own.
+struct KindOnResume {
+  OnResume part = OnResume::course;
+  OnResume parameters = OnResume::course;
+};
+
 struct KindInfo {
   std::string_view name;
   std::string_view summary;
   const Schema& (*common)();
+  KindOnResume on_resume;
 };
 
 struct NoCommon {};
@@ -53,6 +63,15 @@ struct NoFacts {};
 
 namespace detail {
 template <class K>
+constexpr KindOnResume on_resume_of() {
+  if constexpr (requires { K::on_resume; }) {
+    return K::on_resume;
+  } else {
+    return {};
+  }
+}
+
+template <class K>
 struct FactsOf {
   using Type = NoFacts;
 };
@@ -72,7 +91,8 @@ template <Kind K>
 using CommonParameters = typename detail::CommonOf<K>::Type;
 
 template <Kind K>
-inline constexpr KindInfo kind_info{K::name, K::summary, &schema_of<CommonParameters<K>>};
+inline constexpr KindInfo kind_info{K::name, K::summary, &schema_of<CommonParameters<K>>,
+                                    detail::on_resume_of<K>()};
 
 // One registered component with its types erased; linked into a list before main, and nothing more.
 struct Descriptor {

@@ -51,4 +51,11 @@ std::optional<Value> resolve_recipe(RecipeSources sources, const Registry& regis
   return resolved;
 }
 
+std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, const Value& resolved,
+                                        const Registry& registry) {
+  Diagnostics ignored;
+  const auto before = resolve_recipe({saved, {}, {}}, registry, ignored);
+  return before ? recipe_changes(*before, resolved, recipe_schema(), registry) : std::vector<RecipeChange>{};
+}
+
 }  // namespace runner

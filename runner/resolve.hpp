@@ -6,6 +6,7 @@
 #include "registry/registry.hpp"
 #include "registry/schema.hpp"
 #include "registry/value.hpp"
+#include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/recipe/load.hpp"
 
 namespace runner {
@@ -16,5 +17,11 @@ const Schema& recipe_schema();
 // comes back where anything is wrong; the diagnostics say all of it.
 std::optional<Value> resolve_recipe(RecipeSources sources, const Registry& registry,
                                     Diagnostics& diagnostics);
+
+// What differs between a recipe that was saved, as RUN/recipe.toml is, and this one. Nothing where the saved
+// one can no longer be read: the diagnostics of a run that is older than the program are of no use to
+// anybody.
+std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, const Value& resolved,
+                                        const Registry& registry);
 
 }  // namespace runner

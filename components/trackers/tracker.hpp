@@ -53,6 +53,7 @@ struct TrackerInputs {
 struct TrackerKind {
   static constexpr std::string_view name = "tracker";
   static constexpr std::string_view summary = "Where measurements are written.";
+  static constexpr KindOnResume on_resume{.part = OnResume::harmless, .parameters = OnResume::harmless};
   using Product = Tracker;
   using Inputs = TrackerInputs;
 };

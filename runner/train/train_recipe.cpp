@@ -6,9 +6,11 @@
 #include "registry/log.hpp"
 #include "registry/log_files.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
+#include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/recipe/write.hpp"
+#include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/tracking/build_trackers.hpp"
@@ -72,6 +74,23 @@ double lost_seconds(const RunFolder& folder, const Checkpoint& checkpoint) {
   return last - checkpoint.seconds;
 }
 
+// Refuses to continue a run with a recipe that its state does not fit, or, unless forced, one that changes
+// its course.
+void require_compatible(const Value& resolved, const RunFolder& folder, const Registry& registry,
+                        bool force) {
+  const auto changes = changes_since(folder.file("recipe.toml"), resolved, registry);
+  const auto any = [&](OnResume effect) {
+    return std::ranges::any_of(changes, [&](const RecipeChange& change) { return change.effect == effect; });
+  };
+  const std::string start =
+      "the run in " + folder.path().string() + " was made with another recipe:\n" + changes_table(changes);
+  if (any(OnResume::fixed)) throw std::runtime_error(start + "choose another run.dir for the new recipe");
+  if (any(OnResume::course) && !force)
+    throw std::runtime_error(start +
+                             "--force continues it with the new recipe; another run.dir starts a new run");
+  if (!changes.empty()) log::info("continued with another recipe:\n{}", changes_table(changes));
+}
+
 // The folder that this run writes to, and the checkpoint that it goes on from, if there is one.
 struct RunPlace {
   RunFolder folder;
@@ -114,13 +133,20 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
   std::optional<RunPlace> place;
   if (!options.dry_run) {
-    if (auto existing = RunFolder::find(recipe.run))
+    if (auto existing = RunFolder::find(recipe.run)) {
+      if (options.resume_from)
+        throw std::runtime_error("--resume starts a new run, but " + existing->path().string() +
+                                 " holds one already; choose another run.dir");
+      require_compatible(resolved, *existing, registry, options.force);
       place.emplace(take_up(std::move(*existing), recipe.checkpoint.resume));
+    }
   }
   Run run(recipe, world);
   if (!place)
     place.emplace(
         RunPlace{options.dry_run ? RunFolder::make_temporary() : RunFolder::create(recipe.run), {}});
+  if (options.resume_from)
+    place->checkpoint = FoundCheckpoint{*options.resume_from, read_checkpoint(*options.resume_from)};
   const RunFolder& folder = place->folder;
   describe_run(folder, run, resolved);
   log::add_file(folder.file("log.txt"));
@@ -146,6 +172,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   Checkpointer checkpoints(recipe.checkpoint, folder.path(), run.stateful, run.engine.times(),
                            {{"recipe.toml", write_toml(resolved)}}, versions());
   LoopControl control{[&] { return signal.received(); }, folder.path()};
+  control.steps = options.stop_at;
   if (options.dry_run) {
     control.steps = dry_run_steps;
     control.eval_batches = dry_run_eval_batches;
