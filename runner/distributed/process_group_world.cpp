@@ -169,6 +169,13 @@ Work ProcessGroupWorld::begin_reduce_scatter(const torch::Tensor& part, const to
   });
 }
 
+Work ProcessGroupWorld::begin_reduce(const torch::Tensor& tensor, int to, std::string_view what) {
+  return begin("reduce", what, tensor, [&](c10d::Backend& group) {
+    std::vector<torch::Tensor> tensors{tensor};
+    return group.reduce(tensors, {.reduceOp = c10d::ReduceOp::SUM, .rootRank = to});
+  });
+}
+
 void ProcessGroupWorld::broadcast(const torch::Tensor& tensor, int from, std::string_view what) {
   begin("broadcast", what, tensor, [&](c10d::Backend& group) {
     std::vector<torch::Tensor> tensors{tensor};

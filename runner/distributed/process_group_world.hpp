@@ -33,6 +33,7 @@ class ProcessGroupWorld final : public World {
   Work begin_all_gather(const torch::Tensor& all, const torch::Tensor& part, std::string_view what) override;
   Work begin_reduce_scatter(const torch::Tensor& part, const torch::Tensor& all,
                             std::string_view what) override;
+  Work begin_reduce(const torch::Tensor& tensor, int to, std::string_view what) override;
   void broadcast(const torch::Tensor& tensor, int from, std::string_view what) override;
   void send(const torch::Tensor& tensor, int to, std::string_view what) override;
   void receive(const torch::Tensor& tensor, int from, std::string_view what) override;

@@ -15,6 +15,7 @@ struct BucketOptions {
   std::int64_t bytes = std::int64_t{25} << 20;       // gradients that travel together
   std::int64_t first_bytes = std::int64_t{1} << 20;  // of the first bucket: it is to set out early
   std::optional<torch::ScalarType> wire = {};  // the number format on the wire, where it is not their own
+  std::vector<int> owners = {};  // of each parameter, the rank that gets the sum; none: every rank does
 };
 
 // Sums the gradients of all ranks while backward is still under way: parameters are grouped in the order in
@@ -31,7 +32,8 @@ class GradientBuckets {
   // The next backward is the last one before finish(): gradients it completes set out.
   void begin_last_backward() { sending_ = true; }
 
-  // Every gradient becomes the sum over the ranks; also where this rank has computed none.
+  // Every gradient becomes the sum over the ranks; also where this rank has computed none. Where another rank
+  // owns it, it is gone.
   void finish();
 
   std::int64_t bytes_sent() const { return bytes_sent_; }  // by each rank, in all finish() so far
@@ -41,6 +43,7 @@ class GradientBuckets {
   class Hook;
 
   void add_bucket(std::vector<std::size_t> members);
+  void allocate(Bucket& bucket) const;
   void completed(std::size_t parameter);
   void take(Bucket& bucket, std::size_t member);
   void send_full_buckets();
@@ -49,7 +52,7 @@ class GradientBuckets {
 
   World& world_;
   std::vector<torch::Tensor> parameters_;
-  const std::optional<torch::ScalarType> wire_;
+  const BucketOptions options_;
   std::vector<std::unique_ptr<Bucket>> buckets_;
   std::vector<std::pair<std::size_t, std::size_t>> places_;  // of each parameter: bucket and member
   std::size_t next_ = 0;                                     // bucket to set out

@@ -83,6 +83,9 @@ class World {
   virtual Work begin_reduce_scatter(const torch::Tensor& part, const torch::Tensor& all,
                                     std::string_view what);
 
+  // The sum over the ranks, for one of them; what the tensor holds on the others is not specified.
+  virtual Work begin_reduce(const torch::Tensor&, int /*to*/, std::string_view) { return {}; }
+
   virtual void broadcast(const torch::Tensor&, int /*from*/, std::string_view) {}
   virtual void send(const torch::Tensor& tensor, int to, std::string_view what);
   virtual void receive(const torch::Tensor& tensor, int from, std::string_view what);

@@ -117,3 +117,29 @@ TEST_CASE("gradient buckets: a shorter format halves the bytes and keeps its own
     require(!torch::equal(net.linear->weight.grad(), same.linear->weight.grad()), "it was compressed");
   });
 }
+
+TEST_CASE("gradient buckets: with owners, each rank keeps the sums of its own parameters only") {
+  const int size = GENERATE(2, 3);
+  Net alone;
+  alone.forward(input(0, 6)).backward();
+  on_ranks(size, [&](World& world) {
+    Net net;
+    BucketOptions options{100, 100};
+    const auto count = net.parameters().size();
+    for (std::size_t i = 0; i < count; ++i)
+      options.owners.push_back(static_cast<int>(i * static_cast<std::size_t>(size) / count));
+    GradientBuckets buckets(world, net.parameters(), options);
+    for (int round = 0; round < 2; ++round) {
+      buckets.begin_last_backward();
+      net.forward(input(world.rank() * 6 / size, 6 / size)).backward();
+      buckets.finish();
+      for (std::size_t i = 0; i < count; ++i) {
+        const torch::Tensor gradient = net.parameters()[i].grad(), expected = alone.parameters()[i].grad();
+        const bool kept = options.owners[i] == world.rank() && expected.defined();
+        require(gradient.defined() == kept, "kept by its owner alone");
+        if (kept) require(torch::allclose(gradient, expected, 1e-5, 1e-6), "the sum");
+      }
+      for (torch::Tensor& parameter : net.parameters()) parameter.mutable_grad().reset();
+    }
+  });
+}
