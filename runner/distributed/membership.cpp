@@ -97,7 +97,8 @@ Membership by_mpirun(const Environment& environment) {
   Membership member{Launcher::mpirun,
                     variables.place("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                                     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")};
-  member.job = "mpi-" + variables.find("PMIX_NAMESPACE").value_or(variables.text("OMPI_MCA_ess_base_jobid"));
+  const auto job = variables.find("PMIX_NAMESPACE");
+  member.job = "mpi-" + (job ? *job : variables.text("OMPI_MCA_ess_base_jobid"));
   member.meet = variables.master();
   member.secret_file = variables.find(variable::secret_file);
   return member;

@@ -152,9 +152,9 @@ std::string Presence::who_failed() {
     // Whoever lives has shown it by now.
     if (Clock::now() - began > 3 * interval_) {
       std::vector<std::string> silent, late;
-      const std::int64_t own_collective = [&] {
+      const auto [own_collective, own_doing] = [&] {
         const std::scoped_lock lock(mutex_);
-        return own_.collective;
+        return std::pair(own_.collective, own_.doing);
       }();
       for (int rank = 0; rank < place_.size; ++rank) {
         const auto index = static_cast<std::size_t>(rank);
@@ -163,7 +163,7 @@ std::string Presence::who_failed() {
         if (first[index] && now[index]->beat == first[index]->beat)
           silent.push_back(
               log::format("{} does not answer: frozen, or cut off; last seen {}", name, where(*now[index])));
-        else if (now[index]->collective < own_collective)
+        else if (now[index]->collective < own_collective || now[index]->doing != own_doing)
           late.push_back(log::format("{} runs, but is still {}", name, where(*now[index])));
       }
       if (!silent.empty()) return joined(silent);

@@ -77,7 +77,7 @@ Address parse_address(const std::string& text) {
   const auto colon = text.rfind(':');
   Address address;
   const char* const end = text.data() + text.size();
-  if (colon == std::string::npos || colon == 0 ||
+  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size() ||
       std::from_chars(text.data() + colon + 1, end, address.port).ptr != end || address.port < 0 ||
       address.port > 65535) {
     throw std::invalid_argument("\"" + text + "\" is no address: write HOST:PORT");
