@@ -14,17 +14,12 @@
 #include "components/precisions/precision.hpp"
 #include "components/schedulers/scheduler.hpp"
 #include "components/trackers/tracker.hpp"
+#include "runner/checkpoint/checkpoint_section.hpp"
+#include "runner/engine/options.hpp"
 
 namespace runner {
 
 // A whole recipe, typed. Nothing downstream looks at TOML again.
-
-enum class MemoryFormat { automatic, contiguous, channels_last };
-constexpr auto describe(std::type_identity<MemoryFormat>) {
-  return choices(choice("auto", MemoryFormat::automatic, "what the model prefers"),
-                 choice("contiguous", MemoryFormat::contiguous, "channels first"),
-                 choice("channels_last", MemoryFormat::channels_last, "faster for most convolution nets"));
-}
 
 struct RunSection {
   std::string name = "run";
@@ -55,13 +50,6 @@ constexpr auto describe(std::type_identity<OnError>) {
       choice("stop", OnError::stop, "the run ends and names the file"),
       choice("skip", OnError::skip,
              "the sample is replaced in training, left out of an evaluation, counted and reported"));
-}
-
-enum class OnFullMemory { stop, split };
-constexpr auto describe(std::type_identity<OnFullMemory>) {
-  return choices(choice("stop", OnFullMemory::stop, "the run ends and says what would help"),
-                 choice("split", OnFullMemory::split,
-                        "micro-batches are halved until they fit; an update still sees as many examples"));
 }
 
 struct LoaderSection {
@@ -133,29 +121,6 @@ constexpr auto describe(std::type_identity<EvalSection>) {
                 field("metric", &EvalSection::metric, "What is measured."));
 }
 
-enum class BestMode { max, min };
-constexpr auto describe(std::type_identity<BestMode>) {
-  return choices(choice("max", BestMode::max, "higher is better"),
-                 choice("min", BestMode::min, "lower is better"));
-}
-
-struct BestRule {
-  std::string metric;
-  BestMode mode = BestMode::max;
-};
-constexpr auto describe(std::type_identity<BestRule>) {
-  return fields(field("metric", &BestRule::metric, "The measurement that decides, such as \"eval/accuracy\".",
-                      required(), non_empty()),
-                field("mode", &BestRule::mode, "Which direction is better."));
-}
-
-struct CheckpointSection {
-  std::optional<BestRule> best;
-};
-constexpr auto describe(std::type_identity<CheckpointSection>) {
-  return fields(field("best", &CheckpointSection::best, "Keep the best model as best.safetensors too."));
-}
-
 struct Recipe {
   RunSection run;
   Part<ModelKind> model;
@@ -182,7 +147,7 @@ constexpr auto describe(std::type_identity<Recipe>) {
                 field("precision", &Recipe::precision, "The number format of the forward and backward pass."),
                 field("train", &Recipe::train, "How long, and how an update is made."),
                 field("eval", &Recipe::eval, "When the evaluation set is measured, and what is."),
-                field("checkpoint", &Recipe::checkpoint, "Which models are kept."),
+                field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
                 field("tracker", &Recipe::tracker, "Where measurements are written, beside metrics.jsonl."),
                 field("hook", &Recipe::hook, "What watches the run and may stop it."));
 }

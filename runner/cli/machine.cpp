@@ -15,7 +15,7 @@
 #include <fstream>
 
 #include "registry/byte_size.hpp"
-#include "runner/engine/cpu_isa.hpp"
+#include "runner/engine/process.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "components/contract/sample_random.hpp"
+#include "registry/divide_up.hpp"
 #include "registry/log.hpp"
 #include "runner/data/batch_part.hpp"
 #include "runner/data/batch_pool.hpp"
@@ -16,10 +17,6 @@ namespace {
 
 constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t most_messages = 5;
-
-std::int64_t ceiling(std::int64_t dividend, std::int64_t divisor) {
-  return (dividend + divisor - 1) / divisor;
-}
 
 Cursor checked(Cursor start, std::int64_t size) {
   if (size <= 0) throw DataError("The dataset has no examples.");
@@ -56,11 +53,11 @@ class Loader::Assembly {
 
   std::optional<LoadedBatch> next() { return batches_.next(); }
   const LoaderOptions& options() const { return options_; }
-  std::int64_t batches_per_epoch() const { return ceiling(size_, options_.batch_size); }
+  std::int64_t batches_per_epoch() const { return divide_up(size_, options_.batch_size); }
 
  private:
   std::int64_t batches_of_first_epoch() const {
-    return ceiling(size_ - start_.position, options_.batch_size);
+    return divide_up(size_ - start_.position, options_.batch_size);
   }
   std::int64_t count() const {
     if (!options_.epochs) return endless;

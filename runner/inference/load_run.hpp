@@ -27,7 +27,8 @@ struct TrainedSource {
 struct TrainedRun {
   std::filesystem::path folder, weights;
   Recipe recipe;
-  DataSpec data;  // behind the transforms: what the model was built for
+  DataSpec data;  // after the transforms: what the model was built for
+  std::unique_ptr<World> world;
   Engine engine;
   std::shared_ptr<Model> model;
   std::unique_ptr<Dataset> dataset;

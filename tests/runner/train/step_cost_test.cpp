@@ -48,7 +48,8 @@ metric = []
       registry, found);
   INFO(render(found));
   REQUIRE(resolved);
-  return total(operators_of([&] { run_recipe(*resolved, registry, {}); }));
+  return total(operators_of([&] { World alone;
+    train_recipe(*resolved, registry, alone, {}); }));
 }
 
 std::int64_t of_a_loop(int steps) {

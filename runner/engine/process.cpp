@@ -1,5 +1,6 @@
-#include "runner/engine/cpu_isa.hpp"
+#include "runner/engine/process.hpp"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <torch/types.h>
@@ -13,6 +14,20 @@
 #include <stdexcept>
 
 namespace runner {
+
+void apply(const ProcessSettings& settings) {
+  if (settings.threads > 0) torch::set_num_threads(settings.threads);
+  at::globalContext().setDeterministicAlgorithms(settings.deterministic, /*warn_only=*/false);
+  at::globalContext().setDeterministicCuDNN(settings.deterministic);
+}
+
+void keep_freed_memory() {
+  constexpr int mebibyte = 1 << 20;
+  // The most that glibc allows: larger blocks always go back to the kernel.
+  mallopt(M_MMAP_THRESHOLD, 32 * mebibyte);
+  mallopt(M_TRIM_THRESHOLD, 1024 * mebibyte);
+  mallopt(M_TOP_PAD, 16 * mebibyte);
+}
 
 namespace {
 
