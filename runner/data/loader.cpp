@@ -81,27 +81,30 @@ class Loader::Assembly {
 
   LoadedBatch assemble(std::int64_t number) {
     const Cursor begin = begin_of(number);
-    const std::int64_t examples = std::min(options_.batch_size, size_ - begin.position);
-    const bool last = begin.position + examples == size_;
+    const std::int64_t all = std::min(options_.batch_size, size_ - begin.position);
+    const bool last = begin.position + all == size_;
+    const std::int64_t first = begin.position + options_.share.begin(all);
+    const std::int64_t examples = options_.share.end(all) - options_.share.begin(all);
     LoadedBatch loaded{memory(examples), begin,
-                       last ? Cursor{begin.epoch + 1, 0} : Cursor{begin.epoch, begin.position + examples}};
+                       last ? Cursor{begin.epoch + 1, 0} : Cursor{begin.epoch, begin.position + all}, all};
+    if (examples == 0) return loaded;
 
     const EpochOrder order(size_, options_.shuffle, options_.seed, begin.epoch);
     std::vector<SampleRef> samples(static_cast<std::size_t>(examples));
     for (std::int64_t i = 0; i < examples; ++i) {
-      samples[static_cast<std::size_t>(i)] = sample(order, {begin.epoch, begin.position + i});
+      samples[static_cast<std::size_t>(i)] = sample(order, {begin.epoch, first + i});
     }
     try {
       read_all(samples, loaded.batch);
     } catch (const std::exception&) {
-      read_each(order, samples, loaded);
+      read_each(order, samples, first, loaded);
     }
 
     constexpr std::uint64_t of_batches =
         0x6261746368ULL;  // keeps the seeds of batches apart from those of samples
     split_.finish(loaded.batch,
                   sample_seed(options_.seed ^ of_batches, static_cast<std::uint64_t>(begin.epoch),
-                              static_cast<std::uint64_t>(begin.position)));
+                              static_cast<std::uint64_t>(first)));
     if (options_.pinned) loaded.batch = pinned(std::move(loaded.batch));
     return loaded;
   }
@@ -129,11 +132,12 @@ class Loader::Assembly {
   }
 
   // One by one, after a batch failed, to find out which samples it was.
-  void read_each(const EpochOrder& order, const std::vector<SampleRef>& samples, LoadedBatch& loaded) const {
+  void read_each(const EpochOrder& order, const std::vector<SampleRef>& samples, std::int64_t first,
+                 LoadedBatch& loaded) const {
     using Broken = LoaderOptions::Broken;
     std::int64_t example = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      const Cursor at{loaded.begin.epoch, loaded.begin.position + static_cast<std::int64_t>(i)};
+      const Cursor at{loaded.begin.epoch, first + static_cast<std::int64_t>(i)};
       try {
         split_.read({&samples[i], 1}, loaded.batch, example++);
       } catch (const std::exception& error) {

@@ -42,6 +42,9 @@ Work World::begin_reduce_scatter(const torch::Tensor& part, const torch::Tensor&
 
 void World::send(const torch::Tensor&, int, std::string_view what) { nobody_there(what); }
 void World::receive(const torch::Tensor&, int, std::string_view what) { nobody_there(what); }
+void World::exchange(const torch::Tensor&, const torch::Tensor&, int, std::string_view what) {
+  nobody_there(what);
+}
 
 std::vector<torch::Tensor> World::gather(const torch::Tensor& tensor, std::string_view what) {
   if (alone()) return {tensor};

@@ -83,9 +83,14 @@ class World {
   virtual Work begin_reduce_scatter(const torch::Tensor& part, const torch::Tensor& all,
                                     std::string_view what);
 
+  // The sum over the ranks, for one of them; what the tensor holds on the others is not specified.
+  virtual Work begin_reduce(const torch::Tensor&, int /*to*/, std::string_view) { return {}; }
+
   virtual void broadcast(const torch::Tensor&, int /*from*/, std::string_view) {}
   virtual void send(const torch::Tensor& tensor, int to, std::string_view what);
   virtual void receive(const torch::Tensor& tensor, int from, std::string_view what);
+  // Both at once, so that two ranks can exchange without waiting for each other.
+  virtual void exchange(const torch::Tensor& out, const torch::Tensor& in, int peer, std::string_view what);
   virtual void barrier(std::string_view) {}
 
   // The rank's tensor of each rank; they may differ in their first dimension only. gather_rows joins them.
@@ -107,6 +112,8 @@ class World {
 
   // Where this rank is, for those that wait for it in vain.
   virtual void reached(std::int64_t /*step*/) {}
+  // This rank gives up: the others learn why, instead of that it is gone.
+  virtual void failed(const std::exception&) {}
 
  protected:
   const Place place_;
