@@ -5,6 +5,7 @@
 #include "runner/engine/allocator.hpp"
 #include "runner/engine/cpu_isa.hpp"
 #include "runner/engine/device.hpp"
+#include "runner/plugins/keep_plugins.hpp"
 #include "runner/recipe/write.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
@@ -111,10 +112,10 @@ int run_recipe(const Value& resolved, const Registry& registry, const RunOptions
   if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
   Run run = assemble(recipe);
   const RunFolder folder = options.dry_run ? RunFolder::make_temporary() : RunFolder::create(recipe.run);
-  folder.write("recipe.toml", write_toml(resolved));
   folder.write("data_spec.json", write_data_spec(run.data.train->spec()));
   if (!run.data.learned.empty()) folder.write("dataset.json", run.data.learned);
   log::add_file(folder.file("log.txt"));
+  folder.write("recipe.toml", write_toml(keep_plugins(resolved, registry, folder)));
   if (!run.data.stand_in.empty()) folder.write("STAND-IN-DATA.txt", run.data.stand_in + "\n");
 
   Console console;
