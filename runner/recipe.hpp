@@ -133,6 +133,7 @@ constexpr auto describe(std::type_identity<EvalSection>) {
 }
 
 struct Recipe {
+  std::vector<std::string> plugins;
   RunSection run;
   Part<ModelKind> model;
   Part<DatasetKind> dataset;
@@ -148,7 +149,9 @@ struct Recipe {
   std::vector<Part<HookKind>> hook;
 };
 constexpr auto describe(std::type_identity<Recipe>) {
-  return fields(field("run", &Recipe::run, "The run itself: its name, folder, seed and device."),
+  return fields(field("plugins", &Recipe::plugins,
+                      "Files with components of your own, in the recipe's folder or on RUNNER_PLUGIN_PATH."),
+                field("run", &Recipe::run, "The run itself: its name, folder, seed and device."),
                 field("model", &Recipe::model, "The network that is trained.", required()),
                 field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),
                 field("loader", &Recipe::loader, "How examples become batches."),

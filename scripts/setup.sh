@@ -16,6 +16,7 @@ packages=(
 test_packages=(
   catch2 g++ clang-format-19 clang-tidy-19 libclang-rt-19-dev
   bash fish zsh dataset-fashion-mnist openmpi-bin
+  patchelf pkg-config
 )
 
 with_tests=false

@@ -20,6 +20,7 @@ Command list_command();
 Command describe_command();
 Command schema_command();
 Command env_command();
+Command plugin_command();
 Command completions_command();
 Command docs_command();
 Command complete_command();

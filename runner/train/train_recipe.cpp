@@ -9,6 +9,7 @@
 #include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
 #include "runner/engine/process.hpp"
+#include "runner/plugins/keep_plugins.hpp"
 #include "runner/recipe/write.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
@@ -115,8 +116,8 @@ RunPlace take_up(RunFolder folder, Resume resume) {
   return {std::move(folder), std::move(found)};
 }
 
-void describe_run(const RunFolder& folder, const Run& run, const Value& resolved) {
-  folder.write("recipe.toml", write_toml(resolved));
+void describe_run(const RunFolder& folder, const Run& run, const Value& kept) {
+  folder.write("recipe.toml", write_toml(kept));
   folder.write("data_spec.json", write_data_spec(run.data.train->spec()));
   if (!run.data.learned.empty()) folder.write("dataset.json", run.data.learned);
   if (!run.data.stand_in.empty()) folder.write("STAND-IN-DATA.txt", run.data.stand_in + "\n");
@@ -148,8 +149,9 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   if (options.resume_from)
     place->checkpoint = FoundCheckpoint{*options.resume_from, read_checkpoint(*options.resume_from)};
   const RunFolder& folder = place->folder;
-  describe_run(folder, run, resolved);
   log::add_file(folder.file("log.txt"));
+  const Value kept = keep_plugins(resolved, registry, folder);
+  describe_run(folder, run, kept);
 
   Console console;
   RunSummary summary = summary_of(run, options.recipe_file);
@@ -170,7 +172,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
 
   const StopSignal signal;
   Checkpointer checkpoints(recipe.checkpoint, folder.path(), run.stateful, run.engine.times(),
-                           {{"recipe.toml", write_toml(resolved)}}, versions());
+                           {{"recipe.toml", write_toml(kept)}}, versions());
   LoopControl control{[&] { return signal.received(); }, folder.path()};
   control.steps = options.stop_at;
   if (options.dry_run) {

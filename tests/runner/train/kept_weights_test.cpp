@@ -37,7 +37,7 @@ name = "accuracy"
 )";
 
 Recipe recipe_of(Recipes& files, std::vector<std::string> overrides) {
-  const Registry registry = Registry::of_linked();
+  Registry registry = Registry::of_linked();
   Diagnostics found;
   const auto resolved =
       resolve_recipe({files.folder / "main.toml", {}, std::move(overrides)}, registry, found);

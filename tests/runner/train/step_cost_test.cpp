@@ -39,7 +39,7 @@ log_every = "1000step"
 [eval]
 metric = []
 )");
-  const Registry registry = Registry::of_linked();
+  Registry registry = Registry::of_linked();
   Diagnostics found;
   const auto resolved = resolve_recipe(
       {recipes.folder / "main.toml",
