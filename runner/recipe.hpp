@@ -34,6 +34,7 @@ struct RunSection {
   int threads = 0;
   std::string device = "auto";
   MemoryFormat memory_format = MemoryFormat::automatic;
+  std::vector<std::string> tags = {};
 };
 constexpr auto describe(std::type_identity<RunSection>) {
   return fields(
@@ -45,7 +46,8 @@ constexpr auto describe(std::type_identity<RunSection>) {
       field("threads", &RunSection::threads, "CPU threads for computing; 0: all cores.", within(0, 1024)),
       field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
             non_empty()),
-      field("memory_format", &RunSection::memory_format, "How images lie in memory."));
+      field("memory_format", &RunSection::memory_format, "How images lie in memory."),
+      field("tags", &RunSection::tags, "Words to find the run by, for the trackers that have tags."));
 }
 void check(const RunSection& run, Report& report);
 

@@ -9,10 +9,11 @@
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/tracking/build_trackers.hpp"
+#include "runner/tracking/run_facts.hpp"
 #include "runner/train/assemble.hpp"
 #include "runner/train/kept_weights.hpp"
 #include "runner/train/model_file.hpp"
-#include "runner/train/run_facts.hpp"
+#include "runner/train/sample_images.hpp"
 #include "runner/train/stop_signal.hpp"
 #include "runner/train/train.hpp"
 
@@ -119,9 +120,11 @@ int run_recipe(const Value& resolved, const Registry& registry, const RunOptions
 
   Console console;
   console.summary(summary_of(run, folder, options));
-  TrackerThread trackers(build_trackers(recipe.tracker, registry, {folder.path()}),
-                         run_facts(recipe.run.name, folder.path(), resolved));
+  auto built = build_trackers(recipe.tracker, registry, {folder.path()});
+  if (options.dry_run) std::erase_if(built, [](const NamedTracker& each) { return !each.essential; });
+  Trackers trackers(std::move(built), run_facts(recipe.run, folder.path(), resolved));
   Journal journal(trackers, console, run.plan, recipe.train.epochs);
+  log_sample_images(run, trackers);
   const StopSignal signal;
   Surroundings surroundings{[&] { return signal.received() != 0; }, folder.path()};
   if (options.dry_run) {
@@ -131,7 +134,9 @@ int run_recipe(const Value& resolved, const Registry& registry, const RunOptions
 
   const std::string reason = train(run, journal, surroundings);
   auto files = save_all_weights(run, folder);
-  trackers.finish(reason.empty() ? Outcome::finished : Outcome::stopped);
+  const char* model = run.best && run.best->value() ? "best.safetensors" : "model.safetensors";
+  if (!options.dry_run) trackers.artifact(model, folder.file(model));
+  trackers.finish(reason.empty() ? Outcome::finished : Outcome::stopped, reason);
   console.closing(closing_of(run, folder, journal, reason, std::move(files)));
   log::close_files();
   return signal.received() != 0 ? 128 + signal.received() : 0;
