@@ -29,6 +29,7 @@ struct RunSection {
   int threads = 0;
   std::string device = "auto";
   MemoryFormat memory_format = MemoryFormat::automatic;
+  std::vector<std::string> tags = {};
 };
 constexpr auto describe(std::type_identity<RunSection>) {
   return fields(
@@ -43,7 +44,8 @@ constexpr auto describe(std::type_identity<RunSection>) {
             changes_course()),
       field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
             non_empty(), changes_course()),
-      field("memory_format", &RunSection::memory_format, "How images lie in memory.", changes_course()));
+      field("memory_format", &RunSection::memory_format, "How images lie in memory.", changes_course()),
+      field("tags", &RunSection::tags, "Words to find the run by, for the trackers that have tags.", harmless()));
 }
 void check(const RunSection& run, Report& report);
 

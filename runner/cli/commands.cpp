@@ -13,6 +13,7 @@ const std::vector<Command>& commands() {
                                         sample_command(),
                                         eval_command(),
                                         predict_command(),
+                                        track_command(),
                                         new_command(),
                                         list_command(),
                                         describe_command(),

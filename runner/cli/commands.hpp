@@ -15,6 +15,7 @@ Command estimate_command();
 Command sample_command();
 Command eval_command();
 Command predict_command();
+Command track_command();
 Command new_command();
 Command list_command();
 Command describe_command();

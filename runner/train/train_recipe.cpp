@@ -16,8 +16,9 @@
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/tracking/build_trackers.hpp"
 #include "runner/train/kept_weights.hpp"
-#include "runner/train/run_facts.hpp"
 #include "runner/train/run_summary.hpp"
+#include "runner/tracking/run_facts.hpp"
+#include "runner/train/sample_images.hpp"
 #include "runner/train/stop_signal.hpp"
 #include "runner/train/train.hpp"
 
@@ -92,6 +93,22 @@ void require_compatible(const Value& resolved, const RunFolder& folder, const Re
   if (!changes.empty()) log::info("continued with another recipe:\n{}", changes_table(changes));
 }
 
+// What a checkpoint keeps of the trackers. They were given it when they were made: they start before anything else
+// is restored.
+class TrackersState final : public Stateful {
+ public:
+  explicit TrackersState(Trackers& trackers) : trackers_(trackers) {}
+
+  State save() const override {
+    trackers_.flush();  // what was measured before a checkpoint is in the files when the checkpoint is
+    return trackers_.save();
+  }
+  void load(const State&) override {}
+
+ private:
+  Trackers& trackers_;
+};
+
 // The folder that this run writes to, and the checkpoint that it goes on from, if there is one.
 struct RunPlace {
   RunFolder folder;
@@ -157,10 +174,19 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   RunSummary summary = summary_of(run, options.recipe_file);
   if (!options.dry_run) summary.folder = folder.path();
   console.summary(summary);
-  RunFacts facts = run_facts(recipe.run.name, folder.path(), resolved);
-  TrackerThread trackers(build_trackers(recipe.tracker, registry, {folder.path()}), std::move(facts));
+  auto built = build_trackers(recipe.tracker, registry, {folder.path()});
+  if (options.dry_run) std::erase_if(built, [](const NamedTracker& each) { return !each.essential; });
+  RunFacts facts = run_facts(recipe.run, folder.path(), resolved);
+  State saved_trackers;
+  if (place->checkpoint) {
+    if (!options.resume_from) facts.resumed_at = place->checkpoint->checkpoint.step;
+    saved_trackers = place->checkpoint->checkpoint.states["trackers"];
+  }
+  Trackers trackers(std::move(built), std::move(facts), options.resume_from ? State{} : saved_trackers);
   Journal journal(trackers, console, run.plan, recipe.train.epochs);
+  TrackersState trackers_state(trackers);
   run.stateful.emplace_back("journal", &journal);
+  run.stateful.emplace_back("trackers", &trackers_state);
   if (place->checkpoint) {
     const FoundCheckpoint& found = *place->checkpoint;
     const std::string restored = restore(found, run.stateful);
@@ -168,6 +194,8 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     log::info("resumed from {} at step {}, epoch {}: {}", found.folder.string(), run.progress.step,
               run.progress.exact_epoch, restored);
     place->checkpoint.reset();  // its files need not stay mapped
+  } else {
+    log_sample_images(run, trackers);
   }
 
   const StopSignal signal;
@@ -194,7 +222,9 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   try {
     const TrainingEnd end = train(run, journal, control);
     auto files = save_all_weights(run, folder);
-    trackers.finish(end.why == TrainingEnd::finished ? Outcome::finished : Outcome::stopped);
+    const char* model = run.best && run.best->value() ? "best.safetensors" : "model.safetensors";
+    if (!options.dry_run) trackers.artifact(model, folder.file(model));
+    trackers.finish(end.why == TrainingEnd::finished ? Outcome::finished : Outcome::stopped, end.reason);
     RunResult result = result_of(run, journal);
     result.outcome = end.why == TrainingEnd::finished  ? RunResult::Outcome::finished
                      : end.why == TrainingEnd::stopped ? RunResult::Outcome::stopped
@@ -210,7 +240,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     result.outcome = RunResult::Outcome::failed;
     result.message = error.what();
     try {
-      trackers.finish(Outcome::failed);
+      trackers.finish(Outcome::failed, error.what());
       close(result);
     } catch (const std::exception& second) {
       log::error("The end of the failed run could not be written: {}", second.what());

@@ -1,4 +1,4 @@
-#include "runner/train/run_facts.hpp"
+#include "runner/tracking/run_facts.hpp"
 
 #include "runner/recipe/write.hpp"
 
@@ -17,7 +17,7 @@ void flatten(const Value& value, const std::string& path,
   } else if (const auto* flag = value.as<bool>()) {
     settings.emplace_back(path, *flag);
   } else if (const auto* whole = value.as<std::int64_t>()) {
-    settings.emplace_back(path, static_cast<double>(*whole));
+    settings.emplace_back(path, *whole);
   } else if (const auto* number = value.as<double>()) {
     settings.emplace_back(path, *number);
   } else if (const auto* text = value.as<std::string>()) {
@@ -27,8 +27,9 @@ void flatten(const Value& value, const std::string& path,
 
 }  // namespace
 
-RunFacts run_facts(const std::string& name, const std::filesystem::path& folder, const Value& recipe) {
-  RunFacts facts{name, folder, write_toml(recipe), {}};
+RunFacts run_facts(const RunSection& run, const std::filesystem::path& folder, const Value& recipe) {
+  RunFacts facts{run.name, folder, write_toml(recipe), {}};
+  facts.tags = run.tags;
   flatten(recipe, "", facts.settings);
   return facts;
 }
