@@ -40,8 +40,9 @@ constexpr auto describe(std::type_identity<Text>) {
           "path of a HuggingFace tokenizer.json.",
           non_empty()),
       field("vocab_size", &Text::vocab_size,
-            "For \"bpe\": most tokens to learn, the 256 bytes among them (default 1024).", at_least(1)),
-      field("length", &Text::length, "Tokens that the model sees at once.", at_least(1)),
+            "For \"bpe\": most tokens to learn, the 256 bytes among them (default 1024).",
+            within(1, 1 << 24)),
+      field("length", &Text::length, "Tokens that the model sees at once.", within(1, 1 << 24)),
       field("random_offset", &Text::random_offset,
             "In training, windows begin anywhere, and elsewhere in every epoch; without, one begins where "
             "the one before it ends, as they do in evaluation."),
@@ -70,6 +71,7 @@ class TextSplit final : public Split {
 
   std::int64_t size() const override { return size_; }
   DataSpec spec() const override { return spec_; }
+  bool examples_are_fixed() const override { return !random_offset_; }
 
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
     auto* input = batch.input.data_ptr<std::int64_t>() + first * length_;

@@ -52,9 +52,9 @@ constexpr auto describe(std::type_identity<TextClassification>) {
           non_empty()),
       field("vocab_size", &T::vocab_size,
             "For \"word\" and \"bpe\": most tokens to learn (default 10000 words, 1024 for bpe).",
-            at_least(3)),
+            within(3, 1 << 24)),
       field("length", &T::length, "Tokens of a sentence: longer ones are cut off, shorter ones filled up.",
-            at_least(1)),
+            within(1, 1 << 24)),
       field("fallback", &T::fallback, "What happens where none of the files is there."));
 }
 

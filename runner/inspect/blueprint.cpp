@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "runner/measurements.hpp"
+
 namespace runner {
 
 Blueprint draw_blueprint(const Recipe& recipe) {
@@ -13,7 +15,10 @@ Blueprint draw_blueprint(const Recipe& recipe) {
     throw std::runtime_error(
         "the examples differ in size, so no batch can hold them; add a transform such as resize");
   }
-  return {data, recipe.model.build({data}), recipe.loss.build({data})};
+  require_targets(recipe.loss, data);
+  // As many examples of each class: what shapes go through does not depend on the numbers.
+  const std::vector<std::int64_t> counts(static_cast<std::size_t>(data.classes), 1);
+  return {data, recipe.model.build({data}), recipe.loss.build({data, counts})};
 }
 
 }  // namespace runner

@@ -76,6 +76,8 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {
   }
   result.forward_flops_per_sample = trace.flops() / examples;
   result.activation_bytes_per_sample = trace.held_bytes() / examples;
+  result.output_shape = output.sizes().vec();
+  result.output_type = output.scalar_type();
   restore();
   try {
     loss.sum(output, batch);

@@ -14,6 +14,8 @@ struct Inspection {
   std::int64_t weight_bytes = 0;  // parameters and buffers
   double forward_flops_per_sample = 0;
   std::int64_t activation_bytes_per_sample = 0;  // kept between forward and backward
+  std::vector<std::int64_t> output_shape = {};   // of the batch of zeros, examples first
+  torch::Dtype output_type = torch::kFloat32;
 };
 
 // Zeros in the shape of this data.

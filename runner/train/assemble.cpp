@@ -3,11 +3,13 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include "components/datasets/support/selection.hpp"
 #include "components/models/support/load_weights.hpp"
 #include "components/optimizers/support/groups.hpp"
 #include "registry/log.hpp"
+#include "runner/data/prepare_splits.hpp"
 #include "runner/inspect/inspection.hpp"
-#include "runner/train/overfit.hpp"
+#include "runner/measurements.hpp"
 
 namespace runner {
 
@@ -15,12 +17,10 @@ namespace {
 
 Splits open_data(const Recipe& recipe) {
   const auto dataset = recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
-  Splits data = dataset->open(build_pipeline(recipe.dataset.common.transform, dataset->spec()));
-  if (!data.train || data.train->size() == 0) throw DataError("the dataset has no training examples");
-  data.train = limited(std::move(data.train), recipe.dataset.common.train_limit);
-  if (data.eval) data.eval = limited(std::move(data.eval), recipe.dataset.common.eval_limit);
-  if (recipe.loader.overfit_batches) overfit(data, *recipe.loader.overfit_batches * recipe.loader.batch_size);
-  return data;
+  SplitRules rules{recipe.dataset.common, {}};
+  if (const auto batches = recipe.loader.overfit_batches)
+    rules.overfit_examples = *batches * recipe.loader.batch_size;
+  return prepare_splits(*dataset, rules);
 }
 
 std::shared_ptr<Model> build_model(const Recipe& recipe, const DataSpec& data) {
@@ -30,19 +30,11 @@ std::shared_ptr<Model> build_model(const Recipe& recipe, const DataSpec& data) {
   return model;
 }
 
-std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const DataSpec& data,
-                                                   const Loss& loss) {
-  std::vector<std::unique_ptr<Metric>> metrics;
-  for (const auto& part : recipe.eval.metric) metrics.push_back(part.build({data, &loss}));
-  return metrics;
-}
-
-std::vector<std::string> measurement_names(const std::vector<std::unique_ptr<Metric>>& metrics) {
-  std::vector<std::string> names;
-  for (const auto& metric : metrics) {
-    for (const std::string& name : metric->names()) names.push_back("eval/" + name);
-  }
-  return names;
+std::unique_ptr<Loss> build_loss(const Recipe& recipe, const Split& train) {
+  const DataSpec data = train.spec();
+  require_targets(recipe.loss, data);
+  const bool counted = recipe.loss.facts().needs_class_counts;
+  return recipe.loss.build({data, counted ? class_counts(train, data.classes) : std::vector<std::int64_t>{}});
 }
 
 HookInputs hook_inputs(const Engine& engine, Model& model, const Loss& loss, const DataSpec& data) {
@@ -59,29 +51,16 @@ HookInputs hook_inputs(const Engine& engine, Model& model, const Loss& loss, con
   return inputs;
 }
 
-// Adds to the names what the weights that hooks keep will be measured as.
 std::vector<std::unique_ptr<Hook>> build_hooks(const std::vector<Part<HookKind>>& parts, HookInputs inputs,
-                                               std::vector<std::string>& names) {
-  const std::vector<std::string> measured = names;
+                                               const std::vector<Measured>& measured) {
+  inputs.measured = measured;
   std::vector<std::unique_ptr<Hook>> hooks;
-  for (const auto& part : parts) {
-    inputs.metrics = names;
-    hooks.push_back(part.build(inputs));
-    const KeptWeights* weights = hooks.back()->kept_weights();
-    if (!weights) continue;
-    for (const std::string& name : measured) {
-      const std::string theirs = weights->name + name.substr(name.find('/'));
-      if (std::ranges::find(names, theirs) != names.end())
-        throw std::runtime_error("Two hooks keep weights named \"" + weights->name + "\": delete one.");
-      names.push_back(theirs);
-    }
-  }
+  for (const auto& part : parts) hooks.push_back(part.build(inputs));
   return hooks;
 }
 
-BestModel best_model(const BestRule& rule, const std::vector<std::string>& names) {
-  if (std::ranges::find(names, rule.metric) == names.end())
-    throw std::runtime_error("checkpoint.best is about \"" + rule.metric + "\", which nothing measures.");
+BestModel best_model(BestRule rule, const std::vector<Measured>& measured) {
+  rule.mode = direction_of({rule.metric, rule.mode}, measured, "checkpoint.best");
   return BestModel(rule);
 }
 
@@ -94,16 +73,18 @@ Run assemble(const Recipe& recipe) {
   const Plan plan = make_plan(recipe.train, recipe.loader, data.train->size());
   auto model = build_model(recipe, spec);
   engine.place(model);
-  auto loss = recipe.loss.build({spec});
+  auto loss = build_loss(recipe, *data.train);
   auto metrics = build_metrics(recipe, data.eval ? data.eval->spec() : spec, *loss);
-  auto names = measurement_names(metrics);
-  LearningRate learning_rate(recipe.scheduler, plan.total_steps.value_or(0),
-                             static_cast<double>(plan.steps_per_epoch), names);
+  const auto measured = measurements_of(recipe);
+  LearningRate learning_rate(recipe.scheduler, plan.schedule_steps(),
+                             static_cast<double>(plan.steps_per_epoch), measured);
   auto optimizer = recipe.optimizer.build({make_groups(model->named_parameters(), recipe.optimizer.common)});
   std::vector<std::unique_ptr<Hook>> hooks;
-  if (!recipe.hook.empty()) hooks = build_hooks(recipe.hook, hook_inputs(engine, *model, *loss, spec), names);
+  if (!recipe.hook.empty())
+    hooks = build_hooks(recipe.hook, hook_inputs(engine, *model, *loss, spec), measured);
   std::optional<BestModel> best;
-  if (recipe.checkpoint.best) best = best_model(*recipe.checkpoint.best, names);
+  if (recipe.checkpoint.best) best = best_model(*recipe.checkpoint.best, measured);
+  const bool skips_updates = engine.precision().skips_updates();
   Progress progress;
   progress.total_steps = plan.total_steps.value_or(0);
   return {recipe,
@@ -117,6 +98,7 @@ Run assemble(const Recipe& recipe) {
           std::move(learning_rate),
           std::move(hooks),
           std::move(best),
+          DivergenceGuard(recipe.train.on_divergence, skips_updates),
           progress};
 }
 

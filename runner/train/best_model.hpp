@@ -8,7 +8,7 @@
 
 namespace runner {
 
-// Remembers the best evaluation so far, by the rule of checkpoint.best.
+// Remembers the best evaluation so far, by the rule of checkpoint.best, whose mode is known by now.
 class BestModel {
  public:
   explicit BestModel(BestRule rule) : rule_(std::move(rule)) {}

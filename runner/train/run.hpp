@@ -10,6 +10,7 @@
 #include "runner/plan.hpp"
 #include "runner/recipe.hpp"
 #include "runner/train/best_model.hpp"
+#include "runner/train/divergence.hpp"
 
 namespace runner {
 
@@ -26,6 +27,7 @@ struct Run {
   LearningRate learning_rate;
   std::vector<std::unique_ptr<Hook>> hooks;
   std::optional<BestModel> best;
+  DivergenceGuard divergence;
   Progress progress = {};
 };
 

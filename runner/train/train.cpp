@@ -88,7 +88,8 @@ std::string train(Run& run, Journal& journal, const Surroundings& surroundings) 
   const auto done = [&] {
     return run.plan.reached(run.progress) || (surroundings.steps && run.progress.step >= *surroundings.steps);
   };
-  while (!done() && !requests.stop_reason() && !surroundings.interrupted()) {
+  const auto diverged = [&] { return !run.divergence.problem().empty(); };
+  while (!done() && !diverged() && !requests.stop_reason() && !surroundings.interrupted()) {
     fulfil(requests, run, journal);
     const Feeding feeding = feed.next();
     seed_generators(recipe, feeding.begin);
@@ -104,7 +105,8 @@ std::string train(Run& run, Journal& journal, const Surroundings& surroundings) 
     StepReport report{loss, run.optimizer->peak_lr() * factor, feeding.samples};
     if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
 
-    const bool skip = requests.take_skip();
+    const bool looked_at = log_interval.passed(before, now) || eval_interval.passed(before, now);
+    const bool skip = requests.take_skip() || run.divergence.refuses(loss, now.step, looked_at);
     if (skip) engine.discard_gradients();
     if (skip || !engine.update(*run.optimizer, factor)) now = without_update(now, run.plan);
 
@@ -113,16 +115,20 @@ std::string train(Run& run, Journal& journal, const Surroundings& surroundings) 
     for (const auto& hook : run.hooks) hook->after_step(now, requests);
     if (log_interval.passed(before, now))
       journal.training(now, engine.precision().report(), requests.take_measurements());
+    if (diverged()) break;
     evaluated = eval_interval.passed(before, now);
     if (evaluated) measure(run, journal, requests, surroundings);
   }
   if (feed.unreadable_samples() > 0)
     log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());
   const bool interrupted = surroundings.interrupted();  // whoever wants it to end does not want to wait
-  if (!evaluated && !interrupted) measure(run, journal, requests, surroundings);
+  const bool never = recipe.eval.every.unit == Duration::Unit::never;
+  if (!evaluated && !interrupted && !diverged() && !never) measure(run, journal, requests, surroundings);
+  run.divergence.look_at(*run.model);
   for (const auto& hook : run.hooks) hook->finish(run.progress, requests);
   journal.measurements(run.progress, requests.take_measurements());
   fulfil(requests, run, journal);
+  if (diverged()) return run.divergence.problem();
   return interrupted ? "interrupted" : requests.stop_reason().value_or("");
 }
 

@@ -12,6 +12,7 @@
 #include "runner/train/assemble.hpp"
 #include "runner/train/kept_weights.hpp"
 #include "runner/train/model_file.hpp"
+#include "runner/train/rehearsal.hpp"
 #include "runner/train/run_facts.hpp"
 #include "runner/train/stop_signal.hpp"
 #include "runner/train/train.hpp"
@@ -65,8 +66,13 @@ using NamedFile = std::pair<std::string, std::filesystem::path>;
 
 // All weights of the run; what each file is, and where.
 std::vector<NamedFile> save_all_weights(Run& run, const RunFolder& folder) {
-  std::vector<NamedFile> files{{"model", folder.file("model.safetensors")}};
-  save_model(*run.model, files.back().second);
+  std::vector<NamedFile> files;
+  if (run.recipe.train.on_divergence == OnDivergence::stop && !weights_are_finite(*run.model)) {
+    log::error("The weights hold numbers that are not finite, so model.safetensors is not written.");
+  } else {
+    files.emplace_back("model", folder.file("model.safetensors"));
+    save_model(*run.model, files.back().second);
+  }
   for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->tensors.empty()) {
       log::warning("Hook \"{}\" has no weights to save: the run ended before it began.", weights->name);
@@ -82,6 +88,7 @@ ClosingSummary closing_of(const Run& run, const RunFolder& folder, const Journal
                           const std::string& reason, std::vector<NamedFile> files) {
   ClosingSummary closing;
   closing.ending = reason.empty() ? ClosingSummary::Ending::finished : ClosingSummary::Ending::stopped;
+  if (!run.divergence.problem().empty()) closing.ending = ClosingSummary::Ending::failed;
   closing.reason = reason;
   closing.steps = run.progress.step;
   closing.skipped_steps = run.progress.skipped_steps;
@@ -129,11 +136,14 @@ int run_recipe(const Value& resolved, const Registry& registry, const RunOptions
     surroundings.eval_batches = dry_run_eval_batches;
   }
 
+  rehearse(run);
   const std::string reason = train(run, journal, surroundings);
   auto files = save_all_weights(run, folder);
-  trackers.finish(reason.empty() ? Outcome::finished : Outcome::stopped);
+  const bool diverged = !run.divergence.problem().empty();
+  trackers.finish(diverged ? Outcome::failed : reason.empty() ? Outcome::finished : Outcome::stopped);
   console.closing(closing_of(run, folder, journal, reason, std::move(files)));
   log::close_files();
+  if (diverged) return 1;
   return signal.received() != 0 ? 128 + signal.received() : 0;
 }
 

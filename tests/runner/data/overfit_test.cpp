@@ -1,4 +1,4 @@
-#include "runner/train/overfit.hpp"
+#include "runner/data/overfit.hpp"
 
 #include <catch2/catch_all.hpp>
 
