@@ -46,11 +46,6 @@ void draw_learning_rate(const Recipe& recipe, Estimate& result) {
 
 }  // namespace
 
-void check_shapes(const Value& resolved, const Registry& registry) {
-  const Blueprint blueprint = draw_blueprint(decode_table<Recipe>(resolved, registry));
-  inspect(*blueprint.model, *blueprint.loss, blueprint.data);
-}
-
 Estimate estimate(const Value& resolved, const Registry& registry) {
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
   const Blueprint blueprint = draw_blueprint(recipe);

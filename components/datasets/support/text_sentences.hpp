@@ -18,6 +18,9 @@ class SentenceSplit final : public Split {
   DataSpec spec() const override { return spec_; }
   Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override;
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override;
+  std::optional<std::int64_t> class_of(std::int64_t index) const override {
+    return labels_[static_cast<std::size_t>(index)];
+  }
 
  private:
   std::shared_ptr<const SentenceEncoder> encoder_;
