@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -30,20 +31,6 @@ std::string remedy(const Value& value, const TypeInfo& type, const std::string& 
 }
 
 }  // namespace
-
-namespace wording {
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
-}  // namespace wording
-
-using wording::in_quotes, wording::listed;
 
 std::nullopt_t FieldReport::wrong(const Value& value, std::string message,
                                   std::vector<std::string> hints) const {

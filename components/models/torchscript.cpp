@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
 #include "components/models/model.hpp"
+#include "components/support/operator_mode.hpp"
+#include "components/support/torch_error.hpp"
 
 namespace runner {
 namespace {
@@ -94,19 +95,6 @@ class TorchscriptModel : public Model {
   bool channels_last_ = false;
 };
 
-// What the interpreter says is a page of source code, and then the reason.
-std::string reason_of(const std::exception& error) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  std::istringstream text(torch_error ? torch_error->what_without_backtrace() : error.what());
-  std::string first, last;
-  for (std::string line; std::getline(text, line);) {
-    if (line.empty()) continue;
-    if (first.empty()) first = line;
-    last = line;
-  }
-  return torch_error ? first : last;
-}
-
 [[noreturn]] void fail(const std::filesystem::path& file, const std::string& why) {
   throw std::runtime_error("Model \"torchscript\": " + file.string() + " " + why + ".");
 }
@@ -131,6 +119,7 @@ void try_out(Model& model, const std::filesystem::path& file, const DataSpec& da
 }
 
 std::unique_ptr<Model> build(const Torchscript& params, const ModelInputs& in) {
+  const OperatorModePause real;  // the file holds its weights: there is nothing to sketch
   torch::jit::Module module;
   try {
     module = torch::jit::load(params.file.string());

@@ -14,13 +14,16 @@ struct Inspection {
   std::int64_t weight_bytes = 0;  // parameters and buffers
   double forward_flops_per_sample = 0;
   std::int64_t activation_bytes_per_sample = 0;  // kept between forward and backward
+  bool passed = true;  // false: nothing went through it, and the two above are not known
 };
 
 // Zeros in the shape of this data.
 Batch zero_batch(const DataSpec& data, std::int64_t examples);
 
 // Runs a small batch of zeros through model and loss. Throws where the shapes do not fit, and names the
-// layer.
+// layer. A model on the meta device passes shapes alone.
 Inspection inspect(Model& model, const Loss& loss, const DataSpec& data);
+
+Inspection count_weights(const Model& model);
 
 }  // namespace runner

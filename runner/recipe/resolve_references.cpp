@@ -12,7 +12,6 @@
 #include "runner/recipe/nesting.hpp"
 #include "runner/recipe/reference.hpp"
 #include "runner/recipe/setting_value.hpp"
-#include "runner/recipe/text_places.hpp"
 
 namespace runner {
 
@@ -77,6 +76,7 @@ class Resolver {
 
   bool resolve_text(Value& value) {
     if (failed_.contains(&value) || diagnostics_.errors() >= most_errors) return false;
+    if (expanded_ > largest_expansion) return false;  // was reported
     const ReferenceText pieces = split_references(*value.as<std::string>());
     std::optional<Value> result;
     if (!pieces.problem.empty()) {
@@ -89,7 +89,7 @@ class Resolver {
       result = pieces.whole() ? look_up(value, pieces.all.front().text) : interpolate(value, pieces);
       chain_.pop_back();
     }
-    if (!result || !affordable(value, *result)) {
+    if (!result) {
       failed_.insert(&value);
       return false;
     }
@@ -116,6 +116,7 @@ class Resolver {
     return true;
   }
 
+  // Asked before anything is copied: a thousand references to one long list are refused at the second.
   bool affordable(const Value& value, const Value& result) {
     const Measure size = measure(result);
     if (size.depth > deepest_nesting) {
@@ -159,7 +160,9 @@ class Resolver {
       text += words ? *words : from_environment ? part->typed : to_toml(*part);
       if (text.size() > largest_expansion) break;  // reported as too large
     }
-    return Value(Value::Data(std::move(text)));
+    Value whole{Value::Data(std::move(text))};
+    if (!affordable(value, whole)) return std::nullopt;
+    return whole;
   }
 
   std::optional<Value> look_up(const Value& value, const std::string& reference) {
@@ -200,6 +203,7 @@ class Resolver {
       // Its own error was reported where it stands.
       return std::nullopt;
     }
+    if (!affordable(value, *node)) return std::nullopt;
     return *node;
   }
 
@@ -241,7 +245,7 @@ class Resolver {
     source->text += set ? found->second : std::string(rest.substr(colon + 1));
     Diagnostics problems;
     auto held = parse_setting_value(source, offset, 0, problems);
-    if (held) return held;
+    if (held) return affordable(value, *held) ? std::move(held) : std::nullopt;
     // Never with the content: it may be a secret.
     fail(value, reference,
          (set ? "the environment variable " + name : "the default in ${" + reference + "}") +
@@ -255,10 +259,16 @@ class Resolver {
     Origin origin = value.origin;
     if (origin.source && !reference.empty()) {
       const std::string written = "${" + reference + "}";
-      const TextPlaces::Bounds line = TextPlaces(origin.source->text).line_bounds(origin.line);
       const std::string_view text(origin.source->text);
-      const std::size_t start = line.begin + origin.column - 1;
-      const std::size_t found = text.substr(0, line.end).find(written, std::min(start, line.end));
+      std::size_t begin = 0;
+      for (std::uint32_t line = 1; line < origin.line; ++line) {
+        const std::size_t end = text.find('\n', begin);
+        if (end == std::string_view::npos) break;
+        begin = end + 1;
+      }
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      const std::size_t start = begin + origin.column - 1;
+      const std::size_t found = text.substr(0, end).find(written, std::min(start, end));
       if (found != std::string_view::npos && found + written.size() <= start + origin.length) {
         origin.column += static_cast<std::uint32_t>(found - start);
         origin.length = static_cast<std::uint32_t>(written.size());

@@ -6,7 +6,7 @@
 #include "components/models/support/load_weights.hpp"
 #include "components/optimizers/support/groups.hpp"
 #include "registry/log.hpp"
-#include "runner/inspect/inspection.hpp"
+#include "runner/inspect/blueprint.hpp"
 #include "runner/train/overfit.hpp"
 
 namespace runner {
@@ -24,6 +24,7 @@ Splits open_data(const Recipe& recipe) {
 }
 
 std::shared_ptr<Model> build_model(const Recipe& recipe, const DataSpec& data) {
+  require_memory(recipe, data);
   torch::manual_seed(static_cast<std::uint64_t>(recipe.run.seed));
   std::shared_ptr<Model> model = recipe.model.build({data});
   if (const auto loaded = apply_common(*model, recipe.model.common)) log::info(loaded->text());
