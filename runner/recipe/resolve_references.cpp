@@ -95,6 +95,7 @@ class Resolver {
     }
     value.data = std::move(result->data);
     value.typed = std::move(result->typed);
+    value.from_environment = result->from_environment;
     mark_done(value);
     return true;
   }
@@ -142,6 +143,7 @@ class Resolver {
 
   std::optional<Value> interpolate(const Value& value, const ReferenceText& pieces) {
     std::string text;
+    bool holds_variable = false;
     for (const ReferenceText::Piece& piece : pieces.all) {
       if (!piece.is_reference) {
         text += piece.text;
@@ -156,11 +158,13 @@ class Resolver {
         return std::nullopt;
       }
       const bool from_environment = piece.text.starts_with(environment_prefix);
+      holds_variable = holds_variable || part->from_environment;
       const auto* words = part->as<std::string>();
       text += words ? *words : from_environment ? part->typed : to_toml(*part);
       if (text.size() > largest_expansion) break;  // reported as too large
     }
     Value whole{Value::Data(std::move(text))};
+    whole.from_environment = holds_variable;
     if (!affordable(value, whole)) return std::nullopt;
     return whole;
   }
@@ -245,7 +249,10 @@ class Resolver {
     source->text += set ? found->second : std::string(rest.substr(colon + 1));
     Diagnostics problems;
     auto held = parse_setting_value(source, offset, 0, problems);
-    if (held) return affordable(value, *held) ? std::move(held) : std::nullopt;
+    if (held) {
+      held->from_environment = set;
+      return affordable(value, *held) ? std::move(held) : std::nullopt;
+    }
     // Never with the content: it may be a secret.
     fail(value, reference,
          (set ? "the environment variable " + name : "the default in ${" + reference + "}") +

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "components/models/support/weight_names.hpp"
+#include "components/support/io/mapping_guard.hpp"
 #include "components/support/io/private_mapping.hpp"
 #include "components/support/pattern.hpp"
 #include "components/support/shape_text.hpp"
@@ -151,6 +152,7 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
   }
   const torch::NoGradGuard guard;
   for (const auto& [into, from] : copies) torch::Tensor(into).copy_(from);
+  require_whole_files();
   summary.loaded = copies.size();
   return summary;
 }
