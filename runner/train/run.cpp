@@ -5,7 +5,7 @@
 
 #include "components/datasets/support/selection.hpp"
 #include "components/optimizers/support/groups.hpp"
-#include "runner/inspect/inspection.hpp"
+#include "runner/inspect/blueprint.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
 
@@ -61,6 +61,7 @@ Run::Run(const Recipe& recipe_, World& world)
       divergence(recipe.train.on_divergence, engine.precision().skips_updates()),
       generators(engine.device()) {
   const DataSpec spec = data.train->spec();
+  require_memory(recipe, spec);
   engine.prepare(build_model(recipe, spec), [&](const auto& parameters) {
     return recipe.optimizer.build({make_groups(parameters, recipe.optimizer.common)});
   });

@@ -5,7 +5,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "registry/log.hpp"
-#include "runner/engine/memory.hpp"
+#include "runner/engine/out_of_memory.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/small_model.hpp"
 
