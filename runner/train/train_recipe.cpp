@@ -12,6 +12,7 @@
 #include "runner/plugins/keep_plugins.hpp"
 #include "runner/recipe/write.hpp"
 #include "runner/resolve.hpp"
+#include "runner/report/run_report.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/tracking/build_trackers.hpp"
@@ -224,6 +225,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     folder.write("result.json", result_json(result, folder.path()));
     console.closing(closing_of(result, journal));
     log::close_files();
+    if (!folder.temporary()) leave_report(folder.path());
   };
   try {
     rehearse(run);
