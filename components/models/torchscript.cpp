@@ -21,7 +21,8 @@ constexpr auto describe(std::type_identity<Torchscript>) {
   return fields(field(
       "file", &Torchscript::file,
       "A module written by torch.jit.save. Script it rather than trace it where it behaves differently in "
-      "training. Its code runs here: code that does more than compute with tensors is refused, but take it only from "
+      "training. Its code runs here: code that does more than compute with tensors is refused, but take it "
+      "only from "
       "somebody you trust, as any program.",
       required(), non_empty()));
 }

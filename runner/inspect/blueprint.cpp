@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "runner/measurements.hpp"
-#include "runner/parts.hpp"
 #include "components/support/meta_mode.hpp"
 #include "registry/byte_size.hpp"
 #include "runner/engine/memory.hpp"
+#include "runner/measurements.hpp"
+#include "runner/parts.hpp"
 
 namespace runner {
 

@@ -55,8 +55,8 @@ std::vector<Token> tokens_of(std::string_view code) {
 
 // Of all operators of LibTorch, these do something else than compute.
 bool has_effect(std::string_view name) {
-  return among(name, {"save", "from_file", "_print", "rpc_async", "rpc_remote", "rpc_sync", "AddStatValue", "PythonOp",
-                      "IgnoredPythonOp"});
+  return among(name, {"save", "from_file", "_print", "rpc_async", "rpc_remote", "rpc_sync", "AddStatValue",
+                      "PythonOp", "IgnoredPythonOp"});
 }
 
 class Reading {
@@ -71,12 +71,14 @@ class Reading {
       if (member && has_effect(name)) return "calls " + in_quotes(name);
       if (member && name == "classes") return "uses classes that are not LibTorch's own";
       if (!member && name == "print") return "prints";
-      if (!member && name == "getattr" && !harmless_lookup(i)) return "looks names up in a way that no export writes";
+      if (!member && name == "getattr" && !harmless_lookup(i))
+        return "looks names up in a way that no export writes";
       if (member || (name != "ops" && name != "torch")) continue;
       // Under another name they could not be followed.
       if (!is_sign(i + 1, ".")) return "takes " + in_quotes(name) + " as a value";
       if (name != "ops" || i + 2 >= tokens_.size()) continue;
-      if (!among(tokens_[i + 2].written, {"aten", "prim", "prims", "quantized", "_quantized", "mkldnn", "sparse"}))
+      if (!among(tokens_[i + 2].written,
+                 {"aten", "prim", "prims", "quantized", "_quantized", "mkldnn", "sparse"}))
         return "calls operators of " + in_quotes(tokens_[i + 2].written);
     }
     return "";
@@ -113,7 +115,8 @@ void require_code_without_effects(const std::filesystem::path& file) {
   std::string effect;
   try {
     caffe2::serialize::PyTorchStreamReader archive(file.string());
-    if (archive.hasRecord("model.json")) throw std::runtime_error("was written by a version of PyTorch before 1.2");
+    if (archive.hasRecord("model.json"))
+      throw std::runtime_error("was written by a version of PyTorch before 1.2");
     std::size_t size = 0;
     for (const std::string& name : archive.getAllRecords()) {
       if (!name.ends_with(".py")) continue;
