@@ -4,9 +4,11 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 
 #include "registry/codec.hpp"
 #include "registry/diagnostics.hpp"
+#include "registry/recipe_error.hpp"
 #include "registry/schema.hpp"
 
 namespace runner {
@@ -152,18 +154,28 @@ class Part {
   Part() = default;
   Part(const char* default_name)
       : name_(default_name) {}  // NOLINT: a default reads Part<LossKind> loss = "mse"
-  Part(const Descriptor& descriptor, CommonParameters<K> common_, std::shared_ptr<const void> params)
+  Part(const Descriptor& descriptor, CommonParameters<K> common_, std::shared_ptr<const void> params,
+       Origin origin = {})
       : common(std::move(common_)),
         name_(descriptor.name),
         descriptor_(&descriptor),
-        params_(std::move(params)) {}
+        params_(std::move(params)),
+        origin_(std::move(origin)) {}
 
   bool has_default() const { return !name_.empty(); }
   const std::string& name() const { return name_; }
+  const Origin& origin() const { return origin_; }  // where the recipe says so
 
+  // A std::runtime_error that the component throws means that its parameters do not suit its inputs, and
+  // comes back as a RecipeError; errors with a type of their own, such as DataError, pass as they are.
   std::unique_ptr<typename K::Product> build(const typename K::Inputs& inputs) const {
     const auto call = reinterpret_cast<typename Registration<K>::Caller>(descriptor_->call_build);
-    return call(descriptor_->build, params_.get(), inputs);
+    try {
+      return call(descriptor_->build, params_.get(), inputs);
+    } catch (const std::runtime_error& error) {
+      if (typeid(error) != typeid(std::runtime_error)) throw;
+      throw RecipeError(origin_, error.what());
+    }
   }
 
   ComponentFacts<K> facts() const {
@@ -176,7 +188,15 @@ class Part {
   std::string name_;
   const Descriptor* descriptor_ = nullptr;
   std::shared_ptr<const void> params_;
+  Origin origin_;
 };
+
+// What a component says of itself with its default parameters.
+template <Kind K>
+ComponentFacts<K> facts_of(const Descriptor& descriptor, const Registry& registry) {
+  const auto call = reinterpret_cast<typename Registration<K>::FactsCaller>(descriptor.call_facts);
+  return call(descriptor.decode(Value(), registry).get());
+}
 
 const Descriptor& find_component(const Registry& registry, std::string_view kind, std::string_view name);
 
@@ -191,7 +211,7 @@ struct Codec<Part<K>> {
     const std::string& name = *value.as<Table>()->find("name")->as<std::string>();
     const Descriptor& descriptor = find_component(registry, K::name, name);
     return {descriptor, decode_table<CommonParameters<K>>(value, registry),
-            descriptor.decode(value, registry)};
+            descriptor.decode(value, registry), value.origin};
   }
   static Value encode(const Part<K>& part) {
     Table table;

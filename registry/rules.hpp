@@ -19,6 +19,8 @@ struct Rules {
   bool non_empty = false;
   bool required = false;
   bool secret = false;
+  bool in_run_folder = false;  // a path that begins at the folder of the run
+  bool may_be_path = false;    // a string that is a path where it holds a slash or a dot
   std::string_view renamed_from;
   std::array<std::string_view, most_words> words{};  // the allowed strings; none: any
   std::array<std::string_view, most_words> units{};  // the allowed units of a duration; none: any
@@ -46,6 +48,12 @@ constexpr auto required() {
 }
 constexpr auto secret() {
   return [](Rules& rules) { rules.secret = true; };
+}
+constexpr auto in_run_folder() {
+  return [](Rules& rules) { rules.in_run_folder = true; };
+}
+constexpr auto may_be_path() {
+  return [](Rules& rules) { rules.may_be_path = true; };
 }
 constexpr auto renamed_from(std::string_view old_name) {
   return [old_name](Rules& rules) { rules.renamed_from = old_name; };

@@ -33,6 +33,9 @@ int flushed(int exit_code) {
 
 int main(int argc, char** argv) {
   using namespace runner;
+  // The reader of the output may leave (`| head`, a closed terminal): a run continues without one, and
+  // commands that only print find out when they flush.
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     const Registry registry = Registry::of_linked();
     const auto variables = environment();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "registry/quantity.hpp"
 #include "registry/suggest.hpp"
 
 namespace runner {
@@ -68,7 +69,7 @@ std::vector<std::string> evaluation_names(const EvalSection& eval, Report& repor
   for (const auto& metric : eval.metric) {
     for (const std::string& name : metric.build({})->names()) {
       if (std::ranges::find(names, "eval/" + name) != names.end()) {
-        report.error("eval", "has two metrics that report \"eval/" + name + "\": delete one");
+        report.error("eval.metric", "has two that report \"eval/" + name + "\": delete one");
       }
       names.push_back("eval/" + name);
     }
@@ -94,21 +95,30 @@ bool measured_by_hook(const std::string& metric, const Recipe& recipe,
 void check_best(const Recipe& recipe, const std::vector<std::string>& names, Report& report) {
   const BestRule& best = *recipe.checkpoint.best;
   if (names.empty()) {
-    return report.error("checkpoint", "keeps the best model by " + quoted(best.metric) +
-                                          ", but the evaluation measures nothing: add it to [[eval.metric]]");
+    return report.error("checkpoint.best",
+                        "goes by " + quoted(best.metric) +
+                            ", but the evaluation measures nothing: add it to [[eval.metric]]");
   }
   if (std::ranges::find(names, best.metric) == names.end() && !measured_by_hook(best.metric, recipe, names)) {
     const bool lacks_prefix = std::ranges::find(names, "eval/" + best.metric) != names.end();
     const auto meant = lacks_prefix ? std::optional("eval/" + best.metric) : nearest(best.metric, names);
-    return report.error("checkpoint", "keeps the best model by " + quoted(best.metric) +
-                                          ", which nothing measures" +
-                                          (meant ? "; did you mean " + quoted(*meant) + "?" : "") +
-                                          " (measured: " + listed(names) + ")");
+    return report.error("checkpoint.best", "goes by " + quoted(best.metric) + ", which nothing measures" +
+                                               (meant ? "; did you mean " + quoted(*meant) + "?" : "") +
+                                               " (measured: " + listed(names) + ")");
   }
   if (best.mode == BestMode::max && best.metric.ends_with("loss")) {
-    report.warning("checkpoint", "keeps the model with the highest " + quoted(best.metric) +
-                                     "; for the lowest, say best.mode = \"min\"");
+    report.warning("checkpoint.best", "keeps the model with the highest " + quoted(best.metric) +
+                                          "; for the lowest, set best.mode = \"min\"");
   }
+}
+
+// "100 steps", "1 epoch", "0.5 of the run".
+std::string in_words(const Duration& duration) {
+  const std::string amount = shortest(duration.amount);
+  const char* plural = duration.amount == 1 ? "" : "s";
+  if (duration.unit == Duration::Unit::step) return amount + " step" + plural;
+  if (duration.unit == Duration::Unit::epoch) return amount + " epoch" + plural;
+  return amount + " of the run";
 }
 
 // Only where the two are in one unit is it known before the data is: steps in an epoch are not.
@@ -120,12 +130,17 @@ void check_warmup(const Recipe& recipe, Report& report) {
   if (warmup.unit == Duration::Unit::step && train.max_steps) length = static_cast<double>(*train.max_steps);
   if (warmup.unit == Duration::Unit::run) length = 1.0;
   if (!length || warmup.amount == 0 || warmup.amount < *length) return;
-  const std::string run = to_string(Duration{*length, warmup.unit});
+  const std::string run =
+      warmup.unit == Duration::Unit::run
+          ? "\"1run\""
+          : (warmup.unit == Duration::Unit::epoch ? "train.epochs=" : "train.max_steps=") + shortest(*length);
+  const std::string lengths = "(" + in_words(warmup) + ") is " +
+                              (warmup.amount > *length ? "longer than" : "as long as") + " the run (" + run +
+                              ")";
   if (warmup.amount > *length) {
-    report.error("scheduler",
-                 "warms up for " + to_string(warmup) + ", longer than the whole run (" + run + ")");
+    report.error("scheduler.warmup", lengths + "; lower it, or delete it with ~scheduler.warmup");
   } else {
-    report.warning("scheduler", "warms up for the whole run (" + run + "): the schedule itself never begins");
+    report.warning("scheduler.warmup", lengths + ": the schedule itself never begins");
   }
 }
 

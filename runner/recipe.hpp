@@ -36,16 +36,18 @@ struct RunSection {
   MemoryFormat memory_format = MemoryFormat::automatic;
 };
 constexpr auto describe(std::type_identity<RunSection>) {
-  return fields(
-      field("name", &RunSection::name, "What the run is called; part of its folder.", non_empty()),
-      field("dir", &RunSection::dir, "The run's own folder; runs/<name>/<time> where not given."),
-      field("seed", &RunSection::seed, "Fixes initialisation, order, augmentation and dropout.", at_least(0)),
-      field("deterministic", &RunSection::deterministic,
-            "Refuse operators whose result may differ from run to run."),
-      field("threads", &RunSection::threads, "CPU threads for computing; 0: all cores.", within(0, 1024)),
-      field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
-            non_empty()),
-      field("memory_format", &RunSection::memory_format, "How images lie in memory."));
+  return fields(field("name", &RunSection::name, "Name of the run, and of the folder that its runs are in.",
+                      non_empty()),
+                field("dir", &RunSection::dir,
+                      "Folder of this run; default: runs/<name>/<time> in the current folder."),
+                field("seed", &RunSection::seed,
+                      "Seed of initialisation, data order, augmentation and dropout.", at_least(0)),
+                field("deterministic", &RunSection::deterministic,
+                      "Refuse operators whose results may differ from run to run."),
+                field("threads", &RunSection::threads, "CPU threads; 0: one per core.", within(0, 1024)),
+                field("device", &RunSection::device,
+                      "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".", non_empty()),
+                field("memory_format", &RunSection::memory_format, "Memory layout of images."));
 }
 void check(const RunSection& run, Report& report);
 
@@ -54,14 +56,14 @@ constexpr auto describe(std::type_identity<OnError>) {
   return choices(
       choice("stop", OnError::stop, "the run ends and names the file"),
       choice("skip", OnError::skip,
-             "the sample is replaced in training, left out of an evaluation, counted and reported"));
+             "the example is replaced by another in training, left out of an evaluation, and counted"));
 }
 
 enum class OnFullMemory { stop, split };
 constexpr auto describe(std::type_identity<OnFullMemory>) {
-  return choices(choice("stop", OnFullMemory::stop, "the run ends and says what would help"),
+  return choices(choice("stop", OnFullMemory::stop, "the run ends, with advice on what would help"),
                  choice("split", OnFullMemory::split,
-                        "micro-batches are halved until they fit; an update still sees as many examples"));
+                        "micro-batches are halved until they fit; an update still uses the same examples"));
 }
 
 struct LoaderSection {
@@ -75,23 +77,23 @@ struct LoaderSection {
 };
 constexpr auto describe(std::type_identity<LoaderSection>) {
   return fields(
-      field("batch_size", &LoaderSection::batch_size, "Examples in one micro-batch.", at_least(1)),
+      field("batch_size", &LoaderSection::batch_size, "Examples per micro-batch.", at_least(1)),
       field("eval_batch_size", &LoaderSection::eval_batch_size,
-            "The same for evaluation; batch_size where not given.", at_least(1)),
+            "Examples per batch in evaluation; default: batch_size.", at_least(1)),
       field("shuffle", &LoaderSection::shuffle,
-            "A new order every epoch, a function of seed and epoch alone."),
-      field(
-          "workers", &LoaderSection::workers,
-          "Threads that assemble batches in the background; 0: the threads that compute do it between steps. "
-          "Not given: 0 on a CPU, where they would share its cores, otherwise 1.",
-          within(0, 256)),
+            "Shuffle the training set every epoch; the order depends on seed and epoch only."),
+      field("workers", &LoaderSection::workers,
+            "Background threads that assemble batches; 0: the compute threads do it between steps. Default: "
+            "0 on a "
+            "CPU, where they would compete for its cores, otherwise 1.",
+            within(0, 256)),
       field("prefetch", &LoaderSection::prefetch,
-            "Batches that workers keep ready; 4 where not given. Who gives it wants a worker, on a CPU too.",
+            "Batches that workers keep ready; default: 4. Setting it implies one worker, on a CPU too.",
             within(1, 1024)),
-      field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read."),
+      field("on_error", &LoaderSection::on_error, "What to do with an example that cannot be read."),
       field("overfit_batches", &LoaderSection::overfit_batches,
-            "Train and evaluate on the first so many batches of the training set, again and again: a model "
-            "that cannot learn these by heart has a mistake in it.",
+            "Train and evaluate on the examples of the first N update steps only, over and over, for as many "
+            "steps as the run has anyway: a model that cannot learn these by heart has a mistake in it.",
             at_least(1)));
 }
 
@@ -109,17 +111,22 @@ struct TrainSection {
 };
 constexpr auto describe(std::type_identity<TrainSection>) {
   return fields(
-      field("epochs", &TrainSection::epochs, "Ends the run after this many passes over the data.", above(0)),
+      field("epochs", &TrainSection::epochs, "End the run after this many passes over the training set.",
+            above(0)),
       field("max_steps", &TrainSection::max_steps,
-            "Ends the run after this many optimizer updates; 0: evaluate only.", at_least(0)),
-      field("max_time", &TrainSection::max_time, "Ends the run after this time.", in_units({"s"}), above(0)),
-      field("accumulation_steps", &TrainSection::accumulation_steps, "Micro-batches in one optimizer update.",
-            at_least(1)),
-      field("clip_norm", &TrainSection::clip_norm, "Scales gradients down to this total norm.", above(0)),
-      field("clip_value", &TrainSection::clip_value, "Limits each gradient element to this size.", above(0)),
-      field("log_every", &TrainSection::log_every, "How often training is measured and logged.", above(0)),
+            "End the run after this many update steps; 0: evaluate only.", at_least(0)),
+      field("max_time", &TrainSection::max_time, "End the run after this time.", in_units({"s"}), above(0)),
+      field("accumulation_steps", &TrainSection::accumulation_steps,
+            "Micro-batches per update step (gradient accumulation).", at_least(1)),
+      field("clip_norm", &TrainSection::clip_norm, "Clip gradients to this total norm.", above(0)),
+      field("clip_value", &TrainSection::clip_value,
+            "Clip each element of the gradients to this absolute value.", above(0)),
+      field("log_every", &TrainSection::log_every,
+            "How often the training loss and learning rate are logged.", above(0)),
       field("on_out_of_memory", &TrainSection::on_out_of_memory,
-            "What to do when a micro-batch does not fit into memory. Batch-norm sees the smaller ones."));
+            "What to do when a micro-batch does not fit into memory. With \"split\", batch norm sees the "
+            "smaller "
+            "batches."));
 }
 void check(const TrainSection& train, Report& report);
 
@@ -129,8 +136,8 @@ struct EvalSection {
 };
 constexpr auto describe(std::type_identity<EvalSection>) {
   return fields(field("every", &EvalSection::every,
-                      "How often the evaluation set is measured; always at the end.", above(0)),
-                field("metric", &EvalSection::metric, "What is measured."));
+                      "How often the model is evaluated; always at the end as well.", above(0)),
+                field("metric", &EvalSection::metric, "Metrics to compute."));
 }
 
 enum class BestMode { max, min };
@@ -144,8 +151,8 @@ struct BestRule {
   BestMode mode = BestMode::max;
 };
 constexpr auto describe(std::type_identity<BestRule>) {
-  return fields(field("metric", &BestRule::metric, "The measurement that decides, such as \"eval/accuracy\".",
-                      required(), non_empty()),
+  return fields(field("metric", &BestRule::metric, "Metric to go by, such as \"eval/accuracy\".", required(),
+                      non_empty()),
                 field("mode", &BestRule::mode, "Which direction is better."));
 }
 
@@ -153,7 +160,7 @@ struct CheckpointSection {
   std::optional<BestRule> best;
 };
 constexpr auto describe(std::type_identity<CheckpointSection>) {
-  return fields(field("best", &CheckpointSection::best, "Keep the best model as best.safetensors too."));
+  return fields(field("best", &CheckpointSection::best, "Also keep the best model, as best.safetensors."));
 }
 
 struct Recipe {
@@ -172,19 +179,20 @@ struct Recipe {
   std::vector<Part<HookKind>> hook;
 };
 constexpr auto describe(std::type_identity<Recipe>) {
-  return fields(field("run", &Recipe::run, "The run itself: its name, folder, seed and device."),
-                field("model", &Recipe::model, "The network that is trained.", required()),
-                field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),
-                field("loader", &Recipe::loader, "How examples become batches."),
-                field("loss", &Recipe::loss, "What training makes small."),
-                field("optimizer", &Recipe::optimizer, "Updates the weights from the gradients.", required()),
-                field("scheduler", &Recipe::scheduler, "The learning rate over the run."),
-                field("precision", &Recipe::precision, "The number format of the forward and backward pass."),
-                field("train", &Recipe::train, "How long, and how an update is made."),
-                field("eval", &Recipe::eval, "When the evaluation set is measured, and what is."),
-                field("checkpoint", &Recipe::checkpoint, "Which models are kept."),
-                field("tracker", &Recipe::tracker, "Where measurements are written, beside metrics.jsonl."),
-                field("hook", &Recipe::hook, "What watches the run and may stop it."));
+  return fields(
+      field("run", &Recipe::run, "Name, folder, seed and device of the run."),
+      field("model", &Recipe::model, "The network to train.", required()),
+      field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),
+      field("loader", &Recipe::loader, "Batching and loading of examples."),
+      field("loss", &Recipe::loss, "The objective that training minimises."),
+      field("optimizer", &Recipe::optimizer, "Updates the weights from the gradients.", required()),
+      field("scheduler", &Recipe::scheduler, "The learning rate over the run."),
+      field("precision", &Recipe::precision, "The number format of the forward and backward pass."),
+      field("train", &Recipe::train, "Length of the run, gradient accumulation and clipping."),
+      field("eval", &Recipe::eval, "When the model is evaluated, and by which metrics."),
+      field("checkpoint", &Recipe::checkpoint, "Which models are saved."),
+      field("tracker", &Recipe::tracker, "Where metrics are written, in addition to metrics.jsonl."),
+      field("hook", &Recipe::hook, "Extensions that observe the run and may stop it."));
 }
 
 // Contradictions between parts that no single part can see.

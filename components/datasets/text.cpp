@@ -38,7 +38,7 @@ constexpr auto describe(std::type_identity<Text>) {
           "tokenizer", &Text::tokenizer,
           "How text becomes tokens: \"char\", \"byte\", or \"bpe\", learnt from the text to train on; or the "
           "path of a HuggingFace tokenizer.json.",
-          non_empty()),
+          non_empty(), may_be_path()),
       field("vocab_size", &Text::vocab_size,
             "For \"bpe\": most tokens to learn, the 256 bytes among them (default 1024).", at_least(1)),
       field("length", &Text::length, "Tokens that the model sees at once.", at_least(1)),
@@ -208,6 +208,8 @@ class TextDataset final : public Dataset {
   Text params_;
   TokenizerChoice choice_{params_.tokenizer, params_.vocab_size};
 };
+
+DatasetFacts facts(const Text&) { return {.tasks = {Task::language_model}}; }
 
 std::unique_ptr<Dataset> build(const Text& params, const DatasetInputs&) {
   return std::make_unique<TextDataset>(params);

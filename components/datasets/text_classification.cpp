@@ -49,7 +49,7 @@ constexpr auto describe(std::type_identity<TextClassification>) {
           "tokenizer", &T::tokenizer,
           "How text becomes tokens: \"word\" (lowercased) or \"bpe\", learnt from the sentences to train on; "
           "\"char\", \"byte\", or the path of a HuggingFace tokenizer.json.",
-          non_empty()),
+          non_empty(), may_be_path()),
       field("vocab_size", &T::vocab_size,
             "For \"word\" and \"bpe\": most tokens to learn (default 10000 words, 1024 for bpe).",
             at_least(3)),
@@ -166,6 +166,8 @@ class TextClassificationDataset final : public Dataset {
 
   TextClassification params_;
 };
+
+DatasetFacts facts(const TextClassification&) { return {.tasks = {Task::sentences}}; }
 
 std::unique_ptr<Dataset> build(const TextClassification& params, const DatasetInputs&) {
   return std::make_unique<TextClassificationDataset>(params);

@@ -20,8 +20,8 @@ struct EarlyStop {
 };
 constexpr auto describe(std::type_identity<EarlyStop>) {
   return fields(
-      field("metric", &EarlyStop::metric, "The measurement that decides, such as \"eval/accuracy\".",
-            required(), non_empty()),
+      field("metric", &EarlyStop::metric, "Metric to go by, such as \"eval/accuracy\".", required(),
+            non_empty()),
       field("mode", &EarlyStop::mode, "Which direction is better."),
       field("patience", &EarlyStop::patience, "Evaluations without improvement after which the run stops.",
             at_least(1)),
@@ -90,8 +90,8 @@ std::unique_ptr<Hook> build(const EarlyStop& params, const HookInputs& in) {
   return std::make_unique<EarlyStopHook>(params);
 }
 
-const Registration<HookKind> registration{"early_stop",
-                                          "Stops the run when a measurement no longer improves.", &build};
+const Registration<HookKind> registration{"early_stop", "Stops the run when a metric no longer improves.",
+                                          &build};
 
 }  // namespace
 }  // namespace runner

@@ -12,9 +12,9 @@ struct Nll {
 };
 
 constexpr auto describe(std::type_identity<Nll>) {
-  return fields(field("class_weights", &Nll::class_weights,
-                      "How much each class counts, one number for each; none: all the same.", at_least(0)),
-                field("ignore_index", &Nll::ignore_index, "Targets with this label count for nothing."));
+  return fields(
+      field("class_weights", &Nll::class_weights, "Weight of each class; default: all equal.", at_least(0)),
+      field("ignore_index", &Nll::ignore_index, "Targets with this label are ignored."));
 }
 
 class NllLoss final : public Loss {
@@ -40,7 +40,7 @@ std::unique_ptr<Loss> build(const Nll& settings, const LossInputs& inputs) {
 }
 
 const Registration<LossKind> registration{
-    "nll", "As cross_entropy, for models that give logs of probabilities (log_softmax is in the model).",
+    "nll", "Like cross_entropy, for models that output log-probabilities (log_softmax in the model).",
     &build};
 
 }  // namespace

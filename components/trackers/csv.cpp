@@ -124,7 +124,8 @@ struct Csv {
   std::filesystem::path file = "metrics.csv";
 };
 constexpr auto describe(std::type_identity<Csv>) {
-  return fields(field("file", &Csv::file, "The file; relative to the run folder.", non_empty()));
+  return fields(
+      field("file", &Csv::file, "The file; relative to the run folder.", non_empty(), in_run_folder()));
 }
 
 std::unique_ptr<Tracker> build(const Csv& params, const TrackerInputs& in) {

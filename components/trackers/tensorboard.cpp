@@ -10,8 +10,8 @@ struct TensorBoard {
   std::filesystem::path dir = "tensorboard";
 };
 constexpr auto describe(std::type_identity<TensorBoard>) {
-  return fields(
-      field("dir", &TensorBoard::dir, "Where the event file goes; relative to the run folder.", non_empty()));
+  return fields(field("dir", &TensorBoard::dir, "Where the event file goes; relative to the run folder.",
+                      non_empty(), in_run_folder()));
 }
 
 // Markdown shows indented lines as they are.

@@ -49,7 +49,8 @@ std::optional<std::string> nearest_recipe(const std::string& missing) {
 }
 
 std::optional<fs::path> shipped_recipe(const std::string& name) {
-  if (name.empty() || name.find('/') != std::string::npos) return std::nullopt;
+  const bool safe = !name.empty() && !name.starts_with('/') && name.find("..") == std::string::npos;
+  if (!safe) return std::nullopt;
   for (const fs::path& folder : shipped_folders()) {
     std::error_code error;
     const fs::path file = folder / (name + std::string(extension));

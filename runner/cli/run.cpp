@@ -1,5 +1,6 @@
 #include <ostream>
 
+#include "registry/log_files.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/resolve.hpp"
 #include "runner/train/train_recipe.hpp"
@@ -13,10 +14,18 @@ int run(const Arguments& arguments, Session& session) {
   Diagnostics found;
   const auto resolved =
       resolve_recipe({recipe, session.environment, arguments.all("OVERRIDE")}, session.registry, found);
-  session.err << render(found, session.err_style.colour);
+  session.err << render(found, session.err_style.colour) << std::flush;
   if (!resolved) return Exit::bad_input;
-  return run_recipe(*resolved, session.registry,
-                    {.recipe_file = recipe, .dry_run = arguments.has("dry-run")});
+  for (const Diagnostic& diagnostic : found.all())
+    log::write_to_files(render(diagnostic), log::Level::warning);
+  try {
+    return run_recipe(*resolved, session.registry,
+                      {.recipe_file = recipe, .dry_run = arguments.has("dry-run")});
+  } catch (const std::exception& error) {
+    log::write_to_files(error.what(), log::Level::error);  // main shows it on the terminal
+    log::close_files();
+    throw;
+  }
 }
 
 }  // namespace
@@ -29,7 +38,7 @@ Command run_command() {
                     {"OVERRIDE",
                      "Changes to it: optimizer.lr=0.01, optimizer=adamw, tracker+=csv, ~scheduler.",
                      Argument::Count::any, Word::override_}},
-      .options = {{.name = "dry-run", .doc = "Two steps and one evaluation; leaves nothing behind."}},
+      .options = {{.name = "dry-run", .doc = "Run two steps and one short evaluation, and write no files."}},
       .examples = {{"runner recipes/shapes.toml", "as it is"},
                    {"runner recipes/cifar10.toml train.epochs=1 optimizer.lr=0.05", "with other settings"}},
       .run = &run,

@@ -27,7 +27,7 @@ struct TrainedSource {
 struct TrainedRun {
   std::filesystem::path folder, weights;
   Recipe recipe;
-  DataSpec data;  // behind the transforms: what the model was built for
+  DataSpec data;  // after the transforms: what the model was built for
   Engine engine;
   std::shared_ptr<Model> model;
   std::unique_ptr<Dataset> dataset;

@@ -1,7 +1,8 @@
 #include "runner/inspect/blueprint.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+
+#include "registry/recipe_error.hpp"
 
 namespace runner {
 
@@ -10,8 +11,10 @@ Blueprint draw_blueprint(const Recipe& recipe) {
   const DataSpec raw = dataset->spec();
   const DataSpec data = after(build_pipeline(recipe.dataset.common.transform, raw), raw, /*training=*/true);
   if (std::ranges::any_of(data.input_shape, [](std::int64_t size) { return size < 0; })) {
-    throw std::runtime_error(
-        "the examples differ in size, so no batch can hold them; add a transform such as resize");
+    throw RecipeError(
+        recipe.dataset.origin(),
+        "the images may differ in size, and nothing makes them equal: add a transform such as resize to "
+        "dataset.transform");
   }
   return {data, recipe.model.build({data}), recipe.loss.build({data})};
 }

@@ -8,7 +8,7 @@ namespace runner {
 
 // The parts of a recipe that shapes go through, built without reading data or weights.
 struct Blueprint {
-  DataSpec data;  // behind the transforms, as in training
+  DataSpec data;  // after the transforms, as in training
   std::shared_ptr<Model> model;
   std::unique_ptr<Loss> loss;
 };

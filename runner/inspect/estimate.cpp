@@ -51,15 +51,17 @@ void draw_learning_rate(const Recipe& recipe, Estimate& result) {
 }  // namespace
 
 void check_shapes(const Value& resolved, const Registry& registry) {
-  const Blueprint blueprint = draw_blueprint(decode_table<Recipe>(resolved, registry));
-  inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+  const Recipe recipe = decode_table<Recipe>(resolved, registry);
+  const Blueprint blueprint = draw_blueprint(recipe);
+  inspect(*blueprint.model, *blueprint.loss, blueprint.data, {recipe.model.origin(), recipe.loss.origin()});
 }
 
 Estimate estimate(const Value& resolved, const Registry& registry) {
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
   const Blueprint blueprint = draw_blueprint(recipe);
   freeze_parameters(*blueprint.model, recipe.model.common.freeze);
-  const Inspection found = inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+  const Inspection found = inspect(*blueprint.model, *blueprint.loss, blueprint.data,
+                                   {recipe.model.origin(), recipe.loss.origin()});
   const auto optimizer =
       recipe.optimizer.build({make_groups(blueprint.model->named_parameters(), recipe.optimizer.common)});
   Estimate result;

@@ -3,8 +3,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <stdexcept>
-
+#include "registry/recipe_error.hpp"
 #include "runner/inspect/operator_trace.hpp"
 
 namespace runner {
@@ -49,7 +48,7 @@ Batch zero_batch(const DataSpec& data, std::int64_t count) {
   return batch;
 }
 
-Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {
+Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places) {
   Inspection result;
   count(model, result);
   const Batch batch = zero_batch(data, examples);
@@ -71,8 +70,11 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {
     restore();
     const std::string layer =
         trace.last_layer().empty() ? "" : ", at the latest in or after layer \"" + trace.last_layer() + "\"";
-    throw std::runtime_error("an example of shape " + shape_text(batch.input[0]) + " does not fit the model" +
-                             layer + ": " + first_line(error));
+    throw RecipeError(places.model, "an example of shape " + shape_text(batch.input[0]) +
+                                        " does not fit the model" + layer + ": " + first_line(error));
+  } catch (const std::runtime_error& error) {
+    restore();
+    throw RecipeError(places.model, error.what());
   }
   result.forward_flops_per_sample = trace.flops() / examples;
   result.activation_bytes_per_sample = trace.held_bytes() / examples;
@@ -80,9 +82,11 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {
   try {
     loss.sum(output, batch);
   } catch (const c10::Error& error) {
-    throw std::runtime_error("the model gives " + shape_text(output) + " for targets of shape " +
-                             shape_text(batch.target) +
-                             ", which the loss does not take: " + first_line(error));
+    throw RecipeError(places.loss, "the model gives " + shape_text(output) + " for targets of shape " +
+                                       shape_text(batch.target) +
+                                       ", which the loss does not take: " + first_line(error));
+  } catch (const std::runtime_error& error) {
+    throw RecipeError(places.loss, error.what());
   }
   return result;
 }

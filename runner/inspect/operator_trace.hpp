@@ -20,7 +20,6 @@ class OperatorTrace {
 
   double flops() const { return flops_; }                  // multiplications and additions in matrix products
   std::int64_t held_bytes() const { return held_bytes_; }  // allocated since it began and not freed
-  std::int64_t most_held_bytes() const { return most_held_; }  // the most at any moment
   const std::string& last_layer() const { return last_layer_; }
 
  private:
@@ -30,7 +29,6 @@ class OperatorTrace {
   std::map<const void*, std::string> layer_of_parameter_;
   double flops_ = 0;
   std::int64_t held_bytes_ = 0;
-  std::int64_t most_held_ = 0;
   std::string last_layer_;
   std::uint64_t callback_ = 0;
 };

@@ -19,7 +19,10 @@ Splits open_data(const Recipe& recipe) {
   if (!data.train || data.train->size() == 0) throw DataError("the dataset has no training examples");
   data.train = limited(std::move(data.train), recipe.dataset.common.train_limit);
   if (data.eval) data.eval = limited(std::move(data.eval), recipe.dataset.common.eval_limit);
-  if (recipe.loader.overfit_batches) overfit(data, *recipe.loader.overfit_batches * recipe.loader.batch_size);
+  if (recipe.loader.overfit_batches) {
+    overfit(data,
+            *recipe.loader.overfit_batches * recipe.loader.batch_size * recipe.train.accumulation_steps);
+  }
   return data;
 }
 

@@ -22,11 +22,36 @@ class SameExamples final : public Split {
   const Split& split_;  // of the same Splits, on the heap: it stays where it is
 };
 
+// As many examples as the whole training set has, the same few over and over: an epoch is as long as ever.
+class Repeated final : public Split {
+ public:
+  Repeated(std::unique_ptr<Split> few, std::int64_t size) : few_(std::move(few)), size_(size) {}
+
+  const Split& few() const { return *few_; }
+  std::int64_t size() const override { return size_; }
+  DataSpec spec() const override { return few_->spec(); }
+  Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override {
+    return few_->allocate(examples, format);
+  }
+  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
+    std::vector<SampleRef> among_few(samples.begin(), samples.end());
+    for (SampleRef& sample : among_few) sample.index %= few_->size();
+    few_->read(among_few, batch, first);
+  }
+  void finish(Batch& batch, std::uint64_t seed) const override { few_->finish(batch, seed); }
+
+ private:
+  std::unique_ptr<Split> few_;
+  std::int64_t size_;
+};
+
 }  // namespace
 
 void overfit(Splits& data, std::int64_t examples) {
-  data.train = limited(std::move(data.train), examples);
-  data.eval = std::make_unique<SameExamples>(*data.train);
+  const std::int64_t size = data.train->size();
+  auto repeated = std::make_unique<Repeated>(limited(std::move(data.train), examples), size);
+  data.eval = std::make_unique<SameExamples>(repeated->few());
+  data.train = std::move(repeated);
 }
 
 }  // namespace runner

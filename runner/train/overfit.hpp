@@ -4,7 +4,7 @@
 
 namespace runner {
 
-// Leaves the first examples of the training set, and evaluates on the same.
+// Trains on a few examples over and over, for epochs as long as before, and evaluates on the same few.
 void overfit(Splits& data, std::int64_t examples);
 
 }  // namespace runner

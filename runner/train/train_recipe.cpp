@@ -5,6 +5,7 @@
 #include "runner/engine/allocator.hpp"
 #include "runner/engine/cpu_isa.hpp"
 #include "runner/engine/device.hpp"
+#include "runner/inspect/slow_precision.hpp"
 #include "runner/recipe/write.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
@@ -103,15 +104,22 @@ ClosingSummary closing_of(const Run& run, const RunFolder& folder, const Journal
   return closing;
 }
 
+// The recipe as it is kept: it can be run again, and then makes a folder of its own.
+Value without_folder(Value resolved) {
+  resolved.as<Table>()->find("run")->as<Table>()->erase("dir");
+  return resolved;
+}
+
 }  // namespace
 
 int run_recipe(const Value& resolved, const Registry& registry, const RunOptions& options) {
   keep_freed_memory();
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
   if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
+  if (const std::string slow = slow_precision(recipe); !slow.empty()) log::warning(slow);
   Run run = assemble(recipe);
   const RunFolder folder = options.dry_run ? RunFolder::make_temporary() : RunFolder::create(recipe.run);
-  folder.write("recipe.toml", write_toml(resolved));
+  folder.write("recipe.toml", write_toml(without_folder(resolved)));
   folder.write("data_spec.json", write_data_spec(run.data.train->spec()));
   if (!run.data.learned.empty()) folder.write("dataset.json", run.data.learned);
   log::add_file(folder.file("log.txt"));

@@ -8,7 +8,7 @@
 namespace runner {
 
 // A file that is there complete or not at all: written under another name in the same folder, flushed to the
-// disk and then renamed. Destroyed before commit(), it leaves nothing behind. Errors are IoError.
+// disk and then renamed. Destroyed before commit(), it leaves no file. Errors are IoError.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

@@ -45,7 +45,11 @@ TEST_CASE("overfitting evaluates on the examples that are trained on, unmixed") 
   data.eval = std::make_unique<Numbers>(50);
   overfit(data, 6);
   Splits moved = std::move(data);
-  CHECK(moved.train->size() == 6);
+  CHECK(moved.train->size() == 100);  // epochs, schedule and evaluations stay where they were
+  Batch later = moved.train->allocate(3, torch::MemoryFormat::Contiguous);
+  const std::vector<SampleRef> of_second_round{{6, 0}, {7, 0}, {99, 0}};
+  moved.train->read(of_second_round, later, 0);
+  CHECK(torch::equal(later.input, torch::tensor({{0.0F}, {1.0F}, {3.0F}})));
   REQUIRE(moved.eval->size() == 6);
   Batch batch = moved.eval->allocate(1, torch::MemoryFormat::Contiguous);
   const std::vector<SampleRef> samples{{5, 0}};
