@@ -19,6 +19,7 @@
 
 #include "registry/live_line.hpp"
 #include "registry/log_files.hpp"
+#include "registry/wording.hpp"
 
 namespace runner::log {
 namespace {
@@ -146,7 +147,8 @@ void clear_warnings() {
   state().warnings.clear();
 }
 
-void write(Level level, std::string_view message) {
+void write(Level level, std::string_view said) {
+  const std::string message = shown_message(said);
   const LiveLinePause pause;  // before our own lock: the line may be drawn by somebody who logs
   const std::lock_guard lock{state().mutex};
   State& all = state();
@@ -166,7 +168,7 @@ void write(Level level, std::string_view message) {
 void write_to_files(std::string_view message, Level level) {
   const std::lock_guard lock{state().mutex};
   if (state().silences == 0)
-    state().to_files({spdlog::log_clock::now(), to_spdlog(level), state().prefix + std::string(message)});
+    state().to_files({spdlog::log_clock::now(), to_spdlog(level), state().prefix + shown_message(message)});
 }
 
 }  // namespace runner::log

@@ -5,11 +5,10 @@
 #include "runner/cli/commands.hpp"
 #include "runner/cli/recipe_files.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/engine/cpu_isa.hpp"
+#include "runner/engine/process.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
-#include "runner/train/assemble.hpp"
 #include "runner/train/evaluate.hpp"
 
 namespace runner::cli {
@@ -64,6 +63,7 @@ nlohmann::ordered_json to_json(const Evaluation& found, const Run& run, const Su
   nlohmann::ordered_json json{{"recipe", subject.recipe.string()}};
   const auto& weights = run.recipe.model.common.weights;
   if (weights) json["weights"] = weights->string();
+  if (!weights) json["untrained"] = true;
   json["examples"] = run.data.eval->size();
   for (const auto& [name, value] : found.measurements) json["metrics"][name] = value;
   for (const auto& [name, text] : found.texts) json["texts"][name] = text;
@@ -83,9 +83,17 @@ int run(const Arguments& arguments, Session& session) {
     throw std::runtime_error("the recipe measures nothing; add a metric: eval.metric+=accuracy");
   }
   steer_around_broken_instructions();
-  Run assembled = assemble(recipe);
+  apply(ProcessSettings{recipe.run.threads, recipe.run.deterministic});
+  World world;
+  Run assembled(recipe, world);
   if (!assembled.data.eval) throw std::runtime_error("the dataset has no part to evaluate with");
   if (!assembled.data.stand_in.empty()) log::warning(assembled.data.stand_in);
+  if (!recipe.model.common.weights) {
+    log::warning(
+        "The network is untrained: no weights are given, so these are the results of a random "
+        "initialisation. "
+        "Give the run folder of a finished run, or --weights FILE.");
+  }
   const Evaluation found = evaluate(assembled);
   if (arguments.has("json")) {
     session.out << dumped(to_json(found, assembled, subject));

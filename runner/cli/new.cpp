@@ -10,6 +10,7 @@
 #include "runner/cli/recipe_files.hpp"
 #include "runner/cli/starting_point.hpp"
 #include "runner/describe/template.hpp"
+#include "runner/plugins/find_plugin.hpp"
 #include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
 
@@ -58,16 +59,16 @@ std::vector<std::string> overrides_of(const Arguments& arguments, const std::vec
   return overrides;
 }
 
-std::optional<fs::path> find_template(const std::string& name) {
+std::optional<fs::path> find_template(const std::string& name, const Session& session) {
   std::error_code error;
   if (fs::exists(name, error)) return name;
-  return shipped_recipe(name);
+  return known_recipe(name, session.environment);
 }
 
-std::variant<StartingPoint, Problem> start_from_template(const std::string& wanted) {
-  if (const auto base = find_template(wanted)) return StartingPoint{*base};
+std::variant<StartingPoint, Problem> start_from_template(const std::string& wanted, const Session& session) {
+  if (const auto base = find_template(wanted, session)) return StartingPoint{*base};
   Problem problem{"there is no recipe \"" + wanted + "\" to start from", {}, "runner new --help"};
-  const auto shipped = shipped_recipes();
+  const auto shipped = known_recipes(session.environment);
   problem.hints.push_back(shipped.empty() ? "name a recipe file: runner new FILE"
                                           : "there is: " + joined(shipped) + ", or any recipe file");
   return problem;
@@ -75,15 +76,15 @@ std::variant<StartingPoint, Problem> start_from_template(const std::string& want
 
 // A template that is named is taken as it is; without one, what is made fits the parts that were chosen.
 std::variant<StartingPoint, Problem> starting_point(const Arguments& arguments, const std::string& named,
-                                                    const Registry& registry) {
+                                                    const Session& session) {
   if (arguments.has("task")) {
     if (named.empty())
       return Problem{"--task needs your data: runner new --task " + arguments.get("task") + " PATH"};
     return start_from_data(arguments.get("task"), named);
   }
-  if (!named.empty()) return start_from_template(named);
-  if (!arguments.has("dataset") && !arguments.has("model")) return start_from_template(starter);
-  return start_from_parts(arguments.get("dataset"), arguments.get("model"), registry);
+  if (!named.empty()) return start_from_template(named, session);
+  if (!arguments.has("dataset") && !arguments.has("model")) return start_from_template(starter, session);
+  return start_from_parts(arguments.get("dataset"), arguments.get("model"), session.registry);
 }
 
 // The keys that are still to be filled in.
@@ -104,7 +105,7 @@ int make_new(const Arguments& arguments, Session& session) {
   words.insert(words.end(), arguments.all("OVERRIDE").begin(), arguments.all("OVERRIDE").end());
   auto [templates, typed] = sort_words(words);
   if (templates.size() > 1) return refuse({"more than one template is named: " + joined(templates)}, session);
-  const auto start = starting_point(arguments, templates.empty() ? "" : templates.front(), session.registry);
+  const auto start = starting_point(arguments, templates.empty() ? "" : templates.front(), session);
   if (const auto* problem = std::get_if<Problem>(&start)) return refuse(*problem, session);
   const auto& [base, fitting] = std::get<StartingPoint>(start);
   const fs::path file = arguments.get("output");
@@ -113,8 +114,12 @@ int make_new(const Arguments& arguments, Session& session) {
     return refuse({file.string() + " exists already", {"--force replaces it"}}, session);
   }
   Diagnostics found;
-  const auto resolved = resolve_recipe({base, {}, overrides_of(arguments, fitting, typed)}, session.registry,
-                                       found, Blanks::allowed);
+  // Of the environment only where plugins are: what else it sets is not for a file to keep.
+  std::map<std::string, std::string> environment;
+  if (const auto path = session.environment.find(plugin_path_variable); path != session.environment.end())
+    environment.insert(*path);
+  const auto resolved = resolve_recipe({base, environment, overrides_of(arguments, fitting, typed)},
+                                       session.registry, found, Blanks::allowed);
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
   const std::string text = commented_recipe(*resolved, recipe_schema(), session.registry, file.parent_path());

@@ -18,14 +18,10 @@ int run(const Arguments& arguments, Session& session) {
   if (!resolved) return Exit::bad_input;
   for (const Diagnostic& diagnostic : found.all())
     log::write_to_files(render(diagnostic), log::Level::warning);
-  try {
-    return run_recipe(*resolved, session.registry,
-                      {.recipe_file = recipe, .dry_run = arguments.has("dry-run")});
-  } catch (const std::exception& error) {
-    log::write_to_files(error.what(), log::Level::error);  // main shows it on the terminal
-    log::close_files();
-    throw;
-  }
+  World world;
+  return train_recipe(*resolved, session.registry, world,
+                      {.recipe_file = recipe, .dry_run = arguments.has("dry-run")})
+      .exit_code();
 }
 
 }  // namespace

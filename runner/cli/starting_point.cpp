@@ -64,7 +64,8 @@ void choose_size(const DatasetFacts& dataset, const ModelFacts& model, std::vect
 std::string part_in(const std::filesystem::path& recipe, const std::string& section,
                     const Registry& registry) {
   Diagnostics ignored;
-  const auto resolved = resolve_recipe({recipe}, registry, ignored, Blanks::allowed);
+  Registry own = registry;
+  const auto resolved = resolve_recipe({recipe}, own, ignored, Blanks::allowed);
   const Value* part = resolved ? resolved->as<Table>()->find(section) : nullptr;
   return part ? *part->as<Table>()->find("name")->as<std::string>() : "";
 }
@@ -72,7 +73,7 @@ std::string part_in(const std::filesystem::path& recipe, const std::string& sect
 }  // namespace
 
 std::filesystem::path task_recipe(const std::string& name) {
-  if (const auto found = shipped_recipe("tasks/" + name)) return *found;
+  if (const auto found = known_recipe("tasks/" + name, {})) return *found;
   throw std::runtime_error("This program came without its recipes: recipes/tasks/" + name +
                            ".toml is missing.");
 }

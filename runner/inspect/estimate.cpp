@@ -6,6 +6,7 @@
 #include "components/models/support/load_weights.hpp"
 #include "components/optimizers/support/groups.hpp"
 #include "components/schedulers/support/learning_rate.hpp"
+#include "components/support/meta_mode.hpp"
 #include "runner/inspect/blueprint.hpp"
 #include "runner/inspect/inspection.hpp"
 #include "runner/plan.hpp"
@@ -16,14 +17,14 @@ namespace {
 
 // Optimizers make their state at the first update: let it make one that changes nothing that matters here.
 std::int64_t state_bytes(Model& model, Optimizer& optimizer) {
+  MetaMode meta;
+  std::optional<OperatorModeScope> scope;
+  if (model.parameters().front().is_meta()) scope.emplace(meta);
   for (torch::Tensor& parameter : model.parameters()) {
     if (parameter.requires_grad()) parameter.mutable_grad() = torch::zeros_like(parameter);
   }
   optimizer.step(0.0);
-  std::int64_t bytes = 0;
-  for (const auto& [name, tensor] : optimizer.save().tensors)
-    bytes += static_cast<std::int64_t>(tensor.nbytes());
-  return bytes;
+  return optimizer.save().bytes();
 }
 
 void plan_steps(const Recipe& recipe, Estimate& result) {
@@ -50,18 +51,12 @@ void draw_learning_rate(const Recipe& recipe, Estimate& result) {
 
 }  // namespace
 
-void check_shapes(const Value& resolved, const Registry& registry) {
-  const Recipe recipe = decode_table<Recipe>(resolved, registry);
-  const Blueprint blueprint = draw_blueprint(recipe);
-  inspect(*blueprint.model, *blueprint.loss, blueprint.data, {recipe.model.origin(), recipe.loss.origin()});
-}
-
 Estimate estimate(const Value& resolved, const Registry& registry) {
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
-  const Blueprint blueprint = draw_blueprint(recipe);
+  Blueprint blueprint = draw_blueprint(recipe);
+  Inspection found = inspect(recipe, blueprint);
   freeze_parameters(*blueprint.model, recipe.model.common.freeze);
-  const Inspection found = inspect(*blueprint.model, *blueprint.loss, blueprint.data,
-                                   {recipe.model.origin(), recipe.loss.origin()});
+  found.trained_parameters = count_weights(*blueprint.model).trained_parameters;
   const auto optimizer =
       recipe.optimizer.build({make_groups(blueprint.model->named_parameters(), recipe.optimizer.common)});
   Estimate result;
@@ -76,6 +71,7 @@ Estimate estimate(const Value& resolved, const Registry& registry) {
   result.optimizer_bytes = state_bytes(*blueprint.model, *optimizer);
   result.batch_size = recipe.loader.batch_size;
   result.examples_per_step = recipe.loader.batch_size * recipe.train.accumulation_steps;
+  result.passed = found.passed;
   result.activation_bytes = found.activation_bytes_per_sample * result.batch_size;
   result.forward_flops_per_example = found.forward_flops_per_sample;
   result.step_flops = 3 * found.forward_flops_per_sample * static_cast<double>(result.examples_per_step);

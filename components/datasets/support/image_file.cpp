@@ -29,7 +29,8 @@ std::vector<fs::path> images_in(const fs::path& folder) {
 ImageView read_image(const std::filesystem::path& path, Scratch& scratch) {
   thread_local std::vector<std::uint8_t> encoded;
   try {
-    read_file(path, encoded);
+    constexpr std::size_t largest_image = 256u << 20;
+    read_file(path, encoded, largest_image);
   } catch (const IoError& error) {
     throw DataError(error.what());
   }
