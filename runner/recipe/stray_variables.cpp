@@ -12,10 +12,16 @@ namespace {
 constexpr std::string_view prefix = "RUNNER_";
 constexpr std::string_view separator = "__";
 
-// Variables with another meaning: those of the program itself, of its build and of its tests.
-constexpr std::array<std::string_view, 6> known{"RUNNER_BINARY",     "RUNNER_BINARY_DIR",
-                                                "RUNNER_SOURCE_DIR", "RUNNER_TEST_DATA",
-                                                "RUNNER_PLUGINS",    "RUNNER_UPDATE_GOLDENS"};
+// Variables with another meaning: where plugins are, what `runner launch` tells its processes, and those of
+// the build and the tests.
+constexpr std::array known{std::string_view("RUNNER_PLUGIN_PATH"), std::string_view("RUNNER_RANK"),
+                           std::string_view("RUNNER_WORLD_SIZE"),  std::string_view("RUNNER_LOCAL_RANK"),
+                           std::string_view("RUNNER_LOCAL_SIZE"),  std::string_view("RUNNER_STORE"),
+                           std::string_view("RUNNER_RESTART"),     std::string_view("RUNNER_SECRET_FD"),
+                           std::string_view("RUNNER_SECRET_FILE"), std::string_view("RUNNER_FOLDER"),
+                           std::string_view("RUNNER_BINARY"),      std::string_view("RUNNER_BINARY_DIR"),
+                           std::string_view("RUNNER_SOURCE_DIR"),  std::string_view("RUNNER_TEST_DATA"),
+                           std::string_view("RUNNER_THOROUGH"),    std::string_view("RUNNER_UPDATE_GOLDENS")};
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
