@@ -47,6 +47,9 @@ int main(int argc, char** argv) {
   using namespace runner;
   open_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, which says so
+  // The reader of the output may leave (`| head`, a closed terminal): a run continues without one, and
+  // commands that only print find out when they flush.
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     Registry registry = Registry::of_linked();
     const auto variables = environment();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "registry/quantity.hpp"
 #include "registry/suggest.hpp"
 #include "runner/measurements.hpp"
 
@@ -63,6 +64,15 @@ void check(const TrainSection& train, Report& report) {
 
 namespace {
 
+// "100 steps", "1 epoch", "0.5 of the run".
+std::string in_words(const Duration& duration) {
+  const std::string amount = shortest(duration.amount);
+  const char* plural = duration.amount == 1 ? "" : "s";
+  if (duration.unit == Duration::Unit::step) return amount + " step" + plural;
+  if (duration.unit == Duration::Unit::epoch) return amount + " epoch" + plural;
+  return amount + " of the run";
+}
+
 // Only where the two are in one unit is it known before the data is: steps in an epoch are not.
 void check_warmup(const Recipe& recipe, Report& report) {
   const Duration& warmup = recipe.scheduler.common.warmup;
@@ -72,12 +82,17 @@ void check_warmup(const Recipe& recipe, Report& report) {
   if (warmup.unit == Duration::Unit::step && train.max_steps) length = static_cast<double>(*train.max_steps);
   if (warmup.unit == Duration::Unit::run) length = 1.0;
   if (!length || warmup.amount == 0 || warmup.amount < *length) return;
-  const std::string run = to_string(Duration{*length, warmup.unit});
+  const std::string run =
+      warmup.unit == Duration::Unit::run
+          ? "\"1run\""
+          : (warmup.unit == Duration::Unit::epoch ? "train.epochs=" : "train.max_steps=") + shortest(*length);
+  const std::string lengths = "(" + in_words(warmup) + ") is " +
+                              (warmup.amount > *length ? "longer than" : "as long as") + " the run (" + run +
+                              ")";
   if (warmup.amount > *length) {
-    report.error("scheduler",
-                 "warms up for " + to_string(warmup) + ", longer than the whole run (" + run + ")");
+    report.error("scheduler.warmup", lengths + "; lower it, or delete it with ~scheduler.warmup");
   } else {
-    report.warning("scheduler", "warms up for the whole run (" + run + "): the schedule itself never begins");
+    report.warning("scheduler.warmup", lengths + ": the schedule itself never begins");
   }
 }
 

@@ -175,6 +175,8 @@ class BertModel : public Model, public WeightNames {
   torch::nn::Linear pooler{nullptr}, classifier{nullptr};
 };
 
+ModelFacts facts(const Bert&) { return {.tasks = {Task::sentences}}; }
+
 std::unique_ptr<Model> build(const Bert& params, const ModelInputs& in) {
   Bert bert = params;
   bert.vocabulary = vocabulary_size("bert", params.vocabulary, in.data);

@@ -226,6 +226,8 @@ class GptModel : public LanguageModel, public WeightNames {
   torch::nn::Linear lm_head{nullptr};
 };
 
+ModelFacts facts(const Gpt&) { return {.tasks = {Task::language_model}}; }
+
 std::unique_ptr<Model> build(const Gpt& params, const ModelInputs& in) {
   Gpt gpt = params;
   gpt.vocabulary = vocabulary_size("gpt", params.vocabulary, in.data);

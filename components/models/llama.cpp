@@ -195,6 +195,8 @@ class LlamaModel : public LanguageModel, public WeightNames {
   torch::nn::Linear lm_head{nullptr};
 };
 
+ModelFacts facts(const Llama&) { return {.tasks = {Task::language_model}}; }
+
 std::unique_ptr<Model> build(const Llama& params, const ModelInputs& in) {
   Llama llama = params;
   llama.vocabulary = vocabulary_size("llama", params.vocabulary, in.data);

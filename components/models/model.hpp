@@ -9,6 +9,7 @@
 
 #include "components/contract/batch.hpp"
 #include "components/contract/data_spec.hpp"
+#include "components/contract/task.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
@@ -48,11 +49,12 @@ constexpr auto describe(std::type_identity<ModelCommon>) {
 
 struct ModelKind {
   static constexpr std::string_view name = "model";
-  static constexpr std::string_view summary = "The network that is trained.";
+  static constexpr std::string_view summary = "The network to train.";
   static constexpr KindOnResume on_resume{.part = OnResume::fixed, .parameters = OnResume::fixed};
   using Product = Model;
   using Inputs = ModelInputs;
   using Common = ModelCommon;
+  using Facts = ModelFacts;
 };
 
 }  // namespace runner

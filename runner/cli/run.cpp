@@ -1,5 +1,6 @@
 #include <ostream>
 
+#include "registry/log_files.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/resolve.hpp"
 #include "runner/train/train_recipe.hpp"
@@ -13,8 +14,10 @@ int run(const Arguments& arguments, Session& session) {
   Diagnostics found;
   const auto resolved =
       resolve_recipe({recipe, session.environment, arguments.all("OVERRIDE")}, session.registry, found);
-  session.err << render(found, session.err_style.colour);
+  session.err << render(found, session.err_style.colour) << std::flush;
   if (!resolved) return Exit::bad_input;
+  for (const Diagnostic& diagnostic : found.all())
+    log::write_to_files(render(diagnostic), log::Level::warning);
   World world;
   return train_recipe(*resolved, session.registry, world,
                       {.recipe_file = recipe,
@@ -36,7 +39,7 @@ Command run_command() {
                     {"OVERRIDE",
                      "Changes to it: optimizer.lr=0.01, optimizer=adamw, tracker+=csv, ~scheduler.",
                      Argument::Count::any, Word::override_}},
-      .options = {{.name = "dry-run", .doc = "Two steps and one evaluation; leaves nothing behind."},
+      .options = {{.name = "dry-run", .doc = "Run two steps and one short evaluation, and write no files."},
                   {.name = "resume",
                    .doc = "Begin a new run with the state of this checkpoint of another one.",
                    .value = "CHECKPOINT",

@@ -1,10 +1,10 @@
 #include "runner/inspect/blueprint.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "components/support/meta_mode.hpp"
 #include "registry/byte_size.hpp"
+#include "registry/recipe_error.hpp"
 #include "runner/engine/memory.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
@@ -16,8 +16,10 @@ Blueprint draw_blueprint(const Recipe& recipe) {
   const DataSpec raw = dataset->spec();
   const DataSpec data = after(build_pipeline(recipe.dataset.common.transform, raw), raw, /*training=*/true);
   if (std::ranges::any_of(data.input_shape, [](std::int64_t size) { return size < 0; })) {
-    throw std::runtime_error(
-        "the examples differ in size, so no batch can hold them; add a transform such as resize");
+    throw RecipeError(
+        recipe.dataset.origin(),
+        "the images may differ in size, and nothing makes them equal: add a transform such as resize to "
+        "dataset.transform");
   }
   require_targets(recipe.loss, data);
   // As many examples of each class: what shapes go through does not depend on the numbers.
@@ -40,18 +42,19 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
     return bytes <= small && bytes <= main_memory().available / plenty &&
            found.forward_flops_per_sample <= quick;
   };
+  const Places places{recipe.model.origin(), recipe.loss.origin()};
   Inspection sketched = count_weights(*blueprint.model);
   if (!blueprint.model->parameters().front().is_meta())
-    return inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+    return inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
   const bool small_enough = fits(sketched);
   try {
-    sketched = inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+    sketched = inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
   } catch (const std::exception&) {
     if (!small_enough) throw;  // the real model says it better
   }
   if (!fits(sketched)) return sketched;
   blueprint.model = recipe.model.build({blueprint.data});
-  return inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+  return inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
 }
 
 void require_memory(const Recipe& recipe, const DataSpec& data) {

@@ -155,8 +155,11 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
     agreed = agree();
     if (control.checkpoints) control.checkpoints->after_step(before, run.progress, agreed.checkpoint);
   }
+  // A short run, and the last steps of any, have a record too.
+  if (run.plan.reached(run.progress) && journal.has_unlogged_steps())
+    journal.training(run.progress, engine.precision().report(), requests.take_measurements());
   if (feed.unreadable_samples() > 0)
-    log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());
+    log::warning("{} examples could not be read; others took their places.", feed.unreadable_samples());
   const bool interrupted = agreed.signal != 0;  // somebody waits for the process to end
   const bool evaluates = recipe.eval.every.unit != Duration::Unit::never;
   if (!interrupted && !diverged() && evaluates && !journal.evaluated(run.progress))

@@ -11,6 +11,7 @@
 #include "runner/checkpoint/resume.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/plugins/keep_plugins.hpp"
+#include "runner/inspect/slow_precision.hpp"
 #include "runner/recipe/write.hpp"
 #include "runner/report/run_report.hpp"
 #include "runner/resolve.hpp"
@@ -150,6 +151,12 @@ void describe_run(const RunFolder& folder, const Run& run, const Value& kept) {
   fs::remove(folder.file("result.json"));  // of an earlier attempt
 }
 
+// The recipe as it is kept: it can be run again, and then makes a folder of its own.
+Value without_folder(Value resolved) {
+  resolved.as<Table>()->find("run")->as<Table>()->erase("dir");
+  return resolved;
+}
+
 }  // namespace
 
 RunResult train_recipe(const Value& resolved, const Registry& registry, World& world,
@@ -158,6 +165,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
   apply(ProcessSettings{recipe.run.threads, recipe.run.deterministic});
   if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
+  if (const std::string slow = slow_precision(recipe); !slow.empty()) log::warning(slow);
   std::optional<RunPlace> place;
   if (!options.dry_run) {
     if (auto existing = RunFolder::find(recipe.run)) {
@@ -176,7 +184,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     place->checkpoint = FoundCheckpoint{*options.resume_from, read_checkpoint(*options.resume_from)};
   const RunFolder& folder = place->folder;
   log::add_file(folder.file("log.txt"));
-  const Value kept = keep_plugins(resolved, registry, folder);
+  const Value kept = without_folder(keep_plugins(resolved, registry, folder));
   describe_run(folder, run, kept);
 
   Console console;
