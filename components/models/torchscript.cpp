@@ -6,6 +6,8 @@
 #include <stdexcept>
 
 #include "components/models/model.hpp"
+#include "components/models/support/torchscript_code.hpp"
+#include "components/support/io/io_error.hpp"
 #include "components/support/operator_mode.hpp"
 #include "components/support/torch_error.hpp"
 
@@ -19,7 +21,9 @@ constexpr auto describe(std::type_identity<Torchscript>) {
   return fields(field(
       "file", &Torchscript::file,
       "A module written by torch.jit.save. Script it rather than trace it where it behaves differently in "
-      "training; its code runs here, so it should come from somebody you trust.",
+      "training. Its code runs here: code that does more than compute with tensors is refused, but take it "
+      "only from "
+      "somebody you trust, as any program.",
       required(), non_empty()));
 }
 
@@ -120,6 +124,13 @@ void try_out(Model& model, const std::filesystem::path& file, const DataSpec& da
 
 std::unique_ptr<Model> build(const Torchscript& params, const ModelInputs& in) {
   const OperatorModePause real;  // the file holds its weights: there is nothing to sketch
+  try {
+    require_code_without_effects(params.file);
+  } catch (const IoError& error) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    fail(params.file, error.what());
+  }
   torch::jit::Module module;
   try {
     module = torch::jit::load(params.file.string());
