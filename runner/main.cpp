@@ -48,9 +48,9 @@ int main(int argc, char** argv) {
   open_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, which says so
   try {
-    const Registry registry = Registry::of_linked();
+    Registry registry = Registry::of_linked();
     const auto variables = environment();
-    cli::Session session{registry,
+    cli::Session session{std::move(registry),
                          variables,
                          std::cout,
                          std::cerr,

@@ -1,0 +1,53 @@
+#include "runner/inspect/sketch.hpp"
+
+#include <stdexcept>
+
+#include "components/support/meta_mode.hpp"
+#include "registry/byte_size.hpp"
+#include "runner/engine/main_memory.hpp"
+#include "runner/parts.hpp"
+
+namespace runner {
+
+std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
+  MetaMode meta;
+  const OperatorModeScope scope(meta);
+  return build_bare_model(recipe, data);
+}
+
+Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
+  constexpr std::int64_t plenty = 8;       // times as much as it takes
+  constexpr std::int64_t small = 1 << 29;  // larger models take long to fill with numbers
+  constexpr double quick = 2e11;           // additions and multiplications
+  const auto fits = [&](const Inspection& found) {
+    const std::int64_t bytes = found.weight_bytes + 2 * found.activation_bytes_per_sample;
+    return bytes <= small && bytes <= main_memory().available / plenty &&
+           found.forward_flops_per_sample <= quick;
+  };
+  Inspection sketched = count_weights(*blueprint.model);
+  if (!blueprint.model->parameters().front().is_meta())
+    return inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+  const bool small_enough = fits(sketched);
+  try {
+    sketched = inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+  } catch (const std::exception&) {
+    if (!small_enough) throw;  // the real model says it better
+  }
+  if (!fits(sketched)) return sketched;
+  blueprint.model = build_bare_model(recipe, blueprint.data);
+  return inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+}
+
+void require_memory(const Recipe& recipe, const DataSpec& data) {
+  const Inspection found = count_weights(*sketch_model(recipe, data));
+  const std::int64_t gradients = recipe.model.common.freeze.empty() ? found.weight_bytes : 0;
+  const std::int64_t needed = found.weight_bytes + gradients, total = main_memory().total;
+  if (total == 0 || needed <= total) return;
+  const auto bytes = [](std::int64_t count) { return approximately({static_cast<std::uint64_t>(count)}); };
+  throw std::runtime_error("The model has " + std::to_string(found.parameters) +
+                           " parameters; they" + (gradients > 0 ? " and their gradients" : "") + " take " + bytes(needed) +
+                           " of memory, and this machine has " + bytes(total) +
+                           ". Choose a smaller model; `runner estimate` says what one takes.");
+}
+
+}  // namespace runner
