@@ -218,6 +218,7 @@ class GptModel : public LanguageModel, public WeightNames, public Pretrained {
     config.same("tie_word_embeddings", true, "tied", gpt_.tied);
     config.same("activation_function", std::string("gelu_new"), "activation",
                 activation_name(gpt_.activation));
+    config.only("activation_function", {"\"gelu_new\"", "\"gelu\"", "\"relu\""});
     if (!gpt_.bias) config.differs("bias", "true");
     config.only("n_inner", {std::to_string(4 * config.integer("n_embd", 768))});
     config.only("layer_norm_epsilon", {"1e-05"});

@@ -188,9 +188,7 @@ class LlamaModel : public LanguageModel, public WeightNames, public Pretrained {
     config.same("vocab_size", 32000, "vocabulary", llama_.vocabulary);
     config.same("rms_norm_eps", 1e-6, "epsilon", llama_.epsilon);
     config.same("tie_word_embeddings", false, "tied", llama_.tied);
-    const std::int64_t positions = config.integer("max_position_embeddings", 2048);
-    if (llama_.context > positions) config.differs("context", std::to_string(positions));
-    compare_rope(config, llama_.rope_theta, llama_.rope_scaling);
+    compare_rope(config, llama_.context, llama_.rope_theta, llama_.rope_scaling);
     config.only("hidden_act", {"\"silu\"", "\"swish\""});
     config.only("attention_bias", {"false"});
     config.only("mlp_bias", {"false"});

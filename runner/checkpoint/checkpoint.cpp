@@ -70,7 +70,7 @@ class Writer {
 
 std::string contents(const fs::path& path) {
   std::vector<std::uint8_t> bytes;
-  read_file(path, bytes);
+  read_file(path, bytes, std::size_t{1} << 30);
   return {bytes.begin(), bytes.end()};
 }
 

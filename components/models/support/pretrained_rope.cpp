@@ -42,7 +42,8 @@ std::string type_of(const Json& rope) {
 
 }  // namespace
 
-void compare_rope(PretrainedConfig& config, double theta, const std::optional<RopeScaling>& scaling) {
+void compare_rope(PretrainedConfig& config, std::int64_t context, double theta,
+                  const std::optional<RopeScaling>& scaling) {
   const Json* parameters = config.find("rope_parameters");
   const Json* given = parameters ? parameters : config.find("rope_scaling");
   const Json rope = given && given->is_object() ? *given : Json::object();
@@ -66,6 +67,8 @@ void compare_rope(PretrainedConfig& config, double theta, const std::optional<Ro
   } else if (type != "default") {
     return config.cannot("rope_scaling of type " + in_quotes(type));
   }
+  const std::int64_t positions = config.integer("max_position_embeddings", 2048);
+  if (context > positions && type != "dynamic") config.differs("context", std::to_string(positions));
   std::optional<RopeScaling> held = scaling;
   if (held && wanted && held->type == RopeType::linear && wanted->type == RopeType::linear)
     held->original_context = 0;  // which it does not look at

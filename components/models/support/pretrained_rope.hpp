@@ -7,7 +7,9 @@
 
 namespace runner {
 
-// What config.json says of rotary positions: "rope_theta" and "rope_scaling", or both in "rope_parameters".
-void compare_rope(PretrainedConfig& config, double theta, const std::optional<RopeScaling>& scaling);
+// What config.json says of rotary positions: how many there are, "rope_theta" and "rope_scaling", or both in
+// "rope_parameters".
+void compare_rope(PretrainedConfig& config, std::int64_t context, double theta,
+                  const std::optional<RopeScaling>& scaling);
 
 }  // namespace runner

@@ -1,13 +1,12 @@
 #include "components/models/support/weight_files.hpp"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
+#include <array>
 #include <stdexcept>
 
 #include "components/support/io/private_mapping.hpp"
-#include "components/support/io/read_json.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/torch_file.hpp"
+#include "components/support/weights/weight_index.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -32,29 +31,9 @@ WeightFiles read_one(const fs::path& path) {
                  (file->bytes().empty() ? "; it is empty" : ""));
 }
 
-using NamesOfFiles = std::map<std::string, std::vector<std::string>>;
-
-// {"weight_map": {"model.norm.weight": "model-00002-of-00002.safetensors", ..}}
-NamesOfFiles read_index(const fs::path& path) {
-  const nlohmann::json json = read_json_file(path);
-  const auto map = json.is_object() ? json.find("weight_map") : json.end();
-  if (map == json.end() || !map->is_object() || map->empty())
-    fail(path, "it has no weight_map, which says what file each weight is in");
-  NamesOfFiles names;
-  for (const auto& [name, file] : map->items()) {
-    if (!file.is_string()) fail(path, "the file of " + in_quotes(name) + " is not a name");
-    const auto text = file.get<std::string>();
-    // Beside the index, and nowhere else.
-    if (text.empty() || text == ".." || text.find('/') != std::string::npos)
-      fail(path, in_quotes(text) + " is not the name of a file beside it");
-    names[text].push_back(name);
-  }
-  return names;
-}
-
 WeightFiles read_shards(const fs::path& index) {
   WeightFiles all;
-  const NamesOfFiles files = read_index(index);
+  const auto files = read_weight_index(index);
   for (const auto& [file, names] : files) {
     const fs::path path = index.parent_path() / file;
     WeightFiles part = read_one(path);
