@@ -161,6 +161,10 @@ class Conformer {
       case TypeInfo::Kind::map: return map(value, type, report);
       case TypeInfo::Kind::table: return section(value, type, report);
       case TypeInfo::Kind::part: return part(value, type, report);
+      case TypeInfo::Kind::either: {
+        const TypeInfo* alternative = alternative_for(value, type);
+        return alternative ? any(value, *alternative, report) : report.wrong_type(value, type);
+      }
       default: return conform_leaf(value, type, report);
     }
   }

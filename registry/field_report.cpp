@@ -54,8 +54,9 @@ std::nullopt_t FieldReport::wrong_type(const Value& value, const TypeInfo& type)
 }
 
 std::nullopt_t FieldReport::out_of_range(const Value& value) const {
-  return wrong(value,
-               "must be " + rule_text(field) + (hidden(field, value) ? "" : ", not " + to_toml(value)));
+  const bool general = field.rules.low_is_general || field.rules.high_is_general;
+  return wrong(value, "must be " + (general ? bounds_text(field.rules) : rule_text(field)) +
+                          (hidden(field, value) ? "" : ", not " + to_toml(value)));
 }
 
 std::nullopt_t FieldReport::not_among(const Value& value, const std::string& held,

@@ -2,7 +2,7 @@
 
 #include "components/support/torch_error.hpp"
 #include "registry/wording.hpp"
-#include "runner/engine/memory.hpp"
+#include "runner/engine/out_of_memory.hpp"
 
 namespace runner {
 

@@ -32,7 +32,7 @@ constexpr auto describe(std::type_identity<Tensors>) {
                       non_empty()),
                 field("classes", &Tensors::classes,
                       "Number of classes; by itself, one more than the largest class in the training file.",
-                      at_least(1)));
+                      within(1, 1 << 24)));
 }
 
 struct Pair {
@@ -171,6 +171,11 @@ class TensorRows final : public Split {
       rows.data_ptr<std::int64_t>()[i] = samples[static_cast<std::size_t>(i)].index;
     batch.input.narrow(0, first, count).copy_(pair_.input.index_select(0, rows));
     batch.target.narrow(0, first, count).copy_(pair_.target.index_select(0, rows));
+  }
+
+  std::optional<std::int64_t> class_of(std::int64_t index) const override {
+    if (!holds_classes(pair_.target)) return std::nullopt;
+    return integer_at(pair_.target.contiguous(), index);
   }
 
  private:

@@ -3,8 +3,8 @@
 #include "components/support/text/generated_text.hpp"
 #include "components/support/text/labelled_sentences.hpp"
 #include "components/support/text/text_fallback.hpp"
-#include "registry/wording.hpp"
 #include "components/tokenizers/tokenizer.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -47,7 +47,7 @@ constexpr auto describe(std::type_identity<TextClassification>) {
       field("split_seed", &T::split_seed, "Chooses which sentences those are (default 1)."),
       field("tokenizer", &T::tokenizer, "How sentences become tokens."),
       field("length", &T::length, "Tokens of a sentence: longer ones are cut off, shorter ones filled up.",
-            at_least(1)),
+            within(1, 1 << 24)),
       field("fallback", &T::fallback, "What happens where none of the files is there."));
 }
 

@@ -31,19 +31,19 @@ struct Llama {
 };
 constexpr auto describe(std::type_identity<Llama>) {
   return fields(
-      field("layers", &Llama::layers, "How many blocks of attention and mlp.", at_least(1)),
-      field("heads", &Llama::heads, "Attention heads of each block.", at_least(1)),
+      field("layers", &Llama::layers, "How many blocks of attention and mlp.", within(1, 4096)),
+      field("heads", &Llama::heads, "Attention heads of each block.", within(1, 1 << 20)),
       field("key_heads", &Llama::key_heads,
             "Heads of keys and values, each shared by several heads of queries; 0: as many as heads.",
-            at_least(0)),
+            within(0, 1 << 20)),
       field("width", &Llama::width, "Numbers that stand for one token; an even multiple of heads.",
-            at_least(1)),
+            within(1, 1 << 20)),
       field("hidden", &Llama::hidden,
-            "Width of the gated mlp; 0: 8/3 of width, up to the next multiple of 64.", at_least(0)),
+            "Width of the gated mlp; 0: 8/3 of width, up to the next multiple of 64.", within(0, 1 << 20)),
       field("context", &Llama::context,
-            "The most tokens it looks at; 0: as many as the dataset's examples have.", at_least(0)),
+            "The most tokens it looks at; 0: as many as the dataset's examples have.", within(0, 1 << 20)),
       field("vocabulary", &Llama::vocabulary, "How many tokens there are; 0: as many as the dataset has.",
-            at_least(0)),
+            within(0, 1 << 20)),
       field("rope_theta", &Llama::rope_theta, "Base of the wavelengths of the rotary positions.", above(0)),
       field("rope_scaling", &Llama::rope_scaling,
             "For texts longer than those it was trained on first, as in Llama 3.1: { type = \"llama3\", "

@@ -7,8 +7,8 @@
 #include "components/optimizers/support/groups.hpp"
 #include "components/schedulers/support/learning_rate.hpp"
 #include "components/support/meta_mode.hpp"
+#include "runner/inspect/blueprint.hpp"
 #include "runner/inspect/inspection.hpp"
-#include "runner/inspect/sketch.hpp"
 #include "runner/plan.hpp"
 
 namespace runner {
@@ -50,12 +50,6 @@ void draw_learning_rate(const Recipe& recipe, Estimate& result) {
 }
 
 }  // namespace
-
-void check_shapes(const Value& resolved, const Registry& registry) {
-  const Recipe recipe = decode_table<Recipe>(resolved, registry);
-  Blueprint blueprint = draw_blueprint(recipe);
-  inspect(recipe, blueprint);
-}
 
 Estimate estimate(const Value& resolved, const Registry& registry) {
   const Recipe recipe = decode_table<Recipe>(resolved, registry);

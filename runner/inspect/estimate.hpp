@@ -35,8 +35,7 @@ struct Estimate {
   }
 };
 
-// `resolved` is a whole, conformed recipe. Both throw where an example does not fit through model and loss.
+// `resolved` is a whole, conformed recipe. Throws where an example does not fit through model and loss.
 Estimate estimate(const Value& resolved, const Registry& registry);
-void check_shapes(const Value& resolved, const Registry& registry);
 
 }  // namespace runner

@@ -3,16 +3,13 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "components/support/meta_mode.hpp"
 #include "components/support/shape_text.hpp"
 #include "components/support/torch_error.hpp"
-#include "runner/engine/memory.hpp"
+#include "runner/engine/out_of_memory.hpp"
 #include "runner/inspect/operator_trace.hpp"
-#include "runner/inspect/sketch.hpp"
-#include "runner/parts.hpp"
 
 namespace runner {
 
@@ -50,17 +47,6 @@ torch::Tensor pass(Model& model, const Batch& batch) {
 }
 
 }  // namespace
-
-Blueprint draw_blueprint(const Recipe& recipe) {
-  const auto dataset = build_dataset(recipe);
-  const DataSpec raw = dataset->spec();
-  const DataSpec data = after(build_pipeline(recipe.dataset.common.transform, raw), raw, /*training=*/true);
-  if (std::ranges::any_of(data.input_shape, [](std::int64_t size) { return size < 0; })) {
-    throw std::runtime_error(
-        "the examples differ in size, so no batch can hold them; add a transform such as resize");
-  }
-  return {data, sketch_model(recipe, data), recipe.loss.build({data})};
-}
 
 Batch zero_batch(const DataSpec& data, std::int64_t count) {
   const auto zeros = [&](std::vector<std::int64_t> shape, torch::Dtype type) {
@@ -117,6 +103,8 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {
   }
   result.forward_flops_per_sample = trace.flops() / examples;
   result.activation_bytes_per_sample = trace.held_bytes() / examples;
+  result.output_shape = output.sizes().vec();
+  result.output_type = output.scalar_type();
   restore();
   try_loss(loss, output, batch);
   return result;

@@ -108,6 +108,11 @@ fs::path cache_folder() {
   return home && *home ? fs::path(home) / ".cache" / "runner" : fs::path();
 }
 
+bool is_complete(const PublishedFiles& published, const fs::path& dir) {
+  return complete(published, (dir.empty() ? cache_folder() : dir) / published.folder) ||
+         (!dir.empty() && complete(published, dir));
+}
+
 fs::path find_or_fetch(const PublishedFiles& published, const fs::path& dir, bool download) {
   fs::path target = (dir.empty() ? cache_folder() : dir) / published.folder;
   if (complete(published, target)) return target;

@@ -1,18 +1,34 @@
-#include "runner/inspect/sketch.hpp"
+#include "runner/inspect/blueprint.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "components/support/meta_mode.hpp"
 #include "registry/byte_size.hpp"
-#include "runner/engine/main_memory.hpp"
+#include "runner/engine/memory.hpp"
+#include "runner/measurements.hpp"
 #include "runner/parts.hpp"
 
 namespace runner {
 
+Blueprint draw_blueprint(const Recipe& recipe) {
+  const auto dataset = build_dataset(recipe);
+  const DataSpec raw = dataset->spec();
+  const DataSpec data = after(build_pipeline(recipe.dataset.common.transform, raw), raw, /*training=*/true);
+  if (std::ranges::any_of(data.input_shape, [](std::int64_t size) { return size < 0; })) {
+    throw std::runtime_error(
+        "the examples differ in size, so no batch can hold them; add a transform such as resize");
+  }
+  require_targets(recipe.loss, data);
+  // As many examples of each class: what shapes go through does not depend on the numbers.
+  const std::vector<std::int64_t> counts(static_cast<std::size_t>(data.classes), 1);
+  return {data, sketch_model(recipe, data), recipe.loss.build({data, counts})};
+}
+
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
   MetaMode meta;
   const OperatorModeScope scope(meta);
-  return build_bare_model(recipe, data);
+  return recipe.model.build({data});
 }
 
 Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
@@ -34,7 +50,7 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
     if (!small_enough) throw;  // the real model says it better
   }
   if (!fits(sketched)) return sketched;
-  blueprint.model = build_bare_model(recipe, blueprint.data);
+  blueprint.model = recipe.model.build({blueprint.data});
   return inspect(*blueprint.model, *blueprint.loss, blueprint.data);
 }
 
@@ -44,8 +60,8 @@ void require_memory(const Recipe& recipe, const DataSpec& data) {
   const std::int64_t needed = found.weight_bytes + gradients, total = main_memory().total;
   if (total == 0 || needed <= total) return;
   const auto bytes = [](std::int64_t count) { return approximately({static_cast<std::uint64_t>(count)}); };
-  throw std::runtime_error("The model has " + std::to_string(found.parameters) +
-                           " parameters; they" + (gradients > 0 ? " and their gradients" : "") + " take " + bytes(needed) +
+  throw std::runtime_error("The model has " + std::to_string(found.parameters) + " parameters; they" +
+                           (gradients > 0 ? " and their gradients" : "") + " take " + bytes(needed) +
                            " of memory, and this machine has " + bytes(total) +
                            ". Choose a smaller model; `runner estimate` says what one takes.");
 }
