@@ -165,7 +165,7 @@ class BertModel : public Model, public WeightNames, public Pretrained {
   }
 
   void compare(PretrainedConfig& config) const override {
-    config.only("model_type", {"\"bert\""});
+    config.kind("bert");
     config.same("num_hidden_layers", 12, "layers", bert_.layers);
     config.same("num_attention_heads", 12, "heads", bert_.heads);
     config.same("hidden_size", 768, "width", bert_.width);

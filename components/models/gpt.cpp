@@ -210,7 +210,7 @@ class GptModel : public LanguageModel, public WeightNames, public Pretrained {
   void adapt(NamedWeights& weights) const override { to_gpt_names(weights, gpt_.tied); }
 
   void compare(PretrainedConfig& config) const override {
-    config.only("model_type", {"\"gpt2\""});
+    config.kind("gpt2");
     config.same("n_layer", 12, "layers", gpt_.layers);
     config.same("n_head", 12, "heads", gpt_.heads);
     config.same("n_embd", 768, "width", gpt_.width);

@@ -178,7 +178,7 @@ class LlamaModel : public LanguageModel, public WeightNames, public Pretrained {
   }
 
   void compare(PretrainedConfig& config) const override {
-    config.only("model_type", {"\"llama\""});
+    config.kind("llama");
     config.same("num_hidden_layers", 32, "layers", llama_.layers);
     config.same("num_attention_heads", 32, "heads", llama_.heads);
     config.same("num_key_value_heads", config.integer("num_attention_heads", 32), "key_heads",

@@ -31,7 +31,7 @@ std::optional<PretrainedConfig> PretrainedConfig::beside(const std::filesystem::
   if (!std::filesystem::exists(path, ignored)) return std::nullopt;
   Json json = read_json_file(path);
   // Other programs have a config.json as well.
-  if (!json.is_object() || !json.contains("model_type")) return std::nullopt;
+  if (!json.is_object() || !json.contains("model_type") || json["model_type"].is_null()) return std::nullopt;
   return PretrainedConfig(path, std::move(json));
 }
 
@@ -95,7 +95,16 @@ void PretrainedConfig::only(const std::string& key, const std::vector<std::strin
   if (std::ranges::find(written, text) == written.end()) cannot(key + " = " + escaped_name(text));
 }
 
+void PretrainedConfig::kind(const std::string& model_type) {
+  fits_kind_ = *find("model_type") == model_type;
+  if (!fits_kind_) cannot("model_type = " + escaped_name(find("model_type")->dump()));
+}
+
 void PretrainedConfig::cannot(const std::string& what) { impossible_.push_back(what); }
+
+void PretrainedConfig::require_possible() const {
+  if (!impossible_.empty()) finish();
+}
 
 void PretrainedConfig::finish() const {
   if (settings_.empty() && impossible_.empty()) return;

@@ -38,8 +38,13 @@ class PretrainedConfig {
   std::int64_t integer(const std::string& key, std::int64_t fallback) const;
   double number(const std::string& key, double fallback) const;
 
-  // Throws std::runtime_error with everything that differs.
+  // The architecture that the file is for; models ask this first.
+  void kind(const std::string& model_type);
+  bool fits_kind() const { return fits_kind_; }
+
+  // Throws std::runtime_error with everything that differs, or with what the model cannot do.
   void finish() const;
+  void require_possible() const;
   // Instead: the settings that a recipe needs, as key and TOML.
   const std::vector<std::pair<std::string, std::string>>& settings() const { return settings_; }
 
@@ -51,6 +56,7 @@ class PretrainedConfig {
   std::shared_ptr<const nlohmann::json> json_;
   std::vector<std::pair<std::string, std::string>> settings_;
   std::vector<std::string> impossible_;
+  bool fits_kind_ = true;
 };
 
 // A model that HuggingFace has too.
