@@ -217,7 +217,6 @@ class Part {
 
   bool has_default() const { return !name_.empty(); }
   const std::string& name() const { return name_; }
-  bool from_plugin() const { return descriptor_ && descriptor_->library; }
   Value encode() const;  // the name, and what is set besides
 
   std::unique_ptr<typename K::Product> build(const typename K::Inputs& inputs) const {

@@ -11,6 +11,14 @@
 
 namespace runner {
 
+namespace {
+
+bool from_plugin(const Part<ModelKind>& model) {
+  return find_component(Registry::of_linked(), ModelKind::name, model.name()).library != nullptr;
+}
+
+}  // namespace
+
 Blueprint draw_blueprint(const Recipe& recipe) {
   const auto dataset = build_dataset(recipe);
   const DataSpec raw = dataset->spec();
@@ -27,7 +35,7 @@ Blueprint draw_blueprint(const Recipe& recipe) {
 
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
   // Code that looks at the numbers of a tensor it has made would read memory that is not there.
-  if (recipe.model.from_plugin()) return recipe.model.build({data});
+  if (from_plugin(recipe.model)) return recipe.model.build({data});
   MetaMode meta;
   const OperatorModeScope scope(meta);
   return recipe.model.build({data});
@@ -57,7 +65,7 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
 }
 
 void require_memory(const Recipe& recipe, const DataSpec& data) {
-  if (recipe.model.from_plugin()) return;
+  if (from_plugin(recipe.model)) return;
   const Inspection found = count_weights(*sketch_model(recipe, data));
   const std::int64_t gradients = recipe.model.common.freeze.empty() ? found.weight_bytes : 0;
   const std::int64_t needed = found.weight_bytes + gradients, total = main_memory().total;
