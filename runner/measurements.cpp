@@ -1,13 +1,13 @@
 #include "runner/measurements.hpp"
 
+#include "registry/wording.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 
 namespace runner {
 
 namespace {
-
-std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
 
 std::vector<Measured> measured_by(const EvalSection& eval) {
   std::vector<Measured> all;

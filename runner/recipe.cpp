@@ -5,13 +5,12 @@
 
 #include "registry/quantity.hpp"
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 #include "runner/measurements.hpp"
 
 namespace runner {
 
 namespace {
-
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
 bool is_device(std::string_view device) {
   if (device == "auto" || device == "cpu" || device == "cuda") return true;
@@ -36,13 +35,13 @@ std::optional<std::string> meant_device(const std::string& device) {
 void check(const RunSection& run, Report& report) {
   if (!is_device(run.device)) {
     const auto meant = meant_device(run.device);
-    report.error("device", "cannot be " + quoted(run.device) +
-                               (meant ? "; did you mean " + quoted(*meant) + "?" : "") +
+    report.error("device", "cannot be " + in_quotes(run.device) +
+                               (meant ? "; did you mean " + in_quotes(*meant) + "?" : "") +
                                " (\"auto\", \"cpu\", \"cuda\" or \"cuda:1\")");
   }
   // The name becomes a folder: one that would lead elsewhere is a mistake.
   if (run.name.find('/') != std::string::npos || run.name == "." || run.name == "..") {
-    report.error("name", "becomes the name of a folder, so it cannot be " + quoted(run.name) +
+    report.error("name", "becomes the name of a folder, so it cannot be " + in_quotes(run.name) +
                              "; choose where the run goes with \"dir\"");
   }
 }
@@ -103,7 +102,7 @@ namespace {
 void check_trackers(const std::vector<Part<TrackerKind>>& trackers, Report& report) {
   for (const auto& tracker : trackers) {
     if (tracker.common.logging_dir && !tracker.facts().writes_files)
-      report.error("tracker", quoted(tracker.name()) +
+      report.error("tracker", in_quotes(tracker.name()) +
                                   " has a logging_dir, but writes no files that could go there: delete it");
   }
 }

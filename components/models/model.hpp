@@ -34,8 +34,9 @@ struct ModelCommon {
 constexpr auto describe(std::type_identity<ModelCommon>) {
   return fields(
       field("weights", &ModelCommon::weights,
-            "Initial weights: a safetensors file, or one written by Python's torch.save (read "
-            "without executing it).",
+            "Initial weights: a safetensors file, one written by Python's torch.save (read without "
+            "executing it), or a folder written by HuggingFace's save_pretrained. A config.json beside "
+            "them has to fit the settings of the model.",
             harmless()),
       field("strict", &ModelCommon::strict,
             "Every weight must be in the file, with its shape, and nothing else.", harmless()),

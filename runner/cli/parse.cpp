@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner::cli {
 
 namespace {
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 class Parser {
  public:

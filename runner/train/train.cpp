@@ -56,8 +56,12 @@ Progress without_update(Progress progress, const Plan& plan) {
 void measure(Run& run, Journal& journal, const LoopControl& control) {
   const auto counted = run.engine.times().during(TimeLedger::evaluation);
   const auto began = Clock::now();
-  const Evaluation evaluation =
-      evaluate_all(run, control.eval_batches, [&](double share) { journal.evaluating(share); });
+  const Evaluation evaluation = evaluate_all(run, control.eval_batches, [&](double share) {
+    journal.evaluating(share);
+    // Ranks measure together, and all of them have to come to the end.
+    return control.signal() == 0 || !run.engine.world().alone();
+  });
+  run.evaluation_due = evaluation.broken_off;
   if (evaluation.measurements.empty()) return;
   const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
   if (best) save_weights(run, run.best->weights(), control.folder / "best.safetensors");
@@ -138,6 +142,7 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
     const bool save = requests.take_checkpoint() || (control.checkpoint_asked && control.checkpoint_asked());
     return engine.agree({requests.stop_reason().has_value(), control.signal(), save});
   };
+  if (run.evaluation_due) measure(run, journal, control);  // which the run before was stopped in
   Agreement agreed = agree();
   while (!done() && !agreed.stop && agreed.signal == 0) {
     const TrainingWindow next = [&] {

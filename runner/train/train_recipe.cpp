@@ -220,6 +220,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
                            {{"recipe.toml", write_toml(kept)}}, versions());
   const CheckpointSignal checkpoint_signal;
   const auto stopping = [&] {
+    folder.require_there();
     const bool enough = options.interrupt_at && run.progress.step >= *options.interrupt_at;
     return signal.received() != 0 ? signal.received() : enough ? SIGINT : 0;
   };
