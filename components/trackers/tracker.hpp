@@ -103,6 +103,7 @@ constexpr auto describe(std::type_identity<TrackerCommon>) {
 struct TrackerKind {
   static constexpr std::string_view name = "tracker";
   static constexpr std::string_view summary = "Where measurements are written.";
+  static constexpr KindOnResume on_resume{.part = OnResume::harmless, .parameters = OnResume::harmless};
   using Product = Tracker;
   using Inputs = TrackerInputs;
   using Common = TrackerCommon;
