@@ -15,9 +15,9 @@
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/tracking/build_trackers.hpp"
+#include "runner/tracking/run_facts.hpp"
 #include "runner/train/kept_weights.hpp"
 #include "runner/train/run_summary.hpp"
-#include "runner/tracking/run_facts.hpp"
 #include "runner/train/sample_images.hpp"
 #include "runner/train/stop_signal.hpp"
 #include "runner/train/train.hpp"
@@ -93,8 +93,8 @@ void require_compatible(const Value& resolved, const RunFolder& folder, const Re
   if (!changes.empty()) log::info("continued with another recipe:\n{}", changes_table(changes));
 }
 
-// What a checkpoint keeps of the trackers. They were given it when they were made: they start before anything else
-// is restored.
+// What a checkpoint keeps of the trackers. They were given it when they were made: they start before anything
+// else is restored.
 class TrackersState final : public Stateful {
  public:
   explicit TrackersState(Trackers& trackers) : trackers_(trackers) {}
@@ -183,7 +183,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     saved_trackers = place->checkpoint->checkpoint.states["trackers"];
   }
   Trackers trackers(std::move(built), std::move(facts), options.resume_from ? State{} : saved_trackers);
-  Journal journal(trackers, console, run.plan, recipe.train.epochs);
+  Journal journal(trackers, console, run.plan, recipe.train.epochs, recipe.optimizer.common.group);
   TrackersState trackers_state(trackers);
   run.stateful.emplace_back("journal", &journal);
   run.stateful.emplace_back("trackers", &trackers_state);
