@@ -58,7 +58,7 @@ struct TrackerUnavailable : std::runtime_error {
 // with a warning, and the run goes on; TrackerUnavailable says that it is worth trying again.
 //
 // The state is what names this run elsewhere, such as the id a server gave it: load() comes before start(),
-// in a later process that goes on with the same run. It holds no tensors.
+// in a later process that goes on with the same run. Texts, integers and numbers only.
 class Tracker : public Stateful {
  public:
   virtual void start(const RunFacts& /*facts*/) {}
