@@ -61,8 +61,8 @@ class Comet(unittest.TestCase):
         self.assertEqual([m["payload"]["message_id"] for m in messages], list(range(1, len(messages) + 1)))
 
         done = vendor("comet", "offline", "--csv", archive)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        rows = {(row["Level"], row["Section"], row["Name"]): row["Value"] for row in csv.DictReader(io.StringIO(done.stdout), skipinitialspace=True)}
+        self.assertEqual((done.returncode, "ERROR" in done.stdout + done.stderr), (0, False), done.stderr)
+        rows = {(row["level"], row["section"], row["name"]): row["value"] for row in csv.DictReader(io.StringIO(done.stdout))}
         self.assertEqual(float(rows["minimum", "metric", "train/loss"]), 1 / 200, rows)
 
     def test_resumed_stopped_and_failed(self):
