@@ -200,7 +200,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     saved_trackers = place->checkpoint->checkpoint.states["trackers"];
   }
   Trackers trackers(std::move(built), std::move(facts), options.resume_from ? State{} : saved_trackers);
-  Journal journal(trackers, console, run.plan, recipe.train.epochs);
+  Journal journal(trackers, console, run.plan, recipe.train.epochs, recipe.optimizer.common.group);
   TrackersState trackers_state(trackers);
   run.stateful.emplace_back("journal", &journal);
   run.stateful.emplace_back("trackers", &trackers_state);
@@ -233,26 +233,23 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     control.checkpoints = &checkpoints;
   }
 
-  const auto close = [&](RunResult result) {
+  const auto write_down = [&](RunResult result) {
     if (folder.temporary()) result.files.clear();
     if (result.best && !folder.temporary())
       result.files.emplace_back("best model", folder.file("best.safetensors"));
     if (!folder.temporary()) result.files.emplace_back("measurements", folder.file("metrics.jsonl"));
     folder.write("result.json", result_json(result, folder.path()));
+    if (!folder.temporary()) leave_report(folder.path());
+    return result;
+  };
+  const auto say = [&](const RunResult& result) {
     console.closing(closing_of(result, journal));
     log::close_files();
-    if (!folder.temporary()) leave_report(folder.path());
   };
   try {
     rehearse(run);
     const TrainingEnd end = train(run, journal, control);
     auto files = save_all_weights(run, folder);
-    const char* model = run.best && run.best->value() ? "best.safetensors" : "model.safetensors";
-    if (!options.dry_run) trackers.artifact(model, folder.file(model));
-    trackers.finish(end.why == TrainingEnd::finished   ? Outcome::finished
-                    : end.why == TrainingEnd::diverged ? Outcome::failed
-                                                       : Outcome::stopped,
-                    end.reason);
     RunResult result = result_of(run, journal);
     result.outcome = end.why == TrainingEnd::finished   ? RunResult::Outcome::finished
                      : end.why == TrainingEnd::stopped  ? RunResult::Outcome::stopped
@@ -261,7 +258,17 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     result.message = end.reason;
     result.signal = stopping();
     result.files = std::move(files);
-    close(result);
+    trackers.flush();  // the report reads metrics.jsonl
+    const RunResult written = write_down(result);
+    if (!folder.temporary()) {
+      const char* model = run.best && run.best->value() ? "best.safetensors" : "model.safetensors";
+      for (const char* name : {model, "report.html"}) trackers.artifact(name, folder.file(name));
+    }
+    trackers.finish(end.why == TrainingEnd::finished   ? Outcome::finished
+                    : end.why == TrainingEnd::diverged ? Outcome::failed
+                                                       : Outcome::stopped,
+                    end.reason);
+    say(written);
     return result;
   } catch (const std::exception& error) {
     log::write_to_files(std::string("error: ") + error.what());
@@ -270,7 +277,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     result.message = error.what();
     try {
       trackers.finish(Outcome::failed, error.what());
-      close(result);
+      say(write_down(result));
     } catch (const std::exception& second) {
       log::error("The end of the failed run could not be written: {}", second.what());
     }
