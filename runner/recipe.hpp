@@ -156,6 +156,36 @@ constexpr auto describe(std::type_identity<CheckpointSection>) {
   return fields(field("best", &CheckpointSection::best, "Keep the best model as best.safetensors too."));
 }
 
+enum class SweepSearch { automatic, grid, random, tpe };
+constexpr auto describe(std::type_identity<SweepSearch>) {
+  return choices(choice("auto", SweepSearch::automatic, "grid where all values can be tried, else tpe"),
+                 choice("grid", SweepSearch::grid, "every combination"),
+                 choice("random", SweepSearch::random, "values drawn at random"),
+                 choice("tpe", SweepSearch::tpe, "values that look promising after the trials so far"));
+}
+
+struct SweepSection {
+  std::vector<std::string> over = {};
+  SweepSearch search = SweepSearch::automatic;
+  std::optional<std::int64_t> samples = {};
+  std::int64_t jobs = 1;
+  bool halving = false;
+  std::int64_t seed = 0;
+};
+constexpr auto describe(std::type_identity<SweepSection>) {
+  return fields(
+      field("over", &SweepSection::over,
+            "Which keys take which values: \"optimizer.lr=log_uniform(1e-4, 0.1)\", "
+            "\"run.seed=range(0, 3)\", uniform(low, high) or choice(a, b).",
+            required(), non_empty()),
+      field("search", &SweepSection::search, "How values are found."),
+      field("samples", &SweepSection::samples, "How many trials; for a grid, at most.", at_least(1)),
+      field("jobs", &SweepSection::jobs, "Trials at the same time; they share the cores.", at_least(1)),
+      field("halving", &SweepSection::halving,
+            "Stop trials early that are not among the best third of those that came as far."),
+      field("seed", &SweepSection::seed, "Of what is drawn at random.", at_least(0)));
+}
+
 struct Recipe {
   RunSection run;
   Part<ModelKind> model;
@@ -170,6 +200,7 @@ struct Recipe {
   CheckpointSection checkpoint;
   std::vector<Part<TrackerKind>> tracker;
   std::vector<Part<HookKind>> hook;
+  std::optional<SweepSection> sweep;
 };
 constexpr auto describe(std::type_identity<Recipe>) {
   return fields(field("run", &Recipe::run, "The run itself: its name, folder, seed and device."),
@@ -184,7 +215,8 @@ constexpr auto describe(std::type_identity<Recipe>) {
                 field("eval", &Recipe::eval, "When the evaluation set is measured, and what is."),
                 field("checkpoint", &Recipe::checkpoint, "Which models are kept."),
                 field("tracker", &Recipe::tracker, "Where measurements are written, beside metrics.jsonl."),
-                field("hook", &Recipe::hook, "What watches the run and may stop it."));
+                field("hook", &Recipe::hook, "What watches the run and may stop it."),
+                field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing."));
 }
 
 // Contradictions between parts that no single part can see.

@@ -41,6 +41,7 @@ class FirstOf final : public Split {
 
   std::int64_t size() const override { return size_; }
   DataSpec spec() const override { return all_->spec(); }
+  SplitDetails details() const override { return all_->details(); }
   Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override {
     return all_->allocate(examples, format);
   }

@@ -6,6 +6,7 @@
 #include "runner/engine/cpu_isa.hpp"
 #include "runner/engine/device.hpp"
 #include "runner/recipe/write.hpp"
+#include "runner/report/run_report.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/tracking/build_trackers.hpp"
@@ -134,6 +135,7 @@ int run_recipe(const Value& resolved, const Registry& registry, const RunOptions
   trackers.finish(reason.empty() ? Outcome::finished : Outcome::stopped);
   console.closing(closing_of(run, folder, journal, reason, std::move(files)));
   log::close_files();
+  if (!folder.temporary()) leave_report(folder.path());
   return signal.received() != 0 ? 128 + signal.received() : 0;
 }
 

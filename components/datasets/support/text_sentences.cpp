@@ -62,4 +62,12 @@ Batch SentenceInterpreter::read(std::span<const std::string> inputs) const {
   return batch;
 }
 
+std::string SentenceInterpreter::text(std::span<const std::int64_t> tokens) const {
+  std::vector<Token> known;  // padding may lie beyond the vocabulary
+  for (const std::int64_t token : tokens) {
+    if (token < encoder_.tokenizer().vocabulary()) known.push_back(static_cast<Token>(token));
+  }
+  return encoder_.tokenizer().decode(known);
+}
+
 }  // namespace runner

@@ -29,6 +29,10 @@ void RowEncoder::begin(const std::vector<std::string>& given, const std::string&
 
 void RowEncoder::add(const CsvReader& row, EncodedRows& rows) const {
   const auto missing = [&](std::size_t column) { return format_.is_missing(row.values()[column]); };
+  rows.gaps.resize(numeric_.size() + categorical_.size());
+  for (std::size_t i = 0; i < rows.gaps.size(); ++i) {
+    rows.gaps[i] += missing(i < numeric_.size() ? numeric_[i] : categorical_[i - numeric_.size()]);
+  }
   for (std::size_t i = 0; i < numeric_.size(); ++i) {
     const NumericColumn& column = columns_.numeric[i];
     const double value = missing(numeric_[i]) ? column.fill : finite_number(row, numeric_[i]);

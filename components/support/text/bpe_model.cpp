@@ -103,6 +103,7 @@ class BpeModel final : public WordModel {
     chain.merge_all();
     chain.append_to(tokens);
   }
+  std::optional<Token> unknown() const override { return unknown_; }
 
  private:
   void find_bytes() {

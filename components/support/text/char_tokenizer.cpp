@@ -38,6 +38,10 @@ class CharTokenizer final : public Tokenizer {
     return text;
   }
 
+  std::optional<Token> unknown() const override {
+    return unknown_ ? std::optional(static_cast<Token>(characters_.size())) : std::nullopt;
+  }
+
   std::string json() const override {
     std::string characters;
     for (const char32_t character : characters_) append_utf8(characters, character);

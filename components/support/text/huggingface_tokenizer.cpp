@@ -73,6 +73,7 @@ class HuggingFaceTokenizer final : public Tokenizer {
   std::vector<Token> prefix() const override { return frame_.prefix; }
   std::vector<Token> suffix() const override { return frame_.suffix; }
   std::optional<Token> padding() const override { return padding_; }
+  std::optional<Token> unknown() const override { return model_->unknown(); }
 
  private:
   // What the file says about truncation is left to the dataset, which has a length of its own.

@@ -49,6 +49,7 @@ class WordPieceModel final : public WordModel {
       begin = end;
     }
   }
+  std::optional<Token> unknown() const override { return unknown_; }
 
  private:
   std::size_t append_longest(const std::string& word, std::size_t begin, std::vector<Token>& tokens) const {
@@ -74,6 +75,7 @@ class WordLevelModel final : public WordModel {
   void encode(const std::string& word, std::vector<Token>& tokens) const override {
     if (!word.empty()) tokens.push_back(find(word).value_or(unknown_));
   }
+  std::optional<Token> unknown() const override { return unknown_; }
 
  private:
   Token unknown_;
