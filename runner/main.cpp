@@ -34,9 +34,9 @@ int flushed(int exit_code) {
 int main(int argc, char** argv) {
   using namespace runner;
   try {
-    const Registry registry = Registry::of_linked();
+    Registry registry = Registry::of_linked();
     const auto variables = environment();
-    cli::Session session{registry,
+    cli::Session session{std::move(registry),
                          variables,
                          std::cout,
                          std::cerr,

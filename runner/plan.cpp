@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "registry/divide_up.hpp"
+
 namespace runner {
-
-namespace {
-
-std::int64_t divide_up(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
-
-}  // namespace
 
 Plan make_plan(const TrainSection& train, const LoaderSection& loader, std::int64_t samples) {
   Plan plan;

@@ -131,7 +131,20 @@ void check_warmup(const Recipe& recipe, Report& report) {
 
 }  // namespace
 
+namespace {
+
+void check_trackers(const std::vector<Part<TrackerKind>>& trackers, Report& report) {
+  for (const auto& tracker : trackers) {
+    if (tracker.common.logging_dir && !tracker.facts().writes_files)
+      report.error("tracker", quoted(tracker.name()) +
+                                  " has a logging_dir, but writes no files that could go there: delete it");
+  }
+}
+
+}  // namespace
+
 void check(const Recipe& recipe, Report& report) {
+  check_trackers(recipe.tracker, report);
   const auto names = evaluation_names(recipe.eval, report);
   if (recipe.checkpoint.best) check_best(recipe, names, report);
   check_warmup(recipe, report);

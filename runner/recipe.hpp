@@ -14,17 +14,12 @@
 #include "components/precisions/precision.hpp"
 #include "components/schedulers/scheduler.hpp"
 #include "components/trackers/tracker.hpp"
+#include "runner/checkpoint/checkpoint_section.hpp"
+#include "runner/engine/options.hpp"
 
 namespace runner {
 
 // A whole recipe, typed. Nothing downstream looks at TOML again.
-
-enum class MemoryFormat { automatic, contiguous, channels_last };
-constexpr auto describe(std::type_identity<MemoryFormat>) {
-  return choices(choice("auto", MemoryFormat::automatic, "what the model prefers"),
-                 choice("contiguous", MemoryFormat::contiguous, "channels first"),
-                 choice("channels_last", MemoryFormat::channels_last, "faster for most convolution nets"));
-}
 
 struct RunSection {
   std::string name = "run";
@@ -34,18 +29,23 @@ struct RunSection {
   int threads = 0;
   std::string device = "auto";
   MemoryFormat memory_format = MemoryFormat::automatic;
+  std::vector<std::string> tags = {};
 };
 constexpr auto describe(std::type_identity<RunSection>) {
   return fields(
-      field("name", &RunSection::name, "What the run is called; part of its folder.", non_empty()),
-      field("dir", &RunSection::dir, "The run's own folder; runs/<name>/<time> where not given."),
-      field("seed", &RunSection::seed, "Fixes initialisation, order, augmentation and dropout.", at_least(0)),
+      field("name", &RunSection::name, "What the run is called; part of its folder.", non_empty(),
+            harmless()),
+      field("dir", &RunSection::dir, "The run's own folder; runs/<name>/<time> where not given.", harmless()),
+      field("seed", &RunSection::seed, "Fixes initialisation, order, augmentation and dropout.", at_least(0),
+            changes_course()),
       field("deterministic", &RunSection::deterministic,
-            "Refuse operators whose result may differ from run to run."),
-      field("threads", &RunSection::threads, "CPU threads for computing; 0: all cores.", within(0, 1024)),
+            "Refuse operators whose result may differ from run to run.", changes_course()),
+      field("threads", &RunSection::threads, "CPU threads for computing; 0: all cores.", within(0, 1024),
+            changes_course()),
       field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
-            non_empty()),
-      field("memory_format", &RunSection::memory_format, "How images lie in memory."));
+            non_empty(), changes_course()),
+      field("memory_format", &RunSection::memory_format, "How images lie in memory.", changes_course()),
+      field("tags", &RunSection::tags, "Words to find the run by, for the trackers that have tags.", harmless()));
 }
 void check(const RunSection& run, Report& report);
 
@@ -55,13 +55,6 @@ constexpr auto describe(std::type_identity<OnError>) {
       choice("stop", OnError::stop, "the run ends and names the file"),
       choice("skip", OnError::skip,
              "the sample is replaced in training, left out of an evaluation, counted and reported"));
-}
-
-enum class OnFullMemory { stop, split };
-constexpr auto describe(std::type_identity<OnFullMemory>) {
-  return choices(choice("stop", OnFullMemory::stop, "the run ends and says what would help"),
-                 choice("split", OnFullMemory::split,
-                        "micro-batches are halved until they fit; an update still sees as many examples"));
 }
 
 struct LoaderSection {
@@ -75,24 +68,26 @@ struct LoaderSection {
 };
 constexpr auto describe(std::type_identity<LoaderSection>) {
   return fields(
-      field("batch_size", &LoaderSection::batch_size, "Examples in one micro-batch.", at_least(1)),
+      field("batch_size", &LoaderSection::batch_size, "Examples in one micro-batch.", at_least(1),
+            changes_course()),
       field("eval_batch_size", &LoaderSection::eval_batch_size,
-            "The same for evaluation; batch_size where not given.", at_least(1)),
+            "The same for evaluation; batch_size where not given.", at_least(1), harmless()),
       field("shuffle", &LoaderSection::shuffle,
-            "A new order every epoch, a function of seed and epoch alone."),
+            "A new order every epoch, a function of seed and epoch alone.", changes_course()),
       field(
           "workers", &LoaderSection::workers,
           "Threads that assemble batches in the background; 0: the threads that compute do it between steps. "
           "Not given: 0 on a CPU, where they would share its cores, otherwise 1.",
-          within(0, 256)),
+          within(0, 256), harmless()),
       field("prefetch", &LoaderSection::prefetch,
             "Batches that workers keep ready; 4 where not given. Who gives it wants a worker, on a CPU too.",
-            within(1, 1024)),
-      field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read."),
+            within(1, 1024), harmless()),
+      field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read.",
+            changes_course()),
       field("overfit_batches", &LoaderSection::overfit_batches,
             "Train and evaluate on the first so many batches of the training set, again and again: a model "
             "that cannot learn these by heart has a mistake in it.",
-            at_least(1)));
+            at_least(1), changes_course()));
 }
 
 void check(const LoaderSection& loader, Report& report);
@@ -109,17 +104,23 @@ struct TrainSection {
 };
 constexpr auto describe(std::type_identity<TrainSection>) {
   return fields(
-      field("epochs", &TrainSection::epochs, "Ends the run after this many passes over the data.", above(0)),
+      field("epochs", &TrainSection::epochs, "Ends the run after this many passes over the data.", above(0),
+            harmless()),
       field("max_steps", &TrainSection::max_steps,
-            "Ends the run after this many optimizer updates; 0: evaluate only.", at_least(0)),
-      field("max_time", &TrainSection::max_time, "Ends the run after this time.", in_units({"s"}), above(0)),
+            "Ends the run after this many optimizer updates; 0: evaluate only.", at_least(0), harmless()),
+      field("max_time", &TrainSection::max_time, "Ends the run after this time.", in_units({"s"}), above(0),
+            harmless()),
       field("accumulation_steps", &TrainSection::accumulation_steps, "Micro-batches in one optimizer update.",
-            at_least(1)),
-      field("clip_norm", &TrainSection::clip_norm, "Scales gradients down to this total norm.", above(0)),
-      field("clip_value", &TrainSection::clip_value, "Limits each gradient element to this size.", above(0)),
-      field("log_every", &TrainSection::log_every, "How often training is measured and logged.", above(0)),
+            at_least(1), changes_course()),
+      field("clip_norm", &TrainSection::clip_norm, "Scales gradients down to this total norm.", above(0),
+            changes_course()),
+      field("clip_value", &TrainSection::clip_value, "Limits each gradient element to this size.", above(0),
+            changes_course()),
+      field("log_every", &TrainSection::log_every, "How often training is measured and logged.", above(0),
+            harmless()),
       field("on_out_of_memory", &TrainSection::on_out_of_memory,
-            "What to do when a micro-batch does not fit into memory. Batch-norm sees the smaller ones."));
+            "What to do when a micro-batch does not fit into memory. Batch-norm sees the smaller ones.",
+            harmless()));
 }
 void check(const TrainSection& train, Report& report);
 
@@ -129,31 +130,8 @@ struct EvalSection {
 };
 constexpr auto describe(std::type_identity<EvalSection>) {
   return fields(field("every", &EvalSection::every,
-                      "How often the evaluation set is measured; always at the end.", above(0)),
-                field("metric", &EvalSection::metric, "What is measured."));
-}
-
-enum class BestMode { max, min };
-constexpr auto describe(std::type_identity<BestMode>) {
-  return choices(choice("max", BestMode::max, "higher is better"),
-                 choice("min", BestMode::min, "lower is better"));
-}
-
-struct BestRule {
-  std::string metric;
-  BestMode mode = BestMode::max;
-};
-constexpr auto describe(std::type_identity<BestRule>) {
-  return fields(field("metric", &BestRule::metric, "The measurement that decides, such as \"eval/accuracy\".",
-                      required(), non_empty()),
-                field("mode", &BestRule::mode, "Which direction is better."));
-}
-
-struct CheckpointSection {
-  std::optional<BestRule> best;
-};
-constexpr auto describe(std::type_identity<CheckpointSection>) {
-  return fields(field("best", &CheckpointSection::best, "Keep the best model as best.safetensors too."));
+                      "How often the evaluation set is measured; always at the end.", above(0), harmless()),
+                field("metric", &EvalSection::metric, "What is measured.", harmless()));
 }
 
 enum class SweepSearch { automatic, grid, random, tpe };
@@ -187,6 +165,7 @@ constexpr auto describe(std::type_identity<SweepSection>) {
 }
 
 struct Recipe {
+  std::vector<std::string> plugins;
   RunSection run;
   Part<ModelKind> model;
   Part<DatasetKind> dataset;
@@ -203,7 +182,9 @@ struct Recipe {
   std::optional<SweepSection> sweep;
 };
 constexpr auto describe(std::type_identity<Recipe>) {
-  return fields(field("run", &Recipe::run, "The run itself: its name, folder, seed and device."),
+  return fields(field("plugins", &Recipe::plugins,
+                      "Files with components of your own, in the recipe's folder or on RUNNER_PLUGIN_PATH."),
+                field("run", &Recipe::run, "The run itself: its name, folder, seed and device."),
                 field("model", &Recipe::model, "The network that is trained.", required()),
                 field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),
                 field("loader", &Recipe::loader, "How examples become batches."),
@@ -213,7 +194,7 @@ constexpr auto describe(std::type_identity<Recipe>) {
                 field("precision", &Recipe::precision, "The number format of the forward and backward pass."),
                 field("train", &Recipe::train, "How long, and how an update is made."),
                 field("eval", &Recipe::eval, "When the evaluation set is measured, and what is."),
-                field("checkpoint", &Recipe::checkpoint, "Which models are kept."),
+                field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
                 field("tracker", &Recipe::tracker, "Where measurements are written, beside metrics.jsonl."),
                 field("hook", &Recipe::hook, "What watches the run and may stop it."),
                 field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing."));

@@ -1,11 +1,11 @@
 #include "components/contract/sample_random.hpp"
 #include "components/datasets/dataset.hpp"
 #include "components/datasets/support/image_split.hpp"
-#include "components/support/text/choose_tokenizer.hpp"
 #include "components/support/text/code_points.hpp"
 #include "components/support/text/text_fallback.hpp"
 #include "components/support/text/text_file.hpp"
 #include "components/support/text/token_store.hpp"
+#include "components/tokenizers/tokenizer.hpp"
 
 namespace runner {
 
@@ -15,8 +15,7 @@ struct Text {
   std::filesystem::path file = {};
   std::optional<std::filesystem::path> eval_file = {};
   std::optional<double> split = {};
-  std::string tokenizer = "char";
-  std::optional<std::int64_t> vocab_size = {};
+  Part<TokenizerKind> tokenizer = "char";
   std::int64_t length = 64;
   bool random_offset = true;
   TextFallback fallback = TextFallback::none;
@@ -34,13 +33,7 @@ constexpr auto describe(std::type_identity<Text>) {
       field("split", &Text::split,
             "Without `eval_file`: this share of the text, at its end, is for evaluation only (default 0.1).",
             above(0), below(1)),
-      field(
-          "tokenizer", &Text::tokenizer,
-          "How text becomes tokens: \"char\", \"byte\", or \"bpe\", learnt from the text to train on; or the "
-          "path of a HuggingFace tokenizer.json.",
-          non_empty()),
-      field("vocab_size", &Text::vocab_size,
-            "For \"bpe\": most tokens to learn, the 256 bytes among them (default 1024).", at_least(1)),
+      field("tokenizer", &Text::tokenizer, "How text becomes tokens."),
       field("length", &Text::length, "Tokens that the model sees at once.", at_least(1)),
       field("random_offset", &Text::random_offset,
             "In training, windows begin anywhere, and elsewhere in every epoch; without, one begins where "
@@ -50,11 +43,10 @@ constexpr auto describe(std::type_identity<Text>) {
 
 void check(const Text& params, Report& report) {
   if (params.split && params.eval_file) report.error("split", "means nothing together with eval_file");
-  if (params.tokenizer == "word") {
-    report.error("tokenizer",
-                 "\"word\" loses what is between the words, and is for text_classification only");
+  if (!params.tokenizer.facts().reversible) {
+    report.error("tokenizer", "\"" + params.tokenizer.name() +
+                                  "\" loses what is between the words, and is for text_classification only");
   }
-  TokenizerChoice{params.tokenizer, params.vocab_size}.check(report);
 }
 
 // Windows of tokens; the target of each token is the next one. In training an epoch is as many as fit side by
@@ -127,9 +119,8 @@ class TextDataset final : public Dataset {
   // Of the text only the characters are counted for it; a vocabulary that is to be learnt is taken to come
   // out as large as it may.
   DataSpec spec() const override {
-    if (choice_.learns()) return spec_of(choice_.largest());
-    if (params_.tokenizer == "char") return spec_of(tokenizer(parts())->vocabulary());
-    return spec_of(choose_tokenizer(choice_, {})->vocabulary());
+    if (facts_.vocabulary > 0) return spec_of(facts_.vocabulary);
+    return spec_of((facts_.learns ? tokenizer(parts()) : params_.tokenizer.build({}))->vocabulary());
   }
 
   Splits open(const TransformPipeline&) const override {
@@ -150,7 +141,7 @@ class TextDataset final : public Dataset {
 
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
                                            const std::string& learned) const override {
-    return std::make_unique<TextInterpreter>(read_tokenizer(learned, "dataset.json"));
+    return std::make_unique<TextInterpreter>(params_.tokenizer.build({.learned = learned}));
   }
 
  private:
@@ -174,18 +165,15 @@ class TextDataset final : public Dataset {
       texts.train = texts.train.substr(0, cut);
       texts.eval_file = texts.train_file;
     }
-    if (params_.tokenizer != "byte") {
+    if (!facts_.bytes) {
       check_utf8(texts.train_file->text(), texts.train_file->path());
       if (texts.eval_file != texts.train_file) check_utf8(texts.eval_file->text(), texts.eval_file->path());
     }
     return texts;
   }
 
-  // Characters are those of both parts: one that only the evaluation has is no reason to fail.
   std::unique_ptr<Tokenizer> tokenizer(const Parts& texts) const {
-    std::vector<std::string_view> learn_from = {texts.train};
-    if (params_.tokenizer == "char") learn_from.push_back(texts.eval);
-    return choose_tokenizer(choice_, learn_from);
+    return params_.tokenizer.build({.texts = {texts.train}, .others = {texts.eval}});
   }
 
   DataSpec spec_of(std::int64_t vocabulary) const {
@@ -200,9 +188,8 @@ class TextDataset final : public Dataset {
                      const std::string& purpose) const {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     const std::string place = file->path().string();
-    TokenStore tokens = params_.tokenizer == "byte"
-                            ? TokenStore(std::span(bytes, text.size()), std::move(file))
-                            : encode_all(chosen, text);
+    TokenStore tokens =
+        facts_.bytes ? TokenStore(std::span(bytes, text.size()), std::move(file)) : encode_all(chosen, text);
     if (tokens.size() > params_.length) return tokens;
     throw DataError(place + " is too short: to " + purpose + " it has " + std::to_string(tokens.size()) +
                     " tokens, and a window takes " + std::to_string(params_.length) +
@@ -210,7 +197,7 @@ class TextDataset final : public Dataset {
   }
 
   Text params_;
-  TokenizerChoice choice_{params_.tokenizer, params_.vocab_size};
+  TokenizerFacts facts_ = params_.tokenizer.facts();
 };
 
 std::unique_ptr<Dataset> build(const Text& params, const DatasetInputs&) {

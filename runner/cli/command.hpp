@@ -67,7 +67,7 @@ struct Arguments {
 
 // What a command works with: it reads nothing else of the world, so that tests can give it any.
 struct Session {
-  const Registry& registry;
+  Registry registry;  // grows by what plugins bring
   std::map<std::string, std::string> environment;
   std::ostream& out;
   std::ostream& err;

@@ -10,7 +10,7 @@
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/engine/cpu_isa.hpp"
+#include "runner/engine/process.hpp"
 #include "runner/inference/predictions.hpp"
 #include "runner/terminal/text.hpp"
 

@@ -15,8 +15,10 @@ int run(const Arguments& arguments, Session& session) {
       resolve_recipe({recipe, session.environment, arguments.all("OVERRIDE")}, session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
-  return run_recipe(*resolved, session.registry,
-                    {.recipe_file = recipe, .dry_run = arguments.has("dry-run")});
+  World world;
+  return train_recipe(*resolved, session.registry, world,
+                      {.recipe_file = recipe, .dry_run = arguments.has("dry-run")})
+      .exit_code();
 }
 
 }  // namespace

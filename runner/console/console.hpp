@@ -84,6 +84,7 @@ struct ClosingSummary {
   std::optional<BestResult> best;
   std::vector<std::pair<std::string, double>> last = {};                  // the last evaluation
   std::vector<std::pair<double, double>> loss_curve = {};                 // step and loss
+  std::vector<std::pair<std::string, double>> time = {};                  // seconds by activity
   std::vector<std::pair<std::string, std::filesystem::path>> files = {};  // what it is, where it is
   std::vector<std::string> warnings = {};                                 // to repeat
   std::string stand_in;                                                   // as in RunSummary

@@ -76,6 +76,20 @@ std::string headline(const ClosingSummary& run, const Look& look) {
          (run.reason.empty() ? "" : wrapped(run.reason, static_cast<std::size_t>(look.width), "") + "\n");
 }
 
+// Where the time went: what took at least one percent, the longest first.
+std::string time_text(const ClosingSummary& run, const Look& look) {
+  double total = 0;
+  for (const auto& [activity, seconds] : run.time) total += seconds;
+  auto activities = run.time;
+  std::ranges::sort(activities, std::greater<>{}, [](const auto& each) { return each.second; });
+  std::vector<std::string> parts;
+  for (const auto& [activity, seconds] : activities) {
+    const long percent = total > 0 ? std::lround(100 * seconds / total) : 0;
+    if (percent >= 1) parts.push_back(activity + " " + std::to_string(percent) + "%");
+  }
+  return joined(parts, look.dot());
+}
+
 std::string results(const ClosingSummary& run, const Look& look) {
   Rows rows;
   if (run.best) {
@@ -86,6 +100,7 @@ std::string results(const ClosingSummary& run, const Look& look) {
   std::vector<std::string> last;
   for (const auto& [name, value] : run.last) last.push_back(name + " " + measured(value));
   rows.emplace_back("last", joined(last, look.dot()));
+  rows.emplace_back("time", time_text(run, look));
   for (const auto& [what, path] : run.files) rows.emplace_back(what, path.string());
   return table(rows, look);
 }

@@ -7,31 +7,27 @@
 #include <stdexcept>
 
 #include "components/support/pattern.hpp"
+#include "registry/divide_up.hpp"
 #include "registry/log.hpp"
 #include "runner/data/batch_part.hpp"
 #include "runner/engine/device.hpp"
 #include "runner/engine/gradients.hpp"
-#include "runner/engine/out_of_memory.hpp"
+#include "runner/engine/memory.hpp"
 
 namespace runner {
 
-Engine::Engine(const RunSection& run, const TrainSection& train, const Part<PrecisionKind>& precision)
-    : device_(resolve_device(run.device)),
-      wanted_layout_(run.memory_format),
-      clip_norm_(train.clip_norm),
-      clip_value_(train.clip_value),
-      split_when_full_(train.on_out_of_memory == OnFullMemory::split) {
-  if (run.threads > 0) torch::set_num_threads(run.threads);
-  at::globalContext().setDeterministicAlgorithms(run.deterministic, /*warn_only=*/false);
-  at::globalContext().setDeterministicCuDNN(run.deterministic);
-  precision_ = precision.build({device_});
-}
+Engine::Engine(const EngineOptions& options, World& world)
+    : world_(&world),
+      device_(resolve_device(options.device)),
+      options_(options),
+      precision_(options.precision({device_})) {}
 
-void Engine::place(std::shared_ptr<Model> model) {
+void Engine::prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_optimizer) {
   model_ = std::move(model);
   model_->to(device_);
-  const bool channels_last = wanted_layout_ == MemoryFormat::channels_last ||
-                             (wanted_layout_ == MemoryFormat::automatic && model_->prefers_channels_last());
+  const MemoryFormat wanted = options_.memory_format;
+  const bool channels_last = wanted == MemoryFormat::channels_last ||
+                             (wanted == MemoryFormat::automatic && model_->prefers_channels_last());
   layout_ = channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
   names_.clear();
   parameters_.clear();
@@ -45,6 +41,11 @@ void Engine::place(std::shared_ptr<Model> model) {
   }
   weights_ = std::make_unique<ModelWeights>(*model_);
   precision_->prepare(*model_);
+  if (make_optimizer) optimizer_ = make_optimizer(model_->named_parameters());
+}
+
+std::vector<NamedTensor> Engine::full_weights() const {
+  return weights_->all();
 }
 
 void Engine::set_trainable(const std::vector<Trainability>& changes) {
@@ -68,7 +69,8 @@ Batch Engine::placed(const Batch& batch) const {
 }
 
 WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
-  model_->train();
+  std::optional<UpdateStart> start;  // only who may try again has to remember it
+  if (options_.on_out_of_memory == OnFullMemory::split) start.emplace(*weights_, *precision_);
   while (true) {
     std::string why;
     try {
@@ -76,19 +78,26 @@ WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
     } catch (const std::exception& error) {
       if (!is_out_of_memory(error)) throw;
       why = error.what();
-      why.resize(std::min(why.size(), why.find('\n')));  // behind it LibTorch tells where in its code it was
+      why.resize(std::min(why.size(), why.find('\n')));  // LibTorch then says where in its code it was
     }
     discard_gradients();
     make_micro_batches_smaller(window, why);
+    start->restore();
   }
 }
 
 WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
+  if (window.seed) torch::manual_seed(*window.seed);
   double weight = 0;
-  for (const Batch& batch : window) weight += loss.weight(batch);
-  if (weight == 0) weight = 1;  // every target is one to be ignored: no loss and no gradient, not 0 / 0
+  std::int64_t parts = 0;
+  for (const Batch& batch : window.batches) {
+    weight += loss.weight(batch);
+    const std::int64_t size = batch.size(), at_once = std::min(size, most_examples_.value_or(size));
+    parts += at_once > 0 ? divide_up(size, at_once) : 0;
+  }
+  begin_window(weight, parts);
   torch::Tensor total;
-  for (const Batch& micro_batch : window) {
+  for (const Batch& micro_batch : window.batches) {
     const std::int64_t size = micro_batch.size(), at_once = std::min(size, most_examples_.value_or(size));
     for (std::int64_t first = 0; first < size; first += at_once) {
       const Batch batch = placed(part_of(micro_batch, first, std::min(at_once, size - first)));
@@ -97,20 +106,37 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
         const auto scope = precision_->forward();
         sum = loss.sum(model_->forward(batch), batch);
       }
-      // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
-      sum.backward(precision_->scale(torch::full_like(sum, 1 / weight)));
+      backward(sum);
       total = total.defined() ? total + sum.detach() : sum.detach();
     }
   }
+  return {total, window_weight_};
+}
+
+void Engine::begin_window(double weight, std::int64_t micro_batches) {
+  model_->train();
+  window_weight_ = weight != 0 ? weight : 1;  // every target is one to be ignored: no gradient, not 0 / 0
+  backward_left_ = micro_batches;
   gradients_unscaled_ = false;
-  return {total, weight};
+}
+
+torch::Tensor Engine::forward(const Batch& batch) {
+  const auto scope = precision_->forward();
+  return model_->forward(placed(batch));
+}
+
+void Engine::backward(const torch::Tensor& loss_sum) {
+  if (backward_left_-- <= 0)
+    throw std::logic_error("backward() was called more often than begin_window() announced");
+  // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
+  loss_sum.backward(precision_->scale(torch::full_like(loss_sum, 1 / window_weight_)));
 }
 
 void Engine::make_micro_batches_smaller(const Window& window, const std::string& why) {
   std::int64_t largest = 1;
-  for (const Batch& batch : window) largest = std::max(largest, batch.size());
+  for (const Batch& batch : window.batches) largest = std::max(largest, batch.size());
   largest = std::min(largest, most_examples_.value_or(largest));
-  if (!split_when_full_) {
+  if (options_.on_out_of_memory == OnFullMemory::stop) {
     throw std::runtime_error(log::format(
         "{} examples at once do not fit into memory. Divide loader.batch_size and multiply "
         "train.accumulation_steps by the same number, or set train.on_out_of_memory = \"split\". ({})",
@@ -118,7 +144,7 @@ void Engine::make_micro_batches_smaller(const Window& window, const std::string&
   }
   if (largest == 1)
     throw std::runtime_error(log::format("Not even one example at a time fits into memory. ({})", why));
-  most_examples_ = (largest + 1) / 2;
+  most_examples_ = divide_up(largest, 2);
   log::warning(
       "{} examples at once do not fit into memory: from now on {}, and as many in an update as before.",
       largest, *most_examples_);
@@ -138,13 +164,13 @@ torch::Tensor Engine::gradient_norm() {
   return norm_;
 }
 
-bool Engine::update(Optimizer& optimizer, double lr_factor) {
+bool Engine::update(double lr_factor) {
   const bool finite = finish_gradients();
   if (finite) {
     const auto gradients = gradients_of(parameters_);
-    if (clip_norm_) clip_to_norm(gradients, gradient_norm(), *clip_norm_);
-    if (clip_value_) clip_to_value(gradients, *clip_value_);
-    optimizer.step(lr_factor);
+    if (options_.clip_norm) clip_to_norm(gradients, gradient_norm(), *options_.clip_norm);
+    if (options_.clip_value) clip_to_value(gradients, *options_.clip_value);
+    optimizer_->step(lr_factor);
   }
   discard_gradients();
   return finite;
@@ -153,6 +179,18 @@ bool Engine::update(Optimizer& optimizer, double lr_factor) {
 void Engine::discard_gradients() {
   for (torch::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
   norm_.reset();
+}
+
+Agreement Engine::agree(const Agreement& own) const {
+  if (world_->alone()) return own;
+  const auto counted = times_->during(TimeLedger::communication);
+  torch::Tensor wishes = torch::tensor({own.stop ? 1 : 0, own.signal}, torch::kInt64);
+  world_->all_reduce(wishes, Reduction::max, "whether to stop");
+  return {wishes[0].item<std::int64_t>() != 0, wishes[1].item<int>()};
+}
+
+double Engine::agree_on_time(double seconds) const {
+  return world_->alone() ? seconds : world_->all_reduce(seconds, Reduction::max, "the time");
 }
 
 torch::Tensor Engine::predict(Batch& batch) {
@@ -168,6 +206,44 @@ void Engine::pass(const Batch& batch) {
   model_->train();
   const auto scope = precision_->forward();
   model_->forward(placed(batch));
+}
+
+State Engine::save() const {
+  State state{.parts = {{"precision", precision_->save()}}};
+  if (most_examples_) state.integers["micro_batch"] = *most_examples_;
+  State& frozen = state.parts["frozen"];
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (!parameters_[i].requires_grad()) frozen.integers[names_[i]] = 1;
+  }
+  return state;
+}
+
+void Engine::load(const State& state) {
+  StateReader saved(state);
+  precision_->load(saved.part("precision"));
+  most_examples_ = saved.find_integer("micro_batch");
+  StateReader frozen(saved.part("frozen"));
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    parameters_[i].set_requires_grad(!frozen.find_integer(names_[i]).has_value());
+  frozen.finish();
+  saved.finish();
+}
+
+SwappedWeights::SwappedWeights(Engine& engine, const std::map<std::string, torch::Tensor>& tensors) {
+  const torch::NoGradGuard no_grad;
+  const auto swap = [&](const NamedTensor& own, bool keep) {
+    const auto other = tensors.find(own.name);
+    if (keep || other != tensors.end()) kept_.emplace_back(own.tensor, own.tensor.clone());
+    if (other != tensors.end()) torch::Tensor(own.tensor).copy_(other->second);
+  };
+  for (const NamedTensor& parameter : engine.weights().held_parameters()) swap(parameter, false);
+  // A pass for batch-norm statistics changes every buffer it meets.
+  for (const NamedTensor& buffer : engine.weights().held_buffers()) swap(buffer, true);
+}
+
+SwappedWeights::~SwappedWeights() {
+  const torch::NoGradGuard no_grad;
+  for (auto& [tensor, own] : kept_) tensor.copy_(own);
 }
 
 }  // namespace runner

@@ -9,6 +9,8 @@
 #include <stdexcept>
 
 #include "components/models/support/load_weights.hpp"
+#include "runner/engine/process.hpp"
+#include "runner/parts.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 
@@ -99,7 +101,7 @@ fs::path find_weights(const fs::path& folder, const std::string& wanted) {
            : "a run writes it at its end."));
 }
 
-std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& registry,
+std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& registry,
                                    Diagnostics& diagnostics) {
   const fs::path folder = find_run(source.run);
   const fs::path weights = find_weights(folder, source.weights);
@@ -108,7 +110,7 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& 
   if (!resolved) return std::nullopt;
   Recipe recipe = decode_table<Recipe>(*resolved, registry);
 
-  auto dataset = recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
+  auto dataset = build_dataset(recipe);
   const std::optional<DataSpec> saved = saved_data(folder);
   TransformPipeline transforms;  // without any, the data need not even be described
   if (!recipe.dataset.common.transform.empty()) {
@@ -118,16 +120,18 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& 
   const DataSpec data = saved ? *saved : after(transforms, dataset->spec(), /*training=*/true);
   const fs::path learned = folder / "dataset.json";
 
-  Engine engine(recipe.run, recipe.train, recipe.precision);
-  torch::manual_seed(static_cast<std::uint64_t>(recipe.run.seed));
-  std::shared_ptr<Model> model = recipe.model.build({data});
+  apply(ProcessSettings{recipe.run.threads, recipe.run.deterministic});
+  auto world = std::make_unique<World>();
+  Engine engine(engine_options(recipe), *world);
+  std::shared_ptr<Model> model = build_bare_model(recipe, data);
   load_weights(*model, weights, {});
-  engine.place(model);
+  engine.prepare(model);
   model->eval();
   return TrainedRun{folder,
                     weights,
                     std::move(recipe),
                     data,
+                    std::move(world),
                     std::move(engine),
                     std::move(model),
                     std::move(dataset),

@@ -6,7 +6,6 @@
 #include "components/models/support/load_weights.hpp"
 #include "components/optimizers/support/groups.hpp"
 #include "components/schedulers/support/learning_rate.hpp"
-#include "runner/inspect/blueprint.hpp"
 #include "runner/inspect/inspection.hpp"
 #include "runner/plan.hpp"
 
@@ -20,10 +19,7 @@ std::int64_t state_bytes(Model& model, Optimizer& optimizer) {
     if (parameter.requires_grad()) parameter.mutable_grad() = torch::zeros_like(parameter);
   }
   optimizer.step(0.0);
-  std::int64_t bytes = 0;
-  for (const auto& [name, tensor] : optimizer.save().tensors)
-    bytes += static_cast<std::int64_t>(tensor.nbytes());
-  return bytes;
+  return optimizer.save().bytes();
 }
 
 void plan_steps(const Recipe& recipe, Estimate& result) {

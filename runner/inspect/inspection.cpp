@@ -3,9 +3,11 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "runner/inspect/operator_trace.hpp"
+#include "runner/parts.hpp"
 
 namespace runner {
 
@@ -36,6 +38,17 @@ void count(const Model& model, Inspection& result) {
 }
 
 }  // namespace
+
+Blueprint draw_blueprint(const Recipe& recipe) {
+  const auto dataset = build_dataset(recipe);
+  const DataSpec raw = dataset->spec();
+  const DataSpec data = after(build_pipeline(recipe.dataset.common.transform, raw), raw, /*training=*/true);
+  if (std::ranges::any_of(data.input_shape, [](std::int64_t size) { return size < 0; })) {
+    throw std::runtime_error(
+        "the examples differ in size, so no batch can hold them; add a transform such as resize");
+  }
+  return {data, build_bare_model(recipe, data), recipe.loss.build({data})};
+}
 
 Batch zero_batch(const DataSpec& data, std::int64_t count) {
   const auto zeros = [&](std::vector<std::int64_t> shape, torch::Dtype type) {

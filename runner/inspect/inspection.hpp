@@ -1,11 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
-#include "components/losses/loss.hpp"
-#include "components/models/model.hpp"
+#include "runner/recipe.hpp"
 
 namespace runner {
+
+// The parts of a recipe that shapes go through, built without reading data or weights.
+struct Blueprint {
+  DataSpec data;  // after the transforms, as in training
+  std::shared_ptr<Model> model;
+  std::unique_ptr<Loss> loss;
+};
+
+Blueprint draw_blueprint(const Recipe& recipe);
 
 // What one pass of zeros through a model tells about it.
 struct Inspection {

@@ -43,11 +43,11 @@ std::size_t running_means(const Model& model) {
 }  // namespace
 
 void recompute_batch_statistics(Run& run, std::int64_t batches) {
-  const Averaging<torch::nn::BatchNorm1dImpl> lines(*run.model);
-  const Averaging<torch::nn::BatchNorm2dImpl> planes(*run.model);
-  const Averaging<torch::nn::BatchNorm3dImpl> volumes(*run.model);
+  const Averaging<torch::nn::BatchNorm1dImpl> lines(run.engine.model());
+  const Averaging<torch::nn::BatchNorm2dImpl> planes(run.engine.model());
+  const Averaging<torch::nn::BatchNorm3dImpl> volumes(run.engine.model());
   const std::size_t layers = lines.size() + planes.size() + volumes.size();
-  if (running_means(*run.model) > layers)
+  if (running_means(run.engine.model()) > layers)
     log::warning(
         "Some batch-norm layers of this model are not made here: their statistics stay as they are.");
   if (layers == 0) return;

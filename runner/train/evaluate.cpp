@@ -37,7 +37,7 @@ Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches,
   Evaluation all = evaluate(run, most_batches, done);
   for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->tensors.empty()) continue;
-    const WeightsInPlace in_place(run, *weights);
+    const KeptWeightsInPlace in_place(run, *weights);
     Evaluation more = evaluate(run, most_batches, done, weights->name);
     std::ranges::move(more.measurements, std::back_inserter(all.measurements));
     std::ranges::move(more.texts, std::back_inserter(all.texts));

@@ -1,5 +1,7 @@
 #include "runner/train/feed.hpp"
 
+#include "components/contract/sample_random.hpp"
+
 namespace runner {
 
 namespace {
@@ -38,21 +40,24 @@ LoaderOptions evaluation_options(const Recipe& recipe, const Engine& engine) {
 }
 
 Feed::Feed(const Split& split, const LoaderOptions& options, std::int64_t accumulation_steps, Cursor start)
-    : loader_(split, options, start), accumulation_steps_(accumulation_steps) {}
+    : loader_(split, options, start), accumulation_steps_(accumulation_steps), seed_(options.seed) {}
 
-Feeding Feed::next() {
-  Feeding feeding;
+TrainingWindow Feed::next() {
+  TrainingWindow next;
   bool whole = false;
   while (!whole) {
     LoadedBatch loaded = *loader_.next();
-    if (feeding.window.empty()) feeding.begin = loaded.begin;
-    feeding.end = loaded.end;
-    feeding.samples += loaded.batch.size();
+    if (!next.window.seed) {
+      next.window.seed = sample_seed(seed_, static_cast<std::uint64_t>(loaded.begin.epoch),
+                                     static_cast<std::uint64_t>(loaded.begin.position));
+    }
+    next.end = loaded.end;
+    next.samples += loaded.batch.size();
     whole = loaded.last_of_epoch();
-    feeding.window.push_back(std::move(loaded.batch));
-    whole = whole || static_cast<std::int64_t>(feeding.window.size()) == accumulation_steps_;
+    next.window.batches.push_back(std::move(loaded.batch));
+    whole = whole || static_cast<std::int64_t>(next.window.batches.size()) == accumulation_steps_;
   }
-  return feeding;
+  return next;
 }
 
 }  // namespace runner

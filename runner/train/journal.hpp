@@ -9,7 +9,7 @@
 #include "components/hooks/hook.hpp"
 #include "runner/console/console.hpp"
 #include "runner/plan.hpp"
-#include "runner/tracking/tracker_thread.hpp"
+#include "runner/tracking/trackers.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/training_loss.hpp"
 
@@ -24,9 +24,9 @@ struct StepReport {
 };
 
 // Tells trackers and console what happens. Reads from the device only what somebody is about to see.
-class Journal {
+class Journal final : public Stateful {
  public:
-  Journal(TrackerThread& trackers, Console& console, const Plan& plan, std::optional<double> epochs)
+  Journal(Trackers& trackers, Console& console, const Plan& plan, std::optional<double> epochs)
       : trackers_(trackers), console_(console), plan_(plan), epochs_(epochs) {}
 
   void step(const Progress& progress, const StepReport& report);
@@ -40,13 +40,17 @@ class Journal {
   void histogram(const Progress& progress, std::string tag, Histogram histogram);
 
   const std::vector<std::pair<double, double>>& loss_curve() const { return loss_curve_; }  // step and loss
+  bool evaluated(const Progress& progress) const { return evaluated_at_ == progress.samples; }
   const Measurements& last_evaluation() const { return last_evaluation_; }
+
+  State save() const override;  // the interval that is half filled, the curve, the last evaluation
+  void load(const State& state) override;
 
  private:
   void record(const Progress& progress, Measurements values);
   void text(const Progress& progress, const std::string& tag, const std::string& text);
 
-  TrackerThread& trackers_;
+  Trackers& trackers_;
   Console& console_;
   const Plan& plan_;
   std::optional<double> epochs_;
@@ -57,6 +61,7 @@ class Journal {
   double samples_per_second_ = 0;
   std::vector<std::pair<double, double>> loss_curve_;
   Measurements last_evaluation_;
+  std::optional<std::int64_t> evaluated_at_;  // samples that were seen by then
 };
 
 }  // namespace runner

@@ -157,6 +157,12 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
   return summary;
 }
 
+void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem::path& path) {
+  std::vector<std::pair<std::string, torch::Tensor>> tensors;
+  for (const auto& [name, tensor] : weights) tensors.emplace_back(name, tensor);
+  write_safetensors(path, tensors, {{"format", "pt"}});
+}
+
 std::vector<std::string> freeze_parameters(Model& model, const std::vector<std::string>& patterns) {
   std::vector<std::string> names, frozen;
   for (const auto& item : model.named_parameters()) names.push_back(item.key());

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "components/contract/tokenizer.hpp"
 #include "components/support/text/normalizer.hpp"
-#include "components/support/text/tokenizer.hpp"
 
 namespace runner {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "components/contract/tokenizer.hpp"
 #include "components/support/text/json_step.hpp"
-#include "components/support/text/tokenizer.hpp"
 
 namespace runner {
 

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
 #include "components/support/io/atomic_file.hpp"
+#include "components/support/io/sha256.hpp"
 #include "components/support/weights/safetensors_header.hpp"
 
 namespace runner {
@@ -102,21 +104,36 @@ Metadata read_safetensors_metadata(const std::filesystem::path& path) {
   return read_header(*PrivateMapping::open(path)).metadata;
 }
 
-void write_safetensors(const std::filesystem::path& path,
-                       const std::vector<std::pair<std::string, torch::Tensor>>& tensors,
-                       const Metadata& metadata) {
+WrittenFile write_safetensors(const std::filesystem::path& path,
+                              const std::vector<std::pair<std::string, torch::Tensor>>& tensors,
+                              const Metadata& metadata) {
   const std::vector<Item> items = in_file_order(path, tensors);
   const std::string text = header_text(path, items, metadata);
-  AtomicFile file(path);
   const std::uint64_t length = text.size();
-  file.write(std::as_bytes(std::span(&length, 1)));
-  file.write(text);
-  for (const Item& item : items) {
-    if (item.bytes == 0) continue;
-    const auto plain = item.tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
-    file.write({static_cast<const std::byte*>(plain.const_data_ptr()), item.bytes});
-  }
+  // Both go over the same memory at the same time: one to the disk, one to the checksum.
+  const auto each_piece = [&](const auto& take) {
+    take(std::as_bytes(std::span(&length, 1)));
+    take(std::as_bytes(std::span(text)));
+    for (const Item& item : items) {
+      if (item.bytes == 0) continue;
+      const auto plain = item.tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
+      take(std::span{static_cast<const std::byte*>(plain.const_data_ptr()), item.bytes});
+    }
+  };
+  auto checksum = std::async(std::launch::async, [&] {
+    Sha256 digest;
+    each_piece([&](std::span<const std::byte> bytes) {
+      digest.update({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    });
+    return digest.hex();
+  });
+  AtomicFile file(path);
+  each_piece([&](std::span<const std::byte> bytes) { file.write(bytes); });
+  WrittenFile written{sizeof length + text.size(), {}};
+  for (const Item& item : items) written.size += item.bytes;
   file.commit();
+  written.sha256 = checksum.get();
+  return written;
 }
 
 bool looks_like_safetensors(std::span<const std::byte> bytes) {

@@ -1,0 +1,48 @@
+#include "runner/parts.hpp"
+
+#include <torch/utils.h>
+
+#include "components/models/support/load_weights.hpp"
+#include "registry/log.hpp"
+#include "runner/data/overfit.hpp"
+
+namespace runner {
+
+EngineOptions engine_options(const Recipe& recipe) {
+  EngineOptions options;
+  options.device = recipe.run.device;
+  options.memory_format = recipe.run.memory_format;
+  options.precision = [&](const PrecisionInputs& inputs) { return recipe.precision.build(inputs); };
+  options.clip_norm = recipe.train.clip_norm;
+  options.clip_value = recipe.train.clip_value;
+  options.on_out_of_memory = recipe.train.on_out_of_memory;
+  return options;
+}
+
+std::unique_ptr<Dataset> build_dataset(const Recipe& recipe) {
+  return recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
+}
+
+Splits open_data(const Recipe& recipe) {
+  const auto dataset = build_dataset(recipe);
+  const DatasetCommon& common = recipe.dataset.common;
+  Splits data = dataset->open(build_pipeline(common.transform, dataset->spec()));
+  if (!data.train || data.train->size() == 0) throw DataError("the dataset has no training examples");
+  data.train = limited(std::move(data.train), common.train_limit);
+  if (data.eval) data.eval = limited(std::move(data.eval), common.eval_limit);
+  if (recipe.loader.overfit_batches) overfit(data, *recipe.loader.overfit_batches * recipe.loader.batch_size);
+  return data;
+}
+
+std::shared_ptr<Model> build_bare_model(const Recipe& recipe, const DataSpec& data) {
+  torch::manual_seed(static_cast<std::uint64_t>(recipe.run.seed));
+  return recipe.model.build({data});
+}
+
+std::shared_ptr<Model> build_model(const Recipe& recipe, const DataSpec& data) {
+  std::shared_ptr<Model> model = build_bare_model(recipe, data);
+  if (const auto loaded = apply_common(*model, recipe.model.common)) log::info(loaded->text());
+  return model;
+}
+
+}  // namespace runner
