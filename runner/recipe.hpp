@@ -45,7 +45,8 @@ constexpr auto describe(std::type_identity<RunSection>) {
       field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
             non_empty(), changes_course()),
       field("memory_format", &RunSection::memory_format, "How images lie in memory.", changes_course()),
-      field("tags", &RunSection::tags, "Words to find the run by, for the trackers that have tags.", harmless()));
+      field("tags", &RunSection::tags, "Words to find the run by, for the trackers that have tags.",
+            harmless()));
 }
 void check(const RunSection& run, Report& report);
 
@@ -197,7 +198,8 @@ constexpr auto describe(std::type_identity<Recipe>) {
                 field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
                 field("tracker", &Recipe::tracker, "Where measurements are written, beside metrics.jsonl."),
                 field("hook", &Recipe::hook, "What watches the run and may stop it."),
-                field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing."));
+                field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing.",
+                      harmless()));
 }
 
 // Contradictions between parts that no single part can see.

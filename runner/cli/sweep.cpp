@@ -6,7 +6,6 @@
 #include <ostream>
 
 #include "components/support/io/atomic_file.hpp"
-#include "registry/schema_path.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
@@ -200,7 +199,6 @@ int sweep(const Arguments& arguments, Session& session) {
   plan.jobs = whole_option(arguments, "jobs", 1).value_or(section.jobs);
   plan.halving = arguments.has("halving") || section.halving;
   plan.folder = arguments.has("dir") ? fs::path(arguments.get("dir")) : fs::path("sweeps") / recipe.run.name;
-  plan.resumes = SchemaPath(recipe_schema(), session.registry).find(*base, "checkpoint.resume").has_value();
   const SweepSearch search = search_of(arguments.get("search"), section);
   const auto seed = whole_option(arguments, "seed", 0).value_or(section.seed);
   const auto sampler = make_sampler(search, plan, static_cast<std::uint64_t>(seed));

@@ -9,6 +9,7 @@
 #include "registry/diagnostics.hpp"
 #include "runner/describe/flatten.hpp"
 #include "runner/recipe/parse.hpp"
+#include "runner/run_folder/run_folder.hpp"
 #include "runner/runs/metrics_file.hpp"
 
 namespace runner {
@@ -48,16 +49,6 @@ std::string text_at(const Json& json, const char* key) {
 double number_at(const Json& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_number() ? found->get<double>() : 0;
-}
-
-// Whoever is still training writes at least every few minutes.
-std::string status_without_result(const fs::path& folder) {
-  constexpr std::time_t patience = 300;
-  std::time_t last = 0;
-  for (const char* name : {"metrics.jsonl", "log.txt", "recipe.toml"}) {
-    last = std::max(last, changed(folder / name).value_or(0));
-  }
-  return std::time(nullptr) - last < patience ? "running" : "unknown";
 }
 
 std::string shown(const Value& value) {
@@ -122,7 +113,7 @@ RunRecord read_run(const fs::path& folder) {
   if (!run.result.is_object()) run.result = Json::object();
   run.status = text_at(run.result, "outcome");
   run.message = text_at(run.result, "message");
-  if (run.status.empty()) run.status = status_without_result(folder);
+  if (run.status.empty()) run.status = RunFolder::owner(folder) ? "running" : "unknown";
   run.stand_in = contents(folder / "STAND-IN-DATA.txt");
   run.began = changed(folder / "recipe.toml").value_or(0);
   return run;
@@ -137,7 +128,8 @@ RunMetrics read_metrics(const fs::path& run_folder) {
 RunSummaryLine summarize(const RunRecord& run, const RunMetrics* metrics) {
   RunSummaryLine line;
   std::optional<RunMetrics> read;
-  if (!metrics && !run.result.contains("steps")) metrics = &read.emplace(read_metrics(run.folder));
+  const bool told = run.result.contains("steps") && run.result.contains("best");
+  if (!metrics && !told) metrics = &read.emplace(read_metrics(run.folder));
   if (metrics) {
     const Moment last = metrics->last();
     line = {static_cast<std::int64_t>(last.step), last.epoch, last.time};
