@@ -8,13 +8,11 @@
 #include "registry/schema_path.hpp"
 #include "registry/secrets.hpp"
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
 namespace {
-
-using wording::in_quotes;
-using wording::listed;
 
 constexpr std::size_t most_errors = 200;  // a file of garbage needs no more than these
 
@@ -163,6 +161,10 @@ class Conformer {
       case TypeInfo::Kind::map: return map(value, type, report);
       case TypeInfo::Kind::table: return section(value, type, report);
       case TypeInfo::Kind::part: return part(value, type, report);
+      case TypeInfo::Kind::either: {
+        const TypeInfo* alternative = alternative_for(value, type);
+        return alternative ? any(value, *alternative, report) : report.wrong_type(value, type);
+      }
       default: return conform_leaf(value, type, report);
     }
   }

@@ -24,6 +24,9 @@ struct Rules {
   double high = std::numeric_limits<double>::infinity();
   bool low_excluded = false;
   bool high_excluded = false;
+  bool low_is_general = false;   // it is what any number may be at least, not worth a word
+  bool high_is_general = false;  // likewise at most
+  bool or_never = false;         // a duration may be "never"
   bool non_empty = false;
   bool required = false;
   bool secret = false;
@@ -32,6 +35,10 @@ struct Rules {
   std::array<std::string_view, most_words> words{};  // the allowed strings; none: any
   std::array<std::string_view, most_words> units{};  // the allowed units of a duration; none: any
 };
+
+// What numbers are held to that have no bound of their own: products of two integers fit into 64 bits, and
+// numbers into 32-bit floats.
+inline constexpr double general_integer_bound = 2147483647, general_number_bound = 1e30;
 
 // Each rule is a small function on Rules, so that field("lr", &Sgd::lr, "..", above(0.0), required()) reads
 // aloud.
@@ -44,8 +51,14 @@ constexpr auto at_least(double low) {
 constexpr auto below(double high) {
   return [high](Rules& rules) { rules.high = high, rules.high_excluded = true; };
 }
+constexpr auto at_most(double high) {
+  return [high](Rules& rules) { rules.high = high; };
+}
 constexpr auto within(double low, double high) {
   return [low, high](Rules& rules) { rules.low = low, rules.high = high; };
+}
+constexpr auto or_never() {
+  return [](Rules& rules) { rules.or_never = true; };
 }
 constexpr auto non_empty() {
   return [](Rules& rules) { rules.non_empty = true; };

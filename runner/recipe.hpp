@@ -36,8 +36,8 @@ constexpr auto describe(std::type_identity<RunSection>) {
       field("name", &RunSection::name, "What the run is called; part of its folder.", non_empty(),
             harmless()),
       field("dir", &RunSection::dir, "The run's own folder; runs/<name>/<time> where not given.", harmless()),
-      field("seed", &RunSection::seed, "Fixes initialisation, order, augmentation and dropout.", at_least(0),
-            changes_course()),
+      field("seed", &RunSection::seed, "Fixes initialisation, order, augmentation and dropout.",
+            within(0, 9007199254740991), changes_course()),
       field("deterministic", &RunSection::deterministic,
             "Refuse operators whose result may differ from run to run.", changes_course()),
       field("threads", &RunSection::threads, "CPU threads for computing; 0: all cores.", within(0, 1024),
@@ -58,6 +58,8 @@ constexpr auto describe(std::type_identity<OnError>) {
              "the sample is replaced in training, left out of an evaluation, counted and reported"));
 }
 
+inline constexpr double most_examples_at_once = 1 << 24;
+
 struct LoaderSection {
   std::int64_t batch_size = 64;
   std::optional<std::int64_t> eval_batch_size;
@@ -69,10 +71,11 @@ struct LoaderSection {
 };
 constexpr auto describe(std::type_identity<LoaderSection>) {
   return fields(
-      field("batch_size", &LoaderSection::batch_size, "Examples in one micro-batch.", at_least(1),
-            changes_course()),
+      field("batch_size", &LoaderSection::batch_size, "Examples in one micro-batch.",
+            within(1, most_examples_at_once), changes_course()),
       field("eval_batch_size", &LoaderSection::eval_batch_size,
-            "The same for evaluation; batch_size where not given.", at_least(1), harmless()),
+            "The same for evaluation; batch_size where not given.", within(1, most_examples_at_once),
+            harmless()),
       field("shuffle", &LoaderSection::shuffle,
             "A new order every epoch, a function of seed and epoch alone.", changes_course()),
       field(
@@ -86,12 +89,20 @@ constexpr auto describe(std::type_identity<LoaderSection>) {
       field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read.",
             changes_course()),
       field("overfit_batches", &LoaderSection::overfit_batches,
-            "Train and evaluate on the first so many batches of the training set, again and again: a model "
-            "that cannot learn these by heart has a mistake in it.",
-            at_least(1), changes_course()));
+            "Train and evaluate on this many batches of the training set, a random sample of its examples, "
+            "again "
+            "and again: a model that cannot learn them by heart has a mistake in it.",
+            within(1, 1e6), changes_course()));
 }
 
 void check(const LoaderSection& loader, Report& report);
+
+enum class OnDivergence { stop, resume };
+constexpr auto describe(std::type_identity<OnDivergence>) {
+  return choices(choice("stop", OnDivergence::stop,
+                        "the update is left out and the run fails, with the weights of the step before"),
+                 choice("continue", OnDivergence::resume, "the run says so once and goes on as it is"));
+}
 
 struct TrainSection {
   std::optional<double> epochs;
@@ -102,17 +113,18 @@ struct TrainSection {
   std::optional<double> clip_value;
   Duration log_every = steps(50);
   OnFullMemory on_out_of_memory = OnFullMemory::stop;
+  OnDivergence on_divergence = OnDivergence::stop;
 };
 constexpr auto describe(std::type_identity<TrainSection>) {
   return fields(
       field("epochs", &TrainSection::epochs, "Ends the run after this many passes over the data.", above(0),
-            harmless()),
+            at_most(1e9), harmless()),
       field("max_steps", &TrainSection::max_steps,
-            "Ends the run after this many optimizer updates; 0: evaluate only.", at_least(0), harmless()),
+            "Ends the run after this many optimizer updates; 0: evaluate only.", within(0, 1e12), harmless()),
       field("max_time", &TrainSection::max_time, "Ends the run after this time.", in_units({"s"}), above(0),
             harmless()),
       field("accumulation_steps", &TrainSection::accumulation_steps, "Micro-batches in one optimizer update.",
-            at_least(1), changes_course()),
+            within(1, 1e6), changes_course()),
       field("clip_norm", &TrainSection::clip_norm, "Scales gradients down to this total norm.", above(0),
             changes_course()),
       field("clip_value", &TrainSection::clip_value, "Limits each gradient element to this size.", above(0),
@@ -121,7 +133,9 @@ constexpr auto describe(std::type_identity<TrainSection>) {
             harmless()),
       field("on_out_of_memory", &TrainSection::on_out_of_memory,
             "What to do when a micro-batch does not fit into memory. Batch-norm sees the smaller ones.",
-            harmless()));
+            harmless()),
+      field("on_divergence", &TrainSection::on_divergence,
+            "What to do when the loss is no longer a finite number.", harmless()));
 }
 void check(const TrainSection& train, Report& report);
 
@@ -130,9 +144,11 @@ struct EvalSection {
   std::vector<Part<MetricKind>> metric = {"loss"};
 };
 constexpr auto describe(std::type_identity<EvalSection>) {
-  return fields(field("every", &EvalSection::every,
-                      "How often the evaluation set is measured; always at the end.", above(0), harmless()),
-                field("metric", &EvalSection::metric, "What is measured.", harmless()));
+  return fields(
+      field("every", &EvalSection::every,
+            "How often the evaluation set is measured, and in any case at the end; \"never\": not at all.",
+            above(0), or_never(), harmless()),
+      field("metric", &EvalSection::metric, "What is measured.", harmless()));
 }
 
 enum class SweepSearch { automatic, grid, random, tpe };
@@ -198,8 +214,7 @@ constexpr auto describe(std::type_identity<Recipe>) {
                 field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
                 field("tracker", &Recipe::tracker, "Where measurements are written, beside metrics.jsonl."),
                 field("hook", &Recipe::hook, "What watches the run and may stop it."),
-                field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing.",
-                      harmless()));
+                field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing."));
 }
 
 // Contradictions between parts that no single part can see.

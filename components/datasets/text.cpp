@@ -34,7 +34,7 @@ constexpr auto describe(std::type_identity<Text>) {
             "Without `eval_file`: this share of the text, at its end, is for evaluation only (default 0.1).",
             above(0), below(1)),
       field("tokenizer", &Text::tokenizer, "How text becomes tokens."),
-      field("length", &Text::length, "Tokens that the model sees at once.", at_least(1)),
+      field("length", &Text::length, "Tokens that the model sees at once.", within(1, 1 << 24)),
       field("random_offset", &Text::random_offset,
             "In training, windows begin anywhere, and elsewhere in every epoch; without, one begins where "
             "the one before it ends, as they do in evaluation."),
@@ -63,6 +63,7 @@ class TextSplit final : public Split {
 
   std::int64_t size() const override { return size_; }
   DataSpec spec() const override { return spec_; }
+  bool examples_are_fixed() const override { return !random_offset_; }
   SplitDetails details() const override { return {.unknown_token = unknown_}; }
 
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {

@@ -4,26 +4,22 @@
 #include <optional>
 #include <string>
 
+#include "components/contract/measured.hpp"
 #include "registry/byte_size.hpp"
 #include "registry/duration.hpp"
 #include "registry/field.hpp"
 
 namespace runner {
 
-enum class BestMode { max, min };
-constexpr auto describe(std::type_identity<BestMode>) {
-  return choices(choice("max", BestMode::max, "higher is better"),
-                 choice("min", BestMode::min, "lower is better"));
-}
-
 struct BestRule {
   std::string metric;
-  BestMode mode = BestMode::max;
+  std::optional<Better> mode = {};
 };
 constexpr auto describe(std::type_identity<BestRule>) {
   return fields(field("metric", &BestRule::metric, "The measurement that decides, such as \"eval/accuracy\".",
                       required(), non_empty()),
-                field("mode", &BestRule::mode, "Which direction is better."));
+                field("mode", &BestRule::mode,
+                      "Which direction is better; needed only for measurements of which it is not known."));
 }
 
 enum class Resume { automatic, never };

@@ -30,6 +30,7 @@ class Checkpointer {
   // What the run measured last, to stand in the manifest.
   void measured(const Measurements& measurements);
 
+  bool due(const Progress& before, const Progress& now) const;
   // After every update: saves where one is due, or asked for.
   void after_step(const Progress& before, const Progress& now, bool asked);
   // When the loop has ended. Waits until everything is on the disk.
@@ -42,7 +43,6 @@ class Checkpointer {
  private:
   using Clock = std::chrono::steady_clock;
 
-  bool due(const Progress& before, const Progress& now) const;
   void save(const Progress& now);
   void wait();
 

@@ -36,6 +36,13 @@ std::vector<Candidate> values(const FieldInfo& field, const std::string& typed, 
       for (const ChoiceInfo& choice : type.choices)
         found.push_back({std::string(choice.name), std::string(choice.doc)});
       return found;
+    case TypeInfo::Kind::either:
+      for (const TypeInfo& alternative : type.alternatives) {
+        FieldInfo one = field;
+        one.type = alternative;
+        std::ranges::move(values(one, typed, registry), std::back_inserter(found));
+      }
+      return found;
     case TypeInfo::Kind::part:
       for (const Descriptor* descriptor : registry.of_kind(type.part_kind)) {
         found.push_back({std::string(descriptor->name), std::string(descriptor->summary)});

@@ -32,7 +32,8 @@ std::string duration_pattern(const Rules& rules) {
   // Above 0: some digit before the unit or the exponent is not 0.
   std::string pattern = rules.low_excluded && rules.low == 0 ? "^(?=[^eE]*[1-9]) *(" : "^ *(";
   for (std::size_t i = 0; i < forms.size(); ++i) pattern += (i > 0 ? "|" : "") + forms[i];
-  return pattern + ") *$";
+  pattern += ") *$";
+  return rules.or_never ? "(" + pattern + ")|^never$" : pattern;
 }
 
 void add_range(Json& json, const Rules& rules, double lowest, double highest) {
@@ -142,6 +143,12 @@ class Writer {
       case TypeInfo::Kind::map: return or_reference(map(type, rules));
       case TypeInfo::Kind::table: return or_reference(table(type.schema(), strictness));
       case TypeInfo::Kind::part: return part(std::string(type.part_kind), strictness);
+      case TypeInfo::Kind::either: {
+        Json any = Json::array();
+        for (const TypeInfo& alternative : type.alternatives)
+          any.push_back(typed(alternative, rules, strictness));
+        return {{"anyOf", std::move(any)}};
+      }
     }
     return true;
   }

@@ -79,9 +79,13 @@ double learning_rate_factor(Run& run) {
   return asked ? *asked / run.engine.optimizer().peak_lr() : run.learning_rate.factor(run.progress.step);
 }
 
+// Whether somebody is about to see what an update leads to: then a loss that is not finite must not get
+// there.
+using LookedAt = std::function<bool(const Progress& before, const Progress& now)>;
+
 // One update: forward and backward over the window, then hooks, clipping, the optimizer.
 void update(Run& run, Journal& journal, const TrainingWindow& next, const Interval& log_interval,
-            const RunClock& clock) {
+            const LookedAt& looked_at, const RunClock& clock) {
   Engine& engine = run.engine;
   run.updating = true;
   WindowLoss loss;
@@ -100,7 +104,8 @@ void update(Run& run, Journal& journal, const TrainingWindow& next, const Interv
   StepReport report{loss, engine.optimizer().peak_lr() * factor, next.samples};
   if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
 
-  const bool skip = run.requests.take_skip();
+  const bool skip =
+      run.requests.take_skip() || run.divergence.refuses(loss, now.step, looked_at(before, now));
   if (skip) engine.discard_gradients();
   if (skip || !engine.update(factor)) now = without_update(now, run.plan);
   run.progress = now;
@@ -123,6 +128,11 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
   const auto done = [&] {
     return run.plan.reached(run.progress) || (control.steps && run.progress.step >= *control.steps);
   };
+  const auto diverged = [&] { return !run.divergence.problem().empty(); };
+  const LookedAt looked_at = [&](const Progress& before, const Progress& now) {
+    return log_interval.passed(before, now) || eval_interval.passed(before, now) ||
+           (control.checkpoints && control.checkpoints->due(before, now));
+  };
   const auto agree = [&] { return engine.agree({requests.stop_reason().has_value(), control.signal()}); };
   Agreement agreed = agree();
   while (!done() && !agreed.stop && agreed.signal == 0) {
@@ -131,10 +141,11 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
       return feed.next();
     }();
     const Progress before = run.progress;
-    update(run, journal, next, log_interval, clock);
+    update(run, journal, next, log_interval, looked_at, clock);
     for (const auto& hook : run.hooks) hook->after_step(run.progress, requests);
     if (log_interval.passed(before, run.progress))
       journal.training(run.progress, engine.precision().report(), requests.take_measurements());
+    if (diverged()) break;
     if (eval_interval.passed(before, run.progress)) measure(run, journal, control);
     carry_out_requests(run, journal);
     agreed = agree();
@@ -144,11 +155,15 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
   if (feed.unreadable_samples() > 0)
     log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());
   const bool interrupted = agreed.signal != 0;  // somebody waits for the process to end
-  if (!interrupted && !journal.evaluated(run.progress)) measure(run, journal, control);
-  if (control.checkpoints) control.checkpoints->at_end(run.progress, interrupted);
+  const bool evaluates = recipe.eval.every.unit != Duration::Unit::never;
+  if (!interrupted && !diverged() && evaluates && !journal.evaluated(run.progress))
+    measure(run, journal, control);
+  run.divergence.look_at(engine.model());
+  if (control.checkpoints && !diverged()) control.checkpoints->at_end(run.progress, interrupted);
   for (const auto& hook : run.hooks) hook->finish(run.progress, requests);
   if (!interrupted) journal.measurements(run.progress, requests.take_measurements());
   carry_out_requests(run, journal);
+  if (diverged()) return {TrainingEnd::diverged, run.divergence.problem()};
   if (interrupted) return {TrainingEnd::interrupted};
   if (requests.stop_reason()) return {TrainingEnd::stopped, *requests.stop_reason()};
   return {};

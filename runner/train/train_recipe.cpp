@@ -16,9 +16,10 @@
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/tracking/build_trackers.hpp"
-#include "runner/train/kept_weights.hpp"
-#include "runner/train/run_summary.hpp"
 #include "runner/tracking/run_facts.hpp"
+#include "runner/train/kept_weights.hpp"
+#include "runner/train/rehearsal.hpp"
+#include "runner/train/run_summary.hpp"
 #include "runner/train/sample_images.hpp"
 #include "runner/train/stop_signal.hpp"
 #include "runner/train/train.hpp"
@@ -35,8 +36,13 @@ using NamedFile = std::pair<std::string, fs::path>;
 
 // All weights of the run; what each file is, and where.
 std::vector<NamedFile> save_all_weights(Run& run, const RunFolder& folder) {
-  std::vector<NamedFile> files{{"model", folder.file("model.safetensors")}};
-  save_weights(run, "eval", files.back().second);
+  std::vector<NamedFile> files;
+  if (run.recipe.train.on_divergence == OnDivergence::stop && !weights_are_finite(run.engine.model())) {
+    log::error("The weights hold numbers that are not finite, so model.safetensors is not written.");
+  } else {
+    files.emplace_back("model", folder.file("model.safetensors"));
+    save_weights(run, "eval", files.back().second);
+  }
   for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->tensors.empty()) {
       log::warning("Hook \"{}\" has no weights to save: the run ended before it began.", weights->name);
@@ -94,8 +100,8 @@ void require_compatible(const Value& resolved, const RunFolder& folder, const Re
   if (!changes.empty()) log::info("continued with another recipe:\n{}", changes_table(changes));
 }
 
-// What a checkpoint keeps of the trackers. They were given it when they were made: they start before anything else
-// is restored.
+// What a checkpoint keeps of the trackers. They were given it when they were made: they start before anything
+// else is restored.
 class TrackersState final : public Stateful {
  public:
   explicit TrackersState(Trackers& trackers) : trackers_(trackers) {}
@@ -222,15 +228,20 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     if (!folder.temporary()) leave_report(folder.path());
   };
   try {
+    rehearse(run);
     const TrainingEnd end = train(run, journal, control);
     auto files = save_all_weights(run, folder);
     const char* model = run.best && run.best->value() ? "best.safetensors" : "model.safetensors";
     if (!options.dry_run) trackers.artifact(model, folder.file(model));
-    trackers.finish(end.why == TrainingEnd::finished ? Outcome::finished : Outcome::stopped, end.reason);
+    trackers.finish(end.why == TrainingEnd::finished   ? Outcome::finished
+                    : end.why == TrainingEnd::diverged ? Outcome::failed
+                                                       : Outcome::stopped,
+                    end.reason);
     RunResult result = result_of(run, journal);
-    result.outcome = end.why == TrainingEnd::finished  ? RunResult::Outcome::finished
-                     : end.why == TrainingEnd::stopped ? RunResult::Outcome::stopped
-                                                       : RunResult::Outcome::interrupted;
+    result.outcome = end.why == TrainingEnd::finished   ? RunResult::Outcome::finished
+                     : end.why == TrainingEnd::stopped  ? RunResult::Outcome::stopped
+                     : end.why == TrainingEnd::diverged ? RunResult::Outcome::failed
+                                                        : RunResult::Outcome::interrupted;
     result.message = end.reason;
     result.signal = signal.received();
     result.files = std::move(files);

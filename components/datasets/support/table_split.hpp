@@ -25,6 +25,10 @@ class TableSplit final : public Split {
   DataSpec spec() const override { return spec_; }
   SplitDetails details() const override { return details_; }
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override;
+  std::optional<std::int64_t> class_of(std::int64_t index) const override {
+    if (rows_.labels.empty()) return std::nullopt;
+    return rows_.labels[static_cast<std::size_t>(index)];
+  }
 
  private:
   void write_input(std::size_t row, float* input, std::size_t width) const;

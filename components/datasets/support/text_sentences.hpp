@@ -19,6 +19,9 @@ class SentenceSplit final : public Split {
   SplitDetails details() const override { return {.unknown_token = encoder_->tokenizer().unknown()}; }
   Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override;
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override;
+  std::optional<std::int64_t> class_of(std::int64_t index) const override {
+    return labels_[static_cast<std::size_t>(index)];
+  }
 
  private:
   std::shared_ptr<const SentenceEncoder> encoder_;
