@@ -64,6 +64,14 @@ std::optional<std::string> setting_of(const Value& recipe, std::string_view path
   return std::nullopt;
 }
 
+// By its name alone: the program that made the run knew more, but its parts need not be here.
+bool small_is_good(std::string_view metric) {
+  for (const char* word : {"loss", "error", "mae", "mse", "perplexity"}) {
+    if (metric.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 std::optional<BestValue> best_of(const RunRecord& run, const RunMetrics* metrics) {
   const auto saved = run.result.find("best");
   if (saved != run.result.end() && saved->is_object() && saved->contains("value")) {
@@ -89,15 +97,13 @@ std::optional<std::string> RunRecord::setting(std::string_view path) const {
 }
 
 std::optional<Objective> objective_of(const Value& recipe) {
-  if (const auto metric = setting_of(recipe, "checkpoint.best.metric")) {
-    return Objective{*metric, setting_of(recipe, "checkpoint.best.mode").value_or("max") == "max"};
+  std::optional<std::string> metric = setting_of(recipe, "checkpoint.best.metric");
+  if (const auto mode = setting_of(recipe, "checkpoint.best.mode"); metric && mode)
+    return Objective{*metric, *mode == "max"};
+  if (!metric) {
+    if (const auto first = setting_of(recipe, "eval.metric.0.name")) metric = "eval/" + *first;
   }
-  const auto first = setting_of(recipe, "eval.metric.0.name");
-  if (!first) return std::nullopt;
-  // What is called a loss or an error is to be small; so are these.
-  const bool small = first->find("loss") != std::string::npos || first->find("error") != std::string::npos ||
-                     *first == "mae" || *first == "rmse" || *first == "mse" || *first == "perplexity";
-  return Objective{"eval/" + *first, !small};
+  return metric ? std::optional(Objective{*metric, !small_is_good(*metric)}) : std::nullopt;
 }
 
 bool is_run_folder(const fs::path& folder) {
