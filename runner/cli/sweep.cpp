@@ -191,9 +191,8 @@ int sweep(const Arguments& arguments, Session& session) {
   for (const std::string& word : arguments.all("SETTING"))
     (is_parameter(word) ? over : plan.overrides).push_back(word);
   if (arguments.has("metric")) {
-    const std::string mode = arguments.has("mode") ? arguments.get("mode") : "max";
-    plan.overrides.push_back("checkpoint.best={metric=\"" + arguments.get("metric") + "\",mode=\"" + mode +
-                             "\"}");
+    const std::string mode = arguments.has("mode") ? ",mode=\"" + arguments.get("mode") + "\"" : "";
+    plan.overrides.push_back("checkpoint.best={metric=\"" + arguments.get("metric") + "\"" + mode + "}");
   } else if (arguments.has("mode")) {
     throw std::invalid_argument(
         "--mode says which direction of --metric is better, and there is no --metric");
