@@ -8,7 +8,6 @@
 #include "runner/data/prepare_splits.hpp"
 #include "runner/examine/data_findings.hpp"
 #include "runner/examine/problems.hpp"
-#include "runner/parts.hpp"
 #include "runner/terminal/format.hpp"
 
 namespace runner {
@@ -94,15 +93,9 @@ void find_duplicates(const Split& train, const Split& eval, DataFindings& found)
 }
 
 // What acts in evaluation acts on both parts, and nothing else: equal examples stay equal.
-DatasetCommon without_augmentation(DatasetCommon common, const TransformPipeline& pipeline) {
-  std::vector<Part<TransformKind>> kept;
-  for (std::size_t i = 0; i < pipeline.size(); ++i) {
-    if (!pipeline[i].evaluation) continue;
-    kept.push_back(common.transform[i]);
-    kept.back().common.when = TransformPhase::always;
-  }
-  common.transform = std::move(kept);
-  return common;
+TransformPipeline without_augmentation(TransformPipeline pipeline) {
+  for (TransformStep& step : pipeline) step.training = step.evaluation;
+  return pipeline;
 }
 
 }  // namespace
@@ -110,11 +103,11 @@ DatasetCommon without_augmentation(DatasetCommon common, const TransformPipeline
 DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
   const torch::NoGradGuard no_grad;
   const auto seed = static_cast<std::uint64_t>(recipe.run.seed);
-  const auto dataset = build_dataset(recipe);
-  const DatasetCommon& common = recipe.dataset.common;
-  TransformPipeline pipeline;  // without any, the data need not even be described
-  if (!common.transform.empty()) pipeline = build_pipeline(common.transform, dataset->spec());
-  const Splits plain = prepare_splits(*dataset, {without_augmentation(common, pipeline), {}});
+  const auto dataset = recipe.dataset.build({seed});
+  const TransformPipeline pipeline = recipe.dataset.common.transform.empty()
+                                         ? TransformPipeline{}
+                                         : build_pipeline(recipe.dataset.common.transform, dataset->spec());
+  const Splits plain = prepare_splits(*dataset, {recipe.dataset.common, {}}, without_augmentation(pipeline));
   DataFindings found;
   found.dataset = recipe.dataset.name();
   found.stand_in = plain.stand_in;
@@ -126,7 +119,7 @@ DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
   const auto interpreter = dataset->interpreter(pipeline, plain.learned);
   const bool augmented = std::ranges::any_of(
       pipeline, [](const TransformStep& step) { return step.training != step.evaluation; });
-  const Splits real = augmented ? prepare_splits(*dataset, {common, {}}) : Splits{};
+  const Splits real = augmented ? prepare_splits(*dataset, {recipe.dataset.common, {}}, pipeline) : Splits{};
   try {
     found.samples = samples_of(augmented ? *real.train : *plain.train, *interpreter, seed, found.parts[0]);
   } catch (const DataError& error) {
