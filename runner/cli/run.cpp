@@ -17,7 +17,12 @@ int run(const Arguments& arguments, Session& session) {
   if (!resolved) return Exit::bad_input;
   World world;
   return train_recipe(*resolved, session.registry, world,
-                      {.recipe_file = recipe, .dry_run = arguments.has("dry-run")})
+                      {.recipe_file = recipe,
+                       .dry_run = arguments.has("dry-run"),
+                       .force = arguments.has("force"),
+                       .resume_from = arguments.has("resume")
+                                          ? std::optional<std::filesystem::path>(arguments.get("resume"))
+                                          : std::nullopt})
       .exit_code();
 }
 
@@ -31,9 +36,17 @@ Command run_command() {
                     {"OVERRIDE",
                      "Changes to it: optimizer.lr=0.01, optimizer=adamw, tracker+=csv, ~scheduler.",
                      Argument::Count::any, Word::override_}},
-      .options = {{.name = "dry-run", .doc = "Two steps and one evaluation; leaves nothing behind."}},
+      .options = {{.name = "dry-run", .doc = "Two steps and one evaluation; leaves nothing behind."},
+                  {.name = "resume",
+                   .doc = "Begin a new run with the state of this checkpoint of another one.",
+                   .value = "CHECKPOINT",
+                   .word = Word::file},
+                  {.name = "force",
+                   .doc = "Continue the run in run.dir although the recipe changes its course."}},
       .examples = {{"runner recipes/shapes.toml", "as it is"},
-                   {"runner recipes/cifar10.toml train.epochs=1 optimizer.lr=0.05", "with other settings"}},
+                   {"runner recipes/cifar10.toml train.epochs=1 optimizer.lr=0.05", "with other settings"},
+                   {"runner recipes/shapes.toml run.dir=runs/mine",
+                    "again: continues it where it was killed"}},
       .run = &run,
       .details =
           "Everything about the recipe is checked before anything is touched.\n"
