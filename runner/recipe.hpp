@@ -133,6 +133,7 @@ struct Recipe {
   TrainSection train;
   EvalSection eval;
   CheckpointSection checkpoint;
+  DistributedSection distributed;
   std::vector<Part<TrackerKind>> tracker;
   std::vector<Part<HookKind>> hook;
 };
@@ -148,6 +149,7 @@ constexpr auto describe(std::type_identity<Recipe>) {
                 field("train", &Recipe::train, "How long, and how an update is made."),
                 field("eval", &Recipe::eval, "When the evaluation set is measured, and what is."),
                 field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
+                field("distributed", &Recipe::distributed, "How several ranks train together."),
                 field("tracker", &Recipe::tracker, "Where measurements are written, beside metrics.jsonl."),
                 field("hook", &Recipe::hook, "What watches the run and may stop it."));
 }

@@ -6,6 +6,7 @@
 #include "components/optimizers/support/groups.hpp"
 #include "runner/inspect/inspection.hpp"
 #include "runner/parts.hpp"
+#include "runner/train/feed.hpp"
 
 namespace runner {
 
@@ -60,6 +61,30 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const std::vector<Part<HookKind>>
   return hooks;
 }
 
+// What can only be done once, a download or a cache, one rank on each machine does before the others.
+Splits open_shared_data(const Recipe& recipe, World& world) {
+  std::optional<Splits> data;
+  world.once(World::Once::on_each_machine, "the preparation of the data", [&] { data = open_data(recipe); });
+  return data ? *std::move(data) : open_data(recipe);
+}
+
+// Of all parameters, those that this rank updates.
+std::vector<ParameterGroup> own_groups(std::vector<ParameterGroup> groups, const Engine& engine) {
+  for (ParameterGroup& group : groups) {
+    ParameterGroup own = group;
+    own.names.clear();
+    own.parameters.clear();
+    for (std::size_t i = 0; i < group.names.size(); ++i) {
+      if (!engine.updates(group.names[i])) continue;
+      own.names.push_back(group.names[i]);
+      own.parameters.push_back(group.parameters[i]);
+    }
+    group = std::move(own);
+  }
+  std::erase_if(groups, [](const ParameterGroup& group) { return group.names.empty(); });
+  return groups;
+}
+
 BestModel best_model(const BestRule& rule, const std::vector<std::string>& names) {
   if (std::ranges::find(names, rule.metric) == names.end())
     throw std::runtime_error("checkpoint.best is about \"" + rule.metric + "\", which nothing measures.");
@@ -71,8 +96,8 @@ BestModel best_model(const BestRule& rule, const std::vector<std::string>& names
 Run::Run(const Recipe& recipe_, World& world)
     : recipe(recipe_),
       engine(engine_options(recipe), world),
-      data(open_data(recipe)),
-      plan(make_plan(recipe.train, recipe.loader, data.train->size())),
+      data(open_shared_data(recipe, world)),
+      plan(make_plan(recipe.train, global_batch_size(recipe, world), data.train->size())),
       loss(recipe.loss.build({data.train->spec()})),
       metrics(build_metrics(recipe, data.eval ? data.eval->spec() : data.train->spec(), *loss)),
       measured(measurement_names(metrics)),
@@ -81,7 +106,7 @@ Run::Run(const Recipe& recipe_, World& world)
       generators(engine.device()) {
   const DataSpec spec = data.train->spec();
   engine.prepare(build_model(recipe, spec), [&](const auto& parameters) {
-    return recipe.optimizer.build({make_groups(parameters, recipe.optimizer.common)});
+    return recipe.optimizer.build({own_groups(make_groups(parameters, recipe.optimizer.common), engine)});
   });
   if (!recipe.hook.empty()) hooks = build_hooks(recipe.hook, hook_inputs(engine, *loss, spec), measured);
   if (recipe.checkpoint.best) best = best_model(*recipe.checkpoint.best, measured);

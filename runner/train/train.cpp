@@ -60,7 +60,7 @@ void measure(Run& run, Journal& journal, const LoopControl& control) {
       evaluate_all(run, control.eval_batches, [&](double share) { journal.evaluating(share); });
   if (evaluation.measurements.empty()) return;
   const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
-  if (best) save_weights(run, run.best->weights(), control.folder / "best.safetensors");
+  if (best) save_weights(run, run.best->weights(), control.folder / "best.safetensors");  // rank 0 writes
   journal.evaluation(run.progress, evaluation, seconds_since(began), best);
   run.learning_rate.schedule().observe(evaluation.measurements);
   for (const auto& hook : run.hooks) hook->after_eval(run.progress, evaluation.measurements, run.requests);
@@ -81,7 +81,7 @@ double learning_rate_factor(Run& run) {
 
 // One update: forward and backward over the window, then hooks, clipping, the optimizer.
 void update(Run& run, Journal& journal, const TrainingWindow& next, const Interval& log_interval,
-            const RunClock& clock) {
+            double seconds) {
   Engine& engine = run.engine;
   run.updating = true;
   WindowLoss loss;
@@ -95,7 +95,7 @@ void update(Run& run, Journal& journal, const TrainingWindow& next, const Interv
     hook->before_update(run.progress, loss.mean(), engine.gradient_norm().item<double>(), run.requests);
   }
   const Progress before = run.progress;
-  Progress now = after(next, before, run.plan, engine.agree_on_time(clock.seconds()));
+  Progress now = after(next, before, run.plan, seconds);
   const double factor = learning_rate_factor(run);
   StepReport report{loss, engine.optimizer().peak_lr() * factor, next.samples};
   if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
@@ -123,23 +123,28 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
   const auto done = [&] {
     return run.plan.reached(run.progress) || (control.steps && run.progress.step >= *control.steps);
   };
-  const auto agree = [&] { return engine.agree({requests.stop_reason().has_value(), control.signal()}); };
-  Agreement agreed = agree();
+  const auto agree = [&](bool checkpoint) {
+    engine.world().reached(run.progress.step);
+    return engine.agree(
+        {requests.stop_reason().has_value(), control.signal(), checkpoint, clock.seconds()});
+  };
+  Agreement agreed = agree(false);
   while (!done() && !agreed.stop && agreed.signal == 0) {
     const TrainingWindow next = [&] {
       const auto counted = engine.times().during(TimeLedger::data);
       return feed.next();
     }();
     const Progress before = run.progress;
-    update(run, journal, next, log_interval, clock);
+    // One clock for all ranks; it was read when they agreed last.
+    update(run, journal, next, log_interval, engine.world().alone() ? clock.seconds() : agreed.seconds);
     for (const auto& hook : run.hooks) hook->after_step(run.progress, requests);
     if (log_interval.passed(before, run.progress))
       journal.training(run.progress, engine.precision().report(), requests.take_measurements());
     if (eval_interval.passed(before, run.progress)) measure(run, journal, control);
     carry_out_requests(run, journal);
-    agreed = agree();
-    if (control.checkpoints)
-      control.checkpoints->after_step(before, run.progress, requests.take_checkpoint());
+    const bool asked = requests.take_checkpoint();
+    agreed = agree(control.checkpoints && (asked || control.checkpoints->due(before, run.progress)));
+    if (agreed.checkpoint) control.checkpoints->save(run.progress);
   }
   if (feed.unreadable_samples() > 0)
     log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());
@@ -150,7 +155,7 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
   if (!interrupted) journal.measurements(run.progress, requests.take_measurements());
   carry_out_requests(run, journal);
   if (interrupted) return {TrainingEnd::interrupted};
-  if (requests.stop_reason()) return {TrainingEnd::stopped, *requests.stop_reason()};
+  if (agreed.stop) return {TrainingEnd::stopped, requests.stop_reason().value_or("another rank asked to stop")};
   return {};
 }
 
@@ -160,7 +165,9 @@ TrainingEnd train(Run& run, Journal& journal, const LoopControl& control) {
   try {
     return run_loop(run, journal, control);
   } catch (...) {
-    if (control.checkpoints && !run.updating) control.checkpoints->on_exception(run.progress);
+    // With several ranks the others may be elsewhere: the last checkpoint that all agreed on counts.
+    if (control.checkpoints && !run.updating && run.engine.world().alone())
+      control.checkpoints->on_exception(run.progress);
     throw;
   }
 }
