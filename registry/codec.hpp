@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "registry/byte_size.hpp"
@@ -183,6 +184,30 @@ struct Codec<std::map<std::string, T>> {
   }
 };
 
+// Alternatives that TOML writes differently: a list, one of a few words, a table.
+template <class... Alternatives>
+struct Codec<std::variant<Alternatives...>> {
+  using Held = std::variant<Alternatives...>;
+
+  static TypeInfo type() {
+    TypeInfo type{TypeInfo::Kind::either};
+    type.alternatives = {Codec<Alternatives>::type()...};
+    return type;
+  }
+  static Held decode(const Value& value, const Registry& registry) {
+    const TypeInfo types = type();
+    const auto chosen = static_cast<std::size_t>(alternative_for(value, types) - types.alternatives.data());
+    Held held;
+    std::size_t index = 0;
+    ((index++ == chosen ? void(held = Codec<Alternatives>::decode(value, registry)) : void()), ...);
+    return held;
+  }
+  static Value encode(const Held& held) {
+    return std::visit([](const auto& one) { return Codec<std::remove_cvref_t<decltype(one)>>::encode(one); },
+                      held);
+  }
+};
+
 template <DescribedAggregate T>
 struct Codec<T> {
   static TypeInfo type() {
@@ -221,7 +246,8 @@ void for_each_field(Visit visit) {
 template <class T>
 FieldInfo field_info(const auto& field, const T& defaults) {
   using Type = std::remove_cvref_t<decltype(defaults.*field.member)>;
-  FieldInfo info{field.name, field.doc, Codec<Type>::type(), field.rules, std::nullopt};
+  const TypeInfo type = Codec<Type>::type();
+  FieldInfo info{field.name, field.doc, type, with_general_bounds(field.rules, type), std::nullopt};
   const auto& value = defaults.*field.member;
   if (!info.required() && holds_default(value)) info.default_value = Codec<Type>::encode(value);
   return info;

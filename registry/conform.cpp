@@ -5,15 +5,14 @@
 
 #include "registry/conform_leaf.hpp"
 #include "registry/field_report.hpp"
+#include "registry/schema_path.hpp"
 #include "registry/secrets.hpp"
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
 namespace {
-
-using wording::in_quotes;
-using wording::listed;
 
 constexpr std::size_t most_errors = 200;  // a file of garbage needs no more than these
 
@@ -69,6 +68,8 @@ class Conformer {
       std::string hint = "it takes none";
       if (const auto meant = nearest(member.key, schema.names())) {
         hint = "did you mean " + in_quotes(*meant) + "?  (" + summary_text(*schema.find(*meant)) + ")";
+      } else if (const auto inner = inner_key(given, schema, member.key)) {
+        hint = "it belongs to a part of it: " + in_quotes(place.key(*inner));
       } else if (!schema.fields.empty()) {
         hint = "it has: " + listed(schema.names());
       }
@@ -76,6 +77,17 @@ class Conformer {
                          place.label + " has no " + place.noun + " " + in_quotes(member.key),
                          {std::move(hint)}, place.see);
     }
+  }
+
+  // "tokenizer.vocab_size", where one of the parts in this table has the key that the table itself lacks.
+  std::optional<std::string> inner_key(const Table& given, const Schema& schema,
+                                       const std::string& key) const {
+    for (const FieldInfo& field : schema.fields) {
+      if (field.type.kind != TypeInfo::Kind::part) continue;
+      const Descriptor* part = named_component(registry_, field, given.find(field.name));
+      if (part && part->schema().find(key)) return std::string(field.name) + "." + key;
+    }
+    return std::nullopt;
   }
 
   // Whether what an earlier choice of part set also suits the part that was chosen later.
@@ -149,6 +161,10 @@ class Conformer {
       case TypeInfo::Kind::map: return map(value, type, report);
       case TypeInfo::Kind::table: return section(value, type, report);
       case TypeInfo::Kind::part: return part(value, type, report);
+      case TypeInfo::Kind::either: {
+        const TypeInfo* alternative = alternative_for(value, type);
+        return alternative ? any(value, *alternative, report) : report.wrong_type(value, type);
+      }
       default: return conform_leaf(value, type, report);
     }
   }
@@ -220,6 +236,9 @@ class Conformer {
       return component(value, *name, *descriptor, path);
     std::vector<std::string> hints;
     if (const auto meant = nearest(*text, names)) hints.push_back("did you mean " + in_quotes(*meant) + "?");
+    const Descriptor* reader = registry_.find(kind, "file");
+    if (reader && reader->own_schema().find("path") && text->find_first_of("/.") != std::string::npos)
+      hints.push_back("a file is written { name = \"file\", path = " + quote_toml(*text) + " }");
     hints.push_back(names.empty() ? "this program has none" : "there is: " + listed(names));
     return fail(name->origin, "unknown " + kind + " " + in_quotes(*text), std::move(hints));
   }
@@ -237,7 +256,7 @@ class Conformer {
     report_unknown(*given.as<Table>(), schema, place, name.origin.layer);
 
     Value result(Value::Data(Table{}), value.origin);
-    result.as<Table>()->append("name", Value(name.data, name.origin),
+    result.as<Table>()->append("name", Value(Value::Data(pinned_name(descriptor)), name.origin),
                                written_name ? written_name->key_origin : name.origin);
     Value parameters = known_fields(given, schema, place, name.origin.layer);
     for (Member& member : *parameters.as<Table>()) {

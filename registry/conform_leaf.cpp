@@ -6,12 +6,11 @@
 
 #include "registry/byte_size.hpp"
 #include "registry/duration.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
 namespace {
-
-using wording::in_quotes;
 
 bool in_range(double number, const Rules& rules) {
   return (rules.low_excluded ? number > rules.low : number >= rules.low) &&
@@ -119,6 +118,8 @@ std::optional<Value> duration(const Value& value, const TypeInfo& type, const Fi
   if (const auto* problem = std::get_if<std::string>(&parsed)) return report.wrong(value, *problem);
   const auto& known = std::get<Duration>(parsed);
   const Rules& rules = report.field.rules;
+  if (known.unit == Duration::Unit::never && rules.or_never) return with_data(value, to_string(known));
+  if (known.unit == Duration::Unit::never) return report.wrong(value, "cannot be \"never\"");
   if (!unit_allowed(unit_names.at(static_cast<std::size_t>(known.unit)), rules) ||
       !in_range(known.amount, rules))
     return report.out_of_range(value);
@@ -150,7 +151,8 @@ std::optional<Value> conform_leaf(const Value& value, const TypeInfo& type, cons
     case TypeInfo::Kind::list:
     case TypeInfo::Kind::map:
     case TypeInfo::Kind::table:
-    case TypeInfo::Kind::part: break;
+    case TypeInfo::Kind::part:
+    case TypeInfo::Kind::either: break;
   }
   return report.wrong_type(value, type);
 }

@@ -33,6 +33,7 @@ std::string seconds_to_string(double amount) {
 }  // namespace
 
 std::variant<Duration, std::string> parse_duration(std::string_view text) {
+  if (text == "never") return never();
   const auto parsed = parse_quantity(text, units, "500step");
   if (const auto* problem = std::get_if<std::string>(&parsed)) return *problem;
   const auto& [amount, unit] = std::get<0>(parsed);
@@ -50,6 +51,7 @@ std::string to_string(const Duration& duration) {
     case Duration::Unit::epoch: return shortest(duration.amount) + "ep";
     case Duration::Unit::step: return shortest(duration.amount) + "step";
     case Duration::Unit::run: return shortest(duration.amount) + "run";
+    case Duration::Unit::never: return "never";
     case Duration::Unit::second: break;
   }
   return seconds_to_string(duration.amount);

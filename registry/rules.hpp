@@ -7,6 +7,14 @@
 
 namespace runner {
 
+// What another value means for a run that is continued from a checkpoint.
+enum class OnResume {
+  unmarked,  // as the section or kind around it says
+  harmless,  // nothing that is computed changes, or only how long it goes on
+  course,    // from here on the run takes another course than it would have
+  fixed,     // the saved state does not fit it
+};
+
 // What a field's value must satisfy, as data: decoding, documentation, JSON Schema and completion all read
 // it.
 struct Rules {
@@ -16,13 +24,21 @@ struct Rules {
   double high = std::numeric_limits<double>::infinity();
   bool low_excluded = false;
   bool high_excluded = false;
+  bool low_is_general = false;   // it is what any number may be at least, not worth a word
+  bool high_is_general = false;  // likewise at most
+  bool or_never = false;         // a duration may be "never"
   bool non_empty = false;
   bool required = false;
   bool secret = false;
+  OnResume on_resume = OnResume::unmarked;
   std::string_view renamed_from;
   std::array<std::string_view, most_words> words{};  // the allowed strings; none: any
   std::array<std::string_view, most_words> units{};  // the allowed units of a duration; none: any
 };
+
+// What numbers are held to that have no bound of their own: products of two integers fit into 64 bits, and
+// numbers into 32-bit floats.
+inline constexpr double general_integer_bound = 2147483647, general_number_bound = 1e30;
 
 // Each rule is a small function on Rules, so that field("lr", &Sgd::lr, "..", above(0.0), required()) reads
 // aloud.
@@ -35,8 +51,14 @@ constexpr auto at_least(double low) {
 constexpr auto below(double high) {
   return [high](Rules& rules) { rules.high = high, rules.high_excluded = true; };
 }
+constexpr auto at_most(double high) {
+  return [high](Rules& rules) { rules.high = high; };
+}
 constexpr auto within(double low, double high) {
   return [low, high](Rules& rules) { rules.low = low, rules.high = high; };
+}
+constexpr auto or_never() {
+  return [](Rules& rules) { rules.or_never = true; };
 }
 constexpr auto non_empty() {
   return [](Rules& rules) { rules.non_empty = true; };
@@ -47,6 +69,13 @@ constexpr auto required() {
 constexpr auto secret() {
   return [](Rules& rules) { rules.secret = true; };
 }
+// Marks for a run that is continued with another value.
+constexpr auto on_resume(OnResume effect) {
+  return [effect](Rules& rules) { rules.on_resume = effect; };
+}
+constexpr auto harmless() { return on_resume(OnResume::harmless); }
+constexpr auto changes_course() { return on_resume(OnResume::course); }
+constexpr auto fixed() { return on_resume(OnResume::fixed); }
 constexpr auto renamed_from(std::string_view old_name) {
   return [old_name](Rules& rules) { rules.renamed_from = old_name; };
 }

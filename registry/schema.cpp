@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "registry/quantity.hpp"
 
@@ -12,6 +13,25 @@ const Value* FieldInfo::default_part() const {
   const auto* table = default_value->as<Table>();
   const Value* part = table ? table->find("name") : &*default_value;
   return part && part->as<std::string>() ? part : nullptr;
+}
+
+const TypeInfo* alternative_for(const Value& value, const TypeInfo& either) {
+  using Kind = TypeInfo::Kind;
+  const auto written_like = [&](const TypeInfo& type) {
+    switch (type.kind) {
+      case Kind::boolean: return value.as<bool>() != nullptr;
+      case Kind::integer:
+      case Kind::number: return value.as<std::int64_t>() || value.as<double>();
+      case Kind::list: return value.as<Array>() != nullptr;
+      case Kind::table:
+      case Kind::map: return value.as<Table>() != nullptr;
+      case Kind::part: return value.as<Table>() || value.as<std::string>();
+      case Kind::either: return alternative_for(value, type) != nullptr;
+      default: return value.as<std::string>() != nullptr;
+    }
+  };
+  const auto found = std::ranges::find_if(either.alternatives, written_like);
+  return found == either.alternatives.end() ? nullptr : &*found;
 }
 
 const FieldInfo* Schema::find(std::string_view name) const {
@@ -38,8 +58,9 @@ std::string join_words(const Words& words, std::string_view quote, std::string_v
   return out;
 }
 
-std::string range_text(const Rules& rules) {
-  const bool has_low = std::isfinite(rules.low), has_high = std::isfinite(rules.high);
+std::string range_text(const Rules& rules, bool general) {
+  const bool has_low = std::isfinite(rules.low) && (general || !rules.low_is_general);
+  const bool has_high = std::isfinite(rules.high) && (general || !rules.high_is_general);
   if (has_low && has_high) {
     if (!rules.low_excluded && !rules.high_excluded)
       return shortest(rules.low) + " to " + shortest(rules.high);
@@ -66,6 +87,11 @@ std::string type_text(const TypeInfo& type) {
     case TypeInfo::Kind::list: return "list of " + type_text(*type.element);
     case TypeInfo::Kind::map: return "table of " + type_text(*type.element);
     case TypeInfo::Kind::part: return std::string(type.part_kind);
+    case TypeInfo::Kind::either: {
+      std::vector<std::string> texts;
+      for (const TypeInfo& alternative : type.alternatives) texts.push_back(type_text(alternative));
+      return join_words(texts, "", " or ");
+    }
     case TypeInfo::Kind::choice: break;
   }
   std::vector<std::string_view> names;
@@ -75,11 +101,32 @@ std::string type_text(const TypeInfo& type) {
 
 std::string rule_text(const FieldInfo& field) {
   const Rules& rules = field.rules;
-  std::vector<std::string> parts{range_text(rules), join_words(rules.words, "\"", " or ")};
+  std::vector<std::string> parts{range_text(rules, false), join_words(rules.words, "\"", " or ")};
   if (const std::string units = join_words(rules.units, "", " or "); !units.empty())
     parts.push_back("in " + units);
   if (rules.non_empty) parts.emplace_back("not empty");
   return join_words(parts, "", ", ");
+}
+
+std::string bounds_text(const Rules& rules) { return range_text(rules, true); }
+
+Rules with_general_bounds(Rules rules, const TypeInfo& type) {
+  const TypeInfo* leaf = &type;
+  while (leaf->element || !leaf->alternatives.empty())
+    leaf = leaf->element ? leaf->element.get() : &leaf->alternatives.front();
+  const bool integer = leaf->kind == TypeInfo::Kind::integer;
+  if (!integer && leaf->kind != TypeInfo::Kind::number) return rules;
+  const double bound = integer ? general_integer_bound : general_number_bound;
+  if (!std::isfinite(rules.low)) {
+    rules.low = integer ? std::max(-bound, static_cast<double>(leaf->lowest)) : -bound;
+    rules.low_is_general = true;
+  }
+  if (!std::isfinite(rules.high)) {
+    const bool narrow = integer && leaf->highest < std::numeric_limits<std::int64_t>::max();
+    rules.high = narrow ? static_cast<double>(leaf->highest) : bound;
+    rules.high_is_general = true;
+  }
+  return rules;
 }
 
 std::string summary_text(const FieldInfo& field) {

@@ -22,7 +22,21 @@ struct ChoiceInfo {
 
 // The type of a field at run time.
 struct TypeInfo {
-  enum class Kind { boolean, integer, number, string, choice, path, duration, size, list, table, map, part };
+  enum class Kind {
+    boolean,
+    integer,
+    number,
+    string,
+    choice,
+    path,
+    duration,
+    size,
+    list,
+    table,
+    map,
+    part,
+    either
+  };
 
   Kind kind = Kind::string;
   bool optional = false;                         // may stay unset
@@ -31,6 +45,7 @@ struct TypeInfo {
   std::shared_ptr<const TypeInfo> element = {};  // list, map
   const Schema& (*schema)() = nullptr;           // table
   std::string_view part_kind = {};               // part: which kind of component
+  std::vector<TypeInfo> alternatives = {};       // either: what it may be, told apart by how TOML writes them
 };
 
 struct FieldInfo {
@@ -43,6 +58,9 @@ struct FieldInfo {
   bool required() const { return rules.required; }
   const Value* default_part() const;  // part: the name of the component that is there by itself, if any
 };
+
+// Of the alternatives, the one that is written like the value; none: nullptr.
+const TypeInfo* alternative_for(const Value& value, const TypeInfo& either);
 
 // What a table may hold: the parameters of a component, or a section of the recipe. Everything that is not
 // typed C++ (validation, documentation, JSON Schema, completion, suggestions) is written against this.
@@ -58,6 +76,10 @@ struct Schema {
 // "number, above 0, default 0.1": one line for people.
 std::string type_text(const TypeInfo& type);
 std::string rule_text(const FieldInfo& field);
+std::string bounds_text(const Rules& rules);  // the general ones too
+
+// With the bounds that hold for any number, where the field has none of its own.
+Rules with_general_bounds(Rules rules, const TypeInfo& type);
 std::string summary_text(const FieldInfo& field);
 
 }  // namespace runner

@@ -73,6 +73,13 @@ std::vector<KnownKey> SchemaPath::members(const Stop& stop) const {
     case TypeInfo::Kind::list:
       for (std::size_t i = 0; list && i < list->size(); ++i) add_element(found, std::to_string(i));
       break;
+    case TypeInfo::Kind::either:
+      if (const TypeInfo* alternative = stop.value ? alternative_for(*stop.value, type) : nullptr) {
+        Stop inside = stop;
+        inside.field.type = *alternative;
+        return members(inside);
+      }
+      break;
     case TypeInfo::Kind::map:
       if (!table) break;
       for (const Member& member : *table) add_element(found, member.key);

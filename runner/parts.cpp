@@ -4,7 +4,7 @@
 
 #include "components/models/support/load_weights.hpp"
 #include "registry/log.hpp"
-#include "runner/data/overfit.hpp"
+#include "runner/data/prepare_splits.hpp"
 
 namespace runner {
 
@@ -25,14 +25,10 @@ std::unique_ptr<Dataset> build_dataset(const Recipe& recipe) {
 }
 
 Splits open_data(const Recipe& recipe) {
-  const auto dataset = build_dataset(recipe);
-  const DatasetCommon& common = recipe.dataset.common;
-  Splits data = dataset->open(build_pipeline(common.transform, dataset->spec()));
-  if (!data.train || data.train->size() == 0) throw DataError("the dataset has no training examples");
-  data.train = limited(std::move(data.train), common.train_limit);
-  if (data.eval) data.eval = limited(std::move(data.eval), common.eval_limit);
-  if (recipe.loader.overfit_batches) overfit(data, *recipe.loader.overfit_batches * recipe.loader.batch_size);
-  return data;
+  SplitRules rules{recipe.dataset.common, {}};
+  if (const auto batches = recipe.loader.overfit_batches)
+    rules.overfit_examples = *batches * recipe.loader.batch_size;
+  return prepare_splits(*build_dataset(recipe), rules);
 }
 
 std::shared_ptr<Model> build_bare_model(const Recipe& recipe, const DataSpec& data) {

@@ -16,6 +16,12 @@ struct Plan {
   std::optional<std::int64_t> total_steps;  // none: only the clock ends the run
   std::optional<double> max_seconds;
 
+  // What schedules are drawn over; 0: unknown. A run without updates (train.max_steps = 0) never asks for a
+  // rate, so that any length does.
+  std::int64_t schedule_steps() const {
+    return total_steps == 0 ? std::int64_t{1} << 40 : total_steps.value_or(0);
+  }
+
   bool reached(const Progress& progress) const;
   double share(const Progress& progress) const;  // of the run that is done, 0 to 1
 };

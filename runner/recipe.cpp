@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "registry/suggest.hpp"
+#include "runner/measurements.hpp"
 
 namespace runner {
 
@@ -54,7 +55,8 @@ void check(const DistributedSection& distributed, Report& report) {
   const DistributedSection defaults;
   const bool local = distributed.strategy == RankStrategy::local_sgd;
   if (!local && distributed.average_every != defaults.average_every)
-    report.error("average_every", "is for strategy = \"local_sgd\": every other strategy keeps the ranks equal");
+    report.error("average_every",
+                 "is for strategy = \"local_sgd\": every other strategy keeps the ranks equal");
   if (local && distributed.compression != Compression::none)
     report.error("compression", "is about gradients, which \"local_sgd\" does not exchange");
   if (distributed.bucket_size.bytes < 1024)
@@ -72,55 +74,6 @@ void check(const TrainSection& train, Report& report) {
 }
 
 namespace {
-
-// The names under which the evaluation reports; two metrics that report the same would overwrite each other.
-std::vector<std::string> evaluation_names(const EvalSection& eval, Report& report) {
-  std::vector<std::string> names;
-  for (const auto& metric : eval.metric) {
-    for (const std::string& name : metric.build({})->names()) {
-      if (std::ranges::find(names, "eval/" + name) != names.end()) {
-        report.error("eval", "has two metrics that report \"eval/" + name + "\": delete one");
-      }
-      names.push_back("eval/" + name);
-    }
-  }
-  return names;
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
-// A hook may keep weights that are measured under its own name: "ema/accuracy". Whether it does is known when
-// it is built.
-bool measured_by_hook(const std::string& metric, const Recipe& recipe,
-                      const std::vector<std::string>& names) {
-  const std::string weights = metric.substr(0, metric.find('/'));
-  return std::ranges::any_of(recipe.hook, [&](const auto& hook) { return hook.name() == weights; }) &&
-         std::ranges::find(names, "eval" + metric.substr(weights.size())) != names.end();
-}
-
-void check_best(const Recipe& recipe, const std::vector<std::string>& names, Report& report) {
-  const BestRule& best = *recipe.checkpoint.best;
-  if (names.empty()) {
-    return report.error("checkpoint", "keeps the best model by " + quoted(best.metric) +
-                                          ", but the evaluation measures nothing: add it to [[eval.metric]]");
-  }
-  if (std::ranges::find(names, best.metric) == names.end() && !measured_by_hook(best.metric, recipe, names)) {
-    const bool lacks_prefix = std::ranges::find(names, "eval/" + best.metric) != names.end();
-    const auto meant = lacks_prefix ? std::optional("eval/" + best.metric) : nearest(best.metric, names);
-    return report.error("checkpoint", "keeps the best model by " + quoted(best.metric) +
-                                          ", which nothing measures" +
-                                          (meant ? "; did you mean " + quoted(*meant) + "?" : "") +
-                                          " (measured: " + listed(names) + ")");
-  }
-  if (best.mode == BestMode::max && best.metric.ends_with("loss")) {
-    report.warning("checkpoint", "keeps the model with the highest " + quoted(best.metric) +
-                                     "; for the lowest, say best.mode = \"min\"");
-  }
-}
 
 // Only where the two are in one unit is it known before the data is: steps in an epoch are not.
 void check_warmup(const Recipe& recipe, Report& report) {
@@ -142,10 +95,22 @@ void check_warmup(const Recipe& recipe, Report& report) {
 
 }  // namespace
 
+namespace {
+
+void check_trackers(const std::vector<Part<TrackerKind>>& trackers, Report& report) {
+  for (const auto& tracker : trackers) {
+    if (tracker.common.logging_dir && !tracker.facts().writes_files)
+      report.error("tracker", quoted(tracker.name()) +
+                                  " has a logging_dir, but writes no files that could go there: delete it");
+  }
+}
+
+}  // namespace
+
 void check(const Recipe& recipe, Report& report) {
-  const auto names = evaluation_names(recipe.eval, report);
-  if (recipe.checkpoint.best) check_best(recipe, names, report);
-  check_warmup(recipe, report);
+  check_trackers(recipe.tracker, report);
+  check_measurements(recipe, report);
+  if (recipe.train.max_steps != 0) check_warmup(recipe, report);  // 0: evaluate only, no schedule begins
 }
 
 }  // namespace runner

@@ -14,6 +14,8 @@ struct DataSpec {
   torch::Dtype input_type = torch::kFloat32;
   std::vector<std::int64_t> target_shape = {};  // of one example: {} for a class index
   torch::Dtype target_type = torch::kInt64;
+  // Targets are (value - mean) / deviation of what the data holds: metrics and predictions undo it.
+  double target_mean = 0, target_deviation = 1;
   std::int64_t classes = 0;                   // 0: not a classification task
   std::vector<std::string> class_names = {};  // may be empty
   std::int64_t vocabulary = 0;                // inputs are token ids below this; 0: they are not tokens

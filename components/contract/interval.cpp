@@ -15,6 +15,7 @@ double done(const Progress& progress, Duration::Unit unit) {
     case Duration::Unit::step: return static_cast<double>(progress.step);
     case Duration::Unit::second: return progress.seconds;
     case Duration::Unit::run: return progress.share;
+    case Duration::Unit::never: break;
   }
   return 0;
 }
@@ -22,10 +23,12 @@ double done(const Progress& progress, Duration::Unit unit) {
 }  // namespace
 
 bool reached(const Duration& moment, const Progress& progress) {
+  if (moment.unit == Duration::Unit::never) return false;
   return done(progress, moment.unit) >= moment.amount - hair;
 }
 
 bool Interval::passed(const Progress& before, const Progress& now) const {
+  if (every_.unit == Duration::Unit::never) return false;
   const auto multiples = [&](const Progress& progress) {
     return std::floor(done(progress, every_.unit) / every_.amount + hair);
   };

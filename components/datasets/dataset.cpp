@@ -33,32 +33,9 @@ std::unique_ptr<Interpreter> Dataset::interpreter(const TransformPipeline&, cons
   return std::make_unique<Interpreter>();
 }
 
-namespace {
-
-class FirstOf final : public Split {
- public:
-  FirstOf(std::unique_ptr<Split> all, std::int64_t size) : all_(std::move(all)), size_(size) {}
-
-  std::int64_t size() const override { return size_; }
-  DataSpec spec() const override { return all_->spec(); }
-  Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override {
-    return all_->allocate(examples, format);
-  }
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
-    all_->read(samples, batch, first);
-  }
-  void finish(Batch& batch, std::uint64_t seed) const override { all_->finish(batch, seed); }
-
- private:
-  std::unique_ptr<Split> all_;
-  std::int64_t size_;
-};
-
-}  // namespace
-
-std::unique_ptr<Split> limited(std::unique_ptr<Split> split, std::optional<std::int64_t> most) {
-  if (!most || *most >= split->size()) return split;
-  return std::make_unique<FirstOf>(std::move(split), *most);
+void check(const DatasetCommon& common, Report& report) {
+  if (common.sample_seed && !common.validation && !common.train_limit && !common.eval_limit)
+    report.error("sample_seed", "has no effect without validation, train_limit or eval_limit");
 }
 
 }  // namespace runner

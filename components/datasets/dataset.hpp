@@ -21,6 +21,20 @@ struct SampleRef {
   std::uint64_t seed = 0;
 };
 
+// A column of a table as the file had it, before gaps were filled.
+struct ColumnDetails {
+  std::string name;
+  double gaps = 0;  // share of the examples that have no value
+};
+
+// What people want to know and the numbers of the examples do not show: for `runner data`. All of it may be
+// left out.
+struct SplitDetails {
+  std::vector<ColumnDetails> columns = {};         // one for each entry of the input
+  std::vector<ColumnDetails> categories = {};      // one for each entry of the batch's extra "categories"
+  std::optional<std::int64_t> unknown_token = {};  // stands for what the vocabulary does not have
+};
+
 // One part of a dataset, random access. Workers call it from several threads at once.
 class Split {
  public:
@@ -28,6 +42,7 @@ class Split {
 
   virtual std::int64_t size() const = 0;
   virtual DataSpec spec() const = 0;  // after transforms
+  virtual SplitDetails details() const { return {}; }
 
   // An empty batch of that many examples, in the memory layout it will be used in.
   virtual Batch allocate(std::int64_t examples, torch::MemoryFormat format) const;
@@ -36,6 +51,11 @@ class Split {
   virtual void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const = 0;
   // Once all examples of the batch are there: what transforms do across them. The seed is the batch's own.
   virtual void finish(Batch& /*batch*/, std::uint64_t /*seed*/) const {}
+
+  // The class of an example, where examples have one and it is known without reading them.
+  virtual std::optional<std::int64_t> class_of(std::int64_t /*index*/) const { return std::nullopt; }
+  // Whether an index always stands for the same data; a text that is read from random places says no.
+  virtual bool examples_are_fixed() const { return true; }
 };
 
 struct Splits {
@@ -66,13 +86,12 @@ class Dataset {
   // Reads or fetches what it needs; throws DataError with the place and the remedy where it cannot. The
   // pipeline is built for spec(); splits keep what they need of it.
   virtual Splits open(const TransformPipeline& transforms) const = 0;
+  // Whether open() finds what it needs on this machine; false: it would download.
+  virtual bool at_hand() const { return true; }
   // `learned` is what open() left in Splits when the model was trained.
   virtual std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
                                                    const std::string& learned) const;
 };
-
-// The first examples of a split; the split itself where it has no more.
-std::unique_ptr<Split> limited(std::unique_ptr<Split> split, std::optional<std::int64_t> most);
 
 struct DatasetInputs {
   std::uint64_t seed = 0;
@@ -80,17 +99,30 @@ struct DatasetInputs {
 
 struct DatasetCommon {
   std::vector<Part<TransformKind>> transform = {};
+  std::optional<double> validation = {};
   std::optional<std::int64_t> train_limit = {};
   std::optional<std::int64_t> eval_limit = {};
+  std::optional<std::int64_t> sample_seed = {};
 };
 constexpr auto describe(std::type_identity<DatasetCommon>) {
-  return fields(field("transform", &DatasetCommon::transform,
-                      "What happens to each image, in order. Random ones act in training only."),
-                field("train_limit", &DatasetCommon::train_limit, "Train on the first so many examples only.",
-                      at_least(1)),
-                field("eval_limit", &DatasetCommon::eval_limit,
-                      "Evaluate on the first so many examples only.", at_least(1)));
+  return fields(
+      field("transform", &DatasetCommon::transform,
+            "What happens to each image, in order. Random ones act in training only."),
+      field("validation", &DatasetCommon::validation,
+            "Evaluate on this share of the training examples, which are then not trained on, and leave "
+            "the evaluation set of the dataset for the end: runner eval RUN ~dataset.validation.",
+            above(0), below(1)),
+      field("train_limit", &DatasetCommon::train_limit,
+            "Use only N training examples: a random sample, with the same share of each class.",
+            within(1, 1e12)),
+      field("eval_limit", &DatasetCommon::eval_limit, "Use only N evaluation examples, chosen likewise.",
+            within(1, 1e12)),
+      field("sample_seed", &DatasetCommon::sample_seed,
+            "Chooses the examples of validation, train_limit and eval_limit (default 1); run.seed does "
+            "not change them.",
+            within(0, 9007199254740991)));
 }
+void check(const DatasetCommon& common, Report& report);
 
 struct DatasetKind {
   static constexpr std::string_view name = "dataset";

@@ -14,8 +14,8 @@ struct Shapes {
 
 constexpr auto describe(std::type_identity<Shapes>) {
   return fields(
-      field("train", &Shapes::train, "Images to train on.", at_least(1)),
-      field("eval", &Shapes::eval, "Images to evaluate with.", at_least(1)),
+      field("train", &Shapes::train, "Images to train on.", within(1, 1e9)),
+      field("eval", &Shapes::eval, "Images to evaluate with.", within(1, 1e9)),
       field("seed", &Shapes::seed, "Another seed, another set of images; run.seed does not change it."));
 }
 

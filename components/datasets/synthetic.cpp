@@ -29,7 +29,7 @@ constexpr auto describe(std::type_identity<Synthetic>) {
           "Of one example. One or three channels, height and width make images, which transforms act on; any "
           "other shape makes plain numbers.",
           non_empty(), at_least(1)),
-      field("classes", &Synthetic::classes, "Labels are drawn from 0 to classes - 1.", at_least(1)),
+      field("classes", &Synthetic::classes, "Labels are drawn from 0 to classes - 1.", within(1, 1 << 20)),
       field("train", &Synthetic::train, "Examples to train on.", within(1, most_examples)),
       field("eval", &Synthetic::eval, "Examples to evaluate with.", within(1, most_examples)),
       field("content", &Synthetic::content, "What the examples hold."));
@@ -118,6 +118,9 @@ class SyntheticNumbers final : public Split {
 
   std::int64_t size() const override { return phase_ == Phase::training ? params_.train : params_.eval; }
   DataSpec spec() const override { return synthetic_spec(params_); }
+  std::optional<std::int64_t> class_of(std::int64_t index) const override {
+    return label_of(params_, word_of(seed_, phase_, index));
+  }
 
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
     const bool contiguous = batch.input.is_contiguous();

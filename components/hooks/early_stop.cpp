@@ -1,20 +1,13 @@
 #include <cmath>
-#include <stdexcept>
 
 #include "components/hooks/hook.hpp"
-#include "registry/suggest.hpp"
 
 namespace runner {
 namespace {
 
-enum class Mode { max, min };
-constexpr auto describe(std::type_identity<Mode>) {
-  return choices(choice("max", Mode::max, "higher is better"), choice("min", Mode::min, "lower is better"));
-}
-
 struct EarlyStop {
   std::string metric;
-  Mode mode = Mode::max;
+  std::optional<Better> mode;
   std::int64_t patience = 5;
   double min_delta = 0;
 };
@@ -22,7 +15,8 @@ constexpr auto describe(std::type_identity<EarlyStop>) {
   return fields(
       field("metric", &EarlyStop::metric, "The measurement that decides, such as \"eval/accuracy\".",
             required(), non_empty()),
-      field("mode", &EarlyStop::mode, "Which direction is better."),
+      field("mode", &EarlyStop::mode,
+            "Which direction is better; needed only for measurements of which it is not known."),
       field("patience", &EarlyStop::patience, "Evaluations without improvement after which the run stops.",
             at_least(1)),
       field("min_delta", &EarlyStop::min_delta, "How much better counts as an improvement.", at_least(0)));
@@ -30,7 +24,7 @@ constexpr auto describe(std::type_identity<EarlyStop>) {
 
 class EarlyStopHook : public Hook {
  public:
-  explicit EarlyStopHook(EarlyStop params) : params_(std::move(params)) {}
+  EarlyStopHook(EarlyStop params, Better better) : params_(std::move(params)), better_(better) {}
 
   void after_eval(const Progress&, const Measurements& measurements, Requests& requests) override {
     const auto found =
@@ -64,30 +58,22 @@ class EarlyStopHook : public Hook {
   bool improves(double value) const {
     if (std::isnan(value)) return false;
     if (!best_) return true;
-    return params_.mode == Mode::max ? value > *best_ + params_.min_delta
-                                     : value < *best_ - params_.min_delta;
+    return better_ == Better::max ? value > *best_ + params_.min_delta : value < *best_ - params_.min_delta;
   }
 
   EarlyStop params_;
+  Better better_;
   std::optional<double> best_;
   std::int64_t waited_ = 0;  // evaluations since the best
 };
 
-std::string unknown_metric(const std::string& metric, const std::vector<std::string>& known) {
-  std::string message = "Hook \"early_stop\" waits for \"" + metric + "\", which no evaluation measures";
-  if (const auto near = nearest(metric, known)) message += "; did you mean \"" + *near + "\"?";
-  message += known.empty() ? " Nothing is measured: add [[eval.metric]]." : " Measured are:";
-  for (const std::string& name : known) message += " " + name;
-  if (!metric.starts_with("eval/"))
-    message += ". A hook that keeps weights of its own has to stand before it.";
-  return message;
-}
+Watched watched(const EarlyStop& params) { return {params.metric, params.mode}; }
+
+HookFacts facts(const EarlyStop& params) { return {.watches = watched(params)}; }
 
 std::unique_ptr<Hook> build(const EarlyStop& params, const HookInputs& in) {
-  if (std::ranges::find(in.metrics, params.metric) == in.metrics.end()) {
-    throw std::runtime_error(unknown_metric(params.metric, in.metrics));
-  }
-  return std::make_unique<EarlyStopHook>(params);
+  return std::make_unique<EarlyStopHook>(params,
+                                         direction_of(watched(params), in.measured, "hook \"early_stop\""));
 }
 
 const Registration<HookKind> registration{"early_stop",

@@ -10,6 +10,7 @@
 
 #include "components/contract/batch.hpp"
 #include "components/contract/data_spec.hpp"
+#include "components/contract/measured.hpp"
 #include "components/contract/progress.hpp"
 #include "components/contract/requests.hpp"
 #include "components/contract/state.hpp"
@@ -36,10 +37,11 @@ class Hook : public Stateful {
 };
 
 struct HookInputs {
-  std::int64_t parameters = 0;       // of the model
-  double flops_per_sample = 0;       // forward and backward; 0: unknown
-  std::vector<std::string> metrics;  // what after_eval will report: "eval/accuracy" .., and what the weights
-                                     // that hooks before this one keep are measured as: "ema/accuracy" ..
+  std::int64_t parameters = 0;  // of the model
+  double flops_per_sample = 0;  // forward and backward; 0: unknown
+  // What after_eval will report: "eval/accuracy" .., and what weights that hooks keep are measured as:
+  // "ema/accuracy" ..
+  std::vector<Measured> measured = {};
   torch::Device device = torch::kCPU;
   torch::ScalarType compute_type = torch::kFloat;  // of the model's matrix multiplications
   // The precision itself leaves out updates whose gradients are not finite, as fp16 does while it looks for
@@ -50,13 +52,15 @@ struct HookInputs {
 };
 
 struct HookFacts {
-  std::string keeps_weights = {};  // their name, where the hook has kept_weights()
+  std::string keeps_weights = {};       // their name, where the hook has kept_weights()
+  std::optional<Watched> watches = {};  // the measurement it decides by
 };
 
 struct HookKind {
   static constexpr std::string_view name = "hook";
   static constexpr std::string_view summary =
       "Watches the run; may ask it to stop, to skip an update or to note something.";
+  static constexpr KindOnResume on_resume{.part = OnResume::course, .parameters = OnResume::course};
   using Product = Hook;
   using Inputs = HookInputs;
   using Facts = HookFacts;

@@ -16,6 +16,8 @@ constexpr auto describe(std::type_identity<BceWithLogits>) {
       "How much a yes counts against a no: one number, or one for each output; none: the same.", above(0)));
 }
 
+LossFacts facts(const BceWithLogits&) { return {{Targets::yes_no}}; }
+
 std::unique_ptr<Loss> build(const BceWithLogits& settings, const LossInputs&) {
   const auto sum = [weights = settings.pos_weight](const torch::Tensor& output, const torch::Tensor& target) {
     require_yes_no(target, "bce_with_logits");

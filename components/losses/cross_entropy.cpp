@@ -2,13 +2,14 @@
 
 #include "components/losses/loss.hpp"
 #include "components/losses/support/class_targets.hpp"
+#include "components/losses/support/class_weights.hpp"
 
 namespace runner {
 namespace {
 
 struct CrossEntropy {
   double label_smoothing = 0.0;
-  std::vector<double> class_weights;
+  ClassWeights class_weights;
   std::int64_t ignore_index = -100;
 };
 
@@ -16,19 +17,17 @@ constexpr auto describe(std::type_identity<CrossEntropy>) {
   return fields(
       field("label_smoothing", &CrossEntropy::label_smoothing,
             "Share of the target spread evenly over all classes.", within(0, 1)),
-      field("class_weights", &CrossEntropy::class_weights,
-            "How much each class counts, one number for each; none: "
-            "all the same.",
-            at_least(0)),
+      field("class_weights", &CrossEntropy::class_weights, class_weights_doc, at_least(0)),
       field("ignore_index", &CrossEntropy::ignore_index, "Targets with this label count for nothing."));
 }
 
 // Targets are labels, or shares of each class in the outputs' shape.
 class CrossEntropyLoss final : public Loss {
  public:
-  CrossEntropyLoss(const CrossEntropy& settings, std::int64_t classes)
+  CrossEntropyLoss(const CrossEntropy& settings, const LossInputs& inputs)
       : label_smoothing_(settings.label_smoothing),
-        targets_({"cross_entropy", classes, settings.ignore_index, settings.class_weights}) {}
+        targets_({"cross_entropy", inputs.data.classes, settings.ignore_index,
+                  numbers_of(settings.class_weights, inputs)}) {}
 
   torch::Tensor sum(const torch::Tensor& output, const Batch& batch) const override {
     targets_.require_fitting(output, batch.target, /*shares_allowed=*/true);
@@ -45,8 +44,12 @@ class CrossEntropyLoss final : public Loss {
   ClassTargets targets_;
 };
 
+LossFacts facts(const CrossEntropy& settings) {
+  return {{Targets::class_index, Targets::class_shares}, needs_class_counts(settings.class_weights)};
+}
+
 std::unique_ptr<Loss> build(const CrossEntropy& settings, const LossInputs& inputs) {
-  return std::make_unique<CrossEntropyLoss>(settings, inputs.data.classes);
+  return std::make_unique<CrossEntropyLoss>(settings, inputs);
 }
 
 const Registration<LossKind> registration{

@@ -100,6 +100,8 @@ class DistillationLoss final : public Loss {
   ClassTargets targets_;
 };
 
+LossFacts facts(const Distillation&) { return {{Targets::class_index, Targets::class_shares}}; }
+
 std::unique_ptr<Loss> build(const Distillation& settings, const LossInputs& inputs) {
   std::shared_ptr<Model> teacher = settings.teacher.build({inputs.data});
   const auto loaded = apply_common(*teacher, settings.teacher.common);

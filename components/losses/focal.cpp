@@ -88,6 +88,10 @@ torch::Tensor yes_no_sum(const torch::Tensor& output, const torch::Tensor& targe
   return loss.sum();
 }
 
+LossFacts facts(const Focal& settings) {
+  return {{settings.answer == Answer::yes_no ? Targets::yes_no : Targets::class_index}};
+}
+
 std::unique_ptr<Loss> build(const Focal& settings, const LossInputs& inputs) {
   if (settings.answer == Answer::one_class) return std::make_unique<FocalLoss>(settings, inputs.data.classes);
   const auto sum = [settings](const torch::Tensor& output, const torch::Tensor& target) {

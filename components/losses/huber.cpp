@@ -16,6 +16,8 @@ constexpr auto describe(std::type_identity<Huber>) {
       field("target", &Huber::target, "What the outputs are compared with."));
 }
 
+LossFacts facts(const Huber& settings) { return elementwise_facts(settings.target); }
+
 std::unique_ptr<Loss> build(const Huber& settings, const LossInputs&) {
   const auto sum = [delta = settings.delta](const torch::Tensor& output, const torch::Tensor& target) {
     return at::huber_loss(output, target, at::Reduction::Sum, delta);

@@ -44,6 +44,8 @@ class KlDivLoss final : public Loss {
   KlDiv settings_;
 };
 
+LossFacts facts(const KlDiv&) { return {{Targets::class_shares}}; }
+
 std::unique_ptr<Loss> build(const KlDiv& settings, const LossInputs&) {
   return std::make_unique<KlDivLoss>(settings);
 }

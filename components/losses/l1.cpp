@@ -13,6 +13,8 @@ constexpr auto describe(std::type_identity<L1>) {
   return fields(field("target", &L1::target, "What the outputs are compared with."));
 }
 
+LossFacts facts(const L1& settings) { return elementwise_facts(settings.target); }
+
 std::unique_ptr<Loss> build(const L1& settings, const LossInputs&) {
   const auto sum = [](const torch::Tensor& output, const torch::Tensor& target) {
     return at::l1_loss(output, target, at::Reduction::Sum);

@@ -55,6 +55,8 @@ class LmCrossEntropyLoss final : public Loss {
   ClassTargets tokens_;
 };
 
+LossFacts facts(const LmCrossEntropy&) { return {{Targets::tokens}}; }
+
 std::unique_ptr<Loss> build(const LmCrossEntropy& settings, const LossInputs& inputs) {
   return std::make_unique<LmCrossEntropyLoss>(settings, inputs.data.vocabulary);
 }

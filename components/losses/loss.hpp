@@ -2,6 +2,7 @@
 
 #include "components/contract/batch.hpp"
 #include "components/contract/data_spec.hpp"
+#include "components/contract/targets.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
@@ -21,6 +22,12 @@ class Loss {
 
 struct LossInputs {
   DataSpec data;
+  std::vector<std::int64_t> class_counts = {};  // in the training set; empty: not known
+};
+
+struct LossFacts {
+  std::vector<Targets> targets = {};  // what it understands; none: it does not look at them
+  bool needs_class_counts = false;
 };
 
 struct LossKind {
@@ -28,6 +35,7 @@ struct LossKind {
   static constexpr std::string_view summary = "What training makes small.";
   using Product = Loss;
   using Inputs = LossInputs;
+  using Facts = LossFacts;
 };
 
 }  // namespace runner

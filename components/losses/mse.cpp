@@ -13,6 +13,8 @@ constexpr auto describe(std::type_identity<Mse>) {
   return fields(field("target", &Mse::target, "What the outputs are compared with."));
 }
 
+LossFacts facts(const Mse& settings) { return elementwise_facts(settings.target); }
+
 std::unique_ptr<Loss> build(const Mse& settings, const LossInputs&) {
   const auto sum = [](const torch::Tensor& output, const torch::Tensor& target) {
     return at::mse_loss(output, target, at::Reduction::Sum);

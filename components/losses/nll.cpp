@@ -2,25 +2,26 @@
 
 #include "components/losses/loss.hpp"
 #include "components/losses/support/class_targets.hpp"
+#include "components/losses/support/class_weights.hpp"
 
 namespace runner {
 namespace {
 
 struct Nll {
-  std::vector<double> class_weights;
+  ClassWeights class_weights;
   std::int64_t ignore_index = -100;
 };
 
 constexpr auto describe(std::type_identity<Nll>) {
-  return fields(field("class_weights", &Nll::class_weights,
-                      "How much each class counts, one number for each; none: all the same.", at_least(0)),
+  return fields(field("class_weights", &Nll::class_weights, class_weights_doc, at_least(0)),
                 field("ignore_index", &Nll::ignore_index, "Targets with this label count for nothing."));
 }
 
 class NllLoss final : public Loss {
  public:
-  NllLoss(const Nll& settings, std::int64_t classes)
-      : targets_({"nll", classes, settings.ignore_index, settings.class_weights}) {}
+  NllLoss(const Nll& settings, const LossInputs& inputs)
+      : targets_({"nll", inputs.data.classes, settings.ignore_index,
+                  numbers_of(settings.class_weights, inputs)}) {}
 
   torch::Tensor sum(const torch::Tensor& output, const Batch& batch) const override {
     targets_.require_fitting(output, batch.target, /*shares_allowed=*/false);
@@ -35,8 +36,12 @@ class NllLoss final : public Loss {
   ClassTargets targets_;
 };
 
+LossFacts facts(const Nll& settings) {
+  return {{Targets::class_index}, needs_class_counts(settings.class_weights)};
+}
+
 std::unique_ptr<Loss> build(const Nll& settings, const LossInputs& inputs) {
-  return std::make_unique<NllLoss>(settings, inputs.data.classes);
+  return std::make_unique<NllLoss>(settings, inputs);
 }
 
 const Registration<LossKind> registration{

@@ -16,13 +16,18 @@ double area(std::span<const TiedGroup> groups) {
   return yes > 0 && no > 0 ? right / (yes * no) : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::unique_ptr<Metric> build(const Ranking& settings, const MetricInputs&) {
-  return make_ranking("auroc", settings, &area);
+using Auroc = Ranking<struct AurocMetric>;
+
+MetricFacts facts(const Auroc&) { return ranking_facts("auroc"); }
+
+std::unique_ptr<Metric> build(const Auroc& settings, const MetricInputs& inputs) {
+  return make_ranking({"auroc", settings.average, settings.ignore_index, inputs.targets}, &area);
 }
 
 const Registration<MetricKind> registration{
     "auroc",
-    "Area under the ROC curve; with more than two classes the mean of each against the rest. Not a number "
+    "Area under the ROC curve; with more than two classes each against the rest, with several labels each by "
+    "itself. Not a number "
     "where a "
     "class is missing from the set. Keeps all scores in memory: 8 bytes for each example and class.",
     &build};

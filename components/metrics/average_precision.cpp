@@ -14,13 +14,18 @@ double area(std::span<const TiedGroup> groups) {
   return yes > 0 ? sum / yes : 0;
 }
 
-std::unique_ptr<Metric> build(const Ranking& settings, const MetricInputs&) {
-  return make_ranking("average_precision", settings, &area);
+using AveragePrecision = Ranking<struct AveragePrecisionMetric>;
+
+MetricFacts facts(const AveragePrecision&) { return ranking_facts("average_precision"); }
+
+std::unique_ptr<Metric> build(const AveragePrecision& settings, const MetricInputs& inputs) {
+  return make_ranking({"average_precision", settings.average, settings.ignore_index, inputs.targets}, &area);
 }
 
 const Registration<MetricKind> registration{
     "average_precision",
-    "Summary of the precision-recall curve; with more than two classes the mean of each against the rest. 0 "
+    "Summary of the precision-recall curve; with more than two classes each against the rest, with several "
+    "labels each by itself. 0 "
     "for a "
     "class that is missing from the set. Keeps all scores in memory: 8 bytes for each example and class.",
     &build};

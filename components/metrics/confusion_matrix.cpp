@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "components/metrics/metric.hpp"
+#include "components/metrics/support/accumulate.hpp"
 #include "components/metrics/support/labels.hpp"
 
 namespace runner {
@@ -22,29 +23,41 @@ constexpr std::size_t listed_mistakes = 10;  // what is shown instead
 // How often class i was taken for class j: numbers for the recall of each class, a text for the whole.
 class ConfusionMatrixMetric final : public Metric {
  public:
-  ConfusionMatrixMetric(const ConfusionMatrix& settings, const DataSpec& data)
-      : settings_(settings), classes_(data.classes), class_names_(data.class_names) {}
+  ConfusionMatrixMetric(const ConfusionMatrix& settings, const MetricInputs& inputs)
+      : settings_(settings), targets_(inputs.targets), class_names_(inputs.data.class_names) {}
 
-  std::vector<std::string> names() const override {
-    std::vector<std::string> names{"balanced_accuracy"};
-    for (std::int64_t i = 0; i < classes_; ++i) names.push_back("recall/" + class_name(i));
-    return names;
+  void reset() override {
+    counts_.reset();
+    label_counts_.reset();
   }
-
-  void reset() override { counts_ = torch::Tensor{}; }
 
   void update(const torch::Tensor& output, const Batch& batch) override {
     const torch::NoGradGuard no_grad;
+    if (several_labels(targets_, output)) return add_labels(output, batch.target);
     const auto [answers, labels] = answers_of(output, batch.target);
     const std::int64_t classes = classes_of(output);
     // What is not counted goes into one bin more: leaving it out would have to wait for the device.
     const torch::Tensor bin = torch::where(labels.ne(settings_.ignore_index), labels * classes + answers,
                                            torch::full({}, classes * classes, labels.options()));
-    const torch::Tensor counts = torch::bincount(bin.flatten(), {}, classes * classes + 1);
-    counts_ = counts_.defined() ? counts_ + counts : counts;
+    add_to(counts_, torch::bincount(bin.flatten(), {}, classes * classes + 1));
+  }
+
+  State accumulated() const override {
+    State state;
+    if (counts_.defined()) state.tensors["counts"] = counts_;
+    if (label_counts_.defined()) state.tensors["label_counts"] = label_counts_;
+    return state;
+  }
+
+  void merge(const State& other) override {
+    StateReader saved(other);
+    if (const torch::Tensor* counts = saved.find_tensor("counts")) add_to(counts_, *counts);
+    if (const torch::Tensor* counts = saved.find_tensor("label_counts")) add_to(label_counts_, *counts);
+    saved.finish();
   }
 
   std::vector<std::pair<std::string, double>> compute() const override {
+    if (label_counts_.defined()) return label_scores();
     const auto rows = matrix();
     std::vector<std::pair<std::string, double>> recalls;
     double sum = 0;
@@ -62,11 +75,74 @@ class ConfusionMatrixMetric final : public Metric {
   }
 
   std::string text() const override {
+    if (label_counts_.defined()) return label_table();
     const auto rows = matrix();
     return static_cast<std::int64_t>(rows.size()) <= widest_table ? table(rows) : worst_mistakes(rows);
   }
 
  private:
+  // Of one label of yes or no, as scikit-learn's multilabel_confusion_matrix has them.
+  struct LabelCount {
+    std::int64_t right_no = 0, wrong_yes = 0, wrong_no = 0, right_yes = 0;
+  };
+
+  void add_labels(const torch::Tensor& output, const torch::Tensor& target) {
+    const LabelRows rows = label_rows(output, target, settings_.ignore_index);
+    const torch::Tensor answer = rows.answers(), not_answer = answer.logical_not(),
+                        no = rows.yes.logical_not();
+    const auto count = [&](const torch::Tensor& given, const torch::Tensor& right) {
+      return given.logical_and(right).logical_and(rows.counted).sum(0);
+    };
+    add_to(label_counts_, torch::stack({count(not_answer, no), count(answer, no), count(not_answer, rows.yes),
+                                        count(answer, rows.yes)},
+                                       1));
+  }
+
+  std::vector<LabelCount> label_counts() const {
+    const torch::Tensor counts = label_counts_.cpu();
+    const auto at = counts.accessor<std::int64_t, 2>();
+    std::vector<LabelCount> labels;
+    for (std::int64_t i = 0; i < counts.size(0); ++i)
+      labels.push_back({at[i][0], at[i][1], at[i][2], at[i][3]});
+    return labels;
+  }
+
+  // Balanced accuracy is the mean over the labels of what scikit-learn calls so for one of them.
+  std::vector<std::pair<std::string, double>> label_scores() const {
+    std::vector<std::pair<std::string, double>> scores{{"balanced_accuracy", 0.0}};
+    double sum = 0;
+    const auto labels = label_counts();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const auto share = [](std::int64_t right, std::int64_t wrong) {
+        return static_cast<double>(right) / static_cast<double>(right + wrong);
+      };
+      const LabelCount& one = labels[i];
+      const bool has_yes = one.right_yes + one.wrong_no > 0, has_no = one.right_no + one.wrong_yes > 0;
+      const double of_yes = has_yes ? share(one.right_yes, one.wrong_no) : 0;
+      const double of_no = has_no ? share(one.right_no, one.wrong_yes) : 0;
+      if (has_yes) scores.emplace_back("recall/" + class_name(static_cast<std::int64_t>(i)), of_yes);
+      if (has_yes || has_no) sum += (of_yes + of_no) / (has_yes && has_no ? 2 : 1);
+    }
+    if (!labels.empty()) scores.front().second = sum / static_cast<double>(labels.size());
+    return scores;
+  }
+
+  std::string label_table() const {
+    std::ostringstream text;
+    const auto row = [&](const std::string& name, const auto&... cells) {
+      text << std::left << std::setw(12) << name << std::right;
+      ((text << std::setw(11) << cells), ...);
+    };
+    row("label", "right no", "wrong yes", "wrong no", "right yes");
+    const auto labels = label_counts();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      text << '\n';
+      row(class_name(static_cast<std::int64_t>(i)), labels[i].right_no, labels[i].wrong_yes,
+          labels[i].wrong_no, labels[i].right_yes);
+    }
+    return text.str();
+  }
+
   using Matrix = std::vector<std::vector<std::int64_t>>;
 
   std::string class_name(std::int64_t index) const {
@@ -127,13 +203,19 @@ class ConfusionMatrixMetric final : public Metric {
   }
 
   ConfusionMatrix settings_;
-  std::int64_t classes_;  // as the data says; 0: unknown
+  std::optional<Targets> targets_;
   std::vector<std::string> class_names_;
-  torch::Tensor counts_;  // classes², flat, and one more; undefined before the first batch
+  torch::Tensor counts_;        // classes², flat, and one more; undefined before the first batch
+  torch::Tensor label_counts_;  // [labels, 4], where each example has several labels of yes or no
 };
 
+MetricFacts facts(const ConfusionMatrix&) {
+  return {{{"balanced_accuracy", Better::max}, {"recall/*", Better::max}},
+          {Targets::class_index, Targets::class_shares, Targets::yes_no}};
+}
+
 std::unique_ptr<Metric> build(const ConfusionMatrix& settings, const MetricInputs& inputs) {
-  return std::make_unique<ConfusionMatrixMetric>(settings, inputs.data);
+  return std::make_unique<ConfusionMatrixMetric>(settings, inputs);
 }
 
 const Registration<MetricKind> registration{

@@ -1,6 +1,8 @@
 #include <cmath>
+#include <stdexcept>
 
 #include "components/metrics/metric.hpp"
+#include "components/metrics/support/accumulate.hpp"
 #include "components/metrics/support/labels.hpp"
 
 namespace runner {
@@ -14,22 +16,29 @@ struct CalibrationError {
 constexpr auto describe(std::type_identity<CalibrationError>) {
   return fields(
       field("bins", &CalibrationError::bins,
-            "Into how many equal parts of 0 to 1 the confidences are sorted.", at_least(1)),
+            "Into how many equal parts of 0 to 1 the confidences are sorted.", within(1, 1e6)),
       field("ignore_index", &CalibrationError::ignore_index, "Targets with this label are not counted."));
 }
+
+constexpr const char* metric_name = "expected_calibration_error";
 
 // Guo et al. 2017: the confidence is the probability of the answer; bin b holds those above (b - 1) / bins up
 // to b / bins; the error is the mean over bins, by their examples, of |share of right answers - mean
 // confidence|.
 class CalibrationErrorMetric final : public Metric {
  public:
-  explicit CalibrationErrorMetric(const CalibrationError& settings) : settings_(settings) {}
+  CalibrationErrorMetric(const CalibrationError& settings, std::optional<Targets> targets)
+      : settings_(settings), targets_(targets) {}
 
-  std::vector<std::string> names() const override { return {"expected_calibration_error"}; }
   void reset() override { gaps_ = torch::Tensor{}; }
 
   void update(const torch::Tensor& output, const Batch& batch) override {
     const torch::NoGradGuard no_grad;
+    if (several_labels(targets_, output)) {
+      throw std::runtime_error(
+          "expected_calibration_error is about one answer for each example, but here each has several of yes "
+          "or no.");
+    }
     auto [scores, labels] = rows_of(output, batch.target);
     if (scores.size(1) == 1) scores = torch::cat({torch::zeros_like(scores), scores}, 1);
     const auto [confidence, answers] = scores.softmax(1).max(1);
@@ -43,22 +52,39 @@ class CalibrationErrorMetric final : public Metric {
     gaps_.index_add_(0, bin, columns);
   }
 
+  State accumulated() const override {
+    if (!gaps_.defined()) return {};
+    return {.tensors = {{"gaps", gaps_.clone()}}};  // the sums are updated in place
+  }
+  void merge(const State& other) override {
+    if (other.empty()) return;
+    StateReader saved(other);
+    add_to(gaps_, saved.tensor("gaps"));
+    saved.finish();
+  }
+
   std::vector<std::pair<std::string, double>> compute() const override {
     double error = 0, examples = 0;
     if (gaps_.defined()) {
       error = gaps_.select(1, 0).abs().sum().item<double>();
       examples = gaps_.select(1, 1).sum().item<double>();
     }
-    return {{names().front(), examples > 0 ? error / examples : 0}};
+    return {{metric_name, examples > 0 ? error / examples : 0}};
   }
 
  private:
   CalibrationError settings_;
+  std::optional<Targets> targets_;
   torch::Tensor gaps_;  // [bins, 2]: sum of (right - confidence), examples; undefined before the first batch
 };
 
-std::unique_ptr<Metric> build(const CalibrationError& settings, const MetricInputs&) {
-  return std::make_unique<CalibrationErrorMetric>(settings);
+// One score for two classes is understood, several answers of yes or no are not: update() says so.
+MetricFacts facts(const CalibrationError&) {
+  return {{{metric_name, Better::min}}, {Targets::class_index, Targets::class_shares, Targets::yes_no}};
+}
+
+std::unique_ptr<Metric> build(const CalibrationError& settings, const MetricInputs& inputs) {
+  return std::make_unique<CalibrationErrorMetric>(settings, inputs.targets);
 }
 
 const Registration<MetricKind> registration{

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "components/contract/batch.hpp"
 #include "components/contract/data_spec.hpp"
+#include "components/contract/measured.hpp"
+#include "components/contract/state.hpp"
+#include "components/contract/targets.hpp"
 #include "components/losses/loss.hpp"
 #include "registry/component.hpp"
 
@@ -16,26 +20,39 @@ class Metric {
  public:
   virtual ~Metric() = default;
 
-  virtual std::vector<std::string> names() const = 0;  // what compute() will report, known before any data
   virtual void reset() = 0;
   virtual void update(const torch::Tensor& output, const Batch& batch) = 0;
   virtual std::vector<std::pair<std::string, double>> compute() const = 0;
   virtual std::string text() const {
     return {};
   }  // what numbers alone do not show, for the log and the trackers
+
+  // What the updates since reset() have gathered, and the same of another object with the same settings added
+  // to this one. Ranks that share an evaluation set merge in the order of the data and compute as one would.
+  virtual State accumulated() const = 0;
+  virtual void merge(const State& other) = 0;
 };
 
 struct MetricInputs {
-  DataSpec data;  // classes may be unknown (0) where only names() is asked for
-  const Loss* loss =
-      nullptr;  // the recipe's loss, for metrics that report it; none where only names() is asked for
+  DataSpec data = {};
+  const Loss* loss = nullptr;  // the recipe's, for metrics that report it
+  std::optional<Targets> targets =
+      {};  // what the targets mean to the loss and to this metric; none: not known
+};
+
+// Known before anything is built; every metric says it.
+struct MetricFacts {
+  std::vector<Measured> measures = {};  // what compute() reports
+  std::vector<Targets> targets = {};    // what it understands; none: whatever the loss does
 };
 
 struct MetricKind {
   static constexpr std::string_view name = "metric";
   static constexpr std::string_view summary = "What an evaluation reports.";
+  static constexpr KindOnResume on_resume{.part = OnResume::harmless, .parameters = OnResume::harmless};
   using Product = Metric;
   using Inputs = MetricInputs;
+  using Facts = MetricFacts;
 };
 
 }  // namespace runner

@@ -14,16 +14,19 @@ class PerplexityMetric final : public Metric {
  public:
   explicit PerplexityMetric(const Loss* loss) : loss_(loss) {}
 
-  std::vector<std::string> names() const override { return {"perplexity"}; }
   void reset() override { loss_.reset(); }
   void update(const torch::Tensor& output, const Batch& batch) override { loss_.add(output, batch); }
   std::vector<std::pair<std::string, double>> compute() const override {
     return {{"perplexity", std::exp(loss_.mean())}};
   }
+  State accumulated() const override { return loss_.state(); }
+  void merge(const State& other) override { loss_.merge(other); }
 
  private:
   MeanLoss loss_;
 };
+
+MetricFacts facts(const Perplexity&) { return {.measures = {{"perplexity", Better::min}}}; }
 
 std::unique_ptr<Metric> build(const Perplexity&, const MetricInputs& inputs) {
   return std::make_unique<PerplexityMetric>(inputs.loss);

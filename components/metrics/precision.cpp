@@ -3,10 +3,14 @@
 namespace runner {
 namespace {
 
+using PrecisionScore = ClassScore<struct PrecisionComponent>;
+
 double score(const ClassCount& count) { return ratio(count.hits, count.answers); }
 
-std::unique_ptr<Metric> build(const ClassScore& settings, const MetricInputs&) {
-  return make_class_score("precision", settings, &score);
+MetricFacts facts(const PrecisionScore& settings) { return class_score_facts("precision", settings.average); }
+
+std::unique_ptr<Metric> build(const PrecisionScore& settings, const MetricInputs& inputs) {
+  return make_class_score({"precision", settings.average, settings.ignore_index, inputs.targets}, &score);
 }
 
 const Registration<MetricKind> registration{"precision", "Share of the answers with a class that are right.",

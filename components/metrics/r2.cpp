@@ -12,7 +12,8 @@ constexpr auto describe(std::type_identity<R2>) { return fields(); }
 
 class R2Metric final : public Metric {
  public:
-  std::vector<std::string> names() const override { return {"r2"}; }
+  explicit R2Metric(const DataSpec& data) : errors_("r2", data) {}
+
   void reset() override { errors_.reset(); }
   void update(const torch::Tensor& output, const Batch& batch) override { errors_.add(output, batch.target); }
   std::vector<std::pair<std::string, double>> compute() const override {
@@ -23,12 +24,18 @@ class R2Metric final : public Metric {
                                                    errors_.squared().ne(0).to(torch::kFloat64));
     return {{"r2", 1 - unexplained.mean().item<double>()}};
   }
+  State accumulated() const override { return errors_.state(); }
+  void merge(const State& other) override { errors_.merge(other); }
 
  private:
-  Errors errors_{"r2"};
+  Errors errors_;
 };
 
-std::unique_ptr<Metric> build(const R2&, const MetricInputs&) { return std::make_unique<R2Metric>(); }
+MetricFacts facts(const R2&) { return {{{"r2", Better::max}}, {Targets::numbers}}; }
+
+std::unique_ptr<Metric> build(const R2&, const MetricInputs& inputs) {
+  return std::make_unique<R2Metric>(inputs.data);
+}
 
 const Registration<MetricKind> registration{
     "r2",

@@ -3,10 +3,14 @@
 namespace runner {
 namespace {
 
+using RecallScore = ClassScore<struct RecallComponent>;
+
 double score(const ClassCount& count) { return ratio(count.hits, count.labels); }
 
-std::unique_ptr<Metric> build(const ClassScore& settings, const MetricInputs&) {
-  return make_class_score("recall", settings, &score);
+MetricFacts facts(const RecallScore& settings) { return class_score_facts("recall", settings.average); }
+
+std::unique_ptr<Metric> build(const RecallScore& settings, const MetricInputs& inputs) {
+  return make_class_score({"recall", settings.average, settings.ignore_index, inputs.targets}, &score);
 }
 
 const Registration<MetricKind> registration{"recall", "Share of the examples of a class that are found.",

@@ -10,19 +10,26 @@ constexpr auto describe(std::type_identity<Rmse>) { return fields(); }
 
 class RmseMetric final : public Metric {
  public:
-  std::vector<std::string> names() const override { return {"rmse"}; }
+  explicit RmseMetric(const DataSpec& data) : errors_("rmse", data) {}
+
   void reset() override { errors_.reset(); }
   void update(const torch::Tensor& output, const Batch& batch) override { errors_.add(output, batch.target); }
   std::vector<std::pair<std::string, double>> compute() const override {
     if (errors_.examples() == 0) return {{"rmse", 0.0}};
     return {{"rmse", (errors_.squared() / errors_.examples()).sqrt().mean().item<double>()}};
   }
+  State accumulated() const override { return errors_.state(); }
+  void merge(const State& other) override { errors_.merge(other); }
 
  private:
-  Errors errors_{"rmse"};
+  Errors errors_;
 };
 
-std::unique_ptr<Metric> build(const Rmse&, const MetricInputs&) { return std::make_unique<RmseMetric>(); }
+MetricFacts facts(const Rmse&) { return {{{"rmse", Better::min}}, {Targets::numbers}}; }
+
+std::unique_ptr<Metric> build(const Rmse&, const MetricInputs& inputs) {
+  return std::make_unique<RmseMetric>(inputs.data);
+}
 
 const Registration<MetricKind> registration{
     "rmse", "Root of the mean squared error; with several numbers for each example, the mean of their roots.",

@@ -17,11 +17,12 @@ constexpr auto describe(std::type_identity<TopK>) {
                 field("ignore_index", &TopK::ignore_index, "Targets with this label are not counted."));
 }
 
+std::string name_of(const TopK& settings) { return "top_" + std::to_string(settings.k); }
+
 class TopKMetric final : public Metric {
  public:
   explicit TopKMetric(const TopK& settings) : settings_(settings) {}
 
-  std::vector<std::string> names() const override { return {"top_" + std::to_string(settings_.k)}; }
   void reset() override { counts_ = {}; }
   void update(const torch::Tensor& output, const Batch& batch) override {
     const torch::Tensor labels = labels_of(batch.target, output);
@@ -33,13 +34,19 @@ class TopKMetric final : public Metric {
     counts_.add(highest.eq(labels.unsqueeze(1)).any(1), labels.ne(settings_.ignore_index));
   }
   std::vector<std::pair<std::string, double>> compute() const override {
-    return {{names().front(), counts_.share()}};
+    return {{name_of(settings_), counts_.share()}};
   }
+  State accumulated() const override { return counts_.state(); }
+  void merge(const State& other) override { counts_.merge(other); }
 
  private:
   TopK settings_;
   HitCounts counts_;
 };
+
+MetricFacts facts(const TopK& settings) {
+  return {{{name_of(settings), Better::max}}, {Targets::class_index, Targets::class_shares}};
+}
 
 std::unique_ptr<Metric> build(const TopK& settings, const MetricInputs& inputs) {
   if (inputs.data.classes > 0 && settings.k > inputs.data.classes) {

@@ -13,9 +13,10 @@ struct Autoencoder {
   std::int64_t code = 8;
 };
 constexpr auto describe(std::type_identity<Autoencoder>) {
-  return fields(field("channels", &Autoencoder::channels, "Channels after each halving of the image.",
-                      at_least(1), non_empty()),
-                field("code", &Autoencoder::code, "Channels of the code, the narrowest place.", at_least(1)));
+  return fields(
+      field("channels", &Autoencoder::channels, "Channels after each halving of the image.",
+            within(1, 1 << 20), non_empty()),
+      field("code", &Autoencoder::code, "Channels of the code, the narrowest place.", within(1, 1 << 20)));
 }
 
 // 3x3 convolutions that halve the image, a code, and the way back.

@@ -27,23 +27,24 @@ struct Bert {
 };
 constexpr auto describe(std::type_identity<Bert>) {
   return fields(
-      field("layers", &Bert::layers, "How many blocks of attention and mlp.", at_least(1)),
-      field("heads", &Bert::heads, "Attention heads of each block.", at_least(1)),
-      field("width", &Bert::width, "Numbers that stand for one token; a multiple of heads.", at_least(1)),
-      field("hidden", &Bert::hidden, "Width of the mlp; 0: four times width.", at_least(0)),
+      field("layers", &Bert::layers, "How many blocks of attention and mlp.", within(1, 4096)),
+      field("heads", &Bert::heads, "Attention heads of each block.", within(1, 1 << 20)),
+      field("width", &Bert::width, "Numbers that stand for one token; a multiple of heads.",
+            within(1, 1 << 20)),
+      field("hidden", &Bert::hidden, "Width of the mlp; 0: four times width.", within(0, 1 << 20)),
       field("context", &Bert::context,
             "Positions, the most tokens it looks at; 0: as many as the dataset's examples have.",
-            at_least(0)),
+            within(0, 1 << 20)),
       field("vocabulary", &Bert::vocabulary, "How many tokens there are; 0: as many as the dataset has.",
-            at_least(0)),
+            within(0, 1 << 20)),
       field("padding", &Bert::padding, "The token whose embedding is not trained: 0 in HuggingFace's models.",
-            at_least(0)),
+            within(0, 1 << 20)),
       field(
           "dropout", &Bert::dropout,
           "Share dropped of embeddings, attention, what each block adds and what the head sees, in training.",
           within(0, 1)),
       field("num_classes", &Bert::num_classes, "Outputs; 0: as many as the dataset has classes.",
-            at_least(0)),
+            within(0, 1 << 20)),
       field("checkpoint_activations", &Bert::checkpoint_activations, checkpoint_doc));
 }
 void check(const Bert& bert, Report& report) {

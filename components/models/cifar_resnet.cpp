@@ -15,7 +15,7 @@ struct CifarResnet {
 };
 constexpr auto describe(std::type_identity<CifarResnet>) {
   return fields(field("num_classes", &CifarResnet::num_classes,
-                      "Outputs; 0: as many as the dataset has classes.", at_least(0)));
+                      "Outputs; 0: as many as the dataset has classes.", within(0, 1 << 20)));
 }
 
 // The small networks of He et al. 2015, section 4.2: three stages of n blocks, 16, 32 and 64 wide, 6n + 2

@@ -36,14 +36,15 @@ struct Gpt {
 };
 constexpr auto describe(std::type_identity<Gpt>) {
   return fields(
-      field("layers", &Gpt::layers, "How many blocks of attention and mlp.", at_least(1)),
-      field("heads", &Gpt::heads, "Attention heads of each block.", at_least(1)),
-      field("width", &Gpt::width, "Numbers that stand for one token; a multiple of heads.", at_least(1)),
+      field("layers", &Gpt::layers, "How many blocks of attention and mlp.", within(1, 4096)),
+      field("heads", &Gpt::heads, "Attention heads of each block.", within(1, 1 << 20)),
+      field("width", &Gpt::width, "Numbers that stand for one token; a multiple of heads.",
+            within(1, 1 << 20)),
       field("context", &Gpt::context,
             "Positions, the most tokens it looks at; 0: as many as the dataset's examples have.",
-            at_least(0)),
+            within(0, 1 << 20)),
       field("vocabulary", &Gpt::vocabulary, "How many tokens there are; 0: as many as the dataset has.",
-            at_least(0)),
+            within(0, 1 << 20)),
       field("dropout", &Gpt::dropout,
             "Share dropped of embeddings, attention and what each block adds, in training.", within(0, 1)),
       field("bias", &Gpt::bias, "Linear layers and normalisations have a bias, as in GPT-2."),

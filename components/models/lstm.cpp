@@ -32,17 +32,17 @@ struct Lstm {
 };
 constexpr auto describe(std::type_identity<Lstm>) {
   return fields(
-      field("width", &Lstm::width, "Numbers that stand for one token.", at_least(1)),
-      field("hidden", &Lstm::hidden, "Numbers that each layer remembers.", at_least(1)),
-      field("layers", &Lstm::layers, "How many layers.", at_least(1)),
+      field("width", &Lstm::width, "Numbers that stand for one token.", within(1, 1 << 20)),
+      field("hidden", &Lstm::hidden, "Numbers that each layer remembers.", within(1, 1 << 20)),
+      field("layers", &Lstm::layers, "How many layers.", within(1, 4096)),
       field("bidirectional", &Lstm::bidirectional, "Read the text from both ends."),
       field("dropout", &Lstm::dropout,
             "Share dropped of embeddings, between layers and before the head, in training.", within(0, 1)),
       field("predict", &Lstm::predict, "What the outputs are."),
       field("vocabulary", &Lstm::vocabulary, "How many tokens there are; 0: as many as the dataset has.",
-            at_least(0)),
+            within(0, 1 << 20)),
       field("num_classes", &Lstm::num_classes, "Outputs for a text; 0: as many as the dataset has classes.",
-            at_least(0)));
+            within(0, 1 << 20)));
 }
 void check(const Lstm& lstm, Report& report) {
   if (lstm.predict == Answer::token && lstm.bidirectional)

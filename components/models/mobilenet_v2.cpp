@@ -31,7 +31,7 @@ constexpr auto describe(std::type_identity<MobilenetV2>) {
       field("dropout", &MobilenetV2::dropout, "Share of the head's inputs dropped, in training.",
             within(0, 1)),
       field("num_classes", &MobilenetV2::num_classes, "Outputs; 0: as many as the dataset has classes.",
-            at_least(0)));
+            within(0, 1 << 20)));
 }
 
 // Channels in multiples of 8, never less than nine tenths of what was asked

@@ -31,21 +31,25 @@ struct ModelCommon {
   std::vector<std::string> freeze;
 };
 constexpr auto describe(std::type_identity<ModelCommon>) {
-  return fields(field("weights", &ModelCommon::weights,
-                      "Initial weights: a safetensors file, or one written by Python's torch.save (read "
-                      "without executing it)."),
-                field("strict", &ModelCommon::strict,
-                      "Every weight must be in the file, with its shape, and nothing else."),
-                field("replace", &ModelCommon::replace,
-                      "Parts not taken from the weights file but newly initialised, by name prefix: a new "
-                      "head is [\"fc\"]."),
-                field("freeze", &ModelCommon::freeze,
-                      "Parameters that are not trained, by pattern: [\"layer1.*\", \"*.bias\"]."));
+  return fields(
+      field("weights", &ModelCommon::weights,
+            "Initial weights: a safetensors file, or one written by Python's torch.save (read "
+            "without executing it).",
+            harmless()),
+      field("strict", &ModelCommon::strict,
+            "Every weight must be in the file, with its shape, and nothing else.", harmless()),
+      field("replace", &ModelCommon::replace,
+            "Parts not taken from the weights file but newly initialised, by name prefix: a new "
+            "head is [\"fc\"].",
+            harmless()),
+      field("freeze", &ModelCommon::freeze,
+            "Parameters that are not trained, by pattern: [\"layer1.*\", \"*.bias\"].", changes_course()));
 }
 
 struct ModelKind {
   static constexpr std::string_view name = "model";
   static constexpr std::string_view summary = "The network that is trained.";
+  static constexpr KindOnResume on_resume{.part = OnResume::fixed, .parameters = OnResume::fixed};
   using Product = Model;
   using Inputs = ModelInputs;
   using Common = ModelCommon;

@@ -26,7 +26,7 @@ constexpr auto describe(std::type_identity<Resnet>) {
                 field("zero_init_residual", &Resnet::zero_init_residual,
                       "Each block starts as the identity: its last normalisation begins at zero."),
                 field("num_classes", &Resnet::num_classes, "Outputs; 0: as many as the dataset has classes.",
-                      at_least(0)));
+                      within(0, 1 << 20)));
 }
 
 enum class Block { basic, bottleneck, wide };

@@ -14,7 +14,7 @@ struct SimpleCnn {
 };
 constexpr auto describe(std::type_identity<SimpleCnn>) {
   return fields(field("num_classes", &SimpleCnn::num_classes,
-                      "Outputs; 0: as many as the dataset has classes.", at_least(0)));
+                      "Outputs; 0: as many as the dataset has classes.", within(0, 1 << 20)));
 }
 
 // Twice (3x3 convolution, ReLU, halve by max pooling), then 256 hidden units.

@@ -20,16 +20,17 @@ struct Tabular {
 };
 constexpr auto describe(std::type_identity<Tabular>) {
   return fields(
-      field("hidden", &Tabular::hidden, "Width of each hidden layer; none: a linear model.", at_least(1)),
+      field("hidden", &Tabular::hidden, "Width of each hidden layer; none: a linear model.",
+            within(1, 1 << 20)),
       field("embedding", &Tabular::embedding,
             "Numbers that stand for a value of a categorical column; 0: half as many as it has values, at "
             "most 50.",
-            at_least(0)),
+            within(0, 1 << 20)),
       field("dropout", &Tabular::dropout,
             "Share of activations dropped after each hidden layer, in training.", within(0, 1)),
       field("batch_norm", &Tabular::batch_norm, "Normalise each hidden layer over the batch."),
       field("num_classes", &Tabular::num_classes, "Outputs; 0: as many as the dataset has classes.",
-            at_least(0)));
+            within(0, 1 << 20)));
 }
 
 // Categories as embeddings beside the numbers (Guo and Berkhahn 2016,

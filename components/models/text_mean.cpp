@@ -15,14 +15,14 @@ struct TextMean {
   std::int64_t num_classes = 0;
 };
 constexpr auto describe(std::type_identity<TextMean>) {
-  return fields(field("width", &TextMean::width, "Numbers that stand for one token.", at_least(1)),
-                field("hidden", &TextMean::hidden, "Width of a hidden layer; 0: none.", at_least(0)),
+  return fields(field("width", &TextMean::width, "Numbers that stand for one token.", within(1, 1 << 20)),
+                field("hidden", &TextMean::hidden, "Width of a hidden layer; 0: none.", within(0, 1 << 20)),
                 field("dropout", &TextMean::dropout,
                       "Share of a text's numbers dropped before each layer, in training.", within(0, 1)),
                 field("vocabulary", &TextMean::vocabulary,
-                      "How many tokens there are; 0: as many as the dataset has.", at_least(0)),
+                      "How many tokens there are; 0: as many as the dataset has.", within(0, 1 << 20)),
                 field("num_classes", &TextMean::num_classes,
-                      "Outputs; 0: as many as the dataset has classes.", at_least(0)));
+                      "Outputs; 0: as many as the dataset has classes.", within(0, 1 << 20)));
 }
 
 // The mean over a text's tokens, whatever their order (Joulin et al. 2016,

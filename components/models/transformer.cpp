@@ -25,20 +25,21 @@ struct Transformer {
   bool checkpoint_activations = false;
 };
 constexpr auto describe(std::type_identity<Transformer>) {
-  return fields(field("layers", &Transformer::layers, "Blocks of the encoder.", at_least(1)),
-                field("decoder_layers", &Transformer::decoder_layers,
-                      "Blocks of the decoder; 0: as many as layers.", at_least(0)),
-                field("heads", &Transformer::heads, "Attention heads of each block.", at_least(1)),
-                field("width", &Transformer::width,
-                      "Numbers that stand for one token; a multiple of heads, and even.", at_least(2)),
-                field("hidden", &Transformer::hidden, "Width of the mlp; 0: four times width.", at_least(0)),
-                field("dropout", &Transformer::dropout,
-                      "Share dropped of embeddings, attention, mlp and what each block adds, in training.",
-                      within(0, 1)),
-                field("vocabulary", &Transformer::vocabulary,
-                      "How many tokens inputs and targets have; 0: as many as the dataset has.", at_least(0)),
-                field("start", &Transformer::start, "The token that the decoder begins with.", at_least(0)),
-                field("checkpoint_activations", &Transformer::checkpoint_activations, checkpoint_doc));
+  return fields(
+      field("layers", &Transformer::layers, "Blocks of the encoder.", within(1, 4096)),
+      field("decoder_layers", &Transformer::decoder_layers, "Blocks of the decoder; 0: as many as layers.",
+            within(0, 1 << 20)),
+      field("heads", &Transformer::heads, "Attention heads of each block.", within(1, 1 << 20)),
+      field("width", &Transformer::width, "Numbers that stand for one token; a multiple of heads, and even.",
+            within(2, 1 << 20)),
+      field("hidden", &Transformer::hidden, "Width of the mlp; 0: four times width.", within(0, 1 << 20)),
+      field("dropout", &Transformer::dropout,
+            "Share dropped of embeddings, attention, mlp and what each block adds, in training.",
+            within(0, 1)),
+      field("vocabulary", &Transformer::vocabulary,
+            "How many tokens inputs and targets have; 0: as many as the dataset has.", within(0, 1 << 20)),
+      field("start", &Transformer::start, "The token that the decoder begins with.", within(0, 1 << 20)),
+      field("checkpoint_activations", &Transformer::checkpoint_activations, checkpoint_doc));
 }
 void check(const Transformer& model, Report& report) {
   if (model.width % model.heads != 0 || model.width % 2 != 0)

@@ -16,10 +16,10 @@ struct Unet {
 constexpr auto describe(std::type_identity<Unet>) {
   return fields(
       field("width", &Unet::width, "Channels at the full size; twice as many after each halving.",
-            at_least(1)),
+            within(1, 1 << 20)),
       field("halvings", &Unet::halvings, "How often the image is halved on the way down.", within(1, 8)),
       field("num_classes", &Unet::num_classes, "Classes of a pixel; 0: as many as the dataset has.",
-            at_least(0)));
+            within(0, 1 << 20)));
 }
 
 // Two 3x3 convolutions, each normalised.

@@ -28,16 +28,18 @@ struct Vit {
 constexpr auto describe(std::type_identity<Vit>) {
   return fields(
       field("patch", &Vit::patch, "Side of the squares an image is cut into; it divides height and width.",
-            at_least(1)),
-      field("layers", &Vit::layers, "How many blocks of attention and mlp.", at_least(1)),
-      field("heads", &Vit::heads, "Attention heads of each block.", at_least(1)),
-      field("width", &Vit::width, "Numbers that stand for one patch; a multiple of heads.", at_least(1)),
-      field("hidden", &Vit::hidden, "Width of the mlp; 0: four times width.", at_least(0)),
+            within(1, 1 << 20)),
+      field("layers", &Vit::layers, "How many blocks of attention and mlp.", within(1, 4096)),
+      field("heads", &Vit::heads, "Attention heads of each block.", within(1, 1 << 20)),
+      field("width", &Vit::width, "Numbers that stand for one patch; a multiple of heads.",
+            within(1, 1 << 20)),
+      field("hidden", &Vit::hidden, "Width of the mlp; 0: four times width.", within(0, 1 << 20)),
       field("dropout", &Vit::dropout, "Share dropped of embeddings and what each block adds, in training.",
             within(0, 1)),
       field("attention_dropout", &Vit::attention_dropout, "Share dropped of attention, in training.",
             within(0, 1)),
-      field("num_classes", &Vit::num_classes, "Outputs; 0: as many as the dataset has classes.", at_least(0)),
+      field("num_classes", &Vit::num_classes, "Outputs; 0: as many as the dataset has classes.",
+            within(0, 1 << 20)),
       field("checkpoint_activations", &Vit::checkpoint_activations, checkpoint_doc));
 }
 void check(const Vit& vit, Report& report) {

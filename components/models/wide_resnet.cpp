@@ -18,13 +18,13 @@ struct WideResnet {
 };
 constexpr auto describe(std::type_identity<WideResnet>) {
   return fields(field("depth", &WideResnet::depth, "Convolutions in a row: 6n + 4, such as 16, 22, 28, 40.",
-                      at_least(10)),
+                      within(10, 1 << 20)),
                 field("widen", &WideResnet::widen, "Factor on the widths 16, 32 and 64 of the three stages.",
-                      at_least(1)),
+                      within(1, 1 << 20)),
                 field("dropout", &WideResnet::dropout,
                       "Share dropped between the convolutions of a block, in training.", within(0, 1)),
                 field("num_classes", &WideResnet::num_classes,
-                      "Outputs; 0: as many as the dataset has classes.", at_least(0)));
+                      "Outputs; 0: as many as the dataset has classes.", within(0, 1 << 20)));
 }
 void check(const WideResnet& net, Report& report) {
   if (net.depth % 6 != 4) report.error("depth", "must be 6n + 4, such as 16, 22, 28 or 40");

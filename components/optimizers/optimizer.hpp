@@ -56,6 +56,7 @@ constexpr auto describe(std::type_identity<OptimizerCommon>) {
 struct OptimizerKind {
   static constexpr std::string_view name = "optimizer";
   static constexpr std::string_view summary = "Updates the weights from the gradients.";
+  static constexpr KindOnResume on_resume{.part = OnResume::fixed, .parameters = OnResume::course};
   using Product = Optimizer;
   using Inputs = OptimizerInputs;
   using Common = OptimizerCommon;

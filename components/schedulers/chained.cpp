@@ -22,6 +22,8 @@ class ChainedSchedule final : public ComposedSchedule {
   }
 };
 
+SchedulerFacts facts(const Chained& settings) { return facts_of_all(settings.part); }
+
 std::unique_ptr<Scheduler> build(const Chained& settings, const SchedulerInputs& inputs) {
   std::vector<std::unique_ptr<Scheduler>> parts;
   for (const auto& part : settings.part) parts.push_back(build_inside(part, inputs));

@@ -1,18 +1,10 @@
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "components/schedulers/scheduler.hpp"
-#include "registry/suggest.hpp"
 
 namespace runner {
 namespace {
-
-enum class Better { min, max };
-constexpr auto describe(std::type_identity<Better>) {
-  return choices(choice("min", Better::min, "lower is better"),
-                 choice("max", Better::max, "higher is better"));
-}
 
 enum class ThresholdMode { rel, abs };
 constexpr auto describe(std::type_identity<ThresholdMode>) {
@@ -22,7 +14,7 @@ constexpr auto describe(std::type_identity<ThresholdMode>) {
 
 struct Plateau {
   std::string metric = "eval/loss";
-  Better mode = Better::min;
+  std::optional<Better> mode;
   double factor = 0.1;
   std::int64_t patience = 10;
   double threshold = 1e-4;
@@ -35,7 +27,8 @@ constexpr auto describe(std::type_identity<Plateau>) {
   return fields(
       field("metric", &Plateau::metric, "The measurement that decides, such as \"eval/accuracy\".",
             non_empty()),
-      field("mode", &Plateau::mode, "Which direction is better."),
+      field("mode", &Plateau::mode,
+            "Which direction is better; needed only for measurements of which it is not known."),
       field("factor", &Plateau::factor, "What the learning rate is multiplied by.", above(0), below(1)),
       field("patience", &Plateau::patience,
             "Evaluations without improvement that are let pass; the next one drops.", at_least(0)),
@@ -46,15 +39,10 @@ constexpr auto describe(std::type_identity<Plateau>) {
       field("min", &Plateau::min, "Where it ends, as a share of the peak.", within(0, 1)));
 }
 
-void check(const Plateau& settings, Report& report) {
-  if (settings.metric == "eval/loss" && settings.mode == Better::max)
-    report.error("mode", "is \"min\" for a loss: lower is better");
-}
-
 // torch.optim's ReduceLROnPlateau.
 class PlateauSchedule final : public Scheduler {
  public:
-  explicit PlateauSchedule(const Plateau& settings) : settings_(settings) {}
+  PlateauSchedule(const Plateau& settings, Better better) : settings_(settings), better_(better) {}
 
   double factor(double /*at*/) const override { return factor_; }
 
@@ -99,27 +87,26 @@ class PlateauSchedule final : public Scheduler {
     if (!best_) return true;
     const double margin =
         settings_.threshold * (settings_.threshold_mode == ThresholdMode::rel ? *best_ : 1.0);
-    return settings_.mode == Better::min ? value < *best_ - margin : value > *best_ + margin;
+    return better_ == Better::min ? value < *best_ - margin : value > *best_ + margin;
   }
 
   Plateau settings_;
+  Better better_;
   double factor_ = 1.0;
   std::optional<double> best_;
   std::int64_t waited_ = 0;    // evaluations since the best, or since the last drop
   std::int64_t cooldown_ = 0;  // evaluations that will not be counted
 };
 
+Watched watched(const Plateau& settings) { return {settings.metric, settings.mode}; }
+
+SchedulerFacts facts(const Plateau& settings) { return {{watched(settings)}}; }
+
 std::unique_ptr<Scheduler> build(const Plateau& settings, const SchedulerInputs& inputs) {
-  const bool known =
-      inputs.metrics.empty() || std::ranges::find(inputs.metrics, settings.metric) != inputs.metrics.end();
-  if (!known) {
-    std::string message = "plateau waits for \"" + settings.metric + "\", which no evaluation measures";
-    const auto near = nearest(settings.metric, inputs.metrics);
-    message += near ? "; did you mean \"" + *near + "\"? Measured are:" : ". Measured are:";
-    for (const std::string& name : inputs.metrics) message += " " + name;
-    throw std::runtime_error(message);
-  }
-  return std::make_unique<PlateauSchedule>(settings);
+  const Better better = inputs.measured.empty()
+                            ? settings.mode.value_or(Better::min)  // nothing will be observed
+                            : direction_of(watched(settings), inputs.measured, "scheduler \"plateau\"");
+  return std::make_unique<PlateauSchedule>(settings, better);
 }
 
 const Registration<SchedulerKind> registration{

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "components/contract/measured.hpp"
 #include "components/contract/state.hpp"
 #include "registry/component.hpp"
 
@@ -26,13 +27,13 @@ constexpr auto describe(std::type_identity<ScheduleUnit>) {
 // Turns the durations among a schedule's parameters into what factor() counts in. Both throw where a duration
 // is a share of the run, or left out, and the length of the run is unknown because time alone limits it.
 struct SchedulerInputs {
-  double run = 0;                         // updates or epochs in the whole run; 0: unknown
-  double units_per_epoch = 1;             // 1 where epochs are counted
-  double units_per_step = 1;              // 1 where updates are counted
-  double warmup = 0;                      // how long the rise before the schedule is
-  double begin = 0;                       // where in the run the schedule begins: factor(0)
-  double end = 0;                         // and where another one follows; 0: none does
-  std::vector<std::string> metrics = {};  // what observe() will be told: "eval/loss" ..; none: not known yet
+  double run = 0;                       // updates or epochs in the whole run; 0: unknown
+  double units_per_epoch = 1;           // 1 where epochs are counted
+  double units_per_step = 1;            // 1 where updates are counted
+  double warmup = 0;                    // how long the rise before the schedule is
+  double begin = 0;                     // where in the run the schedule begins: factor(0)
+  double end = 0;                       // and where another one follows; 0: none does
+  std::vector<Measured> measured = {};  // what observe() will be told: "eval/loss" ..; none: not known yet
 
   double stretch(const std::optional<Duration>& length) const;  // how long; not given: up to the end
   double moment(const Duration& since_start) const;             // a point of the run, from `begin`
@@ -52,12 +53,17 @@ constexpr auto describe(std::type_identity<SchedulerCommon>) {
                 field("by", &SchedulerCommon::by, "What the schedule counts in."));
 }
 
+struct SchedulerFacts {
+  std::vector<Watched> watches = {};  // the measurements it decides by
+};
+
 struct SchedulerKind {
   static constexpr std::string_view name = "scheduler";
   static constexpr std::string_view summary = "The learning rate over the run.";
   using Product = Scheduler;
   using Inputs = SchedulerInputs;
   using Common = SchedulerCommon;
+  using Facts = SchedulerFacts;
 };
 
 }  // namespace runner

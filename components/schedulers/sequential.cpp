@@ -45,6 +45,8 @@ class SequentialSchedule final : public ComposedSchedule {
   std::vector<double> begins_;  // of each schedule, from the end of the warm-up
 };
 
+SchedulerFacts facts(const Sequential& settings) { return facts_of_all(settings.part); }
+
 std::unique_ptr<Scheduler> build(const Sequential& settings, const SchedulerInputs& inputs) {
   std::vector<double> begins{0};
   for (const Duration& milestone : settings.milestones) {

@@ -4,26 +4,22 @@
 #include <optional>
 #include <string>
 
+#include "components/contract/measured.hpp"
 #include "registry/byte_size.hpp"
 #include "registry/duration.hpp"
 #include "registry/field.hpp"
 
 namespace runner {
 
-enum class BestMode { max, min };
-constexpr auto describe(std::type_identity<BestMode>) {
-  return choices(choice("max", BestMode::max, "higher is better"),
-                 choice("min", BestMode::min, "lower is better"));
-}
-
 struct BestRule {
   std::string metric;
-  BestMode mode = BestMode::max;
+  std::optional<Better> mode = {};
 };
 constexpr auto describe(std::type_identity<BestRule>) {
   return fields(field("metric", &BestRule::metric, "The measurement that decides, such as \"eval/accuracy\".",
                       required(), non_empty()),
-                field("mode", &BestRule::mode, "Which direction is better."));
+                field("mode", &BestRule::mode,
+                      "Which direction is better; needed only for measurements of which it is not known."));
 }
 
 enum class Resume { automatic, never };
@@ -47,23 +43,26 @@ struct CheckpointSection {
 };
 constexpr auto describe(std::type_identity<CheckpointSection>) {
   return fields(
-      field("best", &CheckpointSection::best, "Keep the best model as best.safetensors too."),
+      field("best", &CheckpointSection::best, "Keep the best model as best.safetensors too.", harmless()),
       field("every", &CheckpointSection::every,
             "How often a checkpoint is written: \"500step\", \"1ep\", \"30min\", \"never\", or \"auto\": as "
             "often "
-            "as costs at most 3 % of the time."),
+            "as costs at most 3 % of the time.",
+            harmless()),
       field("keep", &CheckpointSection::keep, "How many of the newest checkpoints are kept.",
-            within(1, 1'000'000)),
+            within(1, 1'000'000), harmless()),
       field("keep_every", &CheckpointSection::keep_every,
-            "Checkpoints at multiples of this are kept for good.", above(0)),
+            "Checkpoints at multiples of this are kept for good.", above(0), harmless()),
       field("async", &CheckpointSection::async,
-            "Write in the background: training waits only for a copy in memory."),
-      field("at_end", &CheckpointSection::at_end, "Write one at the end of the run, to continue from later."),
+            "Write in the background: training waits only for a copy in memory.", harmless()),
+      field("at_end", &CheckpointSection::at_end, "Write one at the end of the run, to continue from later.",
+            harmless()),
       field("on_exception", &CheckpointSection::on_exception,
-            "Write one where the run fails between two updates."),
+            "Write one where the run fails between two updates.", harmless()),
       field("max_shard_size", &CheckpointSection::max_shard_size,
-            "A larger model.safetensors is split into several files with an index."),
-      field("resume", &CheckpointSection::resume, "What to do about a run that is in run.dir already."));
+            "A larger model.safetensors is split into several files with an index.", harmless()),
+      field("resume", &CheckpointSection::resume, "What to do about a run that is in run.dir already.",
+            harmless()));
 }
 void check(const CheckpointSection& checkpoint, class Report& report);
 

@@ -59,12 +59,16 @@ void Checkpointer::measured(const Measurements& measurements) {
   }
 }
 
-bool Checkpointer::due(const Progress& before, const Progress& now) {
+bool Checkpointer::due(const Progress& before, const Progress& now) const {
   if (!writes_) return false;
-  if (writing_.valid() && writing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) wait();
   if (interval_) return interval_->passed(before, now);
   if (section_.every != "auto") return false;
   return now.seconds - last_seconds_ >= std::max(shortest_interval, cost_ / most_share);
+}
+
+void Checkpointer::after_step(const Progress& now, bool wanted) {
+  if (writing_.valid() && writing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) wait();
+  if (wanted) save(now);
 }
 
 void Checkpointer::at_end(const Progress& now, bool interrupted) {

@@ -31,9 +31,10 @@ class Checkpointer {
   // What the run measured last, to stand in the manifest.
   void measured(const Measurements& measurements);
 
-  // Whether one is due after this update; asked after every one. Only the rank that writes knows.
-  bool due(const Progress& before, const Progress& now);
-  void save(const Progress& now);
+  // Whether one is due after this update. Only the rank that writes knows.
+  bool due(const Progress& before, const Progress& now) const;
+  // After every update: saves where that is wanted.
+  void after_step(const Progress& now, bool wanted);
   // When the loop has ended. Waits until everything is on the disk.
   void at_end(const Progress& now, bool interrupted);
   // When it failed between two updates: saves what there is, if it can.
@@ -44,6 +45,7 @@ class Checkpointer {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void save(const Progress& now);
   void wait();
 
   CheckpointSection section_;

@@ -5,7 +5,8 @@
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/inspect/estimate.hpp"
+#include "runner/failure.hpp"
+#include "runner/inspect/deep_check.hpp"
 #include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
 
@@ -19,12 +20,12 @@ std::string verdict(const Diagnostics& found, const Style& style) {
   return style.red(counted(found.errors(), "error")) + (warnings.empty() ? "" : ", " + warnings);
 }
 
-// What does not fit through model and loss is told as any other error of the recipe.
+// What does not fit is told as any other error of the recipe.
 void check_deeply(const Value& resolved, const Registry& registry, Diagnostics& found) {
   try {
-    check_shapes(resolved, registry);
+    runner::check_deeply(resolved, registry);
   } catch (const std::exception& error) {
-    found.error(resolved.origin, error.what());
+    found.error(resolved.origin, failure_text(error));
   }
 }
 
@@ -63,13 +64,15 @@ Command check_command() {
       .summary = "Say everything that is wrong with recipes, without running them.",
       .arguments = {{"RECIPE", "Recipes, and overrides that apply to each of them.",
                      Argument::Count::at_least_one, Word::recipes_and_overrides}},
-      .options = {{.name = "deep", .doc = "Also pass two examples of zeros through model and loss."},
+      .options = {{.name = "deep", .doc = "Also pass two examples through model, loss, metrics and hooks."},
                   {.name = "json", .doc = "What was found, for programs."}},
       .examples = {{"runner check recipes/*.toml", "all of them at once"},
                    {"runner check recipes/cifar10.toml optimizer.lr=0.5", "with an override"}},
       .run = &check,
       .details =
-          "Reads no data and touches no device. Exit code 0: all recipes are right; 2: something is wrong."};
+          "Reads no data and touches no device; with --deep it opens the data where it is on this machine, "
+          "but "
+          "downloads nothing.\nExit code 0: all recipes are right; 2: something is wrong."};
 }
 
 }  // namespace runner::cli

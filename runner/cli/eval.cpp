@@ -63,6 +63,7 @@ nlohmann::ordered_json to_json(const Evaluation& found, const Run& run, const Su
   nlohmann::ordered_json json{{"recipe", subject.recipe.string()}};
   const auto& weights = run.recipe.model.common.weights;
   if (weights) json["weights"] = weights->string();
+  if (!weights) json["untrained"] = true;
   json["examples"] = run.data.eval->size();
   for (const auto& [name, value] : found.measurements) json["metrics"][name] = value;
   for (const auto& [name, text] : found.texts) json["texts"][name] = text;
@@ -87,6 +88,12 @@ int run(const Arguments& arguments, Session& session) {
   Run assembled(recipe, world);
   if (!assembled.data.eval) throw std::runtime_error("the dataset has no part to evaluate with");
   if (!assembled.data.stand_in.empty()) log::warning(assembled.data.stand_in);
+  if (!recipe.model.common.weights) {
+    log::warning(
+        "The network is untrained: no weights are given, so these are the results of a random "
+        "initialisation. "
+        "Give the run folder of a finished run, or --weights FILE.");
+  }
   const Evaluation found = evaluate(assembled);
   if (arguments.has("json")) {
     session.out << dumped(to_json(found, assembled, subject));

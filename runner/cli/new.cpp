@@ -9,6 +9,7 @@
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
 #include "runner/describe/template.hpp"
+#include "runner/plugins/find_plugin.hpp"
 #include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
 
@@ -55,10 +56,10 @@ std::vector<std::string> overrides_of(const Arguments& arguments, const std::vec
   return overrides;
 }
 
-std::optional<fs::path> find_template(const std::string& name) {
+std::optional<fs::path> find_template(const std::string& name, const Session& session) {
   std::error_code error;
   if (fs::exists(name, error)) return name;
-  return shipped_recipe(name);
+  return known_recipe(name, session.environment);
 }
 
 int make_new(const Arguments& arguments, Session& session) {
@@ -67,10 +68,10 @@ int make_new(const Arguments& arguments, Session& session) {
   const auto [templates, typed] = sort_words(words);
   if (templates.size() > 1) return refuse({"more than one template is named: " + joined(templates)}, session);
   const std::string wanted = templates.empty() ? starter : templates.front();
-  const auto base = find_template(wanted);
+  const auto base = find_template(wanted, session);
   if (!base) {
     Problem problem{"there is no recipe \"" + wanted + "\" to start from", {}, "runner new --help"};
-    const auto shipped = shipped_recipes();
+    const auto shipped = known_recipes(session.environment);
     problem.hints.push_back(shipped.empty() ? "name a recipe file: runner new FILE"
                                             : "there is: " + joined(shipped) + ", or any recipe file");
     return refuse(problem, session);
@@ -81,7 +82,12 @@ int make_new(const Arguments& arguments, Session& session) {
     return refuse({file.string() + " exists already", {"--force replaces it"}}, session);
   }
   Diagnostics found;
-  const auto resolved = resolve_recipe({*base, {}, overrides_of(arguments, typed)}, session.registry, found);
+  // Of the environment only where plugins are: what else it sets is not for a file to keep.
+  std::map<std::string, std::string> environment;
+  if (const auto path = session.environment.find(plugin_path_variable); path != session.environment.end())
+    environment.insert(*path);
+  const auto resolved =
+      resolve_recipe({*base, environment, overrides_of(arguments, typed)}, session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
   const std::string text = commented_recipe(*resolved, recipe_schema(), session.registry);

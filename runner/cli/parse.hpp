@@ -21,6 +21,9 @@ struct HelpWanted {};
 std::variant<Arguments, HelpWanted, UsageError> parse(const Command& command,
                                                       const std::vector<std::string>& words);
 
+// What every command understands.
+const std::vector<Option>& common_options();
+
 // The option that "--name" or "-n" means.
 const Option* find_option(const Command& command, std::string_view spelled);
 

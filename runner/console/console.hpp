@@ -101,6 +101,8 @@ struct ConsoleOutput {
 
   // Standard error, as it is: NO_COLOR, TERM=dumb and the locale are respected.
   static ConsoleOutput standard_error();
+  // Nowhere: for the ranks that nobody looks at.
+  static ConsoleOutput silent();
 };
 
 // The summary, one live progress line (or plain lines where it is piped), evaluations and the closing table.

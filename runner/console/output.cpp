@@ -46,6 +46,10 @@ void write_all(std::string_view text) {
 
 }  // namespace
 
+ConsoleOutput ConsoleOutput::silent() {
+  return {.write = [](std::string_view) {}, .clock = [] { return 0.0; }};
+}
+
 ConsoleOutput ConsoleOutput::standard_error() {
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   const std::string kind = environment("TERM");

@@ -1,5 +1,7 @@
 #include "runner/data/overfit.hpp"
 
+#include "components/datasets/support/selection.hpp"
+
 namespace runner {
 
 namespace {
@@ -14,6 +16,7 @@ class SameExamples final : public Split {
   Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override {
     return split_.allocate(examples, format);
   }
+  std::optional<std::int64_t> class_of(std::int64_t index) const override { return split_.class_of(index); }
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
     split_.read(samples, batch, first);
   }
@@ -24,8 +27,9 @@ class SameExamples final : public Split {
 
 }  // namespace
 
-void overfit(Splits& data, std::int64_t examples) {
-  data.train = limited(std::move(data.train), examples);
+void overfit(Splits& data, std::int64_t examples, std::uint64_t seed) {
+  auto chosen = random_sample(*data.train, examples, seed);
+  data.train = selection(std::move(data.train), std::move(chosen));
   data.eval = std::make_unique<SameExamples>(*data.train);
 }
 

@@ -4,7 +4,7 @@
 
 namespace runner {
 
-// Leaves the first examples of the training set, and evaluates on the same.
-void overfit(Splits& data, std::int64_t examples);
+// Leaves that many examples of the training set, a random sample, and evaluates on the same.
+void overfit(Splits& data, std::int64_t examples, std::uint64_t seed);
 
 }  // namespace runner

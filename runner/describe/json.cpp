@@ -62,6 +62,7 @@ std::string_view kind_name(TypeInfo::Kind kind) {
     case TypeInfo::Kind::table: return "table";
     case TypeInfo::Kind::map: return "map";
     case TypeInfo::Kind::part: return "part";
+    case TypeInfo::Kind::either: return "either";
   }
   return "";
 }
@@ -70,6 +71,8 @@ Json type_json(const TypeInfo& type) {
   Json json{{"type", kind_name(type.kind)}};
   if (type.optional) json["optional"] = true;
   if (type.kind == TypeInfo::Kind::part) json["kind"] = type.part_kind;
+  for (const TypeInfo& alternative : type.alternatives)
+    json["alternatives"].push_back(type_json(alternative));
   if (type.element) json["element"] = type_json(*type.element);
   if (type.schema) json["parameters"] = to_json(type.schema());
   for (const ChoiceInfo& choice : type.choices) {
@@ -86,8 +89,10 @@ Json field_json(const FieldInfo& field) {
   if (rules.required) json["required"] = true;
   if (rules.secret) json["secret"] = true;
   if (rules.non_empty) json["non_empty"] = true;
-  if (std::isfinite(rules.low)) json[rules.low_excluded ? "above" : "at_least"] = rules.low;
-  if (std::isfinite(rules.high)) json[rules.high_excluded ? "below" : "at_most"] = rules.high;
+  if (std::isfinite(rules.low) && !rules.low_is_general)
+    json[rules.low_excluded ? "above" : "at_least"] = rules.low;
+  if (std::isfinite(rules.high) && !rules.high_is_general)
+    json[rules.high_excluded ? "below" : "at_most"] = rules.high;
   for (const std::string_view word : rules.words) {
     if (!word.empty()) json["one_of"].push_back(word);
   }

@@ -49,6 +49,7 @@ std::string example(const TypeInfo& type, const Rules& rules) {
     case TypeInfo::Kind::size: return "\"25MB\"";
     case TypeInfo::Kind::list: return "[" + example(*type.element, rules) + "]";
     case TypeInfo::Kind::map: return "{ key = " + example(*type.element, rules) + " }";
+    case TypeInfo::Kind::either: return example(type.alternatives.front(), rules);
     default: return rules.words.front().empty() ? "\"..\"" : quote_toml(rules.words.front());
   }
 }

@@ -12,7 +12,7 @@
 #include "runner/data/batch_part.hpp"
 #include "runner/engine/device.hpp"
 #include "runner/engine/gradients.hpp"
-#include "runner/engine/memory.hpp"
+#include "runner/engine/out_of_memory.hpp"
 #include "runner/engine/sharded_optimizer.hpp"
 
 namespace runner {

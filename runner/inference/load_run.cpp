@@ -101,7 +101,7 @@ fs::path find_weights(const fs::path& folder, const std::string& wanted) {
            : "a run writes it at its end."));
 }
 
-std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& registry,
+std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& registry,
                                    Diagnostics& diagnostics) {
   const fs::path folder = find_run(source.run);
   const fs::path weights = find_weights(folder, source.weights);

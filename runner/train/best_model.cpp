@@ -10,7 +10,7 @@ bool BestModel::improved(const Progress& progress, const Measurements& measureme
       std::ranges::find(measurements, rule_.metric, [](const auto& pair) { return pair.first; });
   if (found == measurements.end() || std::isnan(found->second)) return false;
   const double value = found->second;
-  const bool better = !value_ || (rule_.mode == BestMode::max ? value > *value_ : value < *value_);
+  const bool better = !value_ || (rule_.mode == Better::max ? value > *value_ : value < *value_);
   if (better) {
     value_ = value;
     when_ = progress;

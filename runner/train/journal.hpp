@@ -9,7 +9,7 @@
 #include "components/hooks/hook.hpp"
 #include "runner/console/console.hpp"
 #include "runner/plan.hpp"
-#include "runner/tracking/tracker_thread.hpp"
+#include "runner/tracking/trackers.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/training_loss.hpp"
 
@@ -26,7 +26,7 @@ struct StepReport {
 // Tells trackers and console what happens. Reads from the device only what somebody is about to see.
 class Journal final : public Stateful {
  public:
-  Journal(TrackerThread& trackers, Console& console, const Plan& plan, std::optional<double> epochs)
+  Journal(Trackers& trackers, Console& console, const Plan& plan, std::optional<double> epochs)
       : trackers_(trackers), console_(console), plan_(plan), epochs_(epochs) {}
 
   void step(const Progress& progress, const StepReport& report);
@@ -50,7 +50,7 @@ class Journal final : public Stateful {
   void record(const Progress& progress, Measurements values);
   void text(const Progress& progress, const std::string& tag, const std::string& text);
 
-  TrackerThread& trackers_;
+  Trackers& trackers_;
   Console& console_;
   const Plan& plan_;
   std::optional<double> epochs_;

@@ -3,8 +3,10 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include "components/datasets/support/selection.hpp"
 #include "components/optimizers/support/groups.hpp"
-#include "runner/inspect/inspection.hpp"
+#include "runner/inspect/blueprint.hpp"
+#include "runner/measurements.hpp"
 #include "runner/parts.hpp"
 #include "runner/train/feed.hpp"
 
@@ -12,19 +14,11 @@ namespace runner {
 
 namespace {
 
-std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const DataSpec& data,
-                                                   const Loss& loss) {
-  std::vector<std::unique_ptr<Metric>> metrics;
-  for (const auto& part : recipe.eval.metric) metrics.push_back(part.build({data, &loss}));
-  return metrics;
-}
-
-std::vector<std::string> measurement_names(const std::vector<std::unique_ptr<Metric>>& metrics) {
-  std::vector<std::string> names;
-  for (const auto& metric : metrics) {
-    for (const std::string& name : metric->names()) names.push_back("eval/" + name);
-  }
-  return names;
+std::unique_ptr<Loss> build_loss(const Recipe& recipe, const Split& train) {
+  const DataSpec data = train.spec();
+  require_targets(recipe.loss, data);
+  const bool counted = recipe.loss.facts().needs_class_counts;
+  return recipe.loss.build({data, counted ? class_counts(train, data.classes) : std::vector<std::int64_t>{}});
 }
 
 HookInputs hook_inputs(const Engine& engine, const Loss& loss, const DataSpec& data) {
@@ -41,23 +35,11 @@ HookInputs hook_inputs(const Engine& engine, const Loss& loss, const DataSpec& d
   return inputs;
 }
 
-// Adds to the names what the weights that hooks keep will be measured as.
 std::vector<std::unique_ptr<Hook>> build_hooks(const std::vector<Part<HookKind>>& parts, HookInputs inputs,
-                                               std::vector<std::string>& names) {
-  const std::vector<std::string> measured = names;
+                                               const std::vector<Measured>& measured) {
+  inputs.measured = measured;
   std::vector<std::unique_ptr<Hook>> hooks;
-  for (const auto& part : parts) {
-    inputs.metrics = names;
-    hooks.push_back(part.build(inputs));
-    const KeptWeights* weights = hooks.back()->kept_weights();
-    if (!weights) continue;
-    for (const std::string& name : measured) {
-      const std::string theirs = weights->name + name.substr(name.find('/'));
-      if (std::ranges::find(names, theirs) != names.end())
-        throw std::runtime_error("Two hooks keep weights named \"" + weights->name + "\": delete one.");
-      names.push_back(theirs);
-    }
-  }
+  for (const auto& part : parts) hooks.push_back(part.build(inputs));
   return hooks;
 }
 
@@ -85,9 +67,8 @@ std::vector<ParameterGroup> own_groups(std::vector<ParameterGroup> groups, const
   return groups;
 }
 
-BestModel best_model(const BestRule& rule, const std::vector<std::string>& names) {
-  if (std::ranges::find(names, rule.metric) == names.end())
-    throw std::runtime_error("checkpoint.best is about \"" + rule.metric + "\", which nothing measures.");
+BestModel best_model(BestRule rule, const std::vector<Measured>& measured) {
+  rule.mode = direction_of({rule.metric, rule.mode}, measured, "checkpoint.best");
   return BestModel(rule);
 }
 
@@ -98,13 +79,15 @@ Run::Run(const Recipe& recipe_, World& world)
       engine(engine_options(recipe), world),
       data(open_shared_data(recipe, world)),
       plan(make_plan(recipe.train, global_batch_size(recipe, world), data.train->size())),
-      loss(recipe.loss.build({data.train->spec()})),
+      loss(build_loss(recipe, *data.train)),
       metrics(build_metrics(recipe, data.eval ? data.eval->spec() : data.train->spec(), *loss)),
-      measured(measurement_names(metrics)),
-      learning_rate(recipe.scheduler, plan.total_steps.value_or(0), static_cast<double>(plan.steps_per_epoch),
+      measured(measurements_of(recipe)),
+      learning_rate(recipe.scheduler, plan.schedule_steps(), static_cast<double>(plan.steps_per_epoch),
                     measured),
+      divergence(recipe.train.on_divergence, engine.precision().skips_updates()),
       generators(engine.device()) {
   const DataSpec spec = data.train->spec();
+  require_memory(recipe, spec);
   engine.prepare(build_model(recipe, spec), [&](const auto& parameters) {
     return recipe.optimizer.build({own_groups(make_groups(parameters, recipe.optimizer.common), engine)});
   });
@@ -119,6 +102,7 @@ Run::Run(const Recipe& recipe_, World& world)
               {"progress", &progress_state},
               {"requests", &requests},
               {"generators", &generators},
+              {"divergence", &divergence},
               {"times", &engine.times()}};
   if (best) stateful.emplace_back("best", &*best);
   for (std::size_t i = 0; i < hooks.size(); ++i)

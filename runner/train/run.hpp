@@ -14,6 +14,7 @@
 #include "runner/plan.hpp"
 #include "runner/recipe.hpp"
 #include "runner/train/best_model.hpp"
+#include "runner/train/divergence.hpp"
 #include "runner/train/progress_state.hpp"
 
 namespace runner {
@@ -31,10 +32,11 @@ struct Run {
   Plan plan;
   std::unique_ptr<Loss> loss;
   std::vector<std::unique_ptr<Metric>> metrics;
-  std::vector<std::string> measured;  // what evaluations report: "eval/accuracy" ..
+  std::vector<Measured> measured;  // what evaluations report: "eval/accuracy" ..
   LearningRate learning_rate;
   std::vector<std::unique_ptr<Hook>> hooks;
   std::optional<BestModel> best;
+  DivergenceGuard divergence;
   Requests requests;  // of the hooks, that wait
   Progress progress;
   ProgressState progress_state{progress};

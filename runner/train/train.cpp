@@ -79,9 +79,13 @@ double learning_rate_factor(Run& run) {
   return asked ? *asked / run.engine.optimizer().peak_lr() : run.learning_rate.factor(run.progress.step);
 }
 
+// Whether somebody is about to see what an update leads to: then a loss that is not finite must not get
+// there.
+using LookedAt = std::function<bool(const Progress& before, const Progress& now)>;
+
 // One update: forward and backward over the window, then hooks, clipping, the optimizer.
 void update(Run& run, Journal& journal, const TrainingWindow& next, const Interval& log_interval,
-            double seconds) {
+            const LookedAt& looked_at, double seconds) {
   Engine& engine = run.engine;
   run.updating = true;
   WindowLoss loss;
@@ -100,7 +104,8 @@ void update(Run& run, Journal& journal, const TrainingWindow& next, const Interv
   StepReport report{loss, engine.optimizer().peak_lr() * factor, next.samples};
   if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
 
-  const bool skip = run.requests.take_skip();
+  const bool skip =
+      run.requests.take_skip() || run.divergence.refuses(loss, now.step, looked_at(before, now));
   if (skip) engine.discard_gradients();
   if (skip || !engine.update(factor)) now = without_update(now, run.plan);
   run.progress = now;
@@ -123,10 +128,15 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
   const auto done = [&] {
     return run.plan.reached(run.progress) || (control.steps && run.progress.step >= *control.steps);
   };
+  const auto diverged = [&] { return !run.divergence.problem().empty(); };
+  const LookedAt looked_at = [&](const Progress& before, const Progress& now) {
+    // With several ranks all look, so that they see the same.
+    return !engine.world().alone() || log_interval.passed(before, now) || eval_interval.passed(before, now) ||
+           (control.checkpoints && control.checkpoints->due(before, now));
+  };
   const auto agree = [&](bool checkpoint) {
     engine.world().reached(run.progress.step);
-    return engine.agree(
-        {requests.stop_reason().has_value(), control.signal(), checkpoint, clock.seconds()});
+    return engine.agree({requests.stop_reason().has_value(), control.signal(), checkpoint, clock.seconds()});
   };
   Agreement agreed = agree(false);
   while (!done() && !agreed.stop && agreed.signal == 0) {
@@ -136,26 +146,33 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
     }();
     const Progress before = run.progress;
     // One clock for all ranks; it was read when they agreed last.
-    update(run, journal, next, log_interval, engine.world().alone() ? clock.seconds() : agreed.seconds);
+    update(run, journal, next, log_interval, looked_at,
+           engine.world().alone() ? clock.seconds() : agreed.seconds);
     for (const auto& hook : run.hooks) hook->after_step(run.progress, requests);
     if (log_interval.passed(before, run.progress))
       journal.training(run.progress, engine.precision().report(), requests.take_measurements());
+    if (diverged()) break;
     if (eval_interval.passed(before, run.progress)) measure(run, journal, control);
     carry_out_requests(run, journal);
     const bool asked = requests.take_checkpoint();
     agreed = agree(control.checkpoints && (asked || control.checkpoints->due(before, run.progress)));
-    if (agreed.checkpoint) control.checkpoints->save(run.progress);
+    if (control.checkpoints) control.checkpoints->after_step(run.progress, agreed.checkpoint);
   }
   if (feed.unreadable_samples() > 0)
     log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());
   const bool interrupted = agreed.signal != 0;  // somebody waits for the process to end
-  if (!interrupted && !journal.evaluated(run.progress)) measure(run, journal, control);
-  if (control.checkpoints) control.checkpoints->at_end(run.progress, interrupted);
+  const bool evaluates = recipe.eval.every.unit != Duration::Unit::never;
+  if (!interrupted && !diverged() && evaluates && !journal.evaluated(run.progress))
+    measure(run, journal, control);
+  run.divergence.look_at(engine.model());
+  if (control.checkpoints && !diverged()) control.checkpoints->at_end(run.progress, interrupted);
   for (const auto& hook : run.hooks) hook->finish(run.progress, requests);
   if (!interrupted) journal.measurements(run.progress, requests.take_measurements());
   carry_out_requests(run, journal);
-  if (interrupted) return {TrainingEnd::interrupted};
-  if (agreed.stop) return {TrainingEnd::stopped, requests.stop_reason().value_or("another rank asked to stop")};
+  if (diverged()) return {TrainingEnd::diverged, run.divergence.problem()};
+  if (interrupted) return {TrainingEnd::interrupted, "", agreed.signal};
+  if (agreed.stop)
+    return {TrainingEnd::stopped, requests.stop_reason().value_or("another rank asked to stop")};
   return {};
 }
 

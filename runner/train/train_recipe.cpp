@@ -3,18 +3,26 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "components/support/io/sha256.hpp"
 #include "registry/log.hpp"
 #include "registry/log_files.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
+#include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
 #include "runner/engine/process.hpp"
+#include "runner/engine/together.hpp"
+#include "runner/plugins/keep_plugins.hpp"
 #include "runner/recipe/write.hpp"
+#include "runner/report/run_report.hpp"
+#include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/tracking/build_trackers.hpp"
+#include "runner/tracking/run_facts.hpp"
 #include "runner/train/kept_weights.hpp"
-#include "runner/train/run_facts.hpp"
+#include "runner/train/rehearsal.hpp"
 #include "runner/train/run_summary.hpp"
+#include "runner/train/sample_images.hpp"
 #include "runner/train/stop_signal.hpp"
 #include "runner/train/train.hpp"
 
@@ -30,8 +38,13 @@ using NamedFile = std::pair<std::string, fs::path>;
 
 // All weights of the run; what each file is, and where.
 std::vector<NamedFile> save_all_weights(Run& run, const RunFolder& folder) {
-  std::vector<NamedFile> files{{"model", folder.file("model.safetensors")}};
-  save_weights(run, "eval", files.back().second);
+  std::vector<NamedFile> files;
+  if (run.recipe.train.on_divergence == OnDivergence::stop && !weights_are_finite(run.engine.model())) {
+    log::error("The weights hold numbers that are not finite, so model.safetensors is not written.");
+  } else {
+    files.emplace_back("model", folder.file("model.safetensors"));
+    save_weights(run, "eval", files.back().second);
+  }
   for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->tensors.empty()) {
       log::warning("Hook \"{}\" has no weights to save: the run ended before it began.", weights->name);
@@ -72,6 +85,39 @@ double lost_seconds(const RunFolder& folder, const Checkpoint& checkpoint) {
   return last - checkpoint.seconds;
 }
 
+// Refuses to continue a run with a recipe that its state does not fit, or, unless forced, one that changes
+// its course.
+void require_compatible(const Value& resolved, const RunFolder& folder, const Registry& registry,
+                        bool force) {
+  const auto changes = changes_since(folder.file("recipe.toml"), resolved, registry);
+  const auto any = [&](OnResume effect) {
+    return std::ranges::any_of(changes, [&](const RecipeChange& change) { return change.effect == effect; });
+  };
+  const std::string start =
+      "the run in " + folder.path().string() + " was made with another recipe:\n" + changes_table(changes);
+  if (any(OnResume::fixed)) throw std::runtime_error(start + "choose another run.dir for the new recipe");
+  if (any(OnResume::course) && !force)
+    throw std::runtime_error(start +
+                             "--force continues it with the new recipe; another run.dir starts a new run");
+  if (!changes.empty()) log::info("continued with another recipe:\n{}", changes_table(changes));
+}
+
+// What a checkpoint keeps of the trackers. They were given it when they were made: they start before anything
+// else is restored.
+class TrackersState final : public Stateful {
+ public:
+  explicit TrackersState(Trackers& trackers) : trackers_(trackers) {}
+
+  State save() const override {
+    trackers_.flush();  // what was measured before a checkpoint is in the files when the checkpoint is
+    return trackers_.save();
+  }
+  void load(const State&) override {}
+
+ private:
+  Trackers& trackers_;
+};
+
 // The folder that this run writes to, and the checkpoint that it goes on from, if there is one.
 struct RunPlace {
   RunFolder folder;
@@ -96,12 +142,31 @@ RunPlace take_up(RunFolder folder, Resume resume) {
   return {std::move(folder), std::move(found)};
 }
 
-void describe_run(const RunFolder& folder, const Run& run, const Value& resolved) {
-  folder.write("recipe.toml", write_toml(resolved));
+void describe_run(const RunFolder& folder, const Run& run, const Value& kept) {
+  folder.write("recipe.toml", write_toml(kept));
   folder.write("data_spec.json", write_data_spec(run.data.train->spec()));
   if (!run.data.learned.empty()) folder.write("dataset.json", run.data.learned);
   if (!run.data.stand_in.empty()) folder.write("STAND-IN-DATA.txt", run.data.stand_in + "\n");
   fs::remove(folder.file("result.json"));  // of an earlier attempt
+}
+
+std::string fingerprint(const std::string& text) {
+  Sha256 digest;
+  digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  return digest.hex().substr(0, 12);
+}
+
+// Ranks that were started with different things would not train one model.
+void require_equal_ranks(World& world, const Run& run, const Value& resolved, const Registry& registry) {
+  Claims claims{{"recipe", fingerprint(write_toml(resolved))},
+                {"training examples", std::to_string(run.data.train->size())},
+                {"evaluation examples", std::to_string(run.data.eval ? run.data.eval->size() : 0)},
+                {"data", fingerprint(write_data_spec(run.data.train->spec()) + run.data.learned)}};
+  for (const auto& [name, version] : versions()) claims.emplace_back("version of " + name, version);
+  for (const Library* library : registry.libraries())
+    claims.emplace_back("plugin " + fs::path(library->path).filename().string(),
+                        library->sha256.substr(0, 12));
+  require_equal(world, claims);
 }
 
 }  // namespace
@@ -110,29 +175,58 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
                        const TrainOptions& options) {
   keep_freed_memory();
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
-  apply(ProcessSettings{recipe.run.threads, recipe.run.deterministic});
-  if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
-  std::optional<RunPlace> place;
-  if (!options.dry_run) {
-    if (auto existing = RunFolder::find(recipe.run))
-      place.emplace(take_up(std::move(*existing), recipe.checkpoint.resume));
+  apply(ProcessSettings{recipe.run.threads, world.local_size(), recipe.run.deterministic});
+  if (world.alone()) {  // several ranks have threads by now, and have done it before
+    if (const std::string steered = steer_around_broken_instructions(); !steered.empty())
+      log::warning(steered);
   }
+  // Rank 0 has the run's folder; the others only read what it says there is.
+  const bool main = world.is_main();
+  std::optional<RunPlace> place;
+  if (main && !options.dry_run) {
+    if (auto existing = RunFolder::find(recipe.run)) {
+      if (options.resume_from)
+        throw std::runtime_error("--resume starts a new run, but " + existing->path().string() +
+                                 " holds one already; choose another run.dir");
+      require_compatible(resolved, *existing, registry, options.force);
+      place.emplace(take_up(std::move(*existing), recipe.checkpoint.resume));
+    }
+  }
+  const std::string found_by_main =
+      world.broadcast_text(place && place->checkpoint ? fs::absolute(place->checkpoint->folder).string() : "",
+                           0, "the checkpoint to go on from");
   Run run(recipe, world);
+  if (!world.alone()) require_equal_ranks(world, run, resolved, registry);
   if (!place)
     place.emplace(
-        RunPlace{options.dry_run ? RunFolder::make_temporary() : RunFolder::create(recipe.run), {}});
+        RunPlace{options.dry_run || !main ? RunFolder::make_temporary() : RunFolder::create(recipe.run), {}});
+  if (!main && !found_by_main.empty())
+    place->checkpoint = FoundCheckpoint{found_by_main, read_checkpoint(found_by_main)};
+  if (options.resume_from)
+    place->checkpoint = FoundCheckpoint{*options.resume_from, read_checkpoint(*options.resume_from)};
   const RunFolder& folder = place->folder;
-  describe_run(folder, run, resolved);
   log::add_file(folder.file("log.txt"));
+  const Value kept = main ? keep_plugins(resolved, registry, folder) : resolved;
+  describe_run(folder, run, kept);
+  if (main) world.tell_folder(options.dry_run ? "" : fs::absolute(folder.path()).string());
 
-  Console console;
+  Console console(main ? ConsoleOutput::standard_error() : ConsoleOutput::silent());
   RunSummary summary = summary_of(run, options.recipe_file);
   if (!options.dry_run) summary.folder = folder.path();
   console.summary(summary);
-  RunFacts facts = run_facts(recipe.run.name, folder.path(), resolved);
-  TrackerThread trackers(build_trackers(recipe.tracker, registry, {folder.path()}), std::move(facts));
+  auto built = main ? build_trackers(recipe.tracker, registry, {folder.path()}) : std::vector<NamedTracker>();
+  if (options.dry_run) std::erase_if(built, [](const NamedTracker& each) { return !each.essential; });
+  RunFacts facts = run_facts(recipe.run, folder.path(), resolved);
+  State saved_trackers;
+  if (place->checkpoint) {
+    if (!options.resume_from) facts.resumed_at = place->checkpoint->checkpoint.step;
+    saved_trackers = place->checkpoint->checkpoint.states["trackers"];
+  }
+  Trackers trackers(std::move(built), std::move(facts), options.resume_from ? State{} : saved_trackers);
   Journal journal(trackers, console, run.plan, recipe.train.epochs);
+  TrackersState trackers_state(trackers);
   run.stateful.emplace_back("journal", &journal);
+  run.stateful.emplace_back("trackers", &trackers_state);
   if (place->checkpoint) {
     const FoundCheckpoint& found = *place->checkpoint;
     const std::string restored = restore(found, run.stateful);
@@ -140,12 +234,15 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     log::info("resumed from {} at step {}, epoch {}: {}", found.folder.string(), run.progress.step,
               run.progress.exact_epoch, restored);
     place->checkpoint.reset();  // its files need not stay mapped
+  } else {
+    log_sample_images(run, trackers);
   }
 
   const StopSignal signal;
   Checkpointer checkpoints(recipe.checkpoint, folder.path(), run.stateful, run.engine.times(),
-                           {{"recipe.toml", write_toml(resolved)}}, versions());
+                           {{"recipe.toml", write_toml(kept)}}, versions(), main);
   LoopControl control{[&] { return signal.received(); }, folder.path()};
+  control.steps = options.stop_at;
   if (options.dry_run) {
     control.steps = dry_run_steps;
     control.eval_batches = dry_run_eval_batches;
@@ -161,17 +258,25 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     folder.write("result.json", result_json(result, folder.path()));
     console.closing(closing_of(result, journal));
     log::close_files();
+    if (!folder.temporary()) leave_report(folder.path());
   };
   try {
+    rehearse(run);
     const TrainingEnd end = train(run, journal, control);
     auto files = save_all_weights(run, folder);
-    trackers.finish(end.why == TrainingEnd::finished ? Outcome::finished : Outcome::stopped);
+    const char* model = run.best && run.best->value() ? "best.safetensors" : "model.safetensors";
+    if (!options.dry_run) trackers.artifact(model, folder.file(model));
+    trackers.finish(end.why == TrainingEnd::finished   ? Outcome::finished
+                    : end.why == TrainingEnd::diverged ? Outcome::failed
+                                                       : Outcome::stopped,
+                    end.reason);
     RunResult result = result_of(run, journal);
-    result.outcome = end.why == TrainingEnd::finished  ? RunResult::Outcome::finished
-                     : end.why == TrainingEnd::stopped ? RunResult::Outcome::stopped
-                                                       : RunResult::Outcome::interrupted;
+    result.outcome = end.why == TrainingEnd::finished   ? RunResult::Outcome::finished
+                     : end.why == TrainingEnd::stopped  ? RunResult::Outcome::stopped
+                     : end.why == TrainingEnd::diverged ? RunResult::Outcome::failed
+                                                        : RunResult::Outcome::interrupted;
     result.message = end.reason;
-    result.signal = signal.received();
+    result.signal = end.signal;
     result.files = std::move(files);
     close(result);
     return result;
@@ -181,7 +286,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     result.outcome = RunResult::Outcome::failed;
     result.message = error.what();
     try {
-      trackers.finish(Outcome::failed);
+      trackers.finish(Outcome::failed, error.what());
       close(result);
     } catch (const std::exception& second) {
       log::error("The end of the failed run could not be written: {}", second.what());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "registry/registry.hpp"
@@ -13,6 +15,8 @@ struct TrainOptions {
   std::string recipe_file;
   bool dry_run = false;  // two steps, one evaluation, nothing is left
   bool force = false;    // continue a run although the recipe changes its course
+  std::optional<std::filesystem::path> resume_from = {};  // a checkpoint that a new run begins with
+  std::optional<std::int64_t> stop_at = {};               // a step before the planned end
 };
 
 // Trains what the recipe says: starts a run, or continues the one that is in run.dir. `resolved` is a whole,

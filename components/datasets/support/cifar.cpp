@@ -98,6 +98,8 @@ class CifarDataset final : public Dataset {
     }
   }
 
+  bool at_hand() const override { return !source_.download || is_complete(format_.published, source_.dir); }
+
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
                                            const std::string&) const override {
     return image_interpreter(format_.spec, transforms);

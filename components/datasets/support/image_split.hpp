@@ -25,6 +25,7 @@ class ImageSplit : public Split {
   Batch allocate(std::int64_t examples, torch::MemoryFormat format) const final;
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const final;
   void finish(Batch& batch, std::uint64_t seed) const final;
+  std::optional<std::int64_t> class_of(std::int64_t index) const final { return label(index); }
 
  protected:
   // `raw` is the dataset's spec() before transforms, with input_shape {channels, height, width}; height and

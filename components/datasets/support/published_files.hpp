@@ -35,6 +35,9 @@ struct DataMissing : DataError {
 std::filesystem::path find_or_fetch(const PublishedFiles& published, const std::filesystem::path& dir,
                                     bool download);
 
+// Whether that needs no download.
+bool is_complete(const PublishedFiles& published, const std::filesystem::path& dir);
+
 std::filesystem::path cache_folder();  // $XDG_CACHE_HOME/runner, or ~/.cache/runner
 
 }  // namespace runner

@@ -29,8 +29,12 @@ std::unique_ptr<Dataset> build_stand_in(const std::optional<Part<DatasetKind>>& 
 }
 
 void check_stand_in(const std::optional<Part<DatasetKind>>& fallback, Report& report) {
-  if (!fallback || fallback->common.transform.empty()) return;
-  report.error("fallback", "takes the transforms of the dataset it stands in for and cannot have its own");
+  if (!fallback) return;
+  const DatasetCommon& own = fallback->common;
+  if (!own.transform.empty())
+    report.error("fallback", "takes the transforms of the dataset it stands in for and cannot have its own");
+  if (own.validation || own.train_limit || own.eval_limit || own.sample_seed)
+    report.error("fallback", "is split and limited as the dataset it stands in for: say it there");
 }
 
 Splits open_stand_in(const Dataset* stand_in, const std::string& name, const TransformPipeline& transforms,

@@ -13,6 +13,12 @@ constexpr auto describe(std::type_identity<ComparedWith>) {
                  choice("input", ComparedWith::input, "the input itself: an autoencoder"));
 }
 
+// The input says what the outputs should be: the targets are not looked at.
+inline LossFacts elementwise_facts(ComparedWith with) {
+  if (with == ComparedWith::input) return {};
+  return {{Targets::numbers, Targets::class_shares}};
+}
+
 // Losses that compare every number of the outputs with one of the targets, and are means over all of them.
 class ElementwiseLoss final : public Loss {
  public:

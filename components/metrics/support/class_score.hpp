@@ -7,23 +7,29 @@
 
 namespace runner {
 
-enum class Average { macro, micro, weighted, binary };
+enum class Average { macro, micro, weighted, binary, samples };
 constexpr auto describe(std::type_identity<Average>) {
   return choices(
-      choice("macro", Average::macro, "the mean over the classes that occur in labels or answers"),
-      choice("micro", Average::micro, "over all examples at once; equals accuracy"),
+      choice("macro", Average::macro,
+             "the mean over the classes that occur in labels or answers, or over all labels of yes or no"),
+      choice("micro", Average::micro, "over all examples at once; equals accuracy where one class is right"),
       choice("weighted", Average::weighted, "the mean over the classes, by how often each is right"),
-      choice("binary", Average::binary, "of class 1 alone, where there are two classes"));
+      choice("binary", Average::binary, "of class 1 alone, where there are two classes"),
+      choice("samples", Average::samples,
+             "the mean over the examples, where each has several labels of yes or no"));
 }
 
-// The parameters of precision, recall and f1.
+// The parameters of precision, recall and f1; a type for each, named by the component itself.
+template <class Component>
 struct ClassScore {
   Average average = Average::macro;
   std::int64_t ignore_index = -100;
 };
-constexpr auto describe(std::type_identity<ClassScore>) {
-  return fields(field("average", &ClassScore::average, "How the classes' numbers become one."),
-                field("ignore_index", &ClassScore::ignore_index, "Targets with this label are not counted."));
+template <class Component>
+constexpr auto describe(std::type_identity<ClassScore<Component>>) {
+  using Score = ClassScore<Component>;
+  return fields(field("average", &Score::average, "How the classes' numbers become one."),
+                field("ignore_index", &Score::ignore_index, "Targets with this label are not counted."));
 }
 
 // How often a class was rightly answered, answered at all, and right.
@@ -34,8 +40,15 @@ struct ClassCount {
 // 0 / 0 is 0: a class that is never answered has a precision of 0, one that never occurs a recall of 0.
 inline double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-// Reports "<name>_<average>", or "<name>" for binary; equal to scikit-learn's of the same name.
-std::unique_ptr<Metric> make_class_score(const std::string& name, const ClassScore& settings,
+// "<name>_<average>", or "<name>" for binary; equal to scikit-learn's of the same name.
+MetricFacts class_score_facts(const std::string& name, Average average);
+struct ClassScoreSettings {
+  std::string name;
+  Average average = Average::macro;
+  std::int64_t ignore_index = -100;
+  std::optional<Targets> targets = {};
+};
+std::unique_ptr<Metric> make_class_score(const ClassScoreSettings& settings,
                                          double (*score)(const ClassCount&));
 
 }  // namespace runner

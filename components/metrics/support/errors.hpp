@@ -4,17 +4,23 @@
 #include <string_view>
 
 #include "components/contract/batch.hpp"
+#include "components/contract/data_spec.hpp"
+#include "components/contract/state.hpp"
 
 namespace runner {
 
 // What regression metrics are made of, for each number of an example by itself, in double: exact for any
-// batching.
+// batching. In the units of the data, also where the targets were standardised.
 class Errors {
  public:
-  explicit Errors(std::string_view metric) : metric_(metric) {}
+  Errors(std::string_view metric, const DataSpec& data)
+      : metric_(metric), target_mean_(data.target_mean), target_deviation_(data.target_deviation) {}
 
   void reset();
   void add(const torch::Tensor& output, const torch::Tensor& target);
+
+  State state() const;
+  void merge(const State& other);
 
   double examples() const { return examples_; }
   // Of each number of an example; undefined before the first batch.
@@ -23,7 +29,12 @@ class Errors {
   const torch::Tensor& deviation() const { return deviation_; }  // sum of (target - mean of the targets)²
 
  private:
+  torch::Tensor in_units(const torch::Tensor& values) const;
+  void combine(double examples, const torch::Tensor& absolute, const torch::Tensor& squared,
+               const torch::Tensor& deviation, const torch::Tensor& mean);
+
   std::string metric_;
+  double target_mean_, target_deviation_;
   double examples_ = 0;
   torch::Tensor absolute_, squared_, deviation_, mean_;
 };

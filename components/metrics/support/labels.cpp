@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "components/metrics/support/accumulate.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -55,12 +56,42 @@ Rows rows_of(const torch::Tensor& output, const torch::Tensor& target) {
   return {scores.movedim(1, -1).reshape({-1, output.size(1)}), labels.flatten().to(torch::kInt64)};
 }
 
+bool several_labels(std::optional<Targets> targets, const torch::Tensor& output) {
+  return targets == Targets::yes_no && !is_one_score(output);
+}
+
+LabelRows label_rows(const torch::Tensor& output, const torch::Tensor& target, std::int64_t ignore_index) {
+  const torch::NoGradGuard no_grad;
+  if (target.sizes() != output.sizes()) {
+    throw std::runtime_error(
+        log::format("The metric compares each output with an answer of yes or no, but the outputs are {} and "
+                    "the targets {}.",
+                    output.sizes(), target.sizes()));
+  }
+  const auto rows = [&](const torch::Tensor& tensor) {
+    return tensor.movedim(1, -1).reshape({-1, output.size(1)});
+  };
+  const torch::Tensor right = rows(target);
+  return {rows(output.to(torch::kFloat64)), right.gt(0.5), right.ne(ignore_index)};
+}
+
 void HitCounts::add(const torch::Tensor& hit, const torch::Tensor& counted) {
   const torch::NoGradGuard no_grad;
-  const torch::Tensor hits = hit.logical_and(counted).sum();
-  const torch::Tensor total = counted.sum();
-  hits_ = hits_.defined() ? hits_ + hits : hits;
-  total_ = total_.defined() ? total_ + total : total;
+  add_to(hits_, hit.logical_and(counted).sum());
+  add_to(total_, counted.sum());
+}
+
+State HitCounts::state() const {
+  if (!total_.defined()) return {};
+  return {.tensors = {{"hits", hits_}, {"total", total_}}};
+}
+
+void HitCounts::merge(const State& other) {
+  if (other.empty()) return;
+  StateReader saved(other);
+  add_to(hits_, saved.tensor("hits"));
+  add_to(total_, saved.tensor("total"));
+  saved.finish();
 }
 
 double HitCounts::share() const {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "components/contract/batch.hpp"
+#include "components/contract/state.hpp"
+#include "components/contract/targets.hpp"
 
 namespace runner {
 
@@ -28,11 +30,27 @@ struct Rows {
 };
 Rows rows_of(const torch::Tensor& output, const torch::Tensor& target);
 
+// Several answers of yes or no for each example: multi-label. Outputs and targets have one shape, [examples,
+// labels, ..]; an answer is yes where its score is above 0.
+bool several_labels(std::optional<Targets> targets, const torch::Tensor& output);
+
+struct LabelRows {
+  torch::Tensor scores;   // [rows, labels], float64
+  torch::Tensor yes;      // [rows, labels], boolean
+  torch::Tensor counted;  // [rows, labels], boolean: not to be ignored
+
+  torch::Tensor answers() const { return scores.gt(0); }
+};
+LabelRows label_rows(const torch::Tensor& output, const torch::Tensor& target, std::int64_t ignore_index);
+
 // How many of how many, summed where the tensors are: nothing waits for the device until share() is asked.
 class HitCounts {
  public:
   void add(const torch::Tensor& hit, const torch::Tensor& counted);  // booleans of one shape
   double share() const;                                              // 0 where nothing was counted
+
+  State state() const;
+  void merge(const State& other);
 
  private:
   torch::Tensor hits_;  // undefined before the first batch

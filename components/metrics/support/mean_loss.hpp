@@ -1,6 +1,8 @@
 #pragma once
 
+#include "components/contract/state.hpp"
 #include "components/losses/loss.hpp"
+#include "components/metrics/support/accumulate.hpp"
 
 namespace runner {
 
@@ -19,15 +21,27 @@ class MeanLoss {
     const torch::NoGradGuard no_grad;
     // In double: the result is then the same however the set was cut into
     // batches.
-    const torch::Tensor sum = loss_->sum(output, batch).to(torch::kFloat64);
-    sum_ = sum_.defined() ? sum_ + sum : sum;
+    add_to(sum_, loss_->sum(output, batch).to(torch::kFloat64));
     weight_ += loss_->weight(batch);
+  }
+
+  State state() const {
+    if (!sum_.defined()) return {};
+    return {.tensors = {{"sum", sum_}}, .numbers = {{"weight", weight_}}};
+  }
+
+  void merge(const State& other) {
+    if (other.empty()) return;
+    StateReader saved(other);
+    add_to(sum_, saved.tensor("sum"));
+    weight_ += saved.number("weight");
+    saved.finish();
   }
 
   double mean() const { return weight_ > 0 ? sum_.item<double>() / weight_ : 0.0; }
 
  private:
-  const Loss* loss_;   // none where only names are asked for
+  const Loss* loss_;
   torch::Tensor sum_;  // undefined before the first batch
   double weight_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "components/schedulers/support/composed.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace runner {
@@ -42,6 +43,12 @@ class AfterWarmup final : public Scheduler {
 };
 
 }  // namespace
+
+SchedulerFacts facts_of_all(const std::vector<Part<SchedulerKind>>& parts) {
+  SchedulerFacts all;
+  for (const auto& part : parts) std::ranges::move(part.facts().watches, std::back_inserter(all.watches));
+  return all;
+}
 
 std::unique_ptr<Scheduler> build_inside(const Part<SchedulerKind>& part, SchedulerInputs inputs) {
   const bool counts_epochs = inputs.units_per_epoch == 1;

@@ -23,6 +23,9 @@ class ComposedSchedule : public Scheduler {
   std::vector<std::unique_ptr<Scheduler>> parts_;
 };
 
+// What any of them decides by.
+SchedulerFacts facts_of_all(const std::vector<Part<SchedulerKind>>& parts);
+
 // A part of another schedule, with a warm-up of its own where it asks for one. The inputs say where in the
 // run it begins. Throws where the part counts in other units than the whole.
 std::unique_ptr<Scheduler> build_inside(const Part<SchedulerKind>& part, SchedulerInputs inputs);

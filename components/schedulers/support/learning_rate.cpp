@@ -9,7 +9,7 @@
 namespace runner {
 
 LearningRate::LearningRate(const Part<SchedulerKind>& part, std::int64_t total_steps, double steps_per_epoch,
-                           std::vector<std::string> metrics)
+                           std::vector<Measured> measured)
     : steps_per_epoch_(steps_per_epoch),
       by_epoch_(part.common.by == ScheduleUnit::epoch),
       warmup_start_(part.common.warmup_start) {
@@ -27,7 +27,7 @@ LearningRate::LearningRate(const Part<SchedulerKind>& part, std::int64_t total_s
               .warmup = warmup_ / steps_per_epoch};
   }
   inputs.begin = inputs.warmup;
-  inputs.metrics = std::move(metrics);
+  inputs.measured = std::move(measured);
   scheduler_ = part.build(inputs);
 }
 

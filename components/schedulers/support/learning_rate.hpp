@@ -11,7 +11,7 @@ class LearningRate {
  public:
   // total_steps 0: unknown, limited by time alone. Throws where the warm-up is longer than the run.
   LearningRate(const Part<SchedulerKind>& part, std::int64_t total_steps, double steps_per_epoch,
-               std::vector<std::string> metrics = {});
+               std::vector<Measured> measured = {});
 
   double factor(std::int64_t step) const;  // for the update that follows `step` updates
   Scheduler& schedule() { return *scheduler_; }

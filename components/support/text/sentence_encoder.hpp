@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "components/support/text/tokenizer.hpp"
+#include "components/contract/tokenizer.hpp"
 
 namespace runner {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "components/contract/tokenizer.hpp"
 #include "components/support/text/json_step.hpp"
-#include "components/support/text/tokenizer.hpp"
 
 namespace runner {
 

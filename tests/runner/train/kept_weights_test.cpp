@@ -37,7 +37,7 @@ name = "accuracy"
 )";
 
 Recipe recipe_of(Recipes& files, std::vector<std::string> overrides) {
-  const Registry registry = Registry::of_linked();
+  Registry registry = Registry::of_linked();
   Diagnostics found;
   const auto resolved =
       resolve_recipe({files.folder / "main.toml", {}, std::move(overrides)}, registry, found);
@@ -73,7 +73,8 @@ TEST_CASE("other weights are in the model for a while, and then its own are agai
   {
     const KeptWeightsInPlace in_place(run, weights);
     CHECK(run.engine.model().named_parameters()[name].eq(7).all().item<bool>());
-    CHECK_FALSE(torch::equal(run.engine.model().named_buffers()["bn1.running_mean"], own.at("bn1.running_mean")));
+    CHECK_FALSE(
+        torch::equal(run.engine.model().named_buffers()["bn1.running_mean"], own.at("bn1.running_mean")));
   }
   CHECK(same(everything(run.engine.model()), own));
 }

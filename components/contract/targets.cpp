@@ -1,0 +1,51 @@
+#include "components/contract/targets.hpp"
+
+#include <algorithm>
+
+namespace runner {
+
+std::string to_string(Targets targets) {
+  switch (targets) {
+    case Targets::class_index: return "class indices";
+    case Targets::class_shares: return "shares of classes";
+    case Targets::yes_no: return "yes or no for each output";
+    case Targets::numbers: return "numbers";
+    case Targets::tokens: break;
+  }
+  return "tokens";
+}
+
+std::string to_string(const std::vector<Targets>& targets) {
+  std::string text;
+  for (const Targets one : targets) text += (text.empty() ? "" : " or ") + to_string(one);
+  return text.empty() ? "anything" : text;
+}
+
+std::vector<Targets> possible_targets(const DataSpec& data) {
+  const bool floating = torch::isFloatingType(data.target_type);
+  if (data.vocabulary > 0 && !data.target_shape.empty() && !floating)
+    return {Targets::tokens, Targets::class_index};
+  const bool for_each_class =
+      data.classes > 0 && data.target_shape == std::vector<std::int64_t>{data.classes};
+  if (floating && for_each_class) return {Targets::class_shares};
+  if (floating && data.target_shape.empty()) return {Targets::numbers, Targets::yes_no};
+  if (floating) return {Targets::numbers, Targets::yes_no, Targets::class_shares};
+  // Whole numbers may be classes or something to be counted; names make them classes.
+  if (!data.class_names.empty()) return {Targets::class_index, Targets::yes_no};
+  std::vector<Targets> all{Targets::class_index, Targets::yes_no, Targets::numbers};
+  if (!data.target_shape.empty()) all.push_back(Targets::tokens);
+  return all;
+}
+
+std::optional<std::vector<Targets>> shared_targets(const std::vector<Targets>& one,
+                                                   const std::vector<Targets>& other) {
+  if (one.empty()) return other;
+  if (other.empty()) return one;
+  std::vector<Targets> both;
+  std::ranges::copy_if(one, std::back_inserter(both),
+                       [&](Targets targets) { return std::ranges::find(other, targets) != other.end(); });
+  if (both.empty()) return std::nullopt;
+  return both;
+}
+
+}  // namespace runner

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "components/contract/data_spec.hpp"
+
+namespace runner {
+
+// What the targets of a dataset mean. The tensors alone do not tell: numbers in the shape of the outputs may
+// be answers of yes or no, shares of classes, or numbers to be predicted. The loss decides.
+enum class Targets {
+  class_index,   // one of several classes, by its number
+  class_shares,  // a share for each class, as mixup makes them
+  yes_no,   // 0 or 1 for each output, independent of the others: multi-label, or one score for two classes
+  numbers,  // to be predicted as they are
+  tokens,   // the next token for each position
+};
+
+std::string to_string(Targets targets);
+std::string to_string(const std::vector<Targets>& targets);  // "class indices or numbers"
+
+// What targets of that shape and type can be.
+std::vector<Targets> possible_targets(const DataSpec& data);
+
+// What both take, in the order of the first; an empty list takes anything. None: they have nothing in common.
+std::optional<std::vector<Targets>> shared_targets(const std::vector<Targets>& one,
+                                                   const std::vector<Targets>& other);
+
+}  // namespace runner

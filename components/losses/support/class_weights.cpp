@@ -1,0 +1,63 @@
+#include "components/losses/support/class_weights.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "registry/log.hpp"
+#include "registry/suggest.hpp"
+
+namespace runner {
+
+namespace {
+
+std::vector<double> balanced(const LossInputs& inputs) {
+  const auto& counts = inputs.class_counts;
+  if (counts.empty()) {
+    throw std::runtime_error(
+        "loss.class_weights = \"balanced\" needs a dataset that knows the class of each training example; "
+        "give "
+        "a number for each class instead.");
+  }
+  const auto all = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) {
+      const bool named = i < inputs.data.class_names.size();
+      throw std::runtime_error(log::format(
+          "loss.class_weights = \"balanced\": there is no training example of class {}, so nothing "
+          "says how much it should count; give the weights by name.",
+          named ? "\"" + inputs.data.class_names[i] + "\"" : std::to_string(i)));
+    }
+    weights.push_back(all / (static_cast<double>(counts.size()) * static_cast<double>(counts[i])));
+  }
+  return weights;
+}
+
+std::vector<double> by_name(const std::map<std::string, double>& named, const DataSpec& data) {
+  std::vector<std::string> names = data.class_names;
+  for (auto i = std::ssize(names); i < data.classes; ++i) names.push_back(std::to_string(i));
+  std::vector<double> weights(names.size(), 1.0);
+  for (const auto& [name, weight] : named) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) {
+      const auto meant = nearest(name, names);
+      throw std::runtime_error("loss.class_weights names the class \"" + name +
+                               "\", which the data does not have" +
+                               (meant ? "; did you mean \"" + *meant + "\"?" : "."));
+    }
+    weights[static_cast<std::size_t>(found - names.begin())] = weight;
+  }
+  return weights;
+}
+
+}  // namespace
+
+std::vector<double> numbers_of(const ClassWeights& weights, const LossInputs& inputs) {
+  if (needs_class_counts(weights)) return balanced(inputs);
+  if (const auto* named = std::get_if<std::map<std::string, double>>(&weights))
+    return by_name(*named, inputs.data);
+  return std::get<std::vector<double>>(weights);
+}
+
+}  // namespace runner

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "components/losses/loss.hpp"
+
+namespace runner {
+
+enum class ByFrequency { balanced };
+constexpr auto describe(std::type_identity<ByFrequency>) {
+  return choices(choice("balanced", ByFrequency::balanced,
+                        "rare classes count more: examples / (classes * examples of the class)"));
+}
+
+// How much each class counts: a number for each, "balanced", or numbers by the names of classes.
+using ClassWeights = std::variant<std::vector<double>, ByFrequency, std::map<std::string, double>>;
+
+inline constexpr std::string_view class_weights_doc =
+    "How much each class counts: a number for each in order; \"balanced\", by how rare it is in the training "
+    "set, as in scikit-learn; or { name = number }, where classes that are not named count 1. None: all the "
+    "same.";
+
+inline bool needs_class_counts(const ClassWeights& weights) {
+  return std::holds_alternative<ByFrequency>(weights);
+}
+
+// One for each class; empty: all the same. Throws std::runtime_error where the data has no such classes.
+std::vector<double> numbers_of(const ClassWeights& weights, const LossInputs& inputs);
+
+}  // namespace runner

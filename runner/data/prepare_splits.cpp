@@ -1,0 +1,88 @@
+#include "runner/data/prepare_splits.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "components/datasets/support/selection.hpp"
+#include "registry/log.hpp"
+#include "runner/data/overfit.hpp"
+
+namespace runner {
+
+namespace {
+
+std::uint64_t sample_seed_of(const DatasetCommon& common) {
+  return static_cast<std::uint64_t>(common.sample_seed.value_or(1));
+}
+
+std::string how_chosen(const Split& split) {
+  return split.class_of(0) ? "a random sample with the same share of each class" : "a random sample";
+}
+
+void limit(std::unique_ptr<Split>& split, std::optional<std::int64_t> most, const DatasetCommon& common,
+           const char* key) {
+  if (!split || !most || *most >= split->size()) return;
+  log::info("dataset.{}: {} of {} examples are used, {}.", key, *most, split->size(), how_chosen(*split));
+  auto chosen = random_sample(*split, *most, sample_seed_of(common));
+  split = selection(std::move(split), std::move(chosen));
+}
+
+bool differs_in_evaluation(const TransformPipeline& transforms) {
+  return std::ranges::any_of(transforms,
+                             [](const TransformStep& step) { return step.training != step.evaluation; });
+}
+
+// The training set, read as an evaluation set is: without augmentation.
+std::shared_ptr<const Split> for_evaluation(const Dataset& dataset, TransformPipeline transforms) {
+  for (TransformStep& step : transforms) step.training = step.evaluation;
+  return dataset.open(transforms).train;
+}
+
+void take_validation(Splits& data, const Dataset& dataset, const TransformPipeline& transforms,
+                     const DatasetCommon& common) {
+  if (!data.train->examples_are_fixed()) {
+    throw DataError(
+        "dataset.validation takes examples out of the training set, but this one is read from random places: "
+        "set dataset.random_offset = false, or let the dataset split itself (dataset.split).");
+  }
+  const std::int64_t size = data.train->size();
+  const auto count = static_cast<std::int64_t>(std::llround(*common.validation * static_cast<double>(size)));
+  if (count < 1 || count >= size) {
+    throw DataError(
+        log::format("dataset.validation = {} of {} training examples leaves {} of the two sets empty.",
+                    *common.validation, size, count < 1 ? "the first" : "the second"));
+  }
+  std::vector<std::int64_t> chosen = random_sample(*data.train, count, sample_seed_of(common));
+  std::ranges::sort(chosen);
+  std::vector<std::int64_t> rest;
+  for (std::int64_t index = 0; index < size; ++index) {
+    if (!std::ranges::binary_search(chosen, index)) rest.push_back(index);
+  }
+  log::info("dataset.validation: {} of {} training examples are kept for evaluation, {}.", count, size,
+            how_chosen(*data.train));
+  const std::shared_ptr<const Split> train = std::move(data.train);
+  data.eval = selection(differs_in_evaluation(transforms) ? for_evaluation(dataset, transforms) : train,
+                        std::move(chosen));
+  data.train = selection(train, std::move(rest));
+}
+
+}  // namespace
+
+Splits prepare_splits(const Dataset& dataset, const SplitRules& rules) {
+  const DatasetCommon& common = rules.common;
+  const TransformPipeline transforms = build_pipeline(common.transform, dataset.spec());
+  Splits data = dataset.open(transforms);
+  if (!data.train || data.train->size() == 0) throw DataError("the dataset has no training examples");
+  if (common.validation) take_validation(data, dataset, transforms, common);
+  limit(data.train, common.train_limit, common, "train_limit");
+  limit(data.eval, common.eval_limit, common, "eval_limit");
+  if (rules.overfit_examples) {
+    overfit(data, *rules.overfit_examples, sample_seed_of(common));
+    log::info(
+        "loader.overfit_batches: the run trains on {} training examples, {}, and evaluates with the same.",
+        data.train->size(), how_chosen(*data.train));
+  }
+  return data;
+}
+
+}  // namespace runner

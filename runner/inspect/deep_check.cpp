@@ -1,0 +1,74 @@
+#include "runner/inspect/deep_check.hpp"
+
+#include "components/models/support/model_weights.hpp"
+#include "registry/log.hpp"
+#include "runner/data/loader.hpp"
+#include "runner/data/prepare_splits.hpp"
+#include "runner/inspect/blueprint.hpp"
+#include "runner/inspect/inspection.hpp"
+#include "runner/inspect/trial_evaluation.hpp"
+#include "runner/measurements.hpp"
+#include "runner/parts.hpp"
+
+namespace runner {
+
+namespace {
+
+Batch two_of(const Split& split, bool training) {
+  LoaderOptions options;
+  options.batch_size = 2;
+  options.workers = 0;
+  options.shuffle = training;
+  options.epochs = 1;
+  return Loader(split, options).next()->batch;
+}
+
+struct EvaluationBatch {
+  Batch batch;
+  DataSpec data;
+};
+
+// The training part is only read, so that what is wrong with its files or transforms shows as well.
+EvaluationBatch evaluation_batch(const Recipe& recipe, const Dataset& dataset) {
+  if (!dataset.at_hand()) {
+    const DataSpec raw = dataset.spec();
+    const DataSpec data =
+        after(build_pipeline(recipe.dataset.common.transform, raw), raw, /*training=*/false);
+    return {zero_batch(data, 2), data};
+  }
+  Splits splits = prepare_splits(dataset, {recipe.dataset.common, {}});
+  two_of(*splits.train, true);
+  if (!splits.eval) return {};
+  return {two_of(*splits.eval, false), splits.eval->spec()};
+}
+
+std::vector<std::unique_ptr<Hook>> build_hooks(const Recipe& recipe, const Inspection& found,
+                                               const Weights& weights, const DataSpec& data) {
+  HookInputs inputs;
+  inputs.parameters = found.parameters;
+  inputs.flops_per_sample = 3 * found.forward_flops_per_sample;
+  inputs.measured = measurements_of(recipe);
+  inputs.weights = &weights;
+  inputs.data = data;
+  std::vector<std::unique_ptr<Hook>> hooks;
+  for (const auto& part : recipe.hook) hooks.push_back(part.build(inputs));
+  return hooks;
+}
+
+}  // namespace
+
+void check_deeply(const Value& resolved, const Registry& registry) {
+  const Recipe recipe = decode_table<Recipe>(resolved, registry);
+  Blueprint blueprint = draw_blueprint(recipe);
+  const Inspection found = inspect(recipe, blueprint);
+  const auto dataset = build_dataset(recipe);
+  const auto [batch, data] = evaluation_batch(recipe, *dataset);
+  if (batch.size() == 0) return;
+  std::vector<std::int64_t> shape = found.output_shape;
+  shape.front() = batch.size();
+  const ModelWeights weights(*blueprint.model);
+  try_evaluation(recipe, build_metrics(recipe, data, *blueprint.loss),
+                 build_hooks(recipe, found, weights, data), batch, torch::zeros(shape, found.output_type));
+}
+
+}  // namespace runner

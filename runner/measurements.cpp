@@ -1,0 +1,115 @@
+#include "runner/measurements.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace runner {
+
+namespace {
+
+std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
+
+std::vector<Measured> measured_by(const EvalSection& eval) {
+  std::vector<Measured> all;
+  for (const auto& metric : eval.metric) {
+    std::vector<Measured> own = metric.facts().measures;
+    if (own.empty()) own = {{"*"}};  // it does not say
+    std::ranges::move(own, std::back_inserter(all));
+  }
+  return all;
+}
+
+std::string disagreement(const Part<MetricKind>& metric, const Part<LossKind>& loss) {
+  return "metric " + in_quotes(metric.name()) + " needs " + to_string(metric.facts().targets) +
+         " as targets, but loss " + in_quotes(loss.name()) + " is for " + to_string(loss.facts().targets);
+}
+
+}  // namespace
+
+std::vector<Measured> measurements_of(const Recipe& recipe) {
+  std::vector<std::string> weights{"eval"};
+  for (const auto& hook : recipe.hook) {
+    if (std::string kept = hook.facts().keeps_weights; !kept.empty()) weights.push_back(std::move(kept));
+  }
+  std::vector<Measured> all;
+  for (const std::string& name : weights) {
+    for (const Measured& one : measured_by(recipe.eval)) all.push_back({name + "/" + one.name, one.better});
+  }
+  return all;
+}
+
+std::vector<Watcher> watchers_of(const Recipe& recipe) {
+  std::vector<Watcher> all;
+  for (const Watched& watched : recipe.scheduler.facts().watches)
+    all.push_back({"scheduler", in_quotes(recipe.scheduler.name()) + " decides by ", watched});
+  for (const auto& hook : recipe.hook) {
+    if (const auto watched = hook.facts().watches)
+      all.push_back({"hook", in_quotes(hook.name()) + " decides by ", *watched});
+  }
+  if (const auto& best = recipe.checkpoint.best)
+    all.push_back({"checkpoint", "keeps the best model by ", {best->metric, best->mode}});
+  return all;
+}
+
+void require_targets(const Part<LossKind>& loss, const DataSpec& data) {
+  const auto given = possible_targets(data);
+  if (shared_targets(loss.facts().targets, given)) return;
+  throw std::runtime_error("loss " + in_quotes(loss.name()) + " needs " + to_string(loss.facts().targets) +
+                           " as targets, but the dataset gives " + to_string(given.front()) + ".");
+}
+
+std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<LossKind>& loss,
+                                   const DataSpec& data) {
+  const std::vector<Targets> understood = metric.facts().targets, given = possible_targets(data);
+  // Where the loss is about mixed targets, those of the evaluation set are still classes.
+  const auto by_loss = shared_targets(loss.facts().targets, given);
+  if (!shared_targets(understood, given)) {
+    throw std::runtime_error("metric " + in_quotes(metric.name()) + " needs " + to_string(understood) +
+                             " as targets, but the dataset gives " + to_string(given.front()) + ".");
+  }
+  const auto shared = by_loss ? shared_targets(*by_loss, understood) : std::nullopt;
+  if (!shared) throw std::runtime_error(disagreement(metric, loss) + ".");
+  if (understood.empty() || shared->empty()) return std::nullopt;
+  return shared->front();
+}
+
+std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const DataSpec& data,
+                                                   const Loss& loss) {
+  std::vector<std::unique_ptr<Metric>> metrics;
+  for (const auto& part : recipe.eval.metric)
+    metrics.push_back(part.build({data, &loss, targets_for(part, recipe.loss, data)}));
+  return metrics;
+}
+
+void check_measurements(const Recipe& recipe, Report& report) {
+  std::vector<std::string> names;
+  for (const Measured& one : measured_by(recipe.eval)) {
+    if (one.name != "*" && std::ranges::find(names, one.name) != names.end())
+      report.error("eval", "has two metrics that report \"eval/" + one.name + "\": delete one");
+    names.push_back(one.name);
+  }
+  for (const auto& metric : recipe.eval.metric) {
+    if (!shared_targets(recipe.loss.facts().targets, metric.facts().targets))
+      report.error("eval", "cannot be measured: " + disagreement(metric, recipe.loss));
+  }
+  std::vector<std::string> kept;
+  for (const auto& hook : recipe.hook) {
+    const std::string own = hook.facts().keeps_weights;
+    if (own.empty()) continue;
+    if (std::ranges::find(kept, own) != kept.end())
+      report.error("hook", "has two that keep weights named " + in_quotes(own) + ": delete one");
+    kept.push_back(own);
+  }
+  const auto measured = measurements_of(recipe);
+  for (const auto& [section, does, watched] : watchers_of(recipe)) {
+    if (recipe.eval.every.unit == Duration::Unit::never) {
+      report.error(section, does + in_quotes(watched.metric) +
+                                ", but with eval.every = \"never\" nothing is "
+                                "measured");
+    } else if (const std::string problem = problem_of(watched, measured); !problem.empty()) {
+      report.error(section, does + problem);
+    }
+  }
+}
+
+}  // namespace runner

@@ -1,0 +1,67 @@
+#include "runner/train/divergence.hpp"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <cmath>
+
+#include "registry/log.hpp"
+
+namespace runner {
+
+namespace {
+
+constexpr std::int64_t most_in_a_row = 100;  // while a precision looks for its scale
+
+// Read in place: asking the tensor would be an operator more in every step.
+double value_of(const torch::Tensor& scalar) {
+  if (scalar.is_cpu() && scalar.scalar_type() == torch::kFloat32) return *scalar.const_data_ptr<float>();
+  if (scalar.is_cpu() && scalar.scalar_type() == torch::kFloat64) return *scalar.const_data_ptr<double>();
+  return scalar.item<double>();
+}
+
+}  // namespace
+
+bool DivergenceGuard::refuses(const WindowLoss& loss, std::int64_t step, bool look) {
+  if (!look && !loss.sum.is_cpu()) return false;
+  const double value = value_of(loss.sum) / loss.weight;
+  if (std::isfinite(value)) {
+    in_a_row_ = 0;
+    return false;
+  }
+  const std::string what = log::format("the loss is {} in step {}", value, step);
+  const bool goes_on = rule_ == OnDivergence::resume || (precision_skips_ && ++in_a_row_ < most_in_a_row);
+  if (goes_on) {
+    if (!told_)
+      log::warning("{}; {}.", what,
+                   rule_ == OnDivergence::resume ? "the run goes on, as train.on_divergence says"
+                                                 : "the precision leaves such updates out");
+    told_ = true;
+    return false;
+  }
+  problem_ = what +
+             ": the run has diverged; a lower learning rate, train.clip_norm, a warm-up or another "
+             "precision may help (train.on_divergence = \"continue\" goes on regardless)";
+  return true;
+}
+
+void DivergenceGuard::look_at(const Model& model) {
+  if (rule_ == OnDivergence::stop && problem_.empty() && !weights_are_finite(model))
+    problem_ = "the weights are no longer finite numbers: the run has diverged in its last updates";
+}
+
+bool weights_are_finite(const Model& model) {
+  const torch::NoGradGuard no_grad;
+  const auto finite = [](const torch::Tensor& tensor) {
+    return !tensor.is_floating_point() || tensor.isfinite().all().item<bool>();
+  };
+  for (const torch::Tensor& parameter : model.parameters()) {
+    if (!finite(parameter)) return false;
+  }
+  for (const torch::Tensor& buffer : model.buffers()) {
+    if (!finite(buffer)) return false;
+  }
+  return true;
+}
+
+}  // namespace runner

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+
+#include "components/contract/progress.hpp"
+#include "runner/engine/window.hpp"
+#include "runner/recipe.hpp"
+
+namespace runner {
+
+// Keeps a loss that is not a finite number away from the weights, and tells of it at once.
+class DivergenceGuard final : public Stateful {
+ public:
+  // `precision_skips`: the precision itself leaves out updates whose gradients are not finite.
+  DivergenceGuard(OnDivergence rule, bool precision_skips) : rule_(rule), precision_skips_(precision_skips) {}
+
+  // Before an update: whether it is to be left out. On a CPU the loss is at hand; reading it from another
+  // device would wait for that, so it happens only where `look` says so: when something is about to be
+  // logged, measured or saved.
+  bool refuses(const WindowLoss& loss, std::int64_t step, bool look);
+
+  // After the last update: an infinite gradient shows in the weights before it shows in a loss.
+  void look_at(const Model& model);
+
+  State save() const override { return {.integers = {{"in_a_row", in_a_row_}}}; }
+  void load(const State& state) override {
+    StateReader saved(state);
+    in_a_row_ = saved.integer("in_a_row");
+    saved.finish();
+  }
+
+  // Why the run cannot go on; empty: it can.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  OnDivergence rule_;
+  bool precision_skips_;
+  bool told_ = false;
+  std::int64_t in_a_row_ = 0;
+  std::string problem_;
+};
+
+// Whether all weights and buffers are finite numbers. What is not is not worth a file.
+bool weights_are_finite(const Model& model);
+
+}  // namespace runner
