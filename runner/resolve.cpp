@@ -68,7 +68,8 @@ std::optional<Value> resolve_recipe(RecipeSources sources, Registry& registry, D
 std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, const Value& resolved,
                                         const Registry& registry) {
   Diagnostics ignored;
-  const auto before = resolve_recipe({saved, {}, {}}, registry, ignored);
+  Registry own = registry;
+  const auto before = resolve_recipe({saved, {}, {}}, own, ignored);
   return before ? recipe_changes(*before, resolved, recipe_schema(), registry) : std::vector<RecipeChange>{};
 }
 

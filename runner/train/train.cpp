@@ -62,6 +62,7 @@ void measure(Run& run, Journal& journal, const LoopControl& control) {
   const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
   if (best) save_weights(run, run.best->weights(), control.folder / "best.safetensors");  // rank 0 writes
   journal.evaluation(run.progress, evaluation, seconds_since(began), best);
+  if (control.checkpoints) control.checkpoints->measured(evaluation.measurements);
   run.learning_rate.schedule().observe(evaluation.measurements);
   for (const auto& hook : run.hooks) hook->after_eval(run.progress, evaluation.measurements, run.requests);
 }
@@ -134,9 +135,11 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
     return !engine.world().alone() || log_interval.passed(before, now) || eval_interval.passed(before, now) ||
            (control.checkpoints && control.checkpoints->due(before, now));
   };
-  const auto agree = [&](bool checkpoint) {
+  const auto agree = [&](bool due) {
+    const bool asked = requests.take_checkpoint() || (control.checkpoint_asked && control.checkpoint_asked());
     engine.world().reached(run.progress.step);
-    return engine.agree({requests.stop_reason().has_value(), control.signal(), checkpoint, clock.seconds()});
+    return engine.agree(
+        {requests.stop_reason().has_value(), control.signal(), asked || due, clock.seconds()});
   };
   Agreement agreed = agree(false);
   while (!done() && !agreed.stop && agreed.signal == 0) {
@@ -154,8 +157,7 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
     if (diverged()) break;
     if (eval_interval.passed(before, run.progress)) measure(run, journal, control);
     carry_out_requests(run, journal);
-    const bool asked = requests.take_checkpoint();
-    agreed = agree(control.checkpoints && (asked || control.checkpoints->due(before, run.progress)));
+    agreed = agree(control.checkpoints && control.checkpoints->due(before, run.progress));
     if (control.checkpoints) control.checkpoints->after_step(run.progress, agreed.checkpoint);
   }
   if (feed.unreadable_samples() > 0)
