@@ -134,6 +134,7 @@ class Attempt {
   }
 
   bool interrupted() const { return interrupted_; }
+  const std::optional<std::string>& folder() const { return folder_; }  // the run's, where it was made
   Clock::time_point first_death_at() const { return first_death_at_; }
 
   // Those that failed by themselves, the first of them first; not those that only noticed.
@@ -285,7 +286,7 @@ class Attempt {
 
 }  // namespace
 
-int launch(const LaunchOptions& options, std::ostream& messages) {
+int launch(LaunchOptions options, std::ostream& messages) {
   const Signals signals;  // first: every thread that starts from here on leaves them to this one
   RunStore store(options);
   int ranks = options.ranks;
@@ -300,6 +301,9 @@ int launch(const LaunchOptions& options, std::ostream& messages) {
     if (options.fewest_ranks) {
       ranks = std::max(ranks - static_cast<int>(attempt.culprits().size()), *options.fewest_ranks);
     }
+    // Continued in its folder, from the newest checkpoint there.
+    if (attempt.folder() && !attempt.folder()->empty())
+      options.command.push_back("run.dir=" + *attempt.folder());
     messages << log::format("runner: starting {} ranks again (restart {} of {}).\n", options.nodes * ranks,
                             restart + 1, options.max_restarts)
              << std::flush;
