@@ -7,6 +7,7 @@
 #include "runner/cli/commands.hpp"
 #include "runner/distributed/join.hpp"
 #include "runner/engine/process.hpp"
+#include "runner/recipe.hpp"
 #include "runner/resolve.hpp"
 #include "runner/train/train_recipe.hpp"
 
