@@ -16,6 +16,7 @@ EngineOptions engine_options(const Recipe& recipe) {
   options.clip_norm = recipe.train.clip_norm;
   options.clip_value = recipe.train.clip_value;
   options.on_out_of_memory = recipe.train.on_out_of_memory;
+  options.distributed = recipe.distributed;
   return options;
 }
 

@@ -51,6 +51,18 @@ void check(const LoaderSection& loader, Report& report) {
     report.error("prefetch", "means nothing with workers = 0: no batch is made before it is needed");
 }
 
+void check(const DistributedSection& distributed, Report& report) {
+  const DistributedSection defaults;
+  const bool local = distributed.strategy == RankStrategy::local_sgd;
+  if (!local && distributed.average_every != defaults.average_every)
+    report.error("average_every",
+                 "is for strategy = \"local_sgd\": every other strategy keeps the ranks equal");
+  if (local && distributed.compression != Compression::none)
+    report.error("compression", "is about gradients, which \"local_sgd\" does not exchange");
+  if (distributed.bucket_size.bytes < 1024)
+    report.error("bucket_size", "is too small to be sent at once: give at least 1KiB, such as \"25MiB\"");
+}
+
 void check(const TrainSection& train, Report& report) {
   if (!train.epochs && !train.max_steps && !train.max_time) {
     report.error("epochs", "or \"max_steps\" or \"max_time\" is needed: nothing says when the run ends");

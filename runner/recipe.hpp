@@ -195,6 +195,7 @@ struct Recipe {
   TrainSection train;
   EvalSection eval;
   CheckpointSection checkpoint;
+  DistributedSection distributed;
   std::vector<Part<TrackerKind>> tracker;
   std::vector<Part<HookKind>> hook;
   std::optional<SweepSection> sweep;
@@ -213,6 +214,7 @@ constexpr auto describe(std::type_identity<Recipe>) {
                 field("train", &Recipe::train, "Length of the run, gradient accumulation and clipping."),
                 field("eval", &Recipe::eval, "When the model is evaluated, and by which metrics."),
                 field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
+                field("distributed", &Recipe::distributed, "How several ranks train together."),
                 field("tracker", &Recipe::tracker, "Where metrics are written, in addition to metrics.jsonl."),
                 field("hook", &Recipe::hook, "Extensions that observe the run and may stop it."),
                 field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing."));

@@ -100,6 +100,8 @@ struct ConsoleOutput {
   // As they are: NO_COLOR, TERM=dumb and the locale are respected.
   static ConsoleOutput standard_error();
   static ConsoleOutput standard_output();
+  // Nowhere: for the ranks that nobody looks at.
+  static ConsoleOutput silent();
 };
 
 // The summary, one live progress line (or plain lines where it is piped) and evaluations; at the end the

@@ -32,7 +32,7 @@ void plan_steps(const Recipe& recipe, Estimate& result) {
     if (recipe.train.max_steps && !recipe.train.epochs) result.total_steps = recipe.train.max_steps;
     return;
   }
-  const Plan plan = make_plan(recipe.train, recipe.loader, result.train_examples);
+  const Plan plan = make_plan(recipe.train, recipe.loader.batch_size, result.train_examples);
   result.steps_per_epoch = plan.steps_per_epoch;
   result.total_steps = plan.total_steps;
 }
