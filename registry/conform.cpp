@@ -8,13 +8,11 @@
 #include "registry/schema_path.hpp"
 #include "registry/secrets.hpp"
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
 namespace {
-
-using wording::in_quotes;
-using wording::listed;
 
 constexpr std::size_t most_errors = 200;  // a file of garbage needs no more than these
 

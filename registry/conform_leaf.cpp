@@ -6,12 +6,11 @@
 
 #include "registry/byte_size.hpp"
 #include "registry/duration.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
 namespace {
-
-using wording::in_quotes;
 
 bool in_range(double number, const Rules& rules) {
   return (rules.low_excluded ? number > rules.low : number >= rules.low) &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "registry/utf8.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -131,9 +132,9 @@ std::string render(const Diagnostic& diagnostic, bool colour) {
   out.append(is_error ? paint.red : paint.yellow)
       .append(is_error ? "error: " : "warning: ")
       .append(paint.off);
-  out.append(paint.bold).append(printable(diagnostic.message)).append(paint.off).append("\n");
+  out.append(paint.bold).append(printable(shown_message(diagnostic.message))).append(paint.off).append("\n");
   if (!diagnostic.hide_source) out += excerpt(diagnostic.origin, paint);
-  for (const std::string& hint : diagnostic.hints) out += "  " + printable(hint) + "\n";
+  for (const std::string& hint : diagnostic.hints) out += "  " + printable(shown_message(hint)) + "\n";
   if (!diagnostic.see.empty())
     out.append("  see: ").append(paint.cyan).append(diagnostic.see).append(paint.off) += "\n";
   return out;

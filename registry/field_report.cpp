@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -29,21 +30,11 @@ std::string remedy(const Value& value, const TypeInfo& type, const std::string& 
   return "";
 }
 
-}  // namespace
-
-namespace wording {
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
+bool hidden(const FieldInfo& field, const Value& value) {
+  return field.rules.secret || value.from_environment;
 }
 
-}  // namespace wording
-
-using wording::in_quotes, wording::listed;
+}  // namespace
 
 std::nullopt_t FieldReport::wrong(const Value& value, std::string message,
                                   std::vector<std::string> hints) const {
@@ -56,7 +47,7 @@ std::nullopt_t FieldReport::wrong(const Value& value, std::string message,
 std::nullopt_t FieldReport::wrong_type(const Value& value, const TypeInfo& type) const {
   std::string message = "must be " + with_article(type) + ", not " + std::string(type_name(value));
   const auto* text = value.as<std::string>();
-  if (text && !field.rules.secret && text->size() < 60) message += " (" + in_quotes(*text) + ")";
+  if (text && !hidden(field, value) && text->size() < 60) message += " (" + in_quotes(*text) + ")";
   std::vector<std::string> hints;
   if (std::string better = remedy(value, type, path); !better.empty()) hints.push_back(std::move(better));
   return wrong(value, std::move(message), std::move(hints));
@@ -65,17 +56,17 @@ std::nullopt_t FieldReport::wrong_type(const Value& value, const TypeInfo& type)
 std::nullopt_t FieldReport::out_of_range(const Value& value) const {
   const bool general = field.rules.low_is_general || field.rules.high_is_general;
   return wrong(value, "must be " + (general ? bounds_text(field.rules) : rule_text(field)) +
-                          (field.rules.secret ? "" : ", not " + to_toml(value)));
+                          (hidden(field, value) ? "" : ", not " + to_toml(value)));
 }
 
 std::nullopt_t FieldReport::not_among(const Value& value, const std::string& held,
                                       const std::vector<std::string>& allowed) const {
   std::vector<std::string> hints;
-  if (const auto meant = nearest(held, allowed); meant && !field.rules.secret) {
+  if (const auto meant = nearest(held, allowed); meant && !hidden(field, value)) {
     hints.push_back("did you mean " + in_quotes(*meant) + "?");
   }
   hints.push_back("allowed: " + listed(allowed));
-  return wrong(value, "cannot be " + (field.rules.secret ? "this" : in_quotes(held)), std::move(hints));
+  return wrong(value, "cannot be " + (hidden(field, value) ? "this" : in_quotes(held)), std::move(hints));
 }
 
 }  // namespace runner

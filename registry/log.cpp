@@ -18,6 +18,7 @@
 
 #include "registry/live_line.hpp"
 #include "registry/log_files.hpp"
+#include "registry/wording.hpp"
 
 namespace runner::log {
 namespace {
@@ -119,7 +120,8 @@ void clear_warnings() {
   state().warnings.clear();
 }
 
-void write(Level level, std::string_view message) {
+void write(Level level, std::string_view said) {
+  const std::string message = shown_message(said);
   const LiveLinePause pause;  // before our own lock: the line may be drawn by somebody who logs
   const std::lock_guard lock{state().mutex};
   auto& [mutex, logger, prefix, warnings] = state();
@@ -134,7 +136,7 @@ void write_to_files(std::string_view message) {
   const std::lock_guard lock{state().mutex};
   auto& [mutex, logger, prefix, warnings] = state();
   if (!enabled(Level::info)) return;
-  const std::string line = prefix + std::string(message);
+  const std::string line = prefix + shown_message(message);
   for (std::size_t file = 1; file < logger.sinks().size(); ++file) {  // the terminal comes first
     logger.sinks()[file]->log({logger.name(), spdlog::level::info, line});
     logger.sinks()[file]->flush();

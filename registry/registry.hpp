@@ -22,7 +22,7 @@ class Registry {
   std::vector<std::string> names(std::string_view kind) const;  // the newest of each, then "name@1" of others
   // All that a recipe may call it: "focal" if it is the newest, "focal@2" where versions are written.
   std::vector<std::string> spellings(const Descriptor& descriptor) const;
-  std::vector<const Library*> libraries() const;                // what was loaded, by path
+  std::vector<const Library*> libraries() const;  // what was loaded, by path
 
   // What is wrong with the registrations themselves, each with the source locations: a name taken twice, a
   // parameter that hides one common to the kind. Not the user's fault, so not a diagnostic.

@@ -33,7 +33,8 @@ struct RunSection {
 };
 constexpr auto describe(std::type_identity<RunSection>) {
   return fields(
-      field("name", &RunSection::name, "What the run is called; part of its folder.", non_empty(), harmless()),
+      field("name", &RunSection::name, "What the run is called; part of its folder.", non_empty(),
+            harmless()),
       field("dir", &RunSection::dir, "The run's own folder; runs/<name>/<time> where not given.", harmless()),
       field("seed", &RunSection::seed, "Fixes initialisation, order, augmentation and dropout.",
             within(0, 9007199254740991), changes_course()),
@@ -44,7 +45,8 @@ constexpr auto describe(std::type_identity<RunSection>) {
       field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
             non_empty(), changes_course()),
       field("memory_format", &RunSection::memory_format, "How images lie in memory.", changes_course()),
-      field("tags", &RunSection::tags, "Words to find the run by, for the trackers that have tags.", harmless()));
+      field("tags", &RunSection::tags, "Words to find the run by, for the trackers that have tags.",
+            harmless()));
 }
 void check(const RunSection& run, Report& report);
 
@@ -72,7 +74,8 @@ constexpr auto describe(std::type_identity<LoaderSection>) {
       field("batch_size", &LoaderSection::batch_size, "Examples in one micro-batch.",
             within(1, most_examples_at_once), changes_course()),
       field("eval_batch_size", &LoaderSection::eval_batch_size,
-            "The same for evaluation; batch_size where not given.", within(1, most_examples_at_once), harmless()),
+            "The same for evaluation; batch_size where not given.", within(1, most_examples_at_once),
+            harmless()),
       field("shuffle", &LoaderSection::shuffle,
             "A new order every epoch, a function of seed and epoch alone.", changes_course()),
       field(
@@ -118,14 +121,19 @@ constexpr auto describe(std::type_identity<TrainSection>) {
             at_most(1e9), harmless()),
       field("max_steps", &TrainSection::max_steps,
             "Ends the run after this many optimizer updates; 0: evaluate only.", within(0, 1e12), harmless()),
-      field("max_time", &TrainSection::max_time, "Ends the run after this time.", in_units({"s"}), above(0), harmless()),
+      field("max_time", &TrainSection::max_time, "Ends the run after this time.", in_units({"s"}), above(0),
+            harmless()),
       field("accumulation_steps", &TrainSection::accumulation_steps, "Micro-batches in one optimizer update.",
             within(1, 1e6), changes_course()),
-      field("clip_norm", &TrainSection::clip_norm, "Scales gradients down to this total norm.", above(0), changes_course()),
-      field("clip_value", &TrainSection::clip_value, "Limits each gradient element to this size.", above(0), changes_course()),
-      field("log_every", &TrainSection::log_every, "How often training is measured and logged.", above(0), harmless()),
+      field("clip_norm", &TrainSection::clip_norm, "Scales gradients down to this total norm.", above(0),
+            changes_course()),
+      field("clip_value", &TrainSection::clip_value, "Limits each gradient element to this size.", above(0),
+            changes_course()),
+      field("log_every", &TrainSection::log_every, "How often training is measured and logged.", above(0),
+            harmless()),
       field("on_out_of_memory", &TrainSection::on_out_of_memory,
-            "What to do when a micro-batch does not fit into memory. Batch-norm sees the smaller ones.", harmless()),
+            "What to do when a micro-batch does not fit into memory. Batch-norm sees the smaller ones.",
+            harmless()),
       field("on_divergence", &TrainSection::on_divergence,
             "What to do when the loss is no longer a finite number.", harmless()));
 }
@@ -143,6 +151,36 @@ constexpr auto describe(std::type_identity<EvalSection>) {
       field("metric", &EvalSection::metric, "What is measured.", harmless()));
 }
 
+enum class SweepSearch { automatic, grid, random, tpe };
+constexpr auto describe(std::type_identity<SweepSearch>) {
+  return choices(choice("auto", SweepSearch::automatic, "grid where all values can be tried, else tpe"),
+                 choice("grid", SweepSearch::grid, "every combination"),
+                 choice("random", SweepSearch::random, "values drawn at random"),
+                 choice("tpe", SweepSearch::tpe, "values that look promising after the trials so far"));
+}
+
+struct SweepSection {
+  std::vector<std::string> over = {};
+  SweepSearch search = SweepSearch::automatic;
+  std::optional<std::int64_t> samples = {};
+  std::int64_t jobs = 1;
+  bool halving = false;
+  std::int64_t seed = 0;
+};
+constexpr auto describe(std::type_identity<SweepSection>) {
+  return fields(
+      field("over", &SweepSection::over,
+            "Which keys take which values: \"optimizer.lr=log_uniform(1e-4, 0.1)\", "
+            "\"run.seed=range(0, 3)\", uniform(low, high) or choice(a, b).",
+            required(), non_empty()),
+      field("search", &SweepSection::search, "How values are found."),
+      field("samples", &SweepSection::samples, "How many trials; for a grid, at most.", at_least(1)),
+      field("jobs", &SweepSection::jobs, "Trials at the same time; they share the cores.", at_least(1)),
+      field("halving", &SweepSection::halving,
+            "Stop trials early that are not among the best third of those that came as far."),
+      field("seed", &SweepSection::seed, "Of what is drawn at random.", at_least(0)));
+}
+
 struct Recipe {
   std::vector<std::string> plugins;
   RunSection run;
@@ -158,6 +196,7 @@ struct Recipe {
   CheckpointSection checkpoint;
   std::vector<Part<TrackerKind>> tracker;
   std::vector<Part<HookKind>> hook;
+  std::optional<SweepSection> sweep;
 };
 constexpr auto describe(std::type_identity<Recipe>) {
   return fields(field("plugins", &Recipe::plugins,
@@ -174,7 +213,8 @@ constexpr auto describe(std::type_identity<Recipe>) {
                 field("eval", &Recipe::eval, "When the evaluation set is measured, and what is."),
                 field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
                 field("tracker", &Recipe::tracker, "Where measurements are written, beside metrics.jsonl."),
-                field("hook", &Recipe::hook, "What watches the run and may stop it."));
+                field("hook", &Recipe::hook, "What watches the run and may stop it."),
+                field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing."));
 }
 
 // Contradictions between parts that no single part can see.

@@ -15,7 +15,7 @@ packages=(
 )
 test_packages=(
   catch2 g++ clang-format-19 clang-tidy-19 libclang-rt-19-dev
-  bash fish zsh dataset-fashion-mnist openmpi-bin
+  bash fish zsh dataset-fashion-mnist openmpi-bin chromium chromium-driver
   patchelf pkg-config
 )
 

@@ -27,6 +27,8 @@ class Tokenizer {
   virtual std::vector<Token> prefix() const { return {}; }
   virtual std::vector<Token> suffix() const { return {}; }
   virtual std::optional<Token> padding() const { return std::nullopt; }
+  // What stands for text that the vocabulary has no words for.
+  virtual std::optional<Token> unknown() const { return std::nullopt; }
 };
 
 }  // namespace runner

@@ -2,6 +2,7 @@
 #include "components/datasets/support/image_interpreter.hpp"
 #include "components/datasets/support/image_split.hpp"
 #include "components/datasets/support/labelled_files.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -57,12 +58,6 @@ class ImageFolderSplit final : public ImageSplit {
  private:
   LabelledFiles files_;
 };
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
 
 DataSpec photographs() {
   DataSpec spec;

@@ -2,7 +2,9 @@
 #include <torch/utils.h>
 
 #include "components/datasets/support/image_split.hpp"
+#include "components/support/shape_text.hpp"
 #include "components/support/weights/safetensors.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -49,10 +51,8 @@ bool holds_images(const torch::Tensor& input) {
 
 bool holds_classes(const torch::Tensor& target) { return is_integer(target) && target.dim() == 1; }
 
-std::string shape_text(const torch::Tensor& tensor) {
-  std::ostringstream text;
-  text << tensor.scalar_type() << " " << tensor.sizes();
-  return text.str();
+std::string contents_text(const torch::Tensor& tensor) {
+  return std::string(torch::toString(tensor.scalar_type())) + " " + shape_text(tensor.sizes());
 }
 
 // LibTorch stores these types, but hardly computes with them.
@@ -66,10 +66,10 @@ torch::Tensor find(const std::map<std::string, torch::Tensor>& tensors, const st
                    const std::filesystem::path& path) {
   const auto found = tensors.find(name);
   if (found == tensors.end()) {
-    std::string names;
-    for (const auto& [key, tensor] : tensors) names += (names.empty() ? "" : ", ") + key;
-    throw DataError(path.string() + " holds no tensor \"" + name +
-                    "\". It holds: " + (names.empty() ? "none" : names) + ".");
+    std::vector<std::string> names;
+    for (const auto& [key, tensor] : tensors) names.push_back(key);
+    throw DataError(path.string() + " holds no tensor " + in_quotes(name) +
+                    ". It holds: " + (names.empty() ? "none" : listed(names)) + ".");
   }
   if (found->second.dim() == 0)
     throw DataError(path.string() + ": \"" + name + "\" is one number, not a list of examples.");
@@ -196,8 +196,8 @@ class TensorDataset final : public Dataset {
         data.images != other.images || data.input_type != other.input_type ||
         data.target_type != other.target_type) {
       throw DataError(params_.train.string() + " and " + params_.eval.string() + " do not fit together: " +
-                      shape_text(train.input) + " and " + shape_text(train.target) + " in one, " +
-                      shape_text(eval.input) + " and " + shape_text(eval.target) + " in the other.");
+                      contents_text(train.input) + " and " + contents_text(train.target) + " in one, " +
+                      contents_text(eval.input) + " and " + contents_text(eval.target) + " in the other.");
     }
     check_classes(train, data.classes);
     check_classes(eval, data.classes);

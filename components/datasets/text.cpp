@@ -53,16 +53,18 @@ void check(const Text& params, Report& report) {
 // side. Evaluation covers every token: the last window is filled up with what losses do not count.
 class TextSplit final : public Split {
  public:
-  TextSplit(DataSpec spec, TokenStore tokens, Phase phase, bool random_offset)
+  TextSplit(DataSpec spec, TokenStore tokens, Phase phase, bool random_offset, std::optional<Token> unknown)
       : spec_(std::move(spec)),
         tokens_(std::move(tokens)),
         length_(spec_.input_shape.front()),
         size_((tokens_.size() - 1 + (phase == Phase::evaluation ? length_ - 1 : 0)) / length_),
-        random_offset_(random_offset) {}
+        random_offset_(random_offset),
+        unknown_(unknown) {}
 
   std::int64_t size() const override { return size_; }
   DataSpec spec() const override { return spec_; }
   bool examples_are_fixed() const override { return !random_offset_; }
+  SplitDetails details() const override { return {.unknown_token = unknown_}; }
 
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
     auto* input = batch.input.data_ptr<std::int64_t>() + first * length_;
@@ -85,6 +87,7 @@ class TextSplit final : public Split {
   TokenStore tokens_;
   std::int64_t length_, size_;
   bool random_offset_;
+  std::optional<Token> unknown_;
 };
 
 class TextInterpreter final : public Interpreter {
@@ -128,9 +131,10 @@ class TextDataset final : public Dataset {
     Splits splits;
     splits.train =
         std::make_unique<TextSplit>(data, windows(*chosen, texts.train, texts.train_file, "train on"),
-                                    Phase::training, params_.random_offset);
-    splits.eval = std::make_unique<TextSplit>(
-        data, windows(*chosen, texts.eval, texts.eval_file, "evaluate with"), Phase::evaluation, false);
+                                    Phase::training, params_.random_offset, chosen->unknown());
+    splits.eval =
+        std::make_unique<TextSplit>(data, windows(*chosen, texts.eval, texts.eval_file, "evaluate with"),
+                                    Phase::evaluation, false, chosen->unknown());
     splits.learned = chosen->json();
     if (generated()) splits.stand_in = generated_stand_in(params_.file.string());
     return splits;

@@ -4,6 +4,7 @@
 #include "components/support/text/labelled_sentences.hpp"
 #include "components/support/text/text_fallback.hpp"
 #include "components/tokenizers/tokenizer.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -142,7 +143,7 @@ class TextClassificationDataset final : public Dataset {
     for (const std::int64_t label : all.labels) ++counts[static_cast<std::size_t>(label)];
     for (std::size_t label = 0; label < counts.size(); ++label) {
       if (counts[label] >= 2) continue;
-      throw DataError("There is only one sentence of the class \"" + all.classes[label] + "\" in " +
+      throw DataError("There is only one sentence of the class " + in_quotes(all.classes[label]) + " in " +
                       paths()[params_.file ? 0 : label].string() + ": there is nothing to split.");
     }
     const IndexSplit indices =

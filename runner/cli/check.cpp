@@ -5,6 +5,7 @@
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
 #include "runner/describe/json.hpp"
+#include "runner/failure.hpp"
 #include "runner/inspect/deep_check.hpp"
 #include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
@@ -24,7 +25,7 @@ void check_deeply(const Value& resolved, const Registry& registry, Diagnostics& 
   try {
     runner::check_deeply(resolved, registry);
   } catch (const std::exception& error) {
-    found.error(resolved.origin, error.what());
+    found.error(resolved.origin, failure_text(error));
   }
 }
 

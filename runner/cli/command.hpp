@@ -47,6 +47,7 @@ struct Option {
   char letter = 0;         // 'o' for -o
   Word word = Word::anything;
   std::string of_kind = {};  // for Word::component: which kind
+  bool many = false;         // may be given several times; of any other the last one counts
 };
 
 struct Example {

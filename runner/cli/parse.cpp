@@ -47,7 +47,9 @@ class Parser {
       if (next_ == words_.size()) return fail(in_quotes(spelled) + " needs a value: " + option->value);
       value = words_[next_++];
     }
-    arguments_.values[option->name] = {std::move(value)};  // the last one counts
+    std::vector<std::string>& given = arguments_.values[option->name];
+    if (!option->many) given.clear();  // the last one counts
+    given.push_back(std::move(value));
   }
 
   void assign_positional() {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "components/contract/sample_random.hpp"
+#include "components/support/io/mapping_guard.hpp"
 #include "registry/divide_up.hpp"
 #include "registry/log.hpp"
 #include "runner/data/batch_part.hpp"
@@ -99,6 +100,7 @@ class Loader::Assembly {
     } catch (const std::exception&) {
       read_each(order, samples, first, loaded);
     }
+    require_whole_files();
 
     constexpr std::uint64_t of_batches =
         0x6261746368ULL;  // keeps the seeds of batches apart from those of samples

@@ -38,18 +38,17 @@ struct LoaderOptions {
 };
 
 struct LoadedBatch {
-  Batch batch;  // this rank's share, which may be empty
+  Batch batch;   // this rank's share, which may be empty
   Cursor begin;  // of its first sample
   Cursor end;    // where the next batch begins; at the end of an epoch, the start of the next one
-  std::int64_t examples = 0;  // over all ranks
+  std::int64_t examples = 0;                 // over all ranks
   std::vector<std::string> unreadable = {};  // why, for each sample that could not be read
   bool last_of_epoch() const { return end.position == 0; }
 };
 
 // Turns a split into batches. What comes out is a function of the split, the options and the cursor: the
-// number of workers and their timing change nothing, and with several ranks the shares of a batch together are
-// what a single rank would read. The last batch of an epoch is short where the size asks
-// for it.
+// number of workers and their timing change nothing, and with several ranks the shares of a batch together
+// are what a single rank would read. The last batch of an epoch is short where the size asks for it.
 class Loader {
  public:
   // Starts at any cursor at no cost. The split must outlive the loader.

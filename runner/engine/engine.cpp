@@ -12,7 +12,7 @@
 #include "runner/data/batch_part.hpp"
 #include "runner/engine/device.hpp"
 #include "runner/engine/gradients.hpp"
-#include "runner/engine/memory.hpp"
+#include "runner/engine/out_of_memory.hpp"
 
 namespace runner {
 
@@ -44,9 +44,7 @@ void Engine::prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_
   if (make_optimizer) optimizer_ = make_optimizer(model_->named_parameters());
 }
 
-std::vector<NamedTensor> Engine::full_weights() const {
-  return weights_->all();
-}
+std::vector<NamedTensor> Engine::full_weights() const { return weights_->all(); }
 
 void Engine::set_trainable(const std::vector<Trainability>& changes) {
   for (const auto& [pattern, trained] : changes) {

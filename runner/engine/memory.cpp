@@ -1,35 +1,40 @@
 #include "runner/engine/memory.hpp"
 
-#include <c10/util/Exception.h>
-#include <torch/utils.h>
-
 #include <algorithm>
-#include <array>
-#include <new>
-#include <string_view>
+#include <fstream>
+#include <limits>
+#include <string>
 
 namespace runner {
 
-bool is_out_of_memory(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) || dynamic_cast<const c10::OutOfMemoryError*>(&error))
-    return true;
-  // LibTorch's allocator for main memory and oneDNN only say it in words.
-  constexpr std::array<std::string_view, 3> words{"can't allocate memory", "not enough memory",
-                                                  "out of memory"};
-  const std::string_view text = error.what();
-  return std::ranges::any_of(words, [&](auto word) { return text.find(word) != std::string_view::npos; });
+namespace {
+
+std::int64_t number_in(const char* path) {
+  std::int64_t number = 0;
+  return std::ifstream(path) >> number ? number : std::numeric_limits<std::int64_t>::max();
 }
 
-UpdateStart::UpdateStart(const Weights& weights, Precision& precision)
-    : precision_(precision), precision_state_(precision.save().copy()) {
-  for (const NamedTensor& buffer : weights.held_buffers())
-    buffers_.emplace_back(buffer.tensor, buffer.tensor.clone());
-}
+}  // namespace
 
-void UpdateStart::restore() {
-  const torch::NoGradGuard no_grad;
-  for (auto& [buffer, copy] : buffers_) buffer.copy_(copy);
-  precision_.load(precision_state_);
+MainMemory main_memory() {
+  MainMemory memory;
+  std::int64_t swap = 0;
+  std::ifstream lines("/proc/meminfo");
+  std::string key, unit;
+  for (std::int64_t kilobytes = 0; lines >> key >> kilobytes; std::getline(lines, unit)) {
+    if (key == "MemTotal:") memory.total = kilobytes * 1024;
+    if (key == "MemAvailable:") memory.available = kilobytes * 1024;
+    if (key == "SwapFree:") swap = kilobytes * 1024;
+  }
+  if (memory.total == 0) return memory;
+  memory.total += swap;
+  const std::int64_t limit = number_in("/sys/fs/cgroup/memory.max");
+  if (limit < memory.total) {
+    const std::int64_t used = number_in("/sys/fs/cgroup/memory.current");
+    memory.total = limit;
+    memory.available = std::min(memory.available, std::max<std::int64_t>(0, limit - std::min(used, limit)));
+  }
+  return memory;
 }
 
 }  // namespace runner

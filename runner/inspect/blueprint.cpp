@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "components/support/meta_mode.hpp"
+#include "registry/byte_size.hpp"
+#include "runner/engine/memory.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
 
@@ -19,7 +22,47 @@ Blueprint draw_blueprint(const Recipe& recipe) {
   require_targets(recipe.loss, data);
   // As many examples of each class: what shapes go through does not depend on the numbers.
   const std::vector<std::int64_t> counts(static_cast<std::size_t>(data.classes), 1);
-  return {data, build_bare_model(recipe, data), recipe.loss.build({data, counts})};
+  return {data, sketch_model(recipe, data), recipe.loss.build({data, counts})};
+}
+
+std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
+  MetaMode meta;
+  const OperatorModeScope scope(meta);
+  return recipe.model.build({data});
+}
+
+Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
+  constexpr std::int64_t plenty = 8;       // times as much as it takes
+  constexpr std::int64_t small = 1 << 29;  // larger models take long to fill with numbers
+  constexpr double quick = 2e11;           // additions and multiplications
+  const auto fits = [&](const Inspection& found) {
+    const std::int64_t bytes = found.weight_bytes + 2 * found.activation_bytes_per_sample;
+    return bytes <= small && bytes <= main_memory().available / plenty &&
+           found.forward_flops_per_sample <= quick;
+  };
+  Inspection sketched = count_weights(*blueprint.model);
+  if (!blueprint.model->parameters().front().is_meta())
+    return inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+  const bool small_enough = fits(sketched);
+  try {
+    sketched = inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+  } catch (const std::exception&) {
+    if (!small_enough) throw;  // the real model says it better
+  }
+  if (!fits(sketched)) return sketched;
+  blueprint.model = recipe.model.build({blueprint.data});
+  return inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+}
+
+void require_memory(const Recipe& recipe, const DataSpec& data) {
+  const Inspection found = count_weights(*sketch_model(recipe, data));
+  const std::int64_t needed = 2 * found.weight_bytes, total = main_memory().total;
+  if (total == 0 || needed <= total) return;
+  const auto bytes = [](std::int64_t count) { return approximately({static_cast<std::uint64_t>(count)}); };
+  throw std::runtime_error("The model has " + std::to_string(found.parameters) +
+                           " parameters; they and their gradients take " + bytes(needed) +
+                           " of memory, and this machine has " + bytes(total) +
+                           ". Choose a smaller model; `runner estimate` says what one takes.");
 }
 
 }  // namespace runner

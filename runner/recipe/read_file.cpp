@@ -85,6 +85,9 @@ std::shared_ptr<const Source> read_recipe_file(const fs::path& path, const Origi
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return fail("does not exist", similar_files(path));
   if (status.type() == fs::file_type::directory) return fail("is a folder, not a recipe");
+  // A pipe would wait for somebody who writes into it.
+  if (status.type() != fs::file_type::regular && fs::status_known(status))
+    return fail("is not a regular file; save the recipe in one");
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(std::string("cannot be read: ") + std::strerror(errno ? errno : error.value()));

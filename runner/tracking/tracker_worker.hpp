@@ -23,7 +23,7 @@ struct TrackerPatience {
   double between_sends = 1;  // seconds in which a remote tracker gathers what it sends together
   double first_retry = 1;    // seconds; each further one twice as long, up to the longest
   double longest_retry = 10;
-  double at_the_end = 20;         // for a remote tracker to send what is left
+  double at_the_end = 20;        // for a remote tracker to send what is left
   double outage_at_the_end = 5;  // the same while its server does not answer
   std::size_t in_memory = 4096;
 };

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "components/contract/progress.hpp"
-#include "runner/engine/window_loss.hpp"
+#include "runner/engine/window.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {

@@ -5,7 +5,7 @@
 
 #include "components/datasets/support/selection.hpp"
 #include "components/optimizers/support/groups.hpp"
-#include "runner/inspect/inspection.hpp"
+#include "runner/inspect/blueprint.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
 
@@ -57,10 +57,12 @@ Run::Run(const Recipe& recipe_, World& world)
       loss(build_loss(recipe, *data.train)),
       metrics(build_metrics(recipe, data.eval ? data.eval->spec() : data.train->spec(), *loss)),
       measured(measurements_of(recipe)),
-      learning_rate(recipe.scheduler, plan.schedule_steps(), static_cast<double>(plan.steps_per_epoch), measured),
+      learning_rate(recipe.scheduler, plan.schedule_steps(), static_cast<double>(plan.steps_per_epoch),
+                    measured),
       divergence(recipe.train.on_divergence, engine.precision().skips_updates()),
       generators(engine.device()) {
   const DataSpec spec = data.train->spec();
+  require_memory(recipe, spec);
   engine.prepare(build_model(recipe, spec), [&](const auto& parameters) {
     return recipe.optimizer.build({make_groups(parameters, recipe.optimizer.common)});
   });

@@ -14,8 +14,8 @@
 #include "runner/plan.hpp"
 #include "runner/recipe.hpp"
 #include "runner/train/best_model.hpp"
-#include "runner/train/progress_state.hpp"
 #include "runner/train/divergence.hpp"
+#include "runner/train/progress_state.hpp"
 
 namespace runner {
 

@@ -79,7 +79,8 @@ double learning_rate_factor(Run& run) {
   return asked ? *asked / run.engine.optimizer().peak_lr() : run.learning_rate.factor(run.progress.step);
 }
 
-// Whether somebody is about to see what an update leads to: then a loss that is not finite must not get there.
+// Whether somebody is about to see what an update leads to: then a loss that is not finite must not get
+// there.
 using LookedAt = std::function<bool(const Progress& before, const Progress& now)>;
 
 // One update: forward and backward over the window, then hooks, clipping, the optimizer.
@@ -103,7 +104,8 @@ void update(Run& run, Journal& journal, const TrainingWindow& next, const Interv
   StepReport report{loss, engine.optimizer().peak_lr() * factor, next.samples};
   if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
 
-  const bool skip = run.requests.take_skip() || run.divergence.refuses(loss, now.step, looked_at(before, now));
+  const bool skip =
+      run.requests.take_skip() || run.divergence.refuses(loss, now.step, looked_at(before, now));
   if (skip) engine.discard_gradients();
   if (skip || !engine.update(factor)) now = without_update(now, run.plan);
   run.progress = now;
@@ -154,7 +156,8 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
     log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());
   const bool interrupted = agreed.signal != 0;  // somebody waits for the process to end
   const bool evaluates = recipe.eval.every.unit != Duration::Unit::never;
-  if (!interrupted && !diverged() && evaluates && !journal.evaluated(run.progress)) measure(run, journal, control);
+  if (!interrupted && !diverged() && evaluates && !journal.evaluated(run.progress))
+    measure(run, journal, control);
   run.divergence.look_at(engine.model());
   if (control.checkpoints && !diverged()) control.checkpoints->at_end(run.progress, interrupted);
   for (const auto& hook : run.hooks) hook->finish(run.progress, requests);

@@ -11,15 +11,16 @@
 #include "runner/engine/process.hpp"
 #include "runner/plugins/keep_plugins.hpp"
 #include "runner/recipe/write.hpp"
+#include "runner/report/run_report.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/tracking/build_trackers.hpp"
-#include "runner/train/kept_weights.hpp"
-#include "runner/train/run_summary.hpp"
 #include "runner/tracking/run_facts.hpp"
-#include "runner/train/sample_images.hpp"
+#include "runner/train/kept_weights.hpp"
 #include "runner/train/rehearsal.hpp"
+#include "runner/train/run_summary.hpp"
+#include "runner/train/sample_images.hpp"
 #include "runner/train/stop_signal.hpp"
 #include "runner/train/train.hpp"
 
@@ -99,8 +100,8 @@ void require_compatible(const Value& resolved, const RunFolder& folder, const Re
   if (!changes.empty()) log::info("continued with another recipe:\n{}", changes_table(changes));
 }
 
-// What a checkpoint keeps of the trackers. They were given it when they were made: they start before anything else
-// is restored.
+// What a checkpoint keeps of the trackers. They were given it when they were made: they start before anything
+// else is restored.
 class TrackersState final : public Stateful {
  public:
   explicit TrackersState(Trackers& trackers) : trackers_(trackers) {}
@@ -224,6 +225,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     folder.write("result.json", result_json(result, folder.path()));
     console.closing(closing_of(result, journal));
     log::close_files();
+    if (!folder.temporary()) leave_report(folder.path());
   };
   try {
     rehearse(run);
@@ -236,10 +238,10 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
                                                        : Outcome::stopped,
                     end.reason);
     RunResult result = result_of(run, journal);
-    result.outcome = end.why == TrainingEnd::finished  ? RunResult::Outcome::finished
-                     : end.why == TrainingEnd::stopped ? RunResult::Outcome::stopped
+    result.outcome = end.why == TrainingEnd::finished   ? RunResult::Outcome::finished
+                     : end.why == TrainingEnd::stopped  ? RunResult::Outcome::stopped
                      : end.why == TrainingEnd::diverged ? RunResult::Outcome::failed
-                                                       : RunResult::Outcome::interrupted;
+                                                        : RunResult::Outcome::interrupted;
     result.message = end.reason;
     result.signal = signal.received();
     result.files = std::move(files);

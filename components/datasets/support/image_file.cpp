@@ -9,7 +9,8 @@ namespace runner {
 ImageView read_image(const std::filesystem::path& path, Scratch& scratch) {
   thread_local std::vector<std::uint8_t> encoded;
   try {
-    read_file(path, encoded);
+    constexpr std::size_t largest_image = 256u << 20;
+    read_file(path, encoded, largest_image);
   } catch (const IoError& error) {
     throw DataError(error.what());
   }

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <sstream>
 #include <stdexcept>
+
+#include "components/support/shape_text.hpp"
 
 namespace runner {
 
@@ -12,14 +13,6 @@ namespace {
 
 [[noreturn]] void fail(std::string_view model, const std::string& why) {
   throw std::runtime_error("Model \"" + std::string(model) + "\": " + why + ".");
-}
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::ostringstream text;
-  text << '[';
-  for (std::size_t i = 0; i < shape.size(); ++i) text << (i ? ", " : "") << shape[i];
-  text << ']';
-  return text.str();
 }
 
 void require_numbers(std::string_view model, const DataSpec& data) {

@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 #include <stdexcept>
+#include <unordered_set>
 
 #include "components/models/support/weight_names.hpp"
+#include "components/support/io/mapping_guard.hpp"
 #include "components/support/io/private_mapping.hpp"
 #include "components/support/pattern.hpp"
+#include "components/support/shape_text.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/torch_file.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -30,7 +33,7 @@ Contents read_contents(const std::filesystem::path& path) {
   const auto file = PrivateMapping::open(path);
   if (looks_like_torch_file(file->bytes())) {
     TorchFile read = read_torch_file(path);
-    const std::string where = read.found_in.empty() ? "" : ", key \"" + read.found_in + "\"";
+    const std::string where = read.found_in.empty() ? "" : ", key " + in_quotes(read.found_in);
     return {"torch.save (" + read.layout + where + ")", std::move(read.tensors), std::move(read.others)};
   }
   if (looks_like_safetensors(file->bytes())) return {"safetensors", read_safetensors(path)};
@@ -64,14 +67,8 @@ bool counts_batches(const Tensors& tensors) {
   return std::ranges::any_of(tensors, [](const auto& entry) { return counts_batches(entry.first); });
 }
 
-std::string shape_text(const torch::Tensor& tensor) {
-  std::ostringstream text;
-  text << tensor.sizes();
-  return text.str();
-}
-
 // The first names and how many more: a file for another model differs in hundreds.
-std::string listed(std::string_view title, const std::vector<std::string>& names) {
+std::string list_of(std::string_view title, const std::vector<std::string>& names) {
   constexpr std::size_t most = 20;
   if (names.empty()) return "";
   std::string text = "\n  " + std::string(title) + " (" + std::to_string(names.size()) + "):";
@@ -81,8 +78,8 @@ std::string listed(std::string_view title, const std::vector<std::string>& names
 }
 
 std::string differences(const LoadSummary& summary) {
-  return listed("missing in the file", summary.missing) + listed("not in the model", summary.unexpected) +
-         listed("of another shape", summary.misshapen);
+  return list_of("missing in the file", summary.missing) + list_of("not in the model", summary.unexpected) +
+         list_of("of another shape", summary.misshapen);
 }
 
 bool selected(const std::vector<std::string>& patterns, const std::string& name) {
@@ -117,7 +114,7 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
 
   Contents contents = read_contents(path);
   strip_wrapper(contents);
-  if (const auto* known = dynamic_cast<const WeightNames*>(&model)) known->adapt(contents.tensors);
+  if (const auto* namer = dynamic_cast<const WeightNames*>(&model)) namer->adapt(contents.tensors);
   const bool counters = counts_batches(contents.tensors);
   LoadSummary summary{.format = contents.format};
   std::vector<std::pair<torch::Tensor, torch::Tensor>> copies;  // into, from
@@ -127,21 +124,23 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
       summary.replaced.push_back(name);
     } else if (found == contents.tensors.end()) {
       if (!counters && counts_batches(name)) continue;
-      summary.missing.push_back(name + " " + shape_text(tensor));
+      summary.missing.push_back(escaped_name(name) + " " + shape_text(tensor.sizes()));
     } else if (found->second.sizes() != tensor.sizes()) {
-      summary.misshapen.push_back(name + ": " + shape_text(found->second) + " in the file, " +
-                                  shape_text(tensor) + " in the model");
+      summary.misshapen.push_back(escaped_name(name) + ": " + shape_text(found->second.sizes()) +
+                                  " in the file, " + shape_text(tensor.sizes()) + " in the model");
     } else {
       copies.emplace_back(tensor, found->second);
     }
   }
   // What is replaced may be in the file under the old head's names, too.
+  const std::unordered_set<std::string> known(names.begin(), names.end());
   for (const auto& [name, tensor] : contents.tensors) {
-    if (std::ranges::find(names, name) == names.end() && !selected(common.replace, name)) {
-      summary.unexpected.push_back(name + " " + shape_text(tensor));
+    if (!known.contains(name) && !selected(common.replace, name)) {
+      summary.unexpected.push_back(escaped_name(name) + " " + shape_text(tensor.sizes()));
     }
   }
-  for (const std::string& name : contents.others) summary.unexpected.push_back(name + " (not a tensor)");
+  for (const std::string& name : contents.others)
+    summary.unexpected.push_back(escaped_name(name) + " (not a tensor)");
 
   if (common.strict && !differences(summary).empty()) {
     throw std::runtime_error(
@@ -153,6 +152,7 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
   }
   const torch::NoGradGuard guard;
   for (const auto& [into, from] : copies) torch::Tensor(into).copy_(from);
+  require_whole_files();
   summary.loaded = copies.size();
   return summary;
 }

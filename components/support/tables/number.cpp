@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 std::optional<double> parse_number(std::string_view text) {
@@ -19,14 +21,12 @@ double finite_number(const CsvReader& row, std::size_t column) {
   const std::string_view text = row.values()[column];
   const auto number = parse_number(text);
   if (!number) {
-    row.fail(column,
-             "\"" + std::string(text) +
-                 "\" is not a number. Correct it, or add it to dataset.missing, or name the column in "
-                 "dataset.categorical or dataset.ignore");
+    row.fail(column, in_quotes(text) +
+                         " is not a number. Correct it, or add it to dataset.missing, or name the column in "
+                         "dataset.categorical or dataset.ignore");
   }
   if (!std::isfinite(static_cast<float>(*number))) {
-    row.fail(column, "\"" + std::string(text) +
-                         "\" is not a finite number. Correct it, or add it to dataset.missing");
+    row.fail(column, in_quotes(text) + " is not a finite number. Correct it, or add it to dataset.missing");
   }
   return *number;
 }

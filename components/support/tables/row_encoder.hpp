@@ -16,6 +16,7 @@ struct EncodedRows {
   std::vector<std::int32_t> ids = {};     // of categories
   std::vector<std::int32_t> labels = {};  // of classes,
   std::vector<float> values = {};         // or what is to be predicted
+  std::vector<std::int64_t> gaps = {};    // in each numeric column, then in each categorical one
   std::int64_t size = 0;
 };
 

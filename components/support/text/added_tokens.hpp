@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -35,7 +34,7 @@ class AddedTokenFinder {
  private:
   const AddedToken* longest_at(std::string_view text, std::size_t position) const;
 
-  std::array<std::vector<AddedToken>, 256> by_first_byte_;  // the longest first
+  std::vector<AddedToken> sorted_;  // by their text
 };
 
 }  // namespace runner

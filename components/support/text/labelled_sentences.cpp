@@ -8,6 +8,7 @@
 #include "components/support/tables/learn_columns.hpp"
 #include "components/support/tables/table_part.hpp"
 #include "components/support/text/code_points.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -80,7 +81,7 @@ LabelledSentences read_sentence_table(const std::filesystem::path& file, const S
       if (blank(rows.values()[text])) rows.fail(text, "there is no text");
       if (blank(rows.values()[label])) rows.fail(label, "there is no label");
       if (!classes.empty() && index_of(classes, rows.values()[label]) < 0) {
-        rows.fail(label, "\"" + std::string(rows.values()[label]) + "\" is no class of the training data");
+        rows.fail(label, in_quotes(rows.values()[label]) + " is no class of the training data");
       }
       read.texts.emplace_back(rows.values()[text]);
       labels.emplace_back(rows.values()[label]);

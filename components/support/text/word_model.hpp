@@ -17,6 +17,7 @@ class WordModel {
   explicit WordModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
   virtual ~WordModel() = default;
   virtual void encode(const std::string& word, std::vector<Token>& tokens) const = 0;
+  virtual std::optional<Token> unknown() const = 0;
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
  protected:

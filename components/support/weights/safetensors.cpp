@@ -13,6 +13,7 @@
 #include "components/support/io/atomic_file.hpp"
 #include "components/support/io/sha256.hpp"
 #include "components/support/weights/safetensors_header.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -70,21 +71,24 @@ std::vector<Item> in_file_order(const std::filesystem::path& path,
 
 std::string header_text(const std::filesystem::path& path, const std::vector<Item>& items,
                         const Metadata& metadata) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  // Written piece by piece: an ordered_json looks through all its keys for each new one.
+  const auto json = [](const auto& value) { return nlohmann::json(value).dump(); };
+  std::string text = "{";
   std::uint64_t at = 0;
-  for (const Item& item : items) {
-    header[item.name] = {{"dtype", type_names[static_cast<std::size_t>(item.type)].name},
-                         {"shape", item.tensor.sizes().vec()},
-                         {"data_offsets", {at, at + item.bytes}}};
-    at += item.bytes;
-  }
-  std::string text;
   try {
-    text = header.dump();
+    if (!metadata.empty()) text += "\"__metadata__\":" + json(metadata);
+    for (const Item& item : items) {
+      if (text.size() > 1) text += ',';
+      text += json(item.name) + ":{\"dtype\":\"";
+      text += type_names[static_cast<std::size_t>(item.type)].name;
+      text += "\",\"shape\":" + json(item.tensor.sizes().vec()) + ",\"data_offsets\":[" + std::to_string(at) +
+              "," + std::to_string(at + item.bytes) + "]}";
+      at += item.bytes;
+    }
   } catch (const nlohmann::json::exception&) {
     cannot_write(path, "a name or a metadata entry is not valid UTF-8");
   }
+  text += '}';
   text.resize((text.size() + 7) / 8 * 8, ' ');
   if (text.size() > longest_header) cannot_write(path, "its header would be larger than the format allows");
   return text;

@@ -5,7 +5,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "registry/log.hpp"
-#include "runner/engine/memory.hpp"
+#include "runner/engine/out_of_memory.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/small_model.hpp"
 
@@ -110,7 +110,7 @@ TEST_CASE("engine: an update that ran out of memory is repeated from where it be
   const auto model = std::make_shared<Forgetful>(3);
   Engine engine = engine_for(model, OnFullMemory::split);
   engine.accumulate(window, *mse());
-  REQUIRE(model->drawn.size() == 3);         // the attempt that failed, then two halves
+  REQUIRE(model->drawn.size() == 3);          // the attempt that failed, then two halves
   CHECK(model->drawn[0] == model->drawn[1]);  // from the same seed
   CHECK(model->count.item<std::int64_t>() == 4);
 }
@@ -152,7 +152,8 @@ TEST_CASE("engine: a run that must not split says what would help") {
                         ContainsSubstring("no room") && !ContainsSubstring("backtrace"));
   const Quiet quiet;
   Engine hopeless = engine_for(std::make_shared<Cramped>(0), OnFullMemory::split);
-  CHECK_THROWS_WITH(hopeless.accumulate({{examples(4, 0)}}, *mse()), ContainsSubstring("Not even one example"));
+  CHECK_THROWS_WITH(hopeless.accumulate({{examples(4, 0)}}, *mse()),
+                    ContainsSubstring("Not even one example"));
 }
 
 TEST_CASE("engine: the ways in which memory runs out are known, other errors are not touched") {

@@ -73,7 +73,8 @@ TEST_CASE("other weights are in the model for a while, and then its own are agai
   {
     const KeptWeightsInPlace in_place(run, weights);
     CHECK(run.engine.model().named_parameters()[name].eq(7).all().item<bool>());
-    CHECK_FALSE(torch::equal(run.engine.model().named_buffers()["bn1.running_mean"], own.at("bn1.running_mean")));
+    CHECK_FALSE(
+        torch::equal(run.engine.model().named_buffers()["bn1.running_mean"], own.at("bn1.running_mean")));
   }
   CHECK(same(everything(run.engine.model()), own));
 }

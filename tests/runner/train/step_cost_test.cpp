@@ -48,8 +48,10 @@ metric = []
       registry, found);
   INFO(render(found));
   REQUIRE(resolved);
-  return total(operators_of([&] { World alone;
-    train_recipe(*resolved, registry, alone, {}); }));
+  return total(operators_of([&] {
+    World alone;
+    train_recipe(*resolved, registry, alone, {});
+  }));
 }
 
 std::int64_t of_a_loop(int steps) {
