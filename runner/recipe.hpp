@@ -200,8 +200,7 @@ struct Recipe {
 };
 constexpr auto describe(std::type_identity<Recipe>) {
   return fields(field("plugins", &Recipe::plugins,
-                      "Files with components of your own, in the recipe's folder or on RUNNER_PLUGIN_PATH.",
-                      harmless()),
+                      "Files with components of your own, in the recipe's folder or on RUNNER_PLUGIN_PATH."),
                 field("run", &Recipe::run, "The run itself: its name, folder, seed and device."),
                 field("model", &Recipe::model, "The network that is trained.", required()),
                 field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),

@@ -76,7 +76,11 @@ std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, cons
                                         const Registry& registry) {
   Diagnostics ignored;
   const auto before = conformed({saved, {}, {}}, registry, ignored);
-  return before ? recipe_changes(*before, resolved, recipe_schema(), registry) : std::vector<RecipeChange>{};
+  if (!before) return {};
+  std::vector<RecipeChange> changes = recipe_changes(*before, resolved, recipe_schema(), registry);
+  // Where plugins lie changes nothing: a run names its own copies.
+  std::erase_if(changes, [](const RecipeChange& change) { return change.key.starts_with("plugins"); });
+  return changes;
 }
 
 std::optional<Value> resolve_recipe(const Recipe& recipe, const Registry& registry,
