@@ -6,6 +6,7 @@
 #include "components/support/io/atomic_file.hpp"
 #include "components/support/io/folders.hpp"
 #include "components/support/io/open_file.hpp"
+#include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/sharded_safetensors.hpp"
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr int format = 1;
 
@@ -70,13 +71,14 @@ class Writer {
 
 std::string contents(const fs::path& path) {
   std::vector<std::uint8_t> bytes;
-  read_file(path, bytes);
+  read_file(path, bytes, largest_json);
   return {bytes.begin(), bytes.end()};
 }
 
-Json read_json(const fs::path& path) {
-  Json json = Json::parse(contents(path), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) throw std::runtime_error(path.string() + " is damaged: it is not JSON.");
+// Bounded in size, depth and number of values: a checkpoint may come from anywhere.
+Json read_object(const fs::path& path) {
+  Json json = read_json_file(path);
+  if (!json.is_object()) throw std::runtime_error(path.string() + " is damaged: it is no JSON object.");
   return json;
 }
 
@@ -84,7 +86,7 @@ Json read_manifest(const fs::path& folder) {
   const fs::path path = folder / "manifest.json";
   if (!fs::exists(path))
     throw std::runtime_error(folder.string() + " is no complete checkpoint: it has no manifest.json.");
-  Json manifest = read_json(path);
+  Json manifest = read_object(path);
   const auto files = manifest.find("files");
   if (manifest.value("format", 0) != format || files == manifest.end() || !files->is_object())
     throw std::runtime_error(path.string() + " is not a manifest of this version of the runner.");
@@ -167,7 +169,7 @@ Checkpoint read_checkpoint(const fs::path& folder) {
   const auto model = read_sharded_safetensors(folder, "model");
   const auto optimizer = read_safetensors(folder / "optimizer.safetensors");
   const auto others = read_safetensors(folder / "state.safetensors");
-  const Json states = read_json(folder / "state.json");
+  const Json states = read_object(folder / "state.json");
   for (const auto& [name, json] : states.items()) {
     try {
       checkpoint.states[name] = state_from_json(json,

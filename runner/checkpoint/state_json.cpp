@@ -7,7 +7,7 @@ namespace runner {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 // JSON has no words for what is not finite.
 Json number_to_json(double number) {

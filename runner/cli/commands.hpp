@@ -8,6 +8,11 @@ namespace runner::cli {
 
 // Each is defined in the file of its name; commands.cpp lists them in the order in which help shows them.
 Command run_command();
+Command resume_command();
+Command checkpoints_command();
+Command checkpoint_command();
+Command verify_command();
+Command export_command();
 Command launch_command();
 Command check_command();
 Command show_command();

@@ -69,8 +69,11 @@ void take_validation(Splits& data, const Dataset& dataset, const TransformPipeli
 }  // namespace
 
 Splits prepare_splits(const Dataset& dataset, const SplitRules& rules) {
+  return prepare_splits(dataset, rules, build_pipeline(rules.common.transform, dataset.spec()));
+}
+
+Splits prepare_splits(const Dataset& dataset, const SplitRules& rules, const TransformPipeline& transforms) {
   const DatasetCommon& common = rules.common;
-  const TransformPipeline transforms = build_pipeline(common.transform, dataset.spec());
   Splits data = dataset.open(transforms);
   if (!data.train || data.train->size() == 0) throw DataError("the dataset has no training examples");
   if (common.validation) take_validation(data, dataset, transforms, common);

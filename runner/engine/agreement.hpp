@@ -5,8 +5,9 @@ namespace runner {
 // What ranks tell each other once per update. The larger value of each counts, so that all ranks do what any
 // of them wants, at the same step.
 struct Agreement {
-  bool stop = false;  // a hook asks for it
-  int signal = 0;     // that asks the process to stop; 0: none came
+  bool stop = false;        // a hook asks for it
+  int signal = 0;           // that asks the process to stop; 0: none came
+  bool checkpoint = false;  // somebody asks for one
 };
 
 }  // namespace runner

@@ -182,9 +182,9 @@ void Engine::discard_gradients() {
 Agreement Engine::agree(const Agreement& own) const {
   if (world_->alone()) return own;
   const auto counted = times_->during(TimeLedger::communication);
-  torch::Tensor wishes = torch::tensor({own.stop ? 1 : 0, own.signal}, torch::kInt64);
-  world_->all_reduce(wishes, Reduction::max, "whether to stop");
-  return {wishes[0].item<std::int64_t>() != 0, wishes[1].item<int>()};
+  torch::Tensor wishes = torch::tensor({own.stop ? 1 : 0, own.signal, own.checkpoint ? 1 : 0}, torch::kInt64);
+  world_->all_reduce(wishes, Reduction::max, "whether to stop or to save");
+  return {wishes[0].item<std::int64_t>() != 0, wishes[1].item<int>(), wishes[2].item<std::int64_t>() != 0};
 }
 
 double Engine::agree_on_time(double seconds) const {

@@ -5,6 +5,7 @@
 
 #include "components/contract/sample_random.hpp"
 #include "components/support/io/image_uri.hpp"
+#include "runner/data/prepare_splits.hpp"
 #include "runner/examine/data_findings.hpp"
 #include "runner/examine/problems.hpp"
 #include "runner/terminal/format.hpp"
@@ -97,14 +98,6 @@ TransformPipeline without_augmentation(TransformPipeline pipeline) {
   return pipeline;
 }
 
-Splits opened(const Dataset& dataset, const TransformPipeline& pipeline, const Recipe& recipe) {
-  Splits data = dataset.open(pipeline);
-  if (!data.train || data.train->size() == 0) throw DataError("the dataset has no training examples");
-  data.train = limited(std::move(data.train), recipe.dataset.common.train_limit);
-  if (data.eval) data.eval = limited(std::move(data.eval), recipe.dataset.common.eval_limit);
-  return data;
-}
-
 }  // namespace
 
 DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
@@ -114,7 +107,7 @@ DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
   const TransformPipeline pipeline = recipe.dataset.common.transform.empty()
                                          ? TransformPipeline{}
                                          : build_pipeline(recipe.dataset.common.transform, dataset->spec());
-  const Splits plain = opened(*dataset, without_augmentation(pipeline), recipe);
+  const Splits plain = prepare_splits(*dataset, {recipe.dataset.common, {}}, without_augmentation(pipeline));
   DataFindings found;
   found.dataset = recipe.dataset.name();
   found.stand_in = plain.stand_in;
@@ -126,7 +119,7 @@ DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
   const auto interpreter = dataset->interpreter(pipeline, plain.learned);
   const bool augmented = std::ranges::any_of(
       pipeline, [](const TransformStep& step) { return step.training != step.evaluation; });
-  const Splits real = augmented ? opened(*dataset, pipeline, recipe) : Splits{};
+  const Splits real = augmented ? prepare_splits(*dataset, {recipe.dataset.common, {}}, pipeline) : Splits{};
   try {
     found.samples = samples_of(augmented ? *real.train : *plain.train, *interpreter, seed, found.parts[0]);
   } catch (const DataError& error) {

@@ -64,21 +64,21 @@ double RunMetrics::epoch_at(double step) const {
   return before.epoch + (next->epoch - before.epoch) * (step - before.step) / (next->step - before.step);
 }
 
-std::optional<Measured> RunMetrics::last_of(std::string_view name) const {
+std::optional<SeriesValue> RunMetrics::last_of(std::string_view name) const {
   const Series* series = find(name);
   if (!series) return std::nullopt;
   const CurvePoint& point = series->curve.points().back();
-  return Measured{point.y, point.x, epoch_at(point.x)};
+  return SeriesValue{point.y, point.x, epoch_at(point.x)};
 }
 
-std::optional<Measured> RunMetrics::best_of(std::string_view name, bool highest) const {
+std::optional<SeriesValue> RunMetrics::best_of(std::string_view name, bool highest) const {
   const Series* series = find(name);
   if (!series) return std::nullopt;
-  std::optional<Measured> best;
+  std::optional<SeriesValue> best;
   for (const CurvePoint& point : series->curve.points()) {
     if (!std::isfinite(point.y)) continue;
     if (!best || (highest ? point.y > best->value : point.y < best->value)) {
-      best = Measured{point.y, point.x, epoch_at(point.x)};
+      best = SeriesValue{point.y, point.x, epoch_at(point.x)};
     }
   }
   return best;

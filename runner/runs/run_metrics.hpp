@@ -21,7 +21,7 @@ struct Series {
 };
 
 // A value of a series that stands out, and where.
-struct Measured {
+struct SeriesValue {
   double value = 0;
   double step = 0, epoch = 0;
 };
@@ -38,8 +38,8 @@ class RunMetrics {
   const std::vector<Moment>& clock() const { return clock_; }
   Moment last() const { return clock_.empty() ? Moment{} : clock_.back(); }
 
-  std::optional<Measured> last_of(std::string_view name) const;
-  std::optional<Measured> best_of(std::string_view name, bool highest) const;  // among finite values
+  std::optional<SeriesValue> last_of(std::string_view name) const;
+  std::optional<SeriesValue> best_of(std::string_view name, bool highest) const;  // among finite values
 
  private:
   void add(const std::string& name, double step, double value);

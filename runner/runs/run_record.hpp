@@ -21,7 +21,7 @@ struct Objective {
 
 struct BestValue {
   std::string metric;
-  Measured at;
+  SeriesValue at;
 };
 
 // By checkpoint.best, or else by the first thing that the recipe evaluates.

@@ -21,15 +21,15 @@ namespace {
 }
 
 // Closed when this process is done with it; the child keeps its own.
-class Descriptor {
+class FileDescriptor {
  public:
-  Descriptor(const std::filesystem::path& path, int flags)
+  FileDescriptor(const std::filesystem::path& path, int flags)
       : number_(::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, 0644)) {
     if (number_ < 0) fail("Cannot open " + path.string());
   }
-  ~Descriptor() { ::close(number_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  ~FileDescriptor() { ::close(number_); }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
   int number() const { return number_; }
 
  private:
@@ -40,7 +40,7 @@ class Descriptor {
 
 TrialProcess::TrialProcess(const std::vector<std::string>& arguments, const std::filesystem::path& output,
                            const std::filesystem::path& lock, const std::function<void()>& prepare) {
-  const Descriptor out(output, O_WRONLY | O_APPEND), locked(lock, O_RDWR);
+  const FileDescriptor out(output, O_WRONLY | O_APPEND), locked(lock, O_RDWR);
   while (::flock(locked.number(), LOCK_EX) != 0) {
     if (errno != EINTR) fail("Cannot lock " + lock.string());
   }

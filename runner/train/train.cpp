@@ -62,6 +62,7 @@ void measure(Run& run, Journal& journal, const LoopControl& control) {
   const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
   if (best) save_weights(run, run.best->weights(), control.folder / "best.safetensors");
   journal.evaluation(run.progress, evaluation, seconds_since(began), best);
+  if (control.checkpoints) control.checkpoints->measured(evaluation.measurements);
   run.learning_rate.schedule().observe(evaluation.measurements);
   for (const auto& hook : run.hooks) hook->after_eval(run.progress, evaluation.measurements, run.requests);
 }
@@ -133,7 +134,10 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
     return log_interval.passed(before, now) || eval_interval.passed(before, now) ||
            (control.checkpoints && control.checkpoints->due(before, now));
   };
-  const auto agree = [&] { return engine.agree({requests.stop_reason().has_value(), control.signal()}); };
+  const auto agree = [&] {
+    const bool save = requests.take_checkpoint() || (control.checkpoint_asked && control.checkpoint_asked());
+    return engine.agree({requests.stop_reason().has_value(), control.signal(), save});
+  };
   Agreement agreed = agree();
   while (!done() && !agreed.stop && agreed.signal == 0) {
     const TrainingWindow next = [&] {
@@ -149,8 +153,7 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
     if (eval_interval.passed(before, run.progress)) measure(run, journal, control);
     carry_out_requests(run, journal);
     agreed = agree();
-    if (control.checkpoints)
-      control.checkpoints->after_step(before, run.progress, requests.take_checkpoint());
+    if (control.checkpoints) control.checkpoints->after_step(before, run.progress, agreed.checkpoint);
   }
   if (feed.unreadable_samples() > 0)
     log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());

@@ -12,10 +12,11 @@ class Checkpointer;
 
 // What reaches into the loop from outside.
 struct LoopControl {
-  std::function<int()> signal;             // that asks the run to stop; 0: none. Asked after every step
-  std::filesystem::path folder;            // of the run
-  Checkpointer* checkpoints = nullptr;     // none: nothing is saved
-  std::optional<std::int64_t> steps = {};  // none: as many as planned
+  std::function<int()> signal;                  // that asks the run to stop; 0: none. Asked after every step
+  std::filesystem::path folder;                 // of the run
+  std::function<bool()> checkpoint_asked = {};  // since this was last called
+  Checkpointer* checkpoints = nullptr;          // none: nothing is saved
+  std::optional<std::int64_t> steps = {};       // none: as many as planned
   std::optional<std::int64_t> eval_batches = {};  // none: the whole evaluation set
 };
 

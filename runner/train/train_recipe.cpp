@@ -1,5 +1,6 @@
 #include "runner/train/train_recipe.hpp"
 
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/tracking/build_trackers.hpp"
 #include "runner/tracking/run_facts.hpp"
+#include "runner/train/checkpoint_signal.hpp"
 #include "runner/train/kept_weights.hpp"
 #include "runner/train/rehearsal.hpp"
 #include "runner/train/run_summary.hpp"
@@ -208,8 +210,13 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   const StopSignal signal;
   Checkpointer checkpoints(recipe.checkpoint, folder.path(), run.stateful, run.engine.times(),
                            {{"recipe.toml", write_toml(kept)}}, versions());
-  LoopControl control{[&] { return signal.received(); }, folder.path()};
-  control.steps = options.stop_at;
+  const CheckpointSignal checkpoint_signal;
+  const auto stopping = [&] {
+    const bool enough = options.interrupt_at && run.progress.step >= *options.interrupt_at;
+    return signal.received() != 0 ? signal.received() : enough ? SIGINT : 0;
+  };
+  LoopControl control{stopping, folder.path(),
+                      [&] { return checkpoint_signal.take(); }};
   if (options.dry_run) {
     control.steps = dry_run_steps;
     control.eval_batches = dry_run_eval_batches;
@@ -243,7 +250,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
                      : end.why == TrainingEnd::diverged ? RunResult::Outcome::failed
                                                         : RunResult::Outcome::interrupted;
     result.message = end.reason;
-    result.signal = signal.received();
+    result.signal = stopping();
     result.files = std::move(files);
     close(result);
     return result;

@@ -16,7 +16,7 @@ struct TrainOptions {
   bool dry_run = false;  // two steps, one evaluation, nothing is left
   bool force = false;    // continue a run although the recipe changes its course
   std::optional<std::filesystem::path> resume_from = {};  // a checkpoint that a new run begins with
-  std::optional<std::int64_t> stop_at = {};               // a step before the planned end
+  std::optional<std::int64_t> interrupt_at = {};  // a step after which it ends as a signal would end it
 };
 
 // Trains what the recipe says: starts a run, or continues the one that is in run.dir. `resolved` is a whole,

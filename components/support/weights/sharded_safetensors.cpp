@@ -1,13 +1,12 @@
 #include "components/support/weights/sharded_safetensors.hpp"
 
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
 #include "components/support/io/atomic_file.hpp"
-#include "components/support/io/open_file.hpp"
+#include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
 
 namespace runner {
@@ -78,9 +77,7 @@ std::map<std::string, torch::Tensor> read_sharded_safetensors(const fs::path& fo
                                                               const std::string& stem) {
   const fs::path index_file = folder / (stem + ".safetensors.index.json");
   if (!fs::exists(index_file)) return read_safetensors(folder / (stem + ".safetensors"));
-  std::vector<std::uint8_t> bytes;
-  read_file(index_file, bytes);
-  const auto index = nlohmann::json::parse(bytes.begin(), bytes.end(), nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json index = read_json_file(index_file);
   const auto map = index.is_object() ? index.find("weight_map") : index.end();
   if (!index.is_object() || map == index.end() || !map->is_object())
     throw std::runtime_error("Cannot read " + index_file.string() + ": it has no \"weight_map\".");
