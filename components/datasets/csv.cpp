@@ -101,7 +101,7 @@ constexpr auto describe(std::type_identity<Csv>) {
       field("decimal", &Csv::decimal, "What stands before the decimals of a number."),
       field("thousands", &Csv::thousands, "What parts numbers into groups of three digits."),
       field("units", &Csv::units,
-            "What stands before or after numbers and is no part of them: [\"€\", \"%\"].", non_empty()),
+            "What stands before or after numbers and is no part of them: [\"€\", \"%\"]."),
       field("comment", &Csv::comment, "Lines that begin with this say nothing."),
       field("trim", &Csv::trim, "Spaces around a value are no part of it, unless in quotes."));
 }

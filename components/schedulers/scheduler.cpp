@@ -26,7 +26,8 @@ double units(const Duration& duration, const SchedulerInputs& inputs) {
     case Duration::Unit::epoch: return without_rounding_error(duration.amount * inputs.units_per_epoch);
     case Duration::Unit::step: return without_rounding_error(duration.amount * inputs.units_per_step);
     case Duration::Unit::run: return without_rounding_error(duration.amount * known_length(inputs.run));
-    case Duration::Unit::second: break;
+    case Duration::Unit::second:
+    case Duration::Unit::never: break;
   }
   throw std::runtime_error("A schedule cannot be measured in time (\"" + to_string(duration) +
                            "\"): use \"ep\", \"step\" or \"run\".");

@@ -117,6 +117,7 @@ int run_recipe(const Value& resolved, const Registry& registry, const RunOptions
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
   if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
   Run run = assemble(recipe);
+  rehearse(run);
   const RunFolder folder = options.dry_run ? RunFolder::make_temporary() : RunFolder::create(recipe.run);
   folder.write("recipe.toml", write_toml(resolved));
   folder.write("data_spec.json", write_data_spec(run.data.train->spec()));
@@ -136,7 +137,6 @@ int run_recipe(const Value& resolved, const Registry& registry, const RunOptions
     surroundings.eval_batches = dry_run_eval_batches;
   }
 
-  rehearse(run);
   const std::string reason = train(run, journal, surroundings);
   auto files = save_all_weights(run, folder);
   const bool diverged = !run.divergence.problem().empty();
