@@ -13,7 +13,7 @@ std::vector<Measured> measured_by(const EvalSection& eval) {
   std::vector<Measured> all;
   for (const auto& metric : eval.metric) {
     std::vector<Measured> own = metric.facts().measures;
-    if (own.empty()) own = {{"*"}};  // it does not say
+    if (own.empty()) own.push_back({"*"});  // it does not say
     std::ranges::move(own, std::back_inserter(all));
   }
   return all;

@@ -206,6 +206,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
       world.broadcast_text(place && place->checkpoint ? fs::absolute(place->checkpoint->folder).string() : "",
                            0, "the checkpoint to go on from");
   Run run(recipe, world);
+  rehearse(run);
   if (!world.alone()) require_equal_ranks(world, run, resolved, registry);
   if (!place)
     place.emplace(
@@ -280,7 +281,6 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     log::close_files();
   };
   try {
-    rehearse(run);
     const TrainingEnd end = train(run, journal, control);
     auto files = save_all_weights(run, folder);
     RunResult result = result_of(run, journal);
