@@ -33,9 +33,10 @@ struct RunSection {
 };
 constexpr auto describe(std::type_identity<RunSection>) {
   return fields(
-      field("name", &RunSection::name, "Name of the run, and of the folder that its runs are in.", non_empty(),
+      field("name", &RunSection::name, "Name of the run, and of the folder that its runs are in.",
+            non_empty(), harmless()),
+      field("dir", &RunSection::dir, "Folder of this run; default: runs/<name>/<time> in the current folder.",
             harmless()),
-      field("dir", &RunSection::dir, "Folder of this run; default: runs/<name>/<time> in the current folder.", harmless()),
       field("seed", &RunSection::seed, "Seed of initialisation, data order, augmentation and dropout.",
             within(0, 9007199254740991), changes_course()),
       field("deterministic", &RunSection::deterministic,
@@ -77,12 +78,13 @@ constexpr auto describe(std::type_identity<LoaderSection>) {
             "Examples per batch in evaluation; default: batch_size.", within(1, most_examples_at_once),
             harmless()),
       field("shuffle", &LoaderSection::shuffle,
-            "Shuffle the training set every epoch; the order depends on seed and epoch only.", changes_course()),
-      field(
-          "workers", &LoaderSection::workers,
-          "Background threads that assemble batches; 0: the compute threads do it between steps. Default: 0 on a "
-          "CPU, where they would compete for its cores, otherwise 1.",
-          within(0, 256), harmless()),
+            "Shuffle the training set every epoch; the order depends on seed and epoch only.",
+            changes_course()),
+      field("workers", &LoaderSection::workers,
+            "Background threads that assemble batches; 0: the compute threads do it between steps. Default: "
+            "0 on a "
+            "CPU, where they would compete for its cores, otherwise 1.",
+            within(0, 256), harmless()),
       field("prefetch", &LoaderSection::prefetch,
             "Batches that workers keep ready; default: 4. Setting it implies one worker, on a CPU too.",
             within(1, 1024), harmless()),
@@ -117,22 +119,23 @@ struct TrainSection {
 };
 constexpr auto describe(std::type_identity<TrainSection>) {
   return fields(
-      field("epochs", &TrainSection::epochs, "End the run after this many passes over the training set.", above(0),
-            at_most(1e9), harmless()),
+      field("epochs", &TrainSection::epochs, "End the run after this many passes over the training set.",
+            above(0), at_most(1e9), harmless()),
       field("max_steps", &TrainSection::max_steps,
             "End the run after this many update steps; 0: evaluate only.", within(0, 1e12), harmless()),
       field("max_time", &TrainSection::max_time, "End the run after this time.", in_units({"s"}), above(0),
             harmless()),
-      field("accumulation_steps", &TrainSection::accumulation_steps, "Micro-batches per update step (gradient accumulation).",
-            within(1, 1e6), changes_course()),
+      field("accumulation_steps", &TrainSection::accumulation_steps,
+            "Micro-batches per update step (gradient accumulation).", within(1, 1e6), changes_course()),
       field("clip_norm", &TrainSection::clip_norm, "Clip gradients to this total norm.", above(0),
             changes_course()),
-      field("clip_value", &TrainSection::clip_value, "Clip each element of the gradients to this absolute value.", above(0),
-            changes_course()),
-      field("log_every", &TrainSection::log_every, "How often the training loss and learning rate are logged.", above(0),
-            harmless()),
+      field("clip_value", &TrainSection::clip_value,
+            "Clip each element of the gradients to this absolute value.", above(0), changes_course()),
+      field("log_every", &TrainSection::log_every,
+            "How often the training loss and learning rate are logged.", above(0), harmless()),
       field("on_out_of_memory", &TrainSection::on_out_of_memory,
-            "What to do when a micro-batch does not fit into memory. With \"split\", batch norm sees the smaller "
+            "What to do when a micro-batch does not fit into memory. With \"split\", batch norm sees the "
+            "smaller "
             "batches.",
             harmless()),
       field("on_divergence", &TrainSection::on_divergence,
@@ -201,23 +204,24 @@ struct Recipe {
   std::optional<SweepSection> sweep;
 };
 constexpr auto describe(std::type_identity<Recipe>) {
-  return fields(field("plugins", &Recipe::plugins,
-                      "Files with components of your own, in the recipe's folder or on RUNNER_PLUGIN_PATH."),
-                field("run", &Recipe::run, "Name, folder, seed and device of the run."),
-                field("model", &Recipe::model, "The network to train.", required()),
-                field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),
-                field("loader", &Recipe::loader, "Batching and loading of examples."),
-                field("loss", &Recipe::loss, "The objective that training minimises."),
-                field("optimizer", &Recipe::optimizer, "Updates the weights from the gradients.", required()),
-                field("scheduler", &Recipe::scheduler, "The learning rate over the run."),
-                field("precision", &Recipe::precision, "The number format of the forward and backward pass."),
-                field("train", &Recipe::train, "Length of the run, gradient accumulation and clipping."),
-                field("eval", &Recipe::eval, "When the model is evaluated, and by which metrics."),
-                field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
-                field("distributed", &Recipe::distributed, "How several ranks train together."),
-                field("tracker", &Recipe::tracker, "Where metrics are written, in addition to metrics.jsonl."),
-                field("hook", &Recipe::hook, "Extensions that observe the run and may stop it."),
-                field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing."));
+  return fields(
+      field("plugins", &Recipe::plugins,
+            "Files with components of your own, in the recipe's folder or on RUNNER_PLUGIN_PATH."),
+      field("run", &Recipe::run, "Name, folder, seed and device of the run."),
+      field("model", &Recipe::model, "The network to train.", required()),
+      field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),
+      field("loader", &Recipe::loader, "Batching and loading of examples."),
+      field("loss", &Recipe::loss, "The objective that training minimises."),
+      field("optimizer", &Recipe::optimizer, "Updates the weights from the gradients.", required()),
+      field("scheduler", &Recipe::scheduler, "The learning rate over the run."),
+      field("precision", &Recipe::precision, "The number format of the forward and backward pass."),
+      field("train", &Recipe::train, "Length of the run, gradient accumulation and clipping."),
+      field("eval", &Recipe::eval, "When the model is evaluated, and by which metrics."),
+      field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
+      field("distributed", &Recipe::distributed, "How several ranks train together."),
+      field("tracker", &Recipe::tracker, "Where metrics are written, in addition to metrics.jsonl."),
+      field("hook", &Recipe::hook, "Extensions that observe the run and may stop it."),
+      field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing."));
 }
 
 // Contradictions between parts that no single part can see.

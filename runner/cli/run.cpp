@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <ostream>
 
-#include "registry/log_files.hpp"
 #include "registry/log.hpp"
+#include "registry/log_files.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/distributed/join.hpp"
 #include "runner/engine/process.hpp"
@@ -53,12 +53,12 @@ int run(const Arguments& arguments, Session& session) {
   if (!resolved) return Exit::bad_input;
   for (const Diagnostic& diagnostic : found.all())
     log::write_to_files(render(diagnostic), log::Level::warning);
-  const TrainOptions options{.recipe_file = recipe,
-                             .dry_run = arguments.has("dry-run"),
-                             .force = arguments.has("force"),
-                             .resume_from = arguments.has("resume")
-                                                ? std::optional<std::filesystem::path>(arguments.get("resume"))
-                                                : std::nullopt};
+  const TrainOptions options{
+      .recipe_file = recipe,
+      .dry_run = arguments.has("dry-run"),
+      .force = arguments.has("force"),
+      .resume_from = arguments.has("resume") ? std::optional<std::filesystem::path>(arguments.get("resume"))
+                                             : std::nullopt};
   if (const auto member = membership(session.environment))
     return run_as_rank(*member, *resolved, session, options);
   World world;

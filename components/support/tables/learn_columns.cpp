@@ -122,7 +122,8 @@ struct Learner {
       throw IoError(log::format(
           "{}:{}: column {} holds {} numbers and {} that are not: {}. Correct them, or add them to "
           "dataset.missing, or name the column in dataset.categorical or dataset.ignore.",
-          training.name(), found.cells.front().line, in_quotes(name), found.numbers, found.texts, found.shown()));
+          training.name(), found.cells.front().line, in_quotes(name), found.numbers, found.texts,
+          found.shown()));
     } else {
       roles[column] = found.texts == 0 ? Role::numeric : Role::categorical;
     }
