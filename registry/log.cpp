@@ -148,7 +148,9 @@ void clear_warnings() {
 }
 
 void write(Level level, std::string_view said) {
-  const std::string message = shown_message(said);
+  // Tables are told as they are; what is wrong is told in a few lines.
+  const std::string message =
+      level == Level::info ? shown_message(said, longest_report) : shown_message(said);
   const LiveLinePause pause;  // before our own lock: the line may be drawn by somebody who logs
   const std::lock_guard lock{state().mutex};
   State& all = state();
