@@ -13,7 +13,7 @@
 #include "components/models/model.hpp"
 #include "components/optimizers/optimizer.hpp"
 #include "components/optimizers/support/groups.hpp"
-#include "runner/engine/allocator.hpp"
+#include "runner/engine/process.hpp"
 
 namespace runner {
 namespace {

@@ -26,19 +26,24 @@ function(runner_precompile target header)
     add_library(${holder} OBJECT "${PROJECT_BINARY_DIR}/${holder}.cpp")
     target_link_libraries(${holder} PRIVATE ${arg_LIBRARIES})
     target_compile_options(${holder} PRIVATE ${arg_OPTIONS})
+    target_include_directories(${holder} PRIVATE "${PROJECT_SOURCE_DIR}")
     target_precompile_headers(${holder} PRIVATE "${PROJECT_SOURCE_DIR}/${header}")
   endif()
   target_precompile_headers(${target} REUSE_FROM ${holder})
 endfunction()
 
-# runner_library(NAME [TORCH] SOURCES .. [PUBLIC ..] [PRIVATE ..]): a shared library, if it has sources.
+# runner_library(NAME [TORCH] SOURCES .. [HEADERS ..] [PUBLIC ..] [PRIVATE ..]): a shared library, if it has sources.
+# HEADERS are those that other programs may include; they are installed.
 function(runner_library target)
-  cmake_parse_arguments(arg "TORCH" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "TORCH" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
   if(NOT arg_SOURCES)
     return()
   endif()
   add_library(${target} SHARED ${arg_SOURCES})
   set_target_properties(${target} PROPERTIES DEFINE_SYMBOL "") # equal flags, so that the precompiled header is shared
+  target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
+                             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/runner>")
+  target_compile_features(${target} PUBLIC cxx_std_20)
   runner_link(${target} PUBLIC ${arg_PUBLIC})
   runner_link(${target} PRIVATE ${arg_PRIVATE})
   if(arg_TORCH)
@@ -49,5 +54,9 @@ function(runner_library target)
   endif()
   # Components register themselves on load, so a library of ours stays linked although nothing refers to it by name.
   target_link_options(${target} INTERFACE "LINKER:--no-as-needed")
-  install(TARGETS ${target})
+  install(TARGETS ${target} EXPORT runner_targets RUNTIME_DEPENDENCY_SET runner_dependencies)
+  foreach(header IN LISTS arg_HEADERS)
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES "${PROJECT_SOURCE_DIR}/${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/runner/${folder}")
+  endforeach()
 endfunction()

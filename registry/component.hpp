@@ -1,12 +1,16 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 
 #include "registry/codec.hpp"
 #include "registry/diagnostics.hpp"
+#include "registry/part_settings.hpp"
+#include "registry/recipe_error.hpp"
 #include "registry/schema.hpp"
 
 namespace runner {
@@ -19,6 +23,8 @@ namespace runner {
 //     using Inputs = OptimizerInputs;  // what a build gets at run time, beside its own parameters
 //     using Common = ..;               // optional: parameters that every component of the kind takes
 //     using Facts = ..;                // optional: what is known of a part before it is built
+//     static constexpr KindOnResume on_resume{..};  // optional: what changes mean for a run that is
+//     continued
 //   };
 template <class K>
 concept Kind = requires {
@@ -28,10 +34,28 @@ concept Kind = requires {
   typename K::Inputs;
 };
 
+// For a run that is continued: what another component in the place of this one means, and another value of a
+// parameter that has no mark of its own.
+struct KindOnResume {
+  OnResume part = OnResume::course;
+  OnResume parameters = OnResume::course;
+};
+
+// Raised with every change to a type or function that a plugin shares with the program.
+inline constexpr std::uint32_t interface_version = 1;
+
 struct KindInfo {
   std::string_view name;
   std::string_view summary;
   const Schema& (*common)();
+  KindOnResume on_resume;
+  // Of the types that pass between a component and its user: two libraries that disagree must not meet.
+  std::uint32_t product_size, inputs_size, common_size, facts_size;
+
+  bool same_layout(const KindInfo& other) const {
+    return product_size == other.product_size && inputs_size == other.inputs_size &&
+           common_size == other.common_size && facts_size == other.facts_size;
+  }
 };
 
 struct NoCommon {};
@@ -53,6 +77,15 @@ struct NoFacts {};
 
 namespace detail {
 template <class K>
+constexpr KindOnResume on_resume_of() {
+  if constexpr (requires { K::on_resume; }) {
+    return K::on_resume;
+  } else {
+    return {};
+  }
+}
+
+template <class K>
 struct FactsOf {
   using Type = NoFacts;
 };
@@ -72,21 +105,40 @@ template <Kind K>
 using CommonParameters = typename detail::CommonOf<K>::Type;
 
 template <Kind K>
-inline constexpr KindInfo kind_info{K::name, K::summary, &schema_of<CommonParameters<K>>};
+inline constexpr KindInfo kind_info{K::name,
+                                    K::summary,
+                                    &schema_of<CommonParameters<K>>,
+                                    detail::on_resume_of<K>(),
+                                    sizeof(typename K::Product),
+                                    sizeof(typename K::Inputs),
+                                    sizeof(CommonParameters<K>),
+                                    sizeof(ComponentFacts<K>)};
+
+// A file that was loaded while the program ran and brought components.
+struct Library {
+  std::string path;
+  std::string sha256;
+};
 
 // One registered component with its types erased; linked into a list before main, and nothing more.
 struct Descriptor {
+  // These two come first for all time: they are read before anything else of it is believed.
+  std::uint32_t interface = interface_version;
+  std::uint32_t size = sizeof(Descriptor);
+
   const KindInfo* kind;
-  std::string_view name;
+  std::string_view name;  // "focal"; "focal@2" where its behaviour has changed and the former one stays
   std::string_view summary;
   std::source_location where;
   const Schema& (*own_schema)();  // its own parameters
   std::shared_ptr<const void> (*decode)(const Value& conformed,
                                         const Registry& registry);  // into its own type
+  Value (*encode)(const void* params);                              // and back
   void (*build)();                                                  // the component's function
   void (*call_build)();  // a Caller of its kind, which knows the types behind `build`
   void (*call_facts)();  // likewise for its facts
-  const Descriptor* next;
+  const Descriptor* next = nullptr;
+  const Library* library = nullptr;  // none: part of the program
 
   Schema schema() const;  // its own parameters and then those common to its kind
 };
@@ -106,16 +158,16 @@ class Registration {
   Registration(std::string_view name, std::string_view summary,
                std::unique_ptr<Product> (*build)(const Params&, const Inputs&),
                std::source_location where = std::source_location::current())
-      : descriptor_{&kind_info<K>,
-                    name,
-                    summary,
-                    where,
-                    &schema_of<Params>,
-                    &decode<Params>,
-                    reinterpret_cast<void (*)()>(build),
-                    reinterpret_cast<void (*)()>(static_cast<Caller>(&call<Params>)),
-                    reinterpret_cast<void (*)()>(static_cast<FactsCaller>(&ask<Params>)),
-                    nullptr} {
+      : descriptor_{.kind = &kind_info<K>,
+                    .name = name,
+                    .summary = summary,
+                    .where = where,
+                    .own_schema = &schema_of<Params>,
+                    .decode = &decode<Params>,
+                    .encode = &encode<Params>,
+                    .build = reinterpret_cast<void (*)()>(build),
+                    .call_build = reinterpret_cast<void (*)()>(static_cast<Caller>(&call<Params>)),
+                    .call_facts = reinterpret_cast<void (*)()>(static_cast<FactsCaller>(&ask<Params>))} {
     link(descriptor_);
   }
   Registration(const Registration&) = delete;
@@ -127,6 +179,10 @@ class Registration {
   template <class Params>
   static std::shared_ptr<const void> decode(const Value& value, const Registry& registry) {
     return std::make_shared<const Params>(decode_table<Params>(value, registry));
+  }
+  template <class Params>
+  static Value encode(const void* params) {
+    return encode_table(*static_cast<const Params*>(params));
   }
   template <class Params>
   static std::unique_ptr<Product> call(void (*build)(), const void* params, const Inputs& inputs) {
@@ -145,25 +201,39 @@ class Registration {
   Descriptor descriptor_;
 };
 
-// A component that a recipe names, with its parameters decoded: ready to be built once its inputs exist.
+// A component that a recipe names, with its parameters decoded: ready to be built once its inputs exist. One
+// written in code, Part<ModelKind>("mlp", {{"hidden", 64}}), is checked and decoded with the recipe it is in.
 template <Kind K>
 class Part {
  public:
   Part() = default;
   Part(const char* default_name)
       : name_(default_name) {}  // NOLINT: a default reads Part<LossKind> loss = "mse"
-  Part(const Descriptor& descriptor, CommonParameters<K> common_, std::shared_ptr<const void> params)
+  Part(std::string name, const PartSettings& settings)
+      : name_(std::move(name)), settings_(table_of(settings)) {}
+  Part(const Descriptor& descriptor, CommonParameters<K> common_, std::shared_ptr<const void> params,
+       Origin origin = {})
       : common(std::move(common_)),
         name_(descriptor.name),
         descriptor_(&descriptor),
-        params_(std::move(params)) {}
+        params_(std::move(params)),
+        origin_(std::move(origin)) {}
 
   bool has_default() const { return !name_.empty(); }
   const std::string& name() const { return name_; }
+  Value encode() const;                             // the name, and what is set besides
+  const Origin& origin() const { return origin_; }  // where the recipe says so
 
+  // A std::runtime_error that the component throws means that its parameters do not suit its inputs, and
+  // comes back as a RecipeError; errors with a type of their own, such as DataError, pass as they are.
   std::unique_ptr<typename K::Product> build(const typename K::Inputs& inputs) const {
     const auto call = reinterpret_cast<typename Registration<K>::Caller>(descriptor_->call_build);
-    return call(descriptor_->build, params_.get(), inputs);
+    try {
+      return call(descriptor_->build, params_.get(), inputs);
+    } catch (const std::runtime_error& error) {
+      if (typeid(error) != typeid(std::runtime_error)) throw;
+      throw RecipeError(origin_, error.what());
+    }
   }
 
   ComponentFacts<K> facts() const {
@@ -174,11 +244,39 @@ class Part {
 
  private:
   std::string name_;
+  Table settings_;  // written in code, not decoded yet
   const Descriptor* descriptor_ = nullptr;
   std::shared_ptr<const void> params_;
+  Origin origin_;
 };
 
+// What a component says of itself with its default parameters.
+template <Kind K>
+ComponentFacts<K> facts_of(const Descriptor& descriptor, const Registry& registry) {
+  const auto call = reinterpret_cast<typename Registration<K>::FactsCaller>(descriptor.call_facts);
+  return call(descriptor.decode(Value(), registry).get());
+}
+
+template <Kind K>
+Value Part<K>::encode() const {
+  Table table;
+  table.set("name", Value(Value::Data(name_)));
+  const auto add = [&](const Value& members) {
+    for (const Member& member : *members.template as<Table>()) table.set(member.key, member.value);
+  };
+  add(descriptor_ ? descriptor_->encode(params_.get()) : Value(Value::Data(settings_)));
+  // What is common to the kind stands with its default in every part; only what differs was set.
+  const Value defaults = encode_table(CommonParameters<K>{}), own = encode_table(common);
+  for (const Member& member : *own.template as<Table>()) {
+    const Value* usual = defaults.template as<Table>()->find(member.key);
+    if (!usual || !same_data(*usual, member.value)) table.set(member.key, member.value);
+  }
+  return Value(Value::Data(std::move(table)));
+}
+
 const Descriptor& find_component(const Registry& registry, std::string_view kind, std::string_view name);
+// The same for what will be built: throws where the component was compiled with other types than `kind` here.
+const Descriptor& find_component(const Registry& registry, const KindInfo& kind, std::string_view name);
 
 template <Kind K>
 struct Codec<Part<K>> {
@@ -189,15 +287,11 @@ struct Codec<Part<K>> {
   }
   static Part<K> decode(const Value& value, const Registry& registry) {
     const std::string& name = *value.as<Table>()->find("name")->as<std::string>();
-    const Descriptor& descriptor = find_component(registry, K::name, name);
+    const Descriptor& descriptor = find_component(registry, kind_info<K>, name);
     return {descriptor, decode_table<CommonParameters<K>>(value, registry),
-            descriptor.decode(value, registry)};
+            descriptor.decode(value, registry), value.origin};
   }
-  static Value encode(const Part<K>& part) {
-    Table table;
-    table.set("name", Value(Value::Data(part.name())));
-    return Value(Value::Data(std::move(table)));
-  }
+  static Value encode(const Part<K>& part) { return part.encode(); }
 };
 
 }  // namespace runner

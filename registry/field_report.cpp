@@ -1,10 +1,12 @@
 #include "registry/field_report.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "registry/quantity.hpp"
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -14,6 +16,16 @@ std::string with_article(const TypeInfo& type) {
   const std::string text = type_text(type);
   if (type.kind == TypeInfo::Kind::choice) return text;
   return (std::string_view("aeiou").find(text.front()) != std::string_view::npos ? "an " : "a ") + text;
+}
+
+// Digits without quotes that no 64-bit number holds come here as text.
+bool no_number_holds(const std::string& text, const TypeInfo& type) {
+  const auto out_of_range = [&](auto number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc::result_out_of_range && end == text.data() + text.size();
+  };
+  if (type.kind == TypeInfo::Kind::integer) return out_of_range(std::int64_t{}) || out_of_range(double{});
+  return type.kind == TypeInfo::Kind::number && out_of_range(double{});
 }
 
 std::string bound(double number) {
@@ -35,21 +47,11 @@ std::string remedy(const Value& value, const TypeInfo& type, const std::string& 
   return "";
 }
 
-}  // namespace
-
-namespace wording {
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
+bool hidden(const FieldInfo& field, const Value& value) {
+  return field.rules.secret || value.from_environment;
 }
 
-}  // namespace wording
-
-using wording::in_quotes, wording::listed;
+}  // namespace
 
 std::nullopt_t FieldReport::wrong(const Value& value, std::string message,
                                   std::vector<std::string> hints) const {
@@ -60,9 +62,11 @@ std::nullopt_t FieldReport::wrong(const Value& value, std::string message,
 }
 
 std::nullopt_t FieldReport::wrong_type(const Value& value, const TypeInfo& type) const {
+  if (const auto* text = value.as<std::string>(); text && no_number_holds(*text, type))
+    return wrong(value, "is a number too large or too small to be held");
   std::string message = "must be " + with_article(type) + ", not " + std::string(type_name(value));
   const auto* text = value.as<std::string>();
-  if (text && !field.rules.secret && text->size() < 60) message += " (" + in_quotes(*text) + ")";
+  if (text && !hidden(field, value) && text->size() < 60) message += " (" + in_quotes(*text) + ")";
   std::vector<std::string> hints;
   if (std::string better = remedy(value, type, path); !better.empty()) hints.push_back(std::move(better));
   return wrong(value, std::move(message), std::move(hints));
@@ -77,17 +81,17 @@ std::nullopt_t FieldReport::out_of_range(const Value& value) const {
   // What holds for any number is said to those alone who meet it.
   if (rules.high_is_general && number > rules.high) range = "at most " + bound(rules.high);
   if (rules.low_is_general && number < rules.low) range = "at least " + bound(rules.low);
-  return wrong(value, "must be " + range + (rules.secret ? "" : ", not " + to_toml(value)));
+  return wrong(value, "must be " + range + (hidden(field, value) ? "" : ", not " + to_toml(value)));
 }
 
 std::nullopt_t FieldReport::not_among(const Value& value, const std::string& held,
                                       const std::vector<std::string>& allowed) const {
   std::vector<std::string> hints;
-  if (const auto meant = nearest(held, allowed); meant && !field.rules.secret) {
+  if (const auto meant = nearest(held, allowed); meant && !hidden(field, value)) {
     hints.push_back("did you mean " + in_quotes(*meant) + "?");
   }
   hints.push_back("allowed: " + listed(allowed));
-  return wrong(value, "cannot be " + (field.rules.secret ? "this" : in_quotes(held)), std::move(hints));
+  return wrong(value, "cannot be " + (hidden(field, value) ? "this" : in_quotes(held)), std::move(hints));
 }
 
 }  // namespace runner

@@ -29,10 +29,4 @@ struct FieldReport {
                            const std::vector<std::string>& allowed) const;
 };
 
-// Names in messages: "\"sgd\"" and "adam, adamw, sgd".
-namespace wording {
-std::string in_quotes(std::string_view text);
-std::string listed(const std::vector<std::string>& names);
-}  // namespace wording
-
 }  // namespace runner

@@ -1,6 +1,8 @@
 #include "registry/registry.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <stdexcept>
 #include <tuple>
 
@@ -9,24 +11,101 @@ namespace runner {
 namespace {
 
 constinit const Descriptor* first_linked = nullptr;
+constinit const Library* loading = nullptr;
+constinit int registered_count = 0, refused_count = 0;
 
-auto order(const Descriptor* descriptor) { return std::tuple(descriptor->kind->name, descriptor->name); }
+// "focal@2" is version 2 of "focal"; a name without a version is the first.
+struct VersionedName {
+  std::string_view base;
+  int version = 1;
+  bool valid = true;
 
-std::string text_of(const std::source_location& where) {
-  return std::string(where.file_name()) + ":" + std::to_string(where.line());
+  explicit VersionedName(std::string_view name) : base(name.substr(0, name.find('@'))) {
+    if (base.size() == name.size()) return;
+    const char* const end = name.data() + name.size();
+    const auto [read, error] = std::from_chars(name.data() + base.size() + 1, end, version);
+    valid = error == std::errc{} && read == end && version > 0 && !base.empty();
+  }
+};
+
+auto order(const Descriptor* descriptor) {
+  const VersionedName name(descriptor->name);
+  return std::tuple(descriptor->kind->name, name.base, name.version);
+}
+
+std::string place_of(const Descriptor& descriptor) {
+  const std::string line =
+      std::string(descriptor.where.file_name()) + ":" + std::to_string(descriptor.where.line());
+  return descriptor.library ? descriptor.library->path + " (" + line + ")" : line;
+}
+
+std::string title_of(const Descriptor& descriptor) {
+  return "the " + std::string(descriptor.kind->name) + " \"" + std::string(descriptor.name) + "\"";
+}
+
+void find_name_conflicts(const std::vector<const Descriptor*>& sorted, std::vector<std::string>& conflicts) {
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const Descriptor& own = *sorted[i];
+    if (!VersionedName(own.name).valid) {
+      conflicts.push_back(title_of(own) +
+                          " has no version after its @, a whole number from 1 on: " + place_of(own));
+    }
+    if (i == 0) continue;
+    const Descriptor& before = *sorted[i - 1];
+    if (order(&before) == order(&own)) {
+      conflicts.push_back(title_of(own) + " is registered twice: " + place_of(before) + " and " +
+                          place_of(own));
+    }
+    if (before.kind->name == own.kind->name && !before.kind->same_layout(*own.kind)) {
+      conflicts.push_back("the kind \"" + std::string(own.kind->name) +
+                          "\" was compiled from different headers in " + place_of(before) + " and " +
+                          place_of(own));
+    }
+  }
+}
+
+void find_hidden_parameters(const std::vector<const Descriptor*>& descriptors,
+                            std::vector<std::string>& conflicts) {
+  for (const Descriptor* descriptor : descriptors) {
+    for (const FieldInfo& field : descriptor->own_schema().fields) {
+      if (field.name != "name" && !descriptor->kind->common().find(field.name)) continue;
+      conflicts.push_back(title_of(*descriptor) + " has a parameter \"" + std::string(field.name) +
+                          "\" that every component of its kind has already: " + place_of(*descriptor));
+    }
+  }
 }
 
 }  // namespace
 
 void link(Descriptor& descriptor) {
+  if (descriptor.interface != interface_version || descriptor.size != sizeof(Descriptor)) {
+    ++refused_count;
+    return;
+  }
+  ++registered_count;
+  descriptor.library = loading;
   descriptor.next = first_linked;
   first_linked = &descriptor;
 }
+
+Loading::Loading(const Library& library) {
+  loading = &library;
+  registered_count = refused_count = 0;
+}
+Loading::~Loading() { loading = nullptr; }
+int Loading::registered() const { return registered_count; }
+int Loading::refused() const { return refused_count; }
 
 Schema Descriptor::schema() const {
   Schema merged = own_schema();
   for (const FieldInfo& field : kind->common().fields) merged.fields.push_back(field);
   return merged;
+}
+
+std::string pinned_name(const Descriptor& descriptor) {
+  const VersionedName name(descriptor.name);
+  if (name.base == descriptor.name && !descriptor.library) return std::string(name.base);
+  return std::string(name.base) + "@" + std::to_string(name.version);
 }
 
 Registry Registry::of_linked() {
@@ -38,26 +117,21 @@ Registry Registry::of_linked() {
 
 Registry::Registry(std::vector<const Descriptor*> descriptors) : descriptors_(std::move(descriptors)) {
   std::ranges::stable_sort(descriptors_, {}, order);
-  for (std::size_t i = 1; i < descriptors_.size(); ++i) {
-    const Descriptor &a = *descriptors_[i - 1], &b = *descriptors_[i];
-    if (order(&a) != order(&b)) continue;
-    conflicts_.push_back("the " + std::string(a.kind->name) + " \"" + std::string(a.name) +
-                         "\" is registered twice: " + text_of(a.where) + " and " + text_of(b.where));
-  }
-  for (const Descriptor* descriptor : descriptors_) {
-    for (const FieldInfo& field : descriptor->own_schema().fields) {
-      if (field.name != "name" && !descriptor->kind->common().find(field.name)) continue;
-      conflicts_.push_back("the " + std::string(descriptor->kind->name) + " \"" +
-                           std::string(descriptor->name) + "\" has a parameter \"" + std::string(field.name) +
-                           "\" that every component of its kind has already: " + text_of(descriptor->where));
-    }
-  }
+  find_name_conflicts(descriptors_, conflicts_);
+  find_hidden_parameters(descriptors_, conflicts_);
 }
 
 const Descriptor* Registry::find(std::string_view kind, std::string_view name) const {
-  const auto wanted = std::tuple(kind, name);
-  const auto found = std::ranges::lower_bound(descriptors_, wanted, {}, order);
-  return found != descriptors_.end() && order(*found) == wanted ? *found : nullptr;
+  const VersionedName wanted(name);
+  if (!wanted.valid) return nullptr;
+  const bool newest = wanted.base == name;
+  const auto key = std::tuple(kind, wanted.base, newest ? std::numeric_limits<int>::max() : wanted.version);
+  const auto after = std::ranges::upper_bound(descriptors_, key, {}, order);
+  if (after == descriptors_.begin()) return nullptr;
+  const Descriptor* found = *std::prev(after);
+  const auto [own_kind, base, version] = order(found);
+  const bool same = own_kind == kind && base == wanted.base && (newest || version == wanted.version);
+  return same ? found : nullptr;
 }
 
 std::vector<const Descriptor*> Registry::of_kind(std::string_view kind) const {
@@ -76,15 +150,47 @@ std::vector<const KindInfo*> Registry::kinds() const {
 }
 
 std::vector<std::string> Registry::names(std::string_view kind) const {
-  std::vector<std::string> names;
-  for (const Descriptor* descriptor : of_kind(kind)) names.emplace_back(descriptor->name);
-  return names;
+  std::vector<std::string> newest, former;
+  const std::vector<const Descriptor*> all = of_kind(kind);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const VersionedName own(all[i]->name);
+    const bool replaced = i + 1 < all.size() && VersionedName(all[i + 1]->name).base == own.base;
+    (replaced ? former : newest)
+        .push_back(std::string(own.base) + (replaced ? "@" + std::to_string(own.version) : ""));
+  }
+  newest.insert(newest.end(), former.begin(), former.end());
+  return newest;
+}
+
+std::vector<std::string> Registry::spellings(const Descriptor& descriptor) const {
+  const std::string base(VersionedName(descriptor.name).base), pinned = pinned_name(descriptor);
+  std::vector<std::string> all;
+  if (find(descriptor.kind->name, base) == &descriptor) all.push_back(base);
+  if (pinned != base) all.push_back(pinned);
+  return all;
+}
+
+std::vector<const Library*> Registry::libraries() const {
+  std::vector<const Library*> all;
+  for (const Descriptor* descriptor : descriptors_) {
+    const bool is_new = descriptor->library && std::ranges::find(all, descriptor->library) == all.end();
+    if (is_new) all.push_back(descriptor->library);
+  }
+  std::ranges::sort(all, {}, &Library::path);
+  return all;
 }
 
 const Descriptor& find_component(const Registry& registry, std::string_view kind, std::string_view name) {
   if (const Descriptor* found = registry.find(kind, name)) return *found;
   throw std::logic_error("decoding a recipe that was not conformed: no " + std::string(kind) + " \"" +
                          std::string(name) + "\"");
+}
+
+const Descriptor& find_component(const Registry& registry, const KindInfo& kind, std::string_view name) {
+  const Descriptor& found = find_component(registry, kind.name, name);
+  if (found.kind->same_layout(kind)) return found;
+  throw std::runtime_error(title_of(found) + " was compiled from other headers than its user: rebuild " +
+                           place_of(found));
 }
 
 }  // namespace runner

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,18 +15,37 @@ class Registry {
   explicit Registry(std::vector<const Descriptor*> descriptors);
   static Registry of_linked();  // everything linked into this program so far, plugins included
 
+  // "focal" is the newest version of it, "focal@1" the first.
   const Descriptor* find(std::string_view kind, std::string_view name) const;
-  std::vector<const Descriptor*> of_kind(std::string_view kind) const;  // by name
+  std::vector<const Descriptor*> of_kind(std::string_view kind) const;  // by name and version
   std::vector<const KindInfo*> kinds() const;                           // by name
-  std::vector<std::string> names(std::string_view kind) const;
+  std::vector<std::string> names(std::string_view kind) const;  // the newest of each, then "name@1" of others
+  // All that a recipe may call it: "focal" if it is the newest, "focal@2" where versions are written.
+  std::vector<std::string> spellings(const Descriptor& descriptor) const;
+  std::vector<const Library*> libraries() const;  // what was loaded, by path
 
   // What is wrong with the registrations themselves, each with the source locations: a name taken twice, a
   // parameter that hides one common to the kind. Not the user's fault, so not a diagnostic.
   const std::vector<std::string>& conflicts() const { return conflicts_; }
 
  private:
-  std::vector<const Descriptor*> descriptors_;  // sorted by kind, then name
+  std::vector<const Descriptor*> descriptors_;  // sorted by kind, name and version
   std::vector<std::string> conflicts_;
+};
+
+// How a recipe names the component for all time: what may get a newer version is written with its own.
+std::string pinned_name(const Descriptor& descriptor);
+
+// While it lives, what registers itself is said to come from this library.
+class Loading {
+ public:
+  explicit Loading(const Library& library);
+  ~Loading();
+  Loading(const Loading&) = delete;
+  Loading& operator=(const Loading&) = delete;
+
+  int registered() const;  // components so far
+  int refused() const;     // registrations compiled against another version of these headers
 };
 
 }  // namespace runner

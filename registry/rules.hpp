@@ -7,6 +7,14 @@
 
 namespace runner {
 
+// What another value means for a run that is continued from a checkpoint.
+enum class OnResume {
+  unmarked,  // as the section or kind around it says
+  harmless,  // nothing that is computed changes, or only how long it goes on
+  course,    // from here on the run takes another course than it would have
+  fixed,     // the saved state does not fit it
+};
+
 // What a field's value must satisfy, as data: decoding, documentation, JSON Schema and completion all read
 // it.
 struct Rules {
@@ -22,6 +30,9 @@ struct Rules {
   bool non_empty = false;
   bool required = false;
   bool secret = false;
+  bool in_run_folder = false;  // a path that begins at the folder of the run
+  bool may_be_path = false;    // a string that is a path where it holds a slash or a dot
+  OnResume on_resume = OnResume::unmarked;
   std::string_view renamed_from;
   std::array<std::string_view, most_words> words{};  // the allowed strings; none: any
   std::array<std::string_view, most_words> units{};  // the allowed units of a duration; none: any
@@ -60,6 +71,19 @@ constexpr auto required() {
 constexpr auto secret() {
   return [](Rules& rules) { rules.secret = true; };
 }
+constexpr auto in_run_folder() {
+  return [](Rules& rules) { rules.in_run_folder = true; };
+}
+constexpr auto may_be_path() {
+  return [](Rules& rules) { rules.may_be_path = true; };
+}
+// Marks for a run that is continued with another value.
+constexpr auto on_resume(OnResume effect) {
+  return [effect](Rules& rules) { rules.on_resume = effect; };
+}
+constexpr auto harmless() { return on_resume(OnResume::harmless); }
+constexpr auto changes_course() { return on_resume(OnResume::course); }
+constexpr auto fixed() { return on_resume(OnResume::fixed); }
 constexpr auto renamed_from(std::string_view old_name) {
   return [old_name](Rules& rules) { rules.renamed_from = old_name; };
 }

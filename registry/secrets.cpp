@@ -1,6 +1,7 @@
 #include "registry/secrets.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -53,6 +54,17 @@ class Lines {
   std::map<const Source*, std::vector<std::size_t>> starts_;
 };
 
+// Keys that hold a secret wherever they stand, also where no component has them.
+bool sounds_secret(std::string_view key) {
+  std::string word;
+  for (const char c : key) {
+    if (c != '_' && c != '-') word += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  }
+  constexpr std::array<std::string_view, 8> words{"apikey",    "token",      "password",    "passwd",
+                                                  "accesskey", "privatekey", "credentials", "secret"};
+  return std::ranges::any_of(words, [&](std::string_view ending) { return word.ends_with(ending); });
+}
+
 // Which lines of which source hold a secret.
 class SecretLines {
  public:
@@ -64,7 +76,7 @@ class SecretLines {
       for (const Value& item : *list) search(item, inside);
     } else if (const auto* table = value.as<Table>()) {
       for (const Member& member : *table) {
-        const bool is_secret = inside || nearest(member.key, names_).has_value();
+        const bool is_secret = inside || sounds_secret(member.key) || nearest(member.key, names_).has_value();
         if (is_secret) add(member.key_origin);
         search(member.value, is_secret);
       }
@@ -143,7 +155,7 @@ std::vector<std::string> secret_names(const Schema& schema, const Registry& regi
 }
 
 void hide_secrets(const Value& tree, const std::vector<std::string>& names, Diagnostics& diagnostics) {
-  if (diagnostics.all().empty() || names.empty()) return;
+  if (diagnostics.all().empty()) return;
   SecretLines secrets(names);
   secrets.search(tree, false);
   diagnostics.hide_sources([&](const Origin& origin) { return secrets.contains(origin); });

@@ -73,7 +73,8 @@ class Value {
   // What was typed, for values from arguments and the environment: `run.name=007` means the text where the
   // key is a string.
   std::string typed;
-  bool secret = false;  // set where a field is marked so; never printed, logged or saved
+  bool from_environment = false;  // by ${env:NAME}; messages about it do not repeat it
+  bool secret = false;            // set where a field is marked so; never printed, logged or saved
 };
 
 struct Member {

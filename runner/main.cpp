@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -6,6 +7,8 @@
 #include <iostream>
 
 #include "runner/cli/cli.hpp"
+#include "runner/engine/torch_warnings.hpp"
+#include "runner/failure.hpp"
 
 namespace {
 
@@ -29,14 +32,30 @@ int flushed(int exit_code) {
   return runner::cli::Exit::failed;
 }
 
+// Where a standard descriptor is closed, the first file that is opened gets its number, and what is said to
+// the terminal lands in it.
+void open_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) == -1 &&
+        ::open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY) < 0)
+      _exit(runner::cli::Exit::failed);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace runner;
+  open_standard_descriptors();
+  log_torch_warnings();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, which says so
+  // The reader of the output may leave (`| head`, a closed terminal): a run continues without one, and
+  // commands that only print find out when they flush.
+  std::signal(SIGPIPE, SIG_IGN);
   try {
-    const Registry registry = Registry::of_linked();
+    Registry registry = Registry::of_linked();
     const auto variables = environment();
-    cli::Session session{registry,
+    cli::Session session{std::move(registry),
                          variables,
                          std::cout,
                          std::cerr,
@@ -45,7 +64,7 @@ int main(int argc, char** argv) {
     return flushed(cli::dispatch({argv + std::min(argc, 1), argv + argc}, session));
   } catch (const std::exception& error) {
     std::cout.flush();
-    std::cerr << "runner: error: " << error.what() << "\n";
+    std::cerr << "runner: error: " << failure_text(error) << "\n";
     return cli::Exit::failed;
   }
 }

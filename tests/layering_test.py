@@ -1,4 +1,5 @@
-"""Who may include whom. Reads every #include below registry/, components/ and runner/ and names each that crosses a border.
+"""Who may include whom, and what may stand where. Reads every source below registry/, components/ and runner/ and names
+each include that crosses a border, each circle of folders, and each component whose code others could run into.
 
     tests/layering_test.py [ROOT]
 
@@ -25,6 +26,12 @@ RULES = {
     "components": [
         (r"runner/", "components/ stands below runner/"),
         (TOML, "a component gets typed parameters, never TOML"),
+    ],
+    "components/contract": [
+        (r"components/(?!contract/)", "components/contract/ is what everything else in components/ is written with"),
+    ],
+    "components/support": [
+        (r"components/(?!contract/|support/)", "components/support/ stands below the kinds"),
     ],
     "runner": [
         (r"components/.*(?<!\.hpp)$", "only contract headers of components/ are public"),
@@ -67,18 +74,92 @@ def reasons(name: str, header: str):
         yield "TOML is read in runner/recipe/ only"
 
 
+def folder_of(path: str):
+    """The node of the graph that a file belongs to: a folder below a layer; a file directly in a layer stands for itself."""
+    return "/".join(path.split("/")[:2])
+
+
+def circles(root: Path):
+    """Yields each circle of folders that include each other, as a list that ends where it began."""
+    graph = {}
+    for layer in ("components", "runner"):
+        for file in sorted((root / layer).rglob("*.[ch]pp")):
+            own = folder_of(file.relative_to(root).as_posix())
+            for line in file.read_text(errors="replace").splitlines():
+                match = INCLUDE.match(line)
+                if match and match[1].startswith(layer + "/") and folder_of(match[1]) != own:
+                    graph.setdefault(own, set()).add(folder_of(match[1]))
+    state = {}
+
+    def visit(node, way):
+        state[node] = "open"
+        for after in sorted(graph.get(node, ())):
+            if state.get(after) == "open":
+                yield way[way.index(after):] + [after]
+            elif after not in state:
+                yield from visit(after, way + [after])
+        state[node] = "done"
+
+    for node in sorted(graph):
+        if node not in state:
+            yield from visit(node, [node])
+
+
+NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^\s*#[^\n]*', re.S | re.M)
+HOLDS_COMPONENT = re.compile(r"\bRegistration<\w+>\s+\w+\s*[{(]")
+
+
+def definitions_others_see(source: str):
+    """Yields (line, text) of what a file defines outside every unnamed namespace: another file may define it, too, and the
+    linker would take one of the two for both."""
+    code = NOT_CODE.sub(lambda found: "".join("\n" if c == "\n" else " " for c in found[0]), source)
+    scopes, start = [], 0
+    for at, c in enumerate(code):
+        if c == "{":
+            head = code[start:at].strip()
+            if re.search(r"\bnamespace$", head):
+                scopes.append("unnamed")
+            elif re.search(r"\bnamespace [\w:]+$", head):
+                scopes.append("named")
+            else:
+                # describe() of somebody else's type is looked for beside that type.
+                if "unnamed" not in scopes and "inner" not in scopes and "describe(std::type_identity<" not in head:
+                    yield code.count("\n", 0, at) + 1, " ".join(head.split())
+                scopes.append("inner")
+        elif c == "}" and scopes:
+            scopes.pop()
+        if c in "{};":
+            start = at + 1
+
+
+def misplaced(root: Path):
+    """Yields (file, line, what is wrong) for files directly in the folder of a kind."""
+    for folder in sorted((root / "components").glob("*s")):
+        for file in sorted(folder.glob("*.cpp")):
+            name, source = file.relative_to(root).as_posix(), file.read_text(errors="replace")
+            if HOLDS_COMPONENT.search(NOT_CODE.sub(" ", source)):
+                for line, text in definitions_others_see(source):
+                    yield name, line, f"stands outside the unnamed namespace: {text}"
+            elif not file.with_suffix(".hpp").exists():
+                yield name, 1, "registers no component and implements no header of its name: a helper, for support/"
+
+
 def self_test():
     """A test that cannot fail is worth nothing: each kind of trespass must be found, and what is allowed must pass."""
     trespasses = {
         "registry/a.cpp": ["torch/torch.h", "components/contract/batch.hpp", "runner/recipe.hpp", "toml++/toml.h", "fmt/core.h", "../x.hpp"],
         "components/models/a.cpp": ["runner/recipe.hpp", "spdlog/spdlog.h", "toml++/toml.h"],
+        "components/contract/a.hpp": ["components/support/io/io_error.hpp", "components/models/model.hpp"],
+        "components/support/a.hpp": ["components/models/model.hpp"],
         "runner/a.cpp": ["components/models/mlp.cpp", "toml++/toml.h", "fmt/format.h"],
         "runner/recipe/a.cpp": ["torch/torch.h", "components/contract/batch.hpp", "runner/train.hpp"],
     }
     allowed = {
         "registry/a.cpp": ["registry/b.hpp", "vector", "nlohmann/json.hpp"],
         "registry/log.cpp": ["spdlog/spdlog.h"],
-        "components/models/a.cpp": ["components/models/model.hpp", "registry/b.hpp", "torch/torch.h"],
+        "components/contract/a.hpp": ["components/contract/batch.hpp"],
+        "components/support/a.hpp": ["components/contract/batch.hpp", "components/support/b.hpp"],
+        "components/models/a.cpp": ["components/models/model.hpp", "components/support/b.hpp", "registry/b.hpp", "torch/torch.h"],
         "runner/a.cpp": ["components/models/model.hpp", "runner/recipe/merge.hpp", "torch/torch.h"],
         "runner/recipe/a.cpp": ["registry/b.hpp", "runner/recipe/merge.hpp", "runner/recipe.hpp", "toml++/toml.h"],
     }
@@ -95,14 +176,35 @@ def self_test():
         assert found(trespasses) == expected, found(trespasses) ^ expected
         assert found(allowed) == set(), found(allowed)
 
+        assert list(circles(root)) == []
+        (root / "components/losses").mkdir()
+        (root / "components/losses/loss.hpp").write_text('#include "components/models/model.hpp"\n')
+        (root / "components/models/model.hpp").write_text('#include "components/losses/loss.hpp"\n')
+        assert list(circles(root)) == [["components/losses", "components/models", "components/losses"]]
+
+        component = "namespace runner {\n%s\nnamespace {\nstruct B {};\nconst Registration<LossKind> r{};\n}\n}\n"
+        cases = {
+            "a helper": ("namespace runner {}\n", 1),
+            "everything hidden": (component % "", 0),
+            "a class that others see": (component % 'struct Visible { const char* text = "}"; };', 1),
+            "a function that others see": (component % "inline int visible() { return 1; }", 1),
+            "described beside its type": (component % "constexpr auto describe(std::type_identity<E>) { return 1; }", 0),
+        }
+        for case, (source, expected) in cases.items():
+            (root / "components/losses/case.cpp").write_text(source)
+            found_now = [what for name, _, what in misplaced(root) if name.endswith("case.cpp")]
+            assert len(found_now) == expected, (case, found_now)
+
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("RUNNER_SOURCE_DIR", Path(__file__).parents[1]))
     self_test()
-    bad = list(violations(root))
-    for name, line, header, reason in bad:
-        print(f"{name}:{line}: includes <{header}>: {reason}")
-    print(f"{len(bad)} includes cross a border" if bad else "every include respects the layers")
+    bad = [f"{name}:{line}: includes <{header}>: {reason}" for name, line, header, reason in violations(root)]
+    bad += ["folders include each other in a circle: " + " -> ".join(circle) for circle in circles(root)]
+    bad += [f"{name}:{line}: {what}" for name, line, what in misplaced(root)]
+    for problem in bad:
+        print(problem)
+    print(f"{len(bad)} places break the order of the tree" if bad else "the tree is in order")
     return 1 if bad else 0
 
 

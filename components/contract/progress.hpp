@@ -7,6 +7,13 @@
 
 namespace runner {
 
+// A place in the training data: the run is at example `position` of epoch `epoch`.
+struct Cursor {
+  std::int64_t epoch = 0;
+  std::int64_t position = 0;
+  bool operator==(const Cursor&) const = default;
+};
+
 // How far a run is. Hooks, schedules and intervals read it; only the loop advances it.
 struct Progress {
   std::int64_t step = 0;           // optimizer updates done
@@ -14,9 +21,10 @@ struct Progress {
   std::int64_t samples = 0;        // training examples seen in all
   std::int64_t skipped_steps = 0;  // updates left out because a gradient was not finite
   double exact_epoch = 0;          // epochs done, with the fraction
-  double seconds = 0;              // of the run
+  double seconds = 0;              // of the run, earlier attempts of a resumed one included
   double share = 0;                // of the run that is done, 0 to 1
   std::int64_t total_steps = 0;    // as planned; 0: unknown, limited by time alone
+  Cursor cursor = {};              // where the next update begins
 };
 
 using Measurements = std::vector<std::pair<std::string, double>>;

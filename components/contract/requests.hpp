@@ -8,6 +8,7 @@
 
 #include "components/contract/histogram.hpp"
 #include "components/contract/progress.hpp"
+#include "components/contract/state.hpp"
 
 namespace runner {
 
@@ -25,8 +26,8 @@ struct Trainability {
   bool trained = true;
 };
 
-// What a hook may ask of the loop. It cannot do more.
-class Requests {
+// What a hook may ask of the loop. It cannot do more. What waits to be logged is part of a run's state.
+class Requests final : public Stateful {
  public:
   void stop(std::string reason) {  // after this step; the first reason counts
     if (!reason_) reason_ = std::move(reason);
@@ -41,11 +42,13 @@ class Requests {
     if (known == measurements_.end()) measurements_.emplace_back(std::move(name), value);
   }
   void note(Note note) { notes_.push_back(std::move(note)); }
+  void checkpoint() { checkpoint_ = true; }  // after this step
   void histogram(std::string tag, Histogram histogram) {
     histograms_.emplace_back(std::move(tag), std::move(histogram));
   }
 
   const std::optional<std::string>& stop_reason() const { return reason_; }
+  bool take_checkpoint() { return std::exchange(checkpoint_, false); }
   bool take_skip() { return std::exchange(skip_, false); }
   std::optional<double> take_learning_rate() { return std::exchange(rate_, std::nullopt); }
   std::vector<Trainability> take_trainability() { return std::exchange(trainability_, {}); }
@@ -53,8 +56,31 @@ class Requests {
   std::vector<Note> take_notes() { return std::exchange(notes_, {}); }
   std::vector<std::pair<std::string, Histogram>> take_histograms() { return std::exchange(histograms_, {}); }
 
+  State save() const override {
+    State state;
+    std::string& names = state.texts["names"];  // in the order in which they were logged
+    for (const auto& [name, value] : measurements_) {
+      names += name + "\n";
+      state.numbers[name] = value;
+    }
+    return state;
+  }
+
+  void load(const State& state) override {
+    StateReader saved(state);
+    std::string_view names = saved.text("names");
+    measurements_.clear();
+    while (!names.empty()) {
+      const std::string name(names.substr(0, names.find('\n')));
+      names.remove_prefix(name.size() + 1);
+      measurements_.emplace_back(name, saved.number(name));
+    }
+    saved.finish();
+  }
+
  private:
   std::optional<std::string> reason_;
+  bool checkpoint_ = false;
   bool skip_ = false;
   std::optional<double> rate_;
   std::vector<Trainability> trainability_;

@@ -10,10 +10,18 @@ bool State::empty() const {
   return tensors.empty() && integers.empty() && numbers.empty() && texts.empty() && parts.empty();
 }
 
+std::int64_t State::bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& [name, tensor] : tensors) sum += static_cast<std::int64_t>(tensor.nbytes());
+  for (const auto& [name, part] : parts) sum += part.bytes();
+  return sum;
+}
+
 State State::copy() const {
   State copied{{}, integers, numbers, texts, {}};
   for (const auto& [name, tensor] : tensors)
-    copied.tensors[name] = tensor.detach().to(torch::kCPU, /*non_blocking=*/false, /*copy=*/true);
+    copied.tensors[name] = tensor.detach().to(torch::kCPU, tensor.scalar_type(), /*non_blocking=*/false,
+                                              /*copy=*/true, torch::MemoryFormat::Contiguous);
   for (const auto& [name, part] : parts) copied.parts[name] = part.copy();
   return copied;
 }

@@ -23,7 +23,8 @@ struct State {
   std::map<std::string, State> parts = {};
 
   bool empty() const;
-  State copy() const;  // that shares no memory, in main memory
+  std::int64_t bytes() const;  // of all tensors
+  State copy() const;          // that shares no memory, in main memory
 };
 
 // Takes a state apart. Whatever is missing is an error that names it, and so is, at finish(), whatever nobody

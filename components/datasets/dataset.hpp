@@ -9,6 +9,7 @@
 #include "components/contract/batch.hpp"
 #include "components/contract/data_error.hpp"
 #include "components/contract/data_spec.hpp"
+#include "components/contract/task.hpp"
 #include "components/transforms/transform.hpp"
 #include "registry/component.hpp"
 
@@ -21,6 +22,20 @@ struct SampleRef {
   std::uint64_t seed = 0;
 };
 
+// A column of a table as the file had it, before gaps were filled.
+struct ColumnDetails {
+  std::string name;
+  double gaps = 0;  // share of the examples that have no value
+};
+
+// What people want to know and the numbers of the examples do not show: for `runner data`. All of it may be
+// left out.
+struct SplitDetails {
+  std::vector<ColumnDetails> columns = {};         // one for each entry of the input
+  std::vector<ColumnDetails> categories = {};      // one for each entry of the batch's extra "categories"
+  std::optional<std::int64_t> unknown_token = {};  // stands for what the vocabulary does not have
+};
+
 // One part of a dataset, random access. Workers call it from several threads at once.
 class Split {
  public:
@@ -28,6 +43,7 @@ class Split {
 
   virtual std::int64_t size() const = 0;
   virtual DataSpec spec() const = 0;  // after transforms
+  virtual SplitDetails details() const { return {}; }
 
   // An empty batch of that many examples, in the memory layout it will be used in.
   virtual Batch allocate(std::int64_t examples, torch::MemoryFormat format) const;
@@ -115,6 +131,7 @@ struct DatasetKind {
   using Product = Dataset;
   using Inputs = DatasetInputs;
   using Common = DatasetCommon;
+  using Facts = DatasetFacts;
 };
 
 }  // namespace runner

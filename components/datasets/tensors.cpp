@@ -2,7 +2,9 @@
 #include <torch/utils.h>
 
 #include "components/datasets/support/image_split.hpp"
+#include "components/support/shape_text.hpp"
 #include "components/support/weights/safetensors.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -49,10 +51,8 @@ bool holds_images(const torch::Tensor& input) {
 
 bool holds_classes(const torch::Tensor& target) { return is_integer(target) && target.dim() == 1; }
 
-std::string shape_text(const torch::Tensor& tensor) {
-  std::ostringstream text;
-  text << tensor.scalar_type() << " " << tensor.sizes();
-  return text.str();
+std::string contents_text(const torch::Tensor& tensor) {
+  return std::string(torch::toString(tensor.scalar_type())) + " " + shape_text(tensor.sizes());
 }
 
 // LibTorch stores these types, but hardly computes with them.
@@ -66,10 +66,10 @@ torch::Tensor find(const std::map<std::string, torch::Tensor>& tensors, const st
                    const std::filesystem::path& path) {
   const auto found = tensors.find(name);
   if (found == tensors.end()) {
-    std::string names;
-    for (const auto& [key, tensor] : tensors) names += (names.empty() ? "" : ", ") + key;
-    throw DataError(path.string() + " holds no tensor \"" + name +
-                    "\". It holds: " + (names.empty() ? "none" : names) + ".");
+    std::vector<std::string> names;
+    for (const auto& [key, tensor] : tensors) names.push_back(key);
+    throw DataError(path.string() + " holds no tensor " + in_quotes(name) +
+                    ". It holds: " + (names.empty() ? "none" : listed(names)) + ".");
   }
   if (found->second.dim() == 0)
     throw DataError(path.string() + ": \"" + name + "\" is one number, not a list of examples.");
@@ -79,13 +79,16 @@ torch::Tensor find(const std::map<std::string, torch::Tensor>& tensors, const st
   return computable(found->second);
 }
 
-Pair read_pair(const Tensors& params, const std::filesystem::path& path) {
-  std::map<std::string, torch::Tensor> tensors;
+std::map<std::string, torch::Tensor> read_file(const std::filesystem::path& path) {
   try {
-    tensors = read_safetensors(path);
+    return read_safetensors(path);
   } catch (const std::runtime_error& error) {
     throw DataError(error.what());
   }
+}
+
+Pair read_pair(const Tensors& params, const std::filesystem::path& path) {
+  const auto tensors = read_file(path);
   Pair pair{path, find(tensors, params.input, path), find(tensors, params.target, path)};
   if (pair.input.size(0) != pair.target.size(0)) {
     throw DataError(path.string() + " holds " + std::to_string(pair.input.size(0)) + " inputs, but " +
@@ -183,6 +186,36 @@ class TensorRows final : public Split {
   Pair pair_;
 };
 
+// An input is a safetensors file, of which only the inputs are needed.
+class TensorInterpreter final : public Interpreter {
+ public:
+  TensorInterpreter(const Tensors& params, const TransformPipeline& transforms)
+      : params_(params), transforms_(transforms) {}
+
+  Batch read(std::span<const std::string> inputs) const override {
+    std::vector<torch::Tensor> batches;
+    for (const std::string& input : inputs) batches.push_back(examples_of(input));
+    return {.input = torch::cat(batches)};
+  }
+
+ private:
+  torch::Tensor examples_of(const std::filesystem::path& path) const {
+    Pair pair{path, find(read_file(path), params_.input, path), {}};
+    pair.target = torch::zeros({pair.input.size(0)}, torch::kInt64);
+    const DataSpec data = spec_of(params_, pair);
+    if (!data.images) return pair.input.to(data.input_type);
+    const TensorImages images(data, transforms_, Phase::evaluation, pair);
+    Batch batch = images.allocate(images.size(), torch::MemoryFormat::Contiguous);
+    std::vector<SampleRef> all(static_cast<std::size_t>(images.size()));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<std::int64_t>(i);
+    images.read(all, batch, 0);
+    return batch.input;
+  }
+
+  Tensors params_;
+  TransformPipeline transforms_;
+};
+
 class TensorDataset final : public Dataset {
  public:
   explicit TensorDataset(const Tensors& params) : params_(params) {}
@@ -196,12 +229,17 @@ class TensorDataset final : public Dataset {
         data.images != other.images || data.input_type != other.input_type ||
         data.target_type != other.target_type) {
       throw DataError(params_.train.string() + " and " + params_.eval.string() + " do not fit together: " +
-                      shape_text(train.input) + " and " + shape_text(train.target) + " in one, " +
-                      shape_text(eval.input) + " and " + shape_text(eval.target) + " in the other.");
+                      contents_text(train.input) + " and " + contents_text(train.target) + " in one, " +
+                      contents_text(eval.input) + " and " + contents_text(eval.target) + " in the other.");
     }
     check_classes(train, data.classes);
     check_classes(eval, data.classes);
     return {make(data, transforms, Phase::training, train), make(data, transforms, Phase::evaluation, eval)};
+  }
+
+  std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
+                                           const std::string&) const override {
+    return std::make_unique<TensorInterpreter>(params_, transforms);
   }
 
  private:
@@ -213,6 +251,10 @@ class TensorDataset final : public Dataset {
 
   Tensors params_;
 };
+
+DatasetFacts facts(const Tensors&) {
+  return {.tasks = {Task::numbers, Task::segmentation, Task::translation}};
+}
 
 std::unique_ptr<Dataset> build(const Tensors& params, const DatasetInputs&) {
   return std::make_unique<TensorDataset>(params);

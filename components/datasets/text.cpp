@@ -1,11 +1,11 @@
 #include "components/contract/sample_random.hpp"
 #include "components/datasets/dataset.hpp"
 #include "components/datasets/support/image_split.hpp"
-#include "components/support/text/choose_tokenizer.hpp"
 #include "components/support/text/code_points.hpp"
 #include "components/support/text/text_fallback.hpp"
 #include "components/support/text/text_file.hpp"
 #include "components/support/text/token_store.hpp"
+#include "components/tokenizers/tokenizer.hpp"
 
 namespace runner {
 
@@ -15,8 +15,7 @@ struct Text {
   std::filesystem::path file = {};
   std::optional<std::filesystem::path> eval_file = {};
   std::optional<double> split = {};
-  std::string tokenizer = "char";
-  std::optional<std::int64_t> vocab_size = {};
+  Part<TokenizerKind> tokenizer = "char";
   std::int64_t length = 64;
   bool random_offset = true;
   TextFallback fallback = TextFallback::none;
@@ -34,14 +33,7 @@ constexpr auto describe(std::type_identity<Text>) {
       field("split", &Text::split,
             "Without `eval_file`: this share of the text, at its end, is for evaluation only (default 0.1).",
             above(0), below(1)),
-      field(
-          "tokenizer", &Text::tokenizer,
-          "How text becomes tokens: \"char\", \"byte\", or \"bpe\", learnt from the text to train on; or the "
-          "path of a HuggingFace tokenizer.json.",
-          non_empty()),
-      field("vocab_size", &Text::vocab_size,
-            "For \"bpe\": most tokens to learn, the 256 bytes among them (default 1024).",
-            within(1, 1 << 24)),
+      field("tokenizer", &Text::tokenizer, "How text becomes tokens."),
       field("length", &Text::length, "Tokens that the model sees at once.", within(1, 1 << 24)),
       field("random_offset", &Text::random_offset,
             "In training, windows begin anywhere, and elsewhere in every epoch; without, one begins where "
@@ -51,27 +43,28 @@ constexpr auto describe(std::type_identity<Text>) {
 
 void check(const Text& params, Report& report) {
   if (params.split && params.eval_file) report.error("split", "means nothing together with eval_file");
-  if (params.tokenizer == "word") {
-    report.error("tokenizer",
-                 "\"word\" loses what is between the words, and is for text_classification only");
+  if (!params.tokenizer.facts().reversible) {
+    report.error("tokenizer", "\"" + params.tokenizer.name() +
+                                  "\" loses what is between the words, and is for text_classification only");
   }
-  TokenizerChoice{params.tokenizer, params.vocab_size}.check(report);
 }
 
 // Windows of tokens; the target of each token is the next one. In training an epoch is as many as fit side by
 // side. Evaluation covers every token: the last window is filled up with what losses do not count.
 class TextSplit final : public Split {
  public:
-  TextSplit(DataSpec spec, TokenStore tokens, Phase phase, bool random_offset)
+  TextSplit(DataSpec spec, TokenStore tokens, Phase phase, bool random_offset, std::optional<Token> unknown)
       : spec_(std::move(spec)),
         tokens_(std::move(tokens)),
         length_(spec_.input_shape.front()),
         size_((tokens_.size() - 1 + (phase == Phase::evaluation ? length_ - 1 : 0)) / length_),
-        random_offset_(random_offset) {}
+        random_offset_(random_offset),
+        unknown_(unknown) {}
 
   std::int64_t size() const override { return size_; }
   DataSpec spec() const override { return spec_; }
   bool examples_are_fixed() const override { return !random_offset_; }
+  SplitDetails details() const override { return {.unknown_token = unknown_}; }
 
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
     auto* input = batch.input.data_ptr<std::int64_t>() + first * length_;
@@ -94,6 +87,7 @@ class TextSplit final : public Split {
   TokenStore tokens_;
   std::int64_t length_, size_;
   bool random_offset_;
+  std::optional<Token> unknown_;
 };
 
 class TextInterpreter final : public Interpreter {
@@ -126,9 +120,8 @@ class TextDataset final : public Dataset {
   // Of the text only the characters are counted for it; a vocabulary that is to be learnt is taken to come
   // out as large as it may.
   DataSpec spec() const override {
-    if (choice_.learns()) return spec_of(choice_.largest());
-    if (params_.tokenizer == "char") return spec_of(tokenizer(parts())->vocabulary());
-    return spec_of(choose_tokenizer(choice_, {})->vocabulary());
+    if (facts_.vocabulary > 0) return spec_of(facts_.vocabulary);
+    return spec_of((facts_.learns ? tokenizer(parts()) : params_.tokenizer.build({}))->vocabulary());
   }
 
   Splits open(const TransformPipeline&) const override {
@@ -138,9 +131,10 @@ class TextDataset final : public Dataset {
     Splits splits;
     splits.train =
         std::make_unique<TextSplit>(data, windows(*chosen, texts.train, texts.train_file, "train on"),
-                                    Phase::training, params_.random_offset);
-    splits.eval = std::make_unique<TextSplit>(
-        data, windows(*chosen, texts.eval, texts.eval_file, "evaluate with"), Phase::evaluation, false);
+                                    Phase::training, params_.random_offset, chosen->unknown());
+    splits.eval =
+        std::make_unique<TextSplit>(data, windows(*chosen, texts.eval, texts.eval_file, "evaluate with"),
+                                    Phase::evaluation, false, chosen->unknown());
     splits.learned = chosen->json();
     if (generated()) splits.stand_in = generated_stand_in(params_.file.string());
     return splits;
@@ -148,7 +142,7 @@ class TextDataset final : public Dataset {
 
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
                                            const std::string& learned) const override {
-    return std::make_unique<TextInterpreter>(read_tokenizer(learned, "dataset.json"));
+    return std::make_unique<TextInterpreter>(params_.tokenizer.build({.learned = learned}));
   }
 
  private:
@@ -172,18 +166,15 @@ class TextDataset final : public Dataset {
       texts.train = texts.train.substr(0, cut);
       texts.eval_file = texts.train_file;
     }
-    if (params_.tokenizer != "byte") {
+    if (!facts_.bytes) {
       check_utf8(texts.train_file->text(), texts.train_file->path());
       if (texts.eval_file != texts.train_file) check_utf8(texts.eval_file->text(), texts.eval_file->path());
     }
     return texts;
   }
 
-  // Characters are those of both parts: one that only the evaluation has is no reason to fail.
   std::unique_ptr<Tokenizer> tokenizer(const Parts& texts) const {
-    std::vector<std::string_view> learn_from = {texts.train};
-    if (params_.tokenizer == "char") learn_from.push_back(texts.eval);
-    return choose_tokenizer(choice_, learn_from);
+    return params_.tokenizer.build({.texts = {texts.train}, .others = {texts.eval}});
   }
 
   DataSpec spec_of(std::int64_t vocabulary) const {
@@ -198,9 +189,8 @@ class TextDataset final : public Dataset {
                      const std::string& purpose) const {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     const std::string place = file->path().string();
-    TokenStore tokens = params_.tokenizer == "byte"
-                            ? TokenStore(std::span(bytes, text.size()), std::move(file))
-                            : encode_all(chosen, text);
+    TokenStore tokens =
+        facts_.bytes ? TokenStore(std::span(bytes, text.size()), std::move(file)) : encode_all(chosen, text);
     if (tokens.size() > params_.length) return tokens;
     throw DataError(place + " is too short: to " + purpose + " it has " + std::to_string(tokens.size()) +
                     " tokens, and a window takes " + std::to_string(params_.length) +
@@ -208,8 +198,10 @@ class TextDataset final : public Dataset {
   }
 
   Text params_;
-  TokenizerChoice choice_{params_.tokenizer, params_.vocab_size};
+  TokenizerFacts facts_ = params_.tokenizer.facts();
 };
+
+DatasetFacts facts(const Text&) { return {.tasks = {Task::language_model}}; }
 
 std::unique_ptr<Dataset> build(const Text& params, const DatasetInputs&) {
   return std::make_unique<TextDataset>(params);

@@ -1,9 +1,10 @@
 #include "components/datasets/support/text_sentences.hpp"
 #include "components/support/stratified_split.hpp"
-#include "components/support/text/choose_tokenizer.hpp"
 #include "components/support/text/generated_text.hpp"
 #include "components/support/text/labelled_sentences.hpp"
 #include "components/support/text/text_fallback.hpp"
+#include "components/tokenizers/tokenizer.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -22,8 +23,7 @@ struct TextClassification {
   TextEncoding encoding = TextEncoding::utf8;
   std::optional<double> split = {};
   std::optional<std::uint32_t> split_seed = {};
-  std::string tokenizer = "word";
-  std::optional<std::int64_t> vocab_size = {};
+  Part<TokenizerKind> tokenizer = "word";
   std::int64_t length = 64;
   TextFallback fallback = TextFallback::none;
 };
@@ -45,14 +45,7 @@ constexpr auto describe(std::type_identity<TextClassification>) {
             "Without `eval_file`: this share of each class is for evaluation only (default 0.1).", above(0),
             below(1)),
       field("split_seed", &T::split_seed, "Chooses which sentences those are (default 1)."),
-      field(
-          "tokenizer", &T::tokenizer,
-          "How text becomes tokens: \"word\" (lowercased) or \"bpe\", learnt from the sentences to train on; "
-          "\"char\", \"byte\", or the path of a HuggingFace tokenizer.json.",
-          non_empty()),
-      field("vocab_size", &T::vocab_size,
-            "For \"word\" and \"bpe\": most tokens to learn (default 10000 words, 1024 for bpe).",
-            within(3, 1 << 24)),
+      field("tokenizer", &T::tokenizer, "How sentences become tokens."),
       field("length", &T::length, "Tokens of a sentence: longer ones are cut off, shorter ones filled up.",
             within(1, 1 << 24)),
       field("fallback", &T::fallback, "What happens where none of the files is there."));
@@ -75,7 +68,6 @@ void check(const TextClassification& params, Report& report) {
   if (params.eval_file && params.split_seed) {
     report.error("split_seed", "means nothing together with eval_file");
   }
-  TokenizerChoice{params.tokenizer, params.vocab_size}.check(report);
 }
 
 class TextClassificationDataset final : public Dataset {
@@ -102,7 +94,7 @@ class TextClassificationDataset final : public Dataset {
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
                                            const std::string& learned) const override {
     return std::make_unique<SentenceInterpreter>(
-        SentenceEncoder(read_tokenizer(learned, "dataset.json"), params_.length));
+        SentenceEncoder(params_.tokenizer.build({.learned = learned}), params_.length));
   }
 
  private:
@@ -151,7 +143,7 @@ class TextClassificationDataset final : public Dataset {
     for (const std::int64_t label : all.labels) ++counts[static_cast<std::size_t>(label)];
     for (std::size_t label = 0; label < counts.size(); ++label) {
       if (counts[label] >= 2) continue;
-      throw DataError("There is only one sentence of the class \"" + all.classes[label] + "\" in " +
+      throw DataError("There is only one sentence of the class " + in_quotes(all.classes[label]) + " in " +
                       paths()[params_.file ? 0 : label].string() + ": there is nothing to split.");
     }
     const IndexSplit indices =
@@ -161,11 +153,13 @@ class TextClassificationDataset final : public Dataset {
 
   SentenceEncoder encoder(const LabelledSentences& train) const {
     const std::vector<std::string_view> texts(train.texts.begin(), train.texts.end());
-    return {choose_tokenizer({params_.tokenizer, params_.vocab_size}, texts, true), params_.length};
+    return {params_.tokenizer.build({.texts = texts, .unknown = true}), params_.length};
   }
 
   TextClassification params_;
 };
+
+DatasetFacts facts(const TextClassification&) { return {.tasks = {Task::sentences}}; }
 
 std::unique_ptr<Dataset> build(const TextClassification& params, const DatasetInputs&) {
   return std::make_unique<TextClassificationDataset>(params);

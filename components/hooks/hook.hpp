@@ -60,6 +60,7 @@ struct HookKind {
   static constexpr std::string_view name = "hook";
   static constexpr std::string_view summary =
       "Watches the run; may ask it to stop, to skip an update or to note something.";
+  static constexpr KindOnResume on_resume{.part = OnResume::course, .parameters = OnResume::course};
   using Product = Hook;
   using Inputs = HookInputs;
   using Facts = HookFacts;

@@ -2,8 +2,12 @@
 
 #include <iomanip>
 
+#include <nlohmann/json.hpp>
+
 #include "components/hooks/hook.hpp"
 #include "components/metrics/support/labels.hpp"
+#include "components/support/io/atomic_file.hpp"
+#include "components/support/io/image_uri.hpp"
 
 namespace runner {
 namespace {
@@ -12,8 +16,8 @@ struct SamplePredictions {
   std::int64_t count = 8;
 };
 constexpr auto describe(std::type_identity<SamplePredictions>) {
-  return fields(field("count", &SamplePredictions::count,
-                      "How many of the first evaluation examples are shown.", at_least(1)));
+  return fields(
+      field("count", &SamplePredictions::count, "Number of evaluation examples to show.", at_least(1)));
 }
 
 std::string numbers(const torch::Tensor& tensor) {
@@ -26,27 +30,43 @@ std::string numbers(const torch::Tensor& tensor) {
   return out.str();
 }
 
+using Json = nlohmann::ordered_json;
+
+// Notes the predictions as text, and leaves them with the images in sample_predictions.json for the report.
 class SamplePredictionsHook : public Hook {
  public:
   SamplePredictionsHook(const SamplePredictions& params, DataSpec data)
       : params_(params), data_(std::move(data)) {}
+
+  void start(const Progress&, const std::filesystem::path& folder, Requests&) override { folder_ = folder; }
 
   void after_eval_batch(const Batch& batch, const torch::Tensor& output) override {
     const torch::NoGradGuard no_grad;
     const std::int64_t some = std::min(params_.count - shown_, batch.size());
     if (some <= 0) return;
     const bool classes = data_.classes > 0 && output.dim() == 2 && output.size(1) > 1;
+    const std::size_t before = samples_.size();
     if (classes) {
       add_classes(output.narrow(0, 0, some), batch.target.narrow(0, 0, some));
     } else {
       for (std::int64_t i = 0; i < some; ++i)
         add_line(numbers(in_units(batch.target[i])), numbers(in_units(output[i])), std::nullopt, false);
     }
+    if (!data_.images || batch.input.dim() != 4) return;
+    for (std::int64_t i = 0; i < some; ++i)
+      samples_[before + static_cast<std::size_t>(i)]["image"] = image_uri(batch.input[i], data_);
   }
 
-  void after_eval(const Progress&, const Measurements&, Requests& requests) override {
+  void after_eval(const Progress& progress, const Measurements&, Requests& requests) override {
     if (shown_ > 0) requests.note({"sample_predictions", text_});
+    if (shown_ > 0 && !folder_.empty()) {
+      const Json json{{"step", progress.step}, {"samples", samples_}};
+      AtomicFile file(folder_ / "sample_predictions.json");
+      file.write(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+      file.commit();
+    }
     text_.clear();
+    samples_ = Json::array();
     shown_ = 0;
   }
 
@@ -74,6 +94,9 @@ class SamplePredictionsHook : public Hook {
     if (probability) line << std::fixed << std::setprecision(2) << " (" << *probability << ")";
     if (wrong) line << "  wrong";
     text_ += line.str();
+    Json sample{{"truth", truth}, {"prediction", prediction}, {"wrong", wrong}};
+    if (probability) sample["probability"] = *probability;
+    samples_.push_back(std::move(sample));
   }
 
   std::string name(std::int64_t label) const {
@@ -83,7 +106,9 @@ class SamplePredictionsHook : public Hook {
 
   SamplePredictions params_;
   DataSpec data_;
+  std::filesystem::path folder_;
   std::string text_;
+  Json samples_ = Json::array();
   std::int64_t shown_ = 0;
 };
 
@@ -92,7 +117,7 @@ std::unique_ptr<Hook> build(const SamplePredictions& params, const HookInputs& i
 }
 
 const Registration<HookKind> registration{
-    "sample_predictions", "Shows predictions for a few evaluation examples beside the truth.", &build};
+    "sample_predictions", "Shows predictions and targets of a few evaluation examples.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -4,18 +4,20 @@
 #include "components/metrics/support/labels.hpp"
 
 namespace runner {
-namespace {
 
-enum class Labels { all, each };
-constexpr auto describe(std::type_identity<Labels>) {
+// Outside of the unnamed namespace: an optional of it is counted as a member of an aggregate.
+enum class AccuracyLabels { all, each };
+constexpr auto describe(std::type_identity<AccuracyLabels>) {
   return choices(
-      choice("all", Labels::all, "an example is right where all of its labels are (scikit-learn)"),
-      choice("each", Labels::each, "every label of every example counts by itself (torchmetrics)"));
+      choice("all", AccuracyLabels::all, "an example is right where all of its labels are (scikit-learn)"),
+      choice("each", AccuracyLabels::each, "every label of every example counts by itself (torchmetrics)"));
 }
+
+namespace {
 
 struct Accuracy {
   std::int64_t ignore_index = -100;
-  std::optional<Labels> labels;
+  std::optional<AccuracyLabels> labels;
 };
 
 constexpr auto describe(std::type_identity<Accuracy>) {
@@ -50,7 +52,7 @@ class AccuracyMetric final : public Metric {
   void add_labels(const torch::Tensor& output, const torch::Tensor& target) {
     const LabelRows rows = label_rows(output, target, settings_.ignore_index);
     const torch::Tensor right = rows.answers().eq(rows.yes);
-    if (settings_.labels == Labels::each) return counts_.add(right, rows.counted);
+    if (settings_.labels == AccuracyLabels::each) return counts_.add(right, rows.counted);
     counts_.add(right.logical_or(rows.counted.logical_not()).all(1), rows.counted.any(1));
   }
 

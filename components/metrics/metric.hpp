@@ -49,6 +49,7 @@ struct MetricFacts {
 struct MetricKind {
   static constexpr std::string_view name = "metric";
   static constexpr std::string_view summary = "What an evaluation reports.";
+  static constexpr KindOnResume on_resume{.part = OnResume::harmless, .parameters = OnResume::harmless};
   using Product = Metric;
   using Inputs = MetricInputs;
   using Facts = MetricFacts;

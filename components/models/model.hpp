@@ -9,6 +9,7 @@
 
 #include "components/contract/batch.hpp"
 #include "components/contract/data_spec.hpp"
+#include "components/contract/task.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
@@ -31,24 +32,30 @@ struct ModelCommon {
   std::vector<std::string> freeze;
 };
 constexpr auto describe(std::type_identity<ModelCommon>) {
-  return fields(field("weights", &ModelCommon::weights,
-                      "Initial weights: a safetensors file, or one written by Python's torch.save (read "
-                      "without executing it)."),
-                field("strict", &ModelCommon::strict,
-                      "Every weight must be in the file, with its shape, and nothing else."),
-                field("replace", &ModelCommon::replace,
-                      "Parts not taken from the weights file but newly initialised, by name prefix: a new "
-                      "head is [\"fc\"]."),
-                field("freeze", &ModelCommon::freeze,
-                      "Parameters that are not trained, by pattern: [\"layer1.*\", \"*.bias\"]."));
+  return fields(
+      field("weights", &ModelCommon::weights,
+            "Initial weights: a safetensors file, one written by Python's torch.save (read without "
+            "executing it), or a folder written by HuggingFace's save_pretrained. A config.json beside "
+            "them has to fit the settings of the model.",
+            harmless()),
+      field("strict", &ModelCommon::strict,
+            "Every weight must be in the file, with its shape, and nothing else.", harmless()),
+      field("replace", &ModelCommon::replace,
+            "Parts not taken from the weights file but newly initialised, by name prefix: a new "
+            "head is [\"fc\"].",
+            harmless()),
+      field("freeze", &ModelCommon::freeze,
+            "Parameters that are not trained, by pattern: [\"layer1.*\", \"*.bias\"].", changes_course()));
 }
 
 struct ModelKind {
   static constexpr std::string_view name = "model";
-  static constexpr std::string_view summary = "The network that is trained.";
+  static constexpr std::string_view summary = "The network to train.";
+  static constexpr KindOnResume on_resume{.part = OnResume::fixed, .parameters = OnResume::fixed};
   using Product = Model;
   using Inputs = ModelInputs;
   using Common = ModelCommon;
+  using Facts = ModelFacts;
 };
 
 }  // namespace runner

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
 #include "components/models/model.hpp"
+#include "components/models/support/torchscript_code.hpp"
+#include "components/support/io/io_error.hpp"
+#include "components/support/operator_mode.hpp"
+#include "components/support/torch_error.hpp"
 
 namespace runner {
 namespace {
@@ -18,7 +21,9 @@ constexpr auto describe(std::type_identity<Torchscript>) {
   return fields(field(
       "file", &Torchscript::file,
       "A module written by torch.jit.save. Script it rather than trace it where it behaves differently in "
-      "training; its code runs here, so it should come from somebody you trust.",
+      "training. Its code runs here: code that does more than compute with tensors is refused, but take it "
+      "only from "
+      "somebody you trust, as any program.",
       required(), non_empty()));
 }
 
@@ -94,19 +99,6 @@ class TorchscriptModel : public Model {
   bool channels_last_ = false;
 };
 
-// What the interpreter says is a page of source code, and then the reason.
-std::string reason_of(const std::exception& error) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  std::istringstream text(torch_error ? torch_error->what_without_backtrace() : error.what());
-  std::string first, last;
-  for (std::string line; std::getline(text, line);) {
-    if (line.empty()) continue;
-    if (first.empty()) first = line;
-    last = line;
-  }
-  return torch_error ? first : last;
-}
-
 [[noreturn]] void fail(const std::filesystem::path& file, const std::string& why) {
   throw std::runtime_error("Model \"torchscript\": " + file.string() + " " + why + ".");
 }
@@ -131,6 +123,14 @@ void try_out(Model& model, const std::filesystem::path& file, const DataSpec& da
 }
 
 std::unique_ptr<Model> build(const Torchscript& params, const ModelInputs& in) {
+  const OperatorModePause real;  // the file holds its weights: there is nothing to sketch
+  try {
+    require_code_without_effects(params.file);
+  } catch (const IoError& error) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    fail(params.file, error.what());
+  }
   torch::jit::Module module;
   try {
     module = torch::jit::load(params.file.string());

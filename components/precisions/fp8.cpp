@@ -5,6 +5,7 @@
 
 #include "components/precisions/precision.hpp"
 #include "components/support/precision/fp8_linear.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 namespace {
@@ -20,12 +21,6 @@ constexpr auto describe(std::type_identity<Fp8>) {
             "A tensor's scale is chosen from its largest magnitudes in this many passes.", within(1, 4096)),
       field("margin", &Fp8::margin, "Powers of two left free above the largest magnitude expected.",
             within(0, 16)));
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 // Linear layers in 8 bits, everything else in bf16. Micikevicius et al. 2022, "FP8 formats for deep

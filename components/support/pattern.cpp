@@ -3,6 +3,7 @@
 #include <set>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -44,11 +45,11 @@ std::string nothing_selected(std::string_view setting, std::string_view pattern,
       candidates.insert(name.substr(0, dot));
     }
   }
-  std::string message = std::string(setting) + ": \"" + std::string(pattern) + "\" matches nothing";
+  std::string message = std::string(setting) + ": " + in_quotes(pattern) + " matches nothing";
   if (const auto near = nearest(pattern, {candidates.begin(), candidates.end()})) {
-    message += "; did you mean \"" + *near + "\"?";
+    message += "; did you mean " + in_quotes(*near) + "?";
   } else if (!names.empty()) {
-    message += "; names look like \"" + names.front() + "\" and \"" + names.back() + "\"";
+    message += "; names look like " + in_quotes(names.front()) + " and " + in_quotes(names.back());
   }
   return message;
 }

@@ -10,6 +10,7 @@
 
 #include "components/support/tables/csv_cell.hpp"
 #include "components/trackers/support/append_file.hpp"
+#include "components/trackers/support/keep_lines.hpp"
 #include "components/trackers/tracker.hpp"
 
 namespace runner {
@@ -49,7 +50,7 @@ class CsvTable : public Tracker {
  public:
   explicit CsvTable(std::filesystem::path path) : path_(std::move(path)) {}
 
-  void start(const RunFacts&) override {
+  void start(const RunFacts& facts) override {
     cut_unfinished_line(path_);
     if (!std::filesystem::exists(path_) || std::filesystem::is_empty(path_)) {
       file_ = AppendFile(path_);
@@ -61,6 +62,12 @@ class CsvTable : public Tracker {
       throw std::runtime_error(path_.string() + " is there already and is not a table of this tracker.");
     }
     columns_.erase(columns_.begin(), columns_.begin() + 3);
+    if (facts.resumed_at) {
+      const auto header_lines = std::ranges::count(header_of(columns_), '\n');
+      keep_lines(path_, [&, line = std::ptrdiff_t{0}](std::string_view row) mutable {
+        return line++ < header_lines || leading_integer(row) <= *facts.resumed_at;
+      });
+    }
     file_ = AppendFile(path_);
   }
 
@@ -124,11 +131,14 @@ struct Csv {
   std::filesystem::path file = "metrics.csv";
 };
 constexpr auto describe(std::type_identity<Csv>) {
-  return fields(field("file", &Csv::file, "The file; relative to the run folder.", non_empty()));
+  return fields(field("file", &Csv::file, "The file; relative to logging_dir, or to the run folder.",
+                      non_empty(), in_run_folder()));
 }
 
+TrackerFacts facts(const Csv&) { return {.writes_files = true}; }
+
 std::unique_ptr<Tracker> build(const Csv& params, const TrackerInputs& in) {
-  return std::make_unique<CsvTable>(in.folder / params.file);
+  return std::make_unique<CsvTable>(in.folder_or("") / params.file);
 }
 
 const Registration<TrackerKind> registration{

@@ -1,13 +1,10 @@
-// metrics.jsonl: one JSON object a line, {"step": .., "epoch": .., "time": .., "train/loss": ..}. JSON has no
-// number for them, so what is not finite is a string that Python's float() and JavaScript's Number() take:
-// "NaN", "Infinity",
-// "-Infinity"; a null would not say which.
-#include <cmath>
+// metrics.jsonl: one JSON object a line, {"step": .., "epoch": .., "time": .., "train/loss": ..}. What is not
+// finite is a string: "NaN", "Infinity", "-Infinity".
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "components/trackers/support/append_file.hpp"
+#include "components/trackers/support/json_number.hpp"
+#include "components/trackers/support/keep_lines.hpp"
 #include "components/trackers/tracker.hpp"
 
 namespace runner {
@@ -15,25 +12,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double value) {
-  if (std::isfinite(value)) return value;
-  if (std::isnan(value)) return "NaN";
-  return value > 0 ? "Infinity" : "-Infinity";
+// Of a line of this tracker: every one begins with it.
+bool is_up_to(std::string_view line, std::int64_t step) {
+  constexpr std::string_view start = "{\"step\":";
+  return !line.starts_with(start) || leading_integer(line.substr(start.size())) <= step;
 }
 
 class JsonLines : public Tracker {
  public:
   explicit JsonLines(std::filesystem::path path) : path_(std::move(path)) {}
 
-  void start(const RunFacts&) override {
+  void start(const RunFacts& facts) override {
     cut_unfinished_line(path_);
+    if (facts.resumed_at)
+      keep_lines(path_, [&](std::string_view line) { return is_up_to(line, *facts.resumed_at); });
     file_ = AppendFile(path_);
   }
 
   void log(const Record& record) override {
-    Json line = {{"step", record.step}, {"epoch", number(record.epoch)}, {"time", number(record.time)}};
-    for (const auto& [name, value] : record.values) line[name] = number(value);
-    file_.append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    Json line = {
+        {"step", record.step}, {"epoch", json_number(record.epoch)}, {"time", json_number(record.time)}};
+    for (const auto& [name, value] : record.values) line[name] = json_number(value);
+    file_.append(json_text(line) + "\n");
   }
 
  private:

@@ -7,11 +7,12 @@ namespace runner {
 namespace {
 
 struct TensorBoard {
-  std::filesystem::path dir = "tensorboard";
+  std::vector<std::string> metrics;
 };
 constexpr auto describe(std::type_identity<TensorBoard>) {
-  return fields(
-      field("dir", &TensorBoard::dir, "Where the event file goes; relative to the run folder.", non_empty()));
+  return fields(field("metrics", &TensorBoard::metrics,
+                      "The columns of the HPARAMS page: \"eval/accuracy\". Empty: all measurements, and the "
+                      "settings of all runs, which is better for comparing runs of different kinds."));
 }
 
 // Markdown shows indented lines as they are.
@@ -23,12 +24,18 @@ std::string as_code(std::string_view text) {
 
 class Events : public Tracker {
  public:
-  explicit Events(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  Events(std::filesystem::path folder, std::vector<std::string> metrics)
+      : folder_(std::move(folder)), metrics_(std::move(metrics)) {}
 
   void start(const RunFacts& facts) override {
+    const bool is_new = !std::filesystem::exists(folder_) || std::filesystem::is_empty(folder_);
     writer_ = std::make_unique<TensorBoardWriter>(folder_);
+    if (is_new)
+      writer_->start_session(0);
+    else if (facts.resumed_at)
+      writer_->start_session(*facts.resumed_at + 1);
     if (!facts.recipe.empty()) writer_->add_text("recipe", 0, as_code(facts.recipe));
-    if (!facts.settings.empty()) writer_->add_hparams(facts.settings);
+    if (!facts.settings.empty()) writer_->add_hparams(facts.settings, metrics_);
     writer_->flush();
   }
 
@@ -45,9 +52,16 @@ class Events : public Tracker {
     writer_->add_histogram(tag, step, histogram);
   }
 
+  void image(std::string_view tag, const Picture& image, std::int64_t step) override {
+    constexpr int rgb = 3;
+    writer_->add_image(tag, step, image.png, static_cast<int>(image.height), static_cast<int>(image.width),
+                       rgb);
+  }
+
   void flush() override { writer_->flush(); }
 
-  void finish(Outcome outcome) override {
+  void finish(Outcome outcome, std::string_view message) override {
+    if (!message.empty()) writer_->add_text("end of the run", 0, message);
     using Status = TensorBoardWriter::Status;
     writer_->end_session(outcome == Outcome::failed ? Status::failure : Status::success);
     writer_->flush();
@@ -55,15 +69,19 @@ class Events : public Tracker {
 
  private:
   std::filesystem::path folder_;
+  std::vector<std::string> metrics_;
   std::unique_ptr<TensorBoardWriter> writer_;
 };
 
+TrackerFacts facts(const TensorBoard&) { return {.images = true, .writes_files = true}; }
+
 std::unique_ptr<Tracker> build(const TensorBoard& params, const TrackerInputs& in) {
-  return std::make_unique<Events>(in.folder / params.dir);
+  return std::make_unique<Events>(in.folder_or("tensorboard"), params.metrics);
 }
 
 const Registration<TrackerKind> registration{
-    "tensorboard", "TensorBoard event file: scalars, text, histograms, and the recipe's settings as hparams.",
+    "tensorboard",
+    "TensorBoard event file: scalars, text, images, histograms, and the recipe's settings as hparams.",
     &build};
 
 }  // namespace

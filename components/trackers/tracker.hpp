@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "components/contract/histogram.hpp"
+#include "components/contract/state.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
@@ -19,42 +22,92 @@ struct Record {
   double epoch = 0;
   double time = 0;                                          // seconds since the run began
   std::vector<std::pair<std::string, double>> values = {};  // "train/loss", "eval/accuracy" ..
+  double wall_time = 0;                                     // seconds since 1970
 };
 
-using Setting = std::variant<bool, double, std::string>;
+struct Picture {
+  std::string png;  // encoded
+  std::int64_t height = 0, width = 0;
+};
+
+using Setting = std::variant<bool, std::int64_t, double, std::string>;
 
 struct RunFacts {
   std::string name;
   std::filesystem::path folder;
   std::string recipe;                                     // resolved, as TOML, without secrets
   std::vector<std::pair<std::string, Setting>> settings;  // the same, flat: "optimizer.lr"
+  std::string id = {};                                    // of this run alone; the same after a resume
+  std::vector<std::string> tags = {};
+  double started_at = 0;  // seconds since 1970, of the first attempt
+  // A resumed run: every record up to and including this step counts, what an earlier attempt logged for
+  // later steps does not.
+  std::optional<std::int64_t> resumed_at = {};
 };
 
 enum class Outcome { finished, stopped, failed };
 
-// Writes measurements somewhere. Its functions are called one at a time and off the training thread, so they
-// may take their time; what they throw switches this tracker off with a warning, and the run goes on.
-class Tracker {
- public:
-  virtual ~Tracker() = default;
+// What a tracker needs is not there at the moment: a server that does not answer. The same call is made again
+// later; until then measurements wait on disk.
+struct TrackerUnavailable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
+// Writes measurements somewhere. All functions are called from one thread, the tracker's own, so they may
+// take their time and need no locks; they return in finite time. What they throw switches this tracker off
+// with a warning, and the run goes on; TrackerUnavailable says that it is worth trying again.
+//
+// The state is what names this run elsewhere, such as the id a server gave it: load() comes before start(),
+// in a later process that goes on with the same run. Texts, integers and numbers only.
+class Tracker : public Stateful {
+ public:
   virtual void start(const RunFacts& /*facts*/) {}
   virtual void log(const Record& record) = 0;
   virtual void text(std::string_view /*tag*/, std::string_view /*text*/, std::int64_t /*step*/) {}
+  virtual void image(std::string_view /*tag*/, const Picture& /*image*/, std::int64_t /*step*/) {}
   virtual void histogram(std::string_view /*tag*/, const Histogram& /*histogram*/, std::int64_t /*step*/) {}
-  virtual void flush() {}  // nothing waits at the moment: a good time to let others see what was logged
-  virtual void finish(Outcome /*outcome*/) {}
+  virtual void artifact(std::string_view /*name*/, const std::filesystem::path& /*file*/) {}
+  virtual void flush() {}  // writes or sends whatever the calls before have left in memory
+  virtual void finish(Outcome /*outcome*/, std::string_view /*message*/) {}
 };
 
 struct TrackerInputs {
-  std::filesystem::path folder;  // of the run
+  std::filesystem::path folder;                           // of the run
+  std::optional<std::filesystem::path> logging_dir = {};  // the recipe's; relative to the run folder
+  int rank = 0;
+
+  // Where the tracker's files go: what the recipe says, otherwise this place in the run folder.
+  std::filesystem::path folder_or(const std::filesystem::path& usual) const {
+    return folder / logging_dir.value_or(usual);
+  }
 };
+
+// What is known of a tracker before it is built.
+struct TrackerFacts {
+  bool remote = false;        // sends to a server: whatever it is given is on disk first
+  bool every_rank = false;    // wants to run on every rank, not on the main one alone
+  bool images = false;        // shows images
+  bool writes_files = false;  // logging_dir applies
+};
+
+struct TrackerCommon {
+  std::optional<std::filesystem::path> logging_dir = {};
+};
+constexpr auto describe(std::type_identity<TrackerCommon>) {
+  return fields(field("logging_dir", &TrackerCommon::logging_dir,
+                      "The folder for this tracker's files; relative to the run folder, and inside it where "
+                      "not given.",
+                      non_empty(), in_run_folder()));
+}
 
 struct TrackerKind {
   static constexpr std::string_view name = "tracker";
   static constexpr std::string_view summary = "Where measurements are written.";
+  static constexpr KindOnResume on_resume{.part = OnResume::harmless, .parameters = OnResume::harmless};
   using Product = Tracker;
   using Inputs = TrackerInputs;
+  using Common = TrackerCommon;
+  using Facts = TrackerFacts;
 };
 
 }  // namespace runner

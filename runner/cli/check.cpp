@@ -1,10 +1,13 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "components/contract/data_error.hpp"
+#include "registry/recipe_error.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
 #include "runner/describe/json.hpp"
+#include "runner/failure.hpp"
 #include "runner/inspect/deep_check.hpp"
 #include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
@@ -23,8 +26,12 @@ std::string verdict(const Diagnostics& found, const Style& style) {
 void check_deeply(const Value& resolved, const Registry& registry, Diagnostics& found) {
   try {
     runner::check_deeply(resolved, registry);
+  } catch (const RecipeError& error) {
+    found.error(error.origin.is_default() ? resolved.origin : error.origin, failure_text(error));
+  } catch (const DataError& error) {
+    found.error(resolved.as<Table>()->find("dataset")->origin, failure_text(error));
   } catch (const std::exception& error) {
-    found.error(resolved.origin, error.what());
+    found.error(resolved.origin, failure_text(error));
   }
 }
 

@@ -4,15 +4,26 @@
 #include <filesystem>
 #include <ostream>
 
+#include "registry/log.hpp"
+#include "registry/recipe_error.hpp"
+#include "registry/schema_path.hpp"
 #include "registry/suggest.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/help.hpp"
 #include "runner/cli/parse.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
+#include "runner/plugins/find_plugin.hpp"
+#include "runner/plugins/load_plugin.hpp"
+#include "runner/plugins/plugin_error.hpp"
+#include "runner/plugins/read_stamp.hpp"
+#include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
+#include "runner/version.hpp"
 
 namespace runner::cli {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -26,7 +37,7 @@ std::vector<std::string> shown_commands() {
 
 // The first word is no command and no file: say what it could have been.
 int unknown_word(const std::string& word, Session& session) {
-  Problem problem{"\"" + word + "\" is neither a command nor a recipe file"};
+  Problem problem{"\"" + word + "\" is neither a command nor a recipe"};
   if (word.starts_with("-")) {
     problem.message = "there is no option \"" + word + "\" before a command";
   } else if (word.starts_with("~") || word.find('=') != std::string::npos) {
@@ -38,8 +49,8 @@ int unknown_word(const std::string& word, Session& session) {
   } else {
     const auto meant = nearest(word, shown_commands());
     if (meant) problem.hints.push_back("did you mean \"" + *meant + "\"?");
-    if (const auto shipped = shipped_recipe(word)) {
-      problem.hints.push_back("there is a recipe of that name: runner " + shipped->string());
+    if (const auto recipe = nearest(word, known_recipes(session.environment))) {
+      problem.hints.push_back("there is a recipe \"" + *recipe + "\": runner " + *recipe);
     }
     for (const KindInfo* kind : session.registry.kinds()) {
       if (!session.registry.find(kind->name, word)) continue;
@@ -52,6 +63,72 @@ int unknown_word(const std::string& word, Session& session) {
   return refuse(problem, session);
 }
 
+// "--lr 0.1" is how other programs take a setting.
+void add_meant_setting(const Command& command, std::string option, const Registry& registry,
+                       Problem& problem) {
+  const bool takes_settings = std::ranges::any_of(command.arguments, [](const Argument& argument) {
+    return argument.word == Word::override_ || argument.word == Word::recipes_and_overrides;
+  });
+  if (!takes_settings || option.empty()) return;
+  option.erase(0, option.find_first_not_of('-'));
+  std::string key = option.substr(0, option.find('='));
+  const std::string value = key.size() < option.size() ? option.substr(key.size() + 1) : "..";
+  std::ranges::replace(key, '-', '_');
+  const SchemaPath schema(recipe_schema(), registry);
+  std::vector<std::string> meant = schema.settings_named(Value(), key);
+  if (meant.empty() && key.find('.') != std::string::npos) meant = {key};
+  if (!meant.empty()) {
+    problem.hints.push_back("settings are written " + meant.front() + "=" + value);
+  } else {
+    problem.hints.push_back("settings are written as in optimizer.lr=0.1, without dashes");
+  }
+}
+
+int report_conflicts(Session& session) {
+  for (const std::string& conflict : session.registry.conflicts())
+    session.err << "runner: error: " << conflict << "\n";
+  return Exit::failed;
+}
+
+// What --plugin names is trusted as what is on RUNNER_PLUGIN_PATH, and looked at first. It may stand anywhere
+// on the command line, for every command alike.
+void take_plugin_options(std::vector<std::string>& words, Session& session) {
+  const std::string option = "--plugin";
+  std::string path;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--";) {
+    const bool separate = words[i] == option && i + 1 < words.size();
+    if (!separate && !words[i].starts_with(option + "=")) {
+      ++i;
+      continue;
+    }
+    path += (separate ? words[i + 1] : words[i].substr(option.size() + 1)) + ":";
+    const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
+    words.erase(first, first + (separate ? 2 : 1));
+  }
+  if (!path.empty()) session.environment[plugin_path_variable].insert(0, path);
+}
+
+// A file that was named must fit; of a folder, what does not fit is left out and said.
+std::optional<int> load_plugins(Session& session) {
+  for (const fs::path& entry : plugin_path(session.environment)) {
+    std::error_code error;
+    const bool folder = fs::is_directory(entry, error);
+    for (const fs::path& file : plugins_on_path({entry})) {
+      try {
+        if (!folder || read_stamp(file)) load_plugin(file);
+      } catch (const PluginError& problem) {
+        if (!folder) return refuse({problem.what(), problem.hints, ""}, session);
+        log::warning("{}; it is left out", problem.what());
+      }
+    }
+  }
+  Registry with_plugins = Registry::of_linked();
+  if (with_plugins.libraries().empty()) return std::nullopt;
+  session.registry = std::move(with_plugins);
+  if (!session.registry.conflicts().empty()) return report_conflicts(session);
+  return std::nullopt;
+}
+
 int run(const Command& command, const std::vector<std::string>& words, Session& session) {
   const auto parsed = parse(command, words);
   if (std::holds_alternative<HelpWanted>(parsed)) {
@@ -61,11 +138,20 @@ int run(const Command& command, const std::vector<std::string>& words, Session& 
   if (const auto* error = std::get_if<UsageError>(&parsed)) {
     Problem problem{error->message};
     if (!error->hint.empty()) problem.hints.push_back(error->hint);
+    add_meant_setting(command, error->unknown_option, session.registry, problem);
     problem.hints.push_back("usage: " + usage(command));
     problem.see = "runner " + std::string(command.name) + " --help";
     return refuse(problem, session);
   }
-  return command.run(std::get<Arguments>(parsed), session);
+  if (const auto exit = load_plugins(session)) return *exit;
+  try {
+    return command.run(std::get<Arguments>(parsed), session);
+  } catch (const RecipeError& error) {
+    Diagnostics found;
+    found.error(error.origin, error.what());
+    session.err << render(found, session.err_style.colour);
+    return Exit::bad_input;
+  }
 }
 
 int show_help(const std::vector<std::string>& words, Session& session) {
@@ -81,12 +167,9 @@ int show_help(const std::vector<std::string>& words, Session& session) {
 
 }  // namespace
 
-int dispatch(const std::vector<std::string>& words, Session& session) {
-  if (!session.registry.conflicts().empty()) {
-    for (const std::string& conflict : session.registry.conflicts())
-      session.err << "runner: " << conflict << "\n";
-    return Exit::failed;
-  }
+int dispatch(std::vector<std::string> words, Session& session) {
+  take_plugin_options(words, session);
+  if (!session.registry.conflicts().empty()) return report_conflicts(session);
   if (words.empty()) {
     session.err << help(session.err_style);
     return Exit::bad_input;
@@ -94,7 +177,7 @@ int dispatch(const std::vector<std::string>& words, Session& session) {
   const std::string& first = words.front();
   if (first == "-h" || first == "--help" || first == "help") return show_help(words, session);
   if (first == "--version" || first == "-V") {
-    session.out << "runner " RUNNER_VERSION "\n";
+    session.out << "runner " << version_text << "\n";
     return Exit::done;
   }
   if (const Command* command = find_command(first)) {
@@ -103,7 +186,11 @@ int dispatch(const std::vector<std::string>& words, Session& session) {
   // A word that is there in the file system is a recipe, whatever it is called; reading it says what is wrong
   // with it.
   std::error_code ignored;
-  if (std::filesystem::exists(first, ignored)) return run(*find_command("run"), words, session);
+  if (first == "-" || fs::exists(first, ignored)) return run(*find_command("run"), words, session);
+  if (const auto recipe = known_recipe(first, session.environment)) {
+    words.front() = recipe->string();
+    return run(*find_command("run"), words, session);
+  }
   return unknown_word(first, session);
 }
 

@@ -8,6 +8,6 @@
 namespace runner::cli {
 
 // Does what the words after the program's name say; returns the exit code.
-int dispatch(const std::vector<std::string>& words, Session& session);
+int dispatch(std::vector<std::string> words, Session& session);
 
 }  // namespace runner::cli

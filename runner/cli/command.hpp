@@ -47,6 +47,7 @@ struct Option {
   char letter = 0;         // 'o' for -o
   Word word = Word::anything;
   std::string of_kind = {};  // for Word::component: which kind
+  bool many = false;         // may be given several times; of any other the last one counts
 };
 
 struct Example {
@@ -66,7 +67,7 @@ struct Arguments {
 
 // What a command works with: it reads nothing else of the world, so that tests can give it any.
 struct Session {
-  const Registry& registry;
+  Registry registry;  // grows by what plugins bring
   std::map<std::string, std::string> environment;
   std::ostream& out;
   std::ostream& err;

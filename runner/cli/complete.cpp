@@ -67,7 +67,9 @@ std::vector<Candidate> components(std::string_view kind, const Registry& registr
 
 std::vector<Candidate> option_names(const Command& command) {
   std::vector<Candidate> found{{"--help", "Explains the command."}};
-  for (const Option& option : command.options) found.push_back({"--" + option.name, option.doc});
+  for (const auto* options : {&command.options, &common_options()}) {
+    for (const Option& option : *options) found.push_back({"--" + option.name, option.doc});
+  }
   return found;
 }
 
@@ -108,7 +110,7 @@ std::vector<Candidate> of_word(Word word, const Typed& typed, const std::string&
     case Word::component:
       return components(typed.positional.empty() ? "" : typed.positional.front(), session.registry);
     case Word::template_:
-      for (std::string& name : shipped_recipes())
+      for (std::string& name : known_recipes(session.environment))
         found.push_back({std::move(name), "A recipe that comes with runner."});
       append(found, file_candidates(current, true));
       return found;
@@ -132,6 +134,8 @@ std::vector<Candidate> unfiltered(const std::vector<std::string>& words, const S
     if (current.starts_with("-")) return {{"--help", "Explains the program."}, {"--version", "The version."}};
     std::vector<Candidate> found = command_names();
     append(found, file_candidates(current, true));
+    for (std::string& name : known_recipes(session.environment))
+      found.push_back({std::move(name), "A recipe."});
     return found;
   }
   const Command* named = find_command(words.front());

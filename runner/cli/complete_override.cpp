@@ -3,6 +3,7 @@
 
 #include "registry/schema_path.hpp"
 #include "runner/cli/complete.hpp"
+#include "runner/plugins/recipe_plugins.hpp"
 #include "runner/resolve.hpp"
 
 namespace runner::cli {
@@ -77,14 +78,17 @@ void add_key(const std::string& path, const FieldInfo& field, const Value& tree,
 std::vector<Candidate> override_candidates(const std::string& recipe,
                                            const std::vector<std::string>& overrides, const std::string& word,
                                            const Session& session) {
-  const SchemaPath paths(recipe_schema(), session.registry);
+  Registry registry = session.registry;
+  const SchemaPath paths(recipe_schema(), registry);
+  Diagnostics ignored;
+  load_recipe_plugins(tree_of(recipe, overrides, paths, session), session.environment, registry, ignored);
   const Value tree = tree_of(recipe, overrides, paths, session);
   std::vector<Candidate> found;
   if (const auto equals = word.find('='); equals != std::string::npos) {
     const bool appends = equals > 0 && word[equals - 1] == '+';
     const auto field = paths.find(tree, word.substr(0, equals - (appends ? 1 : 0)));
     if (!field || (!appends && field->type.kind == TypeInfo::Kind::list)) return {};
-    found = values(*field, word.substr(equals + 1), session.registry);
+    found = values(*field, word.substr(equals + 1), registry);
     for (Candidate& candidate : found) candidate.text = word.substr(0, equals + 1) + candidate.text;
     return found;
   }

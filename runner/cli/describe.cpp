@@ -100,6 +100,18 @@ int describe_sections(bool as_json, Session& session) {
   return Exit::done;
 }
 
+// A key that stands at the top of the recipe, in no section.
+int describe_key(const FieldInfo& field, bool as_json, Session& session) {
+  Schema schema;
+  schema.fields.push_back(field);
+  if (as_json) {
+    session.out << dumped(to_json(schema));
+  } else {
+    print_fields(schema, session, "");
+  }
+  return Exit::done;
+}
+
 int describe_section(const std::string& name, bool as_json, Session& session) {
   const FieldInfo* field = recipe_schema().find(name);
   if (!field) {
@@ -114,6 +126,7 @@ int describe_section(const std::string& name, bool as_json, Session& session) {
   const TypeInfo& type = field->type.element ? *field->type.element : field->type;
   if (const KindInfo* kind = find_kind(session.registry, type.part_kind))
     return describe_kind(*kind, as_json, session);
+  if (!type.schema && type.kind != TypeInfo::Kind::part) return describe_key(*field, as_json, session);
   if (!type.schema)
     return refuse({"section \"" + name + "\" holds components that this program has none of"}, session);
   if (as_json) {

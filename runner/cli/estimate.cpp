@@ -44,12 +44,14 @@ void print(const Estimate& found, Session& session) {
       {"weights", bytes(found.weight_bytes)},
       {"gradients", bytes(found.gradient_bytes)},
       {"optimizer", bytes(found.optimizer_bytes) + "  (" + found.optimizer + ")"},
-      {"activations", bytes(found.activation_bytes) + "  (" + std::to_string(found.batch_size) +
-                          " examples, in full precision)"},
+      {"activations", found.passed ? bytes(found.activation_bytes) + "  (" +
+                                         std::to_string(found.batch_size) + " examples, in full precision)"
+                                   : "not known: the model is too large to be tried on this machine"},
       {"memory in all", bytes(found.total_bytes())},
-      {"forward pass", flops(found.forward_flops_per_example) + " an example"},
-      {"update", flops(found.step_flops) + "  (forward and backward of " +
-                     std::to_string(found.examples_per_step) + " examples)"},
+      {"forward pass", found.passed ? flops(found.forward_flops_per_example) + " an example" : "not known"},
+      {"update", found.passed ? flops(found.step_flops) + "  (forward and backward of " +
+                                    std::to_string(found.examples_per_step) + " examples)"
+                              : "not known"},
       {"updates", steps_text(found)},
   });
   if (found.lr_curve.empty()) return;
@@ -58,14 +60,17 @@ void print(const Estimate& found, Session& session) {
 }
 
 nlohmann::ordered_json to_json(const Estimate& found) {
+  const auto if_passed = [&](auto value) {
+    return found.passed ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  };
   nlohmann::ordered_json json{{"parameters", found.parameters},
                               {"trained_parameters", found.trained_parameters},
                               {"weight_bytes", found.weight_bytes},
                               {"gradient_bytes", found.gradient_bytes},
                               {"optimizer_bytes", found.optimizer_bytes},
-                              {"activation_bytes", found.activation_bytes},
-                              {"forward_flops_per_example", found.forward_flops_per_example},
-                              {"step_flops", found.step_flops}};
+                              {"activation_bytes", if_passed(found.activation_bytes)},
+                              {"forward_flops_per_example", if_passed(found.forward_flops_per_example)},
+                              {"step_flops", if_passed(found.step_flops)}};
   if (found.steps_per_epoch) json["steps_per_epoch"] = *found.steps_per_epoch;
   if (found.total_steps) json["total_steps"] = *found.total_steps;
   return json;
@@ -99,7 +104,9 @@ Command estimate_command() {
                        {"runner estimate recipes/cifar10.toml loader.batch_size=512", "with larger batches"}},
           .run = &run,
           .details =
-              "Builds the model and passes two examples of zeros through it. Reads no data and no weights."};
+              "Builds the model and passes two examples of zeros through it; a model that is too large for "
+              "that, in shapes "
+              "alone, without taking memory. Reads no data and no weights."};
 }
 
 }  // namespace runner::cli

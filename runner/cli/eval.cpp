@@ -5,11 +5,10 @@
 #include "runner/cli/commands.hpp"
 #include "runner/cli/recipe_files.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/engine/cpu_isa.hpp"
+#include "runner/engine/process.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
-#include "runner/train/assemble.hpp"
 #include "runner/train/evaluate.hpp"
 
 namespace runner::cli {
@@ -84,7 +83,9 @@ int run(const Arguments& arguments, Session& session) {
     throw std::runtime_error("the recipe measures nothing; add a metric: eval.metric+=accuracy");
   }
   steer_around_broken_instructions();
-  Run assembled = assemble(recipe);
+  apply(ProcessSettings{recipe.run.threads, recipe.run.deterministic});
+  World world;
+  Run assembled(recipe, world);
   if (!assembled.data.eval) throw std::runtime_error("the dataset has no part to evaluate with");
   if (!assembled.data.stand_in.empty()) log::warning(assembled.data.stand_in);
   if (!recipe.model.common.weights) {
@@ -122,8 +123,7 @@ Command eval_command() {
                     "on other images"},
                    {"runner eval recipes/cifar10_resnet20_eval.toml --weights resnet20.th", "without a run"}},
       .run = &run,
-      .details =
-          "Leaves nothing behind. Exit code 0: done; 1: failed; 2: something is wrong with the recipe."};
+      .details = "Writes no files. Exit code 0: done; 1: failed; 2: something is wrong with the recipe."};
 }
 
 }  // namespace runner::cli

@@ -1,6 +1,7 @@
 #include "runner/cli/help.hpp"
 
 #include "runner/cli/commands.hpp"
+#include "runner/cli/parse.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {
@@ -55,6 +56,7 @@ std::string help(const Command& command, const Style& style) {
     arguments.emplace_back(std::string(argument.name), std::string(argument.doc));
   }
   for (const Option& option : command.options) options.emplace_back(spelling(option), option.doc);
+  for (const Option& option : common_options()) options.emplace_back(spelling(option), option.doc);
   options.emplace_back("-h, --help", "This text.");
   out += section("Arguments", arguments, style) + section("Options", options, style);
   if (!command.details.empty()) out.append("\n").append(command.details).append("\n");

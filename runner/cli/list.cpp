@@ -1,13 +1,17 @@
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
+#include "runner/cli/recipe_files.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/describe/kinds.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -33,7 +37,28 @@ int list_json(const std::vector<const KindInfo*>& kinds, Session& session) {
   return Exit::done;
 }
 
+// The first sentence of the comment at its top.
+std::string summary_of(const fs::path& recipe) {
+  std::ifstream file(recipe);
+  std::string line;
+  std::getline(file, line);
+  return line.starts_with("# ") ? line.substr(2) : "";
+}
+
+int list_recipes(bool as_json, Session& session) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const std::string& name : known_recipes(session.environment)) {
+    const fs::path file = *known_recipe(name, session.environment);
+    json.push_back({{"name", name}, {"file", file.string()}, {"summary", summary_of(file)}});
+    rows.emplace_back(session.out_style.cyan(name), summary_of(file));
+  }
+  session.out << (as_json ? dumped(json) : two_columns(rows, ""));
+  return Exit::done;
+}
+
 int list(const Arguments& arguments, Session& session) {
+  if (arguments.get("KIND") == "recipes") return list_recipes(arguments.has("json"), session);
   std::vector<const KindInfo*> kinds = session.registry.kinds();
   if (arguments.has("KIND")) {
     const std::string wanted = arguments.get("KIND");
@@ -54,9 +79,12 @@ int list(const Arguments& arguments, Session& session) {
 Command list_command() {
   return {.name = "list",
           .summary = "List the components that a recipe can name.",
-          .arguments = {{"KIND", "Only of this kind.", Argument::Count::optional, Word::kind}},
+          .arguments = {{"KIND", "Only of this kind; \"recipes\" lists the recipes.",
+                         Argument::Count::optional, Word::kind}},
           .options = {{.name = "json", .doc = "The same, for programs."}},
-          .examples = {{"runner list", "everything"}, {"runner list optimizer", "the optimizers"}},
+          .examples = {{"runner list", "everything"},
+                       {"runner list optimizer", "the optimizers"},
+                       {"runner list recipes", "recipes that are called by name: runner shapes"}},
           .run = &list};
 }
 

@@ -15,8 +15,9 @@
 #include <fstream>
 
 #include "registry/byte_size.hpp"
-#include "runner/engine/cpu_isa.hpp"
+#include "runner/engine/process.hpp"
 #include "runner/terminal/text.hpp"
+#include "runner/version.hpp"
 
 namespace runner::cli {
 
@@ -140,7 +141,7 @@ std::string relevant_variables(const std::map<std::string, std::string>& environ
 
 std::vector<Fact> machine_facts(const std::map<std::string, std::string>& environment) {
   const bool has_cuda_build = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD) != nullptr;
-  return {{"runner", RUNNER_VERSION},
+  return {{"runner", version_text},
           {"libtorch", TORCH_VERSION + std::string(has_cuda_build ? ", CUDA build" : ", CPU build") + ", " +
                            libtorch_folder()},
           {"compiler", compiler()},

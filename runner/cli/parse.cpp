@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner::cli {
 
 namespace {
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 class Parser {
  public:
@@ -41,13 +40,22 @@ class Parser {
 
   void take_option(const std::string& spelled, bool has_value, std::string value) {
     const Option* option = find_option(command_, spelled);
-    if (!option) return unknown(spelled);
+    if (!option) {
+      unknown(spelled);
+      problem_.unknown_option = spelled;
+      // "--lr 0.1" and "--lr=0.1" both mean a value.
+      if (!has_value && next_ < words_.size() && !words_[next_].starts_with("-")) value = words_[next_];
+      if (!value.empty()) problem_.unknown_option += "=" + value;
+      return;
+    }
     if (option->value.empty() && has_value) return fail(in_quotes(spelled) + " takes no value");
     if (!option->value.empty() && !has_value) {
       if (next_ == words_.size()) return fail(in_quotes(spelled) + " needs a value: " + option->value);
       value = words_[next_++];
     }
-    arguments_.values[option->name] = {std::move(value)};  // the last one counts
+    std::vector<std::string>& given = arguments_.values[option->name];
+    if (!option->many) given.clear();  // the last one counts
+    given.push_back(std::move(value));
   }
 
   void assign_positional() {
@@ -69,6 +77,7 @@ class Parser {
   void unknown(const std::string& spelled) {
     std::vector<std::string> names{"--help"};
     for (const Option& option : command_.options) names.push_back("--" + option.name);
+    for (const Option& option : common_options()) names.push_back("--" + option.name);
     const auto meant = nearest(spelled, names);
     fail(in_quotes(command_.name) + " has no option " + in_quotes(spelled),
          meant ? "did you mean " + in_quotes(*meant) + "?" : "");
@@ -88,11 +97,23 @@ class Parser {
 
 }  // namespace
 
+const std::vector<Option>& common_options() {
+  static const std::vector<Option> options{
+      {.name = "plugin",
+       .doc = "A plugin, or a folder of them, that you trust; may be given several times.",
+       .value = "FILE",
+       .word = Word::file}};
+  return options;
+}
+
 const Option* find_option(const Command& command, std::string_view spelled) {
-  const auto found = std::ranges::find_if(command.options, [&](const Option& option) {
-    return spelled == "--" + option.name || (option.letter && spelled == std::string{'-', option.letter});
-  });
-  return found == command.options.end() ? nullptr : &*found;
+  for (const std::vector<Option>* options : {&command.options, &common_options()}) {
+    const auto found = std::ranges::find_if(*options, [&](const Option& option) {
+      return spelled == "--" + option.name || (option.letter && spelled == std::string{'-', option.letter});
+    });
+    if (found != options->end()) return &*found;
+  }
+  return nullptr;
 }
 
 std::variant<Arguments, HelpWanted, UsageError> parse(const Command& command,

@@ -12,6 +12,7 @@ namespace runner::cli {
 struct UsageError {
   std::string message = {};
   std::string hint = {};
+  std::string unknown_option = {};  // "--lr=0.1", where that is what is wrong
 };
 
 struct HelpWanted {};
@@ -20,6 +21,9 @@ struct HelpWanted {};
 // look like anything ("~a", "b+=[1]", "c={}"), which is why no general parser does this.
 std::variant<Arguments, HelpWanted, UsageError> parse(const Command& command,
                                                       const std::vector<std::string>& words);
+
+// What every command understands.
+const std::vector<Option>& common_options();
 
 // The option that "--name" or "-n" means.
 const Option* find_option(const Command& command, std::string_view spelled);

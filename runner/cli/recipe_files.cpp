@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "registry/suggest.hpp"
+#include "runner/cli/data_folders.hpp"
+#include "runner/plugins/find_plugin.hpp"
 
 namespace runner::cli {
 
@@ -22,13 +24,14 @@ std::vector<std::string> recipes_in(const fs::path& folder) {
   return names;
 }
 
-std::vector<fs::path> shipped_folders() {
+// A plugin brings recipes in a folder of that name beside it.
+std::vector<fs::path> recipe_folders(const std::map<std::string, std::string>& environment) {
   std::vector<fs::path> folders{"recipes"};
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return folders;
-  folders.push_back(program.parent_path() / "../share/runner/recipes");
-  folders.push_back(program.parent_path() / "../../../recipes");  // from build/release/bin
+  for (const fs::path& entry : plugin_path(environment)) {
+    std::error_code error;
+    folders.push_back((fs::is_directory(entry, error) ? entry : entry.parent_path()) / "recipes");
+  }
+  for (fs::path& folder : data_folders("recipes")) folders.push_back(std::move(folder));
   return folders;
 }
 
@@ -48,9 +51,11 @@ std::optional<std::string> nearest_recipe(const std::string& missing) {
   return std::nullopt;
 }
 
-std::optional<fs::path> shipped_recipe(const std::string& name) {
-  if (name.empty() || name.find('/') != std::string::npos) return std::nullopt;
-  for (const fs::path& folder : shipped_folders()) {
+std::optional<fs::path> known_recipe(const std::string& name,
+                                     const std::map<std::string, std::string>& environment) {
+  const bool safe = !name.empty() && !name.starts_with('/') && name.find("..") == std::string::npos;
+  if (!safe) return std::nullopt;
+  for (const fs::path& folder : recipe_folders(environment)) {
     std::error_code error;
     const fs::path file = folder / (name + std::string(extension));
     if (fs::is_regular_file(file, error)) return file.lexically_normal();
@@ -58,9 +63,9 @@ std::optional<fs::path> shipped_recipe(const std::string& name) {
   return std::nullopt;
 }
 
-std::vector<std::string> shipped_recipes() {
+std::vector<std::string> known_recipes(const std::map<std::string, std::string>& environment) {
   std::vector<std::string> names;
-  for (const fs::path& folder : shipped_folders()) {
+  for (const fs::path& folder : recipe_folders(environment)) {
     for (const std::string& file : recipes_in(folder)) names.push_back(fs::path(file).stem().string());
   }
   std::ranges::sort(names);

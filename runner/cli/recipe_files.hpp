@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,10 +13,11 @@ bool looks_like_recipe(const std::string& word);  // by its spelling: it may wel
 // The recipe file whose name is nearest to one that does not exist.
 std::optional<std::string> nearest_recipe(const std::string& missing);
 
-// Recipes that come with the program, by name ("cifar10"): in recipes/ here, in the source tree it was built
-// from, or where it was installed.
-std::optional<std::filesystem::path> shipped_recipe(const std::string& name);
-std::vector<std::string> shipped_recipes();
+// Recipes that are called by name ("cifar10"): in recipes/ here, in recipes/ beside the plugins of the plugin
+// path, and those that come with the program.
+std::optional<std::filesystem::path> known_recipe(const std::string& name,
+                                                  const std::map<std::string, std::string>& environment);
+std::vector<std::string> known_recipes(const std::map<std::string, std::string>& environment);
 
 // Splits what follows a command into recipes and overrides; a file that exists is a recipe, whatever it is
 // called.

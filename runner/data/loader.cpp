@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "components/contract/sample_random.hpp"
+#include "components/support/io/mapping_guard.hpp"
+#include "registry/divide_up.hpp"
 #include "registry/log.hpp"
 #include "runner/data/batch_part.hpp"
 #include "runner/data/batch_pool.hpp"
@@ -17,14 +19,10 @@ namespace {
 constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t most_messages = 5;
 
-std::int64_t ceiling(std::int64_t dividend, std::int64_t divisor) {
-  return (dividend + divisor - 1) / divisor;
-}
-
 Cursor checked(Cursor start, std::int64_t size) {
   if (size <= 0) throw DataError("The dataset has no examples.");
   if (start.epoch < 0 || start.position < 0 || start.position > size) {
-    throw DataError(log::format("Sample {} of epoch {} does not exist: the dataset has {} examples.",
+    throw DataError(log::format("Example {} of epoch {} does not exist: the dataset has {} examples.",
                                 start.position, start.epoch, size));
   }
   return start.position == size ? Cursor{start.epoch + 1, 0} : start;
@@ -56,11 +54,11 @@ class Loader::Assembly {
 
   std::optional<LoadedBatch> next() { return batches_.next(); }
   const LoaderOptions& options() const { return options_; }
-  std::int64_t batches_per_epoch() const { return ceiling(size_, options_.batch_size); }
+  std::int64_t batches_per_epoch() const { return divide_up(size_, options_.batch_size); }
 
  private:
   std::int64_t batches_of_first_epoch() const {
-    return ceiling(size_ - start_.position, options_.batch_size);
+    return divide_up(size_ - start_.position, options_.batch_size);
   }
   std::int64_t count() const {
     if (!options_.epochs) return endless;
@@ -84,27 +82,31 @@ class Loader::Assembly {
 
   LoadedBatch assemble(std::int64_t number) {
     const Cursor begin = begin_of(number);
-    const std::int64_t examples = std::min(options_.batch_size, size_ - begin.position);
-    const bool last = begin.position + examples == size_;
+    const std::int64_t all = std::min(options_.batch_size, size_ - begin.position);
+    const bool last = begin.position + all == size_;
+    const std::int64_t first = begin.position + options_.share.begin(all);
+    const std::int64_t examples = options_.share.end(all) - options_.share.begin(all);
     LoadedBatch loaded{memory(examples), begin,
-                       last ? Cursor{begin.epoch + 1, 0} : Cursor{begin.epoch, begin.position + examples}};
+                       last ? Cursor{begin.epoch + 1, 0} : Cursor{begin.epoch, begin.position + all}, all};
+    if (examples == 0) return loaded;
 
     const EpochOrder order(size_, options_.shuffle, options_.seed, begin.epoch);
     std::vector<SampleRef> samples(static_cast<std::size_t>(examples));
     for (std::int64_t i = 0; i < examples; ++i) {
-      samples[static_cast<std::size_t>(i)] = sample(order, {begin.epoch, begin.position + i});
+      samples[static_cast<std::size_t>(i)] = sample(order, {begin.epoch, first + i});
     }
     try {
       read_all(samples, loaded.batch);
     } catch (const std::exception&) {
-      read_each(order, samples, loaded);
+      read_each(order, samples, first, loaded);
     }
+    require_whole_files();
 
     constexpr std::uint64_t of_batches =
         0x6261746368ULL;  // keeps the seeds of batches apart from those of samples
     split_.finish(loaded.batch,
                   sample_seed(options_.seed ^ of_batches, static_cast<std::uint64_t>(begin.epoch),
-                              static_cast<std::uint64_t>(begin.position)));
+                              static_cast<std::uint64_t>(first)));
     if (options_.pinned) loaded.batch = pinned(std::move(loaded.batch));
     return loaded;
   }
@@ -132,18 +134,21 @@ class Loader::Assembly {
   }
 
   // One by one, after a batch failed, to find out which samples it was.
-  void read_each(const EpochOrder& order, const std::vector<SampleRef>& samples, LoadedBatch& loaded) const {
+  void read_each(const EpochOrder& order, const std::vector<SampleRef>& samples, std::int64_t first,
+                 LoadedBatch& loaded) const {
     using Broken = LoaderOptions::Broken;
     std::int64_t example = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      const Cursor at{loaded.begin.epoch, loaded.begin.position + static_cast<std::int64_t>(i)};
+      const Cursor at{loaded.begin.epoch, first + static_cast<std::int64_t>(i)};
       try {
         split_.read({&samples[i], 1}, loaded.batch, example++);
       } catch (const std::exception& error) {
         const std::string message =
-            log::format("Sample {} cannot be read: {}", samples[i].index, error.what());
+            log::format("Example {} cannot be read: {}", samples[i].index, error.what());
         const bool broken = dynamic_cast<const DataError*>(&error) != nullptr;
-        if (!broken || options_.broken == Broken::stop) throw DataError(message);
+        if (!broken) throw DataError(message);
+        if (options_.broken == Broken::stop)
+          throw DataError(message + " Set loader.on_error = \"skip\" to leave such examples out.");
         if (options_.broken == Broken::replace) read_substitute(order, at, loaded.batch, example - 1);
         if (options_.broken == Broken::leave_out) --example;
         loaded.unreadable.push_back(message);
@@ -161,7 +166,7 @@ class Loader::Assembly {
         continue;
       }
     }
-    throw DataError(log::format("None of the {} samples can be read.", size_));
+    throw DataError(log::format("None of the {} examples can be read.", size_));
   }
 
   const Split& split_;
@@ -184,7 +189,7 @@ std::optional<LoadedBatch> Loader::next() {
     const bool left_out = assembly_->options().broken == LoaderOptions::Broken::leave_out;
     if (unreadable_++ < most_messages)
       log::warning("{} {}", message, left_out ? "It is left out." : "Another one takes its place.");
-    if (unreadable_ == most_messages) log::warning("Further samples that cannot be read are only counted.");
+    if (unreadable_ == most_messages) log::warning("Further examples that cannot be read are only counted.");
   }
   return loaded;
 }

@@ -10,8 +10,17 @@
 
 namespace runner {
 
+// Which part of every batch a rank reads: rank r of n the r-th of n parts, as equal as they can be.
+struct BatchShare {
+  std::int64_t rank = 0, ranks = 1;
+
+  std::int64_t begin(std::int64_t examples) const { return examples * rank / ranks; }
+  std::int64_t end(std::int64_t examples) const { return examples * (rank + 1) / ranks; }
+};
+
 struct LoaderOptions {
-  std::int64_t batch_size = 64;
+  std::int64_t batch_size = 64;  // over all ranks
+  BatchShare share = {};
   bool shuffle = false;
   int workers = 1;   // 0: the thread that asks
   int prefetch = 4;  // batches kept ready
@@ -29,16 +38,17 @@ struct LoaderOptions {
 };
 
 struct LoadedBatch {
-  Batch batch;
+  Batch batch;   // this rank's share, which may be empty
   Cursor begin;  // of its first sample
   Cursor end;    // where the next batch begins; at the end of an epoch, the start of the next one
+  std::int64_t examples = 0;                 // over all ranks
   std::vector<std::string> unreadable = {};  // why, for each sample that could not be read
   bool last_of_epoch() const { return end.position == 0; }
 };
 
 // Turns a split into batches. What comes out is a function of the split, the options and the cursor: the
-// number of workers and their timing change nothing. The last batch of an epoch is short where the size asks
-// for it.
+// number of workers and their timing change nothing, and with several ranks the shares of a batch together
+// are what a single rank would read. The last batch of an epoch is short where the size asks for it.
 class Loader {
  public:
   // Starts at any cursor at no cost. The split must outlive the loader.

@@ -3,14 +3,9 @@
 #include <array>
 #include <cstdint>
 
-namespace runner {
+#include "components/contract/progress.hpp"
 
-// A place in the training data: a run is at sample `position` of epoch `epoch`.
-struct Cursor {
-  std::int64_t epoch = 0;
-  std::int64_t position = 0;
-  bool operator==(const Cursor&) const = default;
-};
+namespace runner {
 
 // The order of one epoch as a function from position to sample index. A shuffled order is a keyed permutation
 // (a Feistel network over the next power of two; results beyond the set go round again), so that it needs no

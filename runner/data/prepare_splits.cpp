@@ -69,8 +69,11 @@ void take_validation(Splits& data, const Dataset& dataset, const TransformPipeli
 }  // namespace
 
 Splits prepare_splits(const Dataset& dataset, const SplitRules& rules) {
+  return prepare_splits(dataset, rules, build_pipeline(rules.common.transform, dataset.spec()));
+}
+
+Splits prepare_splits(const Dataset& dataset, const SplitRules& rules, const TransformPipeline& transforms) {
   const DatasetCommon& common = rules.common;
-  const TransformPipeline transforms = build_pipeline(common.transform, dataset.spec());
   Splits data = dataset.open(transforms);
   if (!data.train || data.train->size() == 0) throw DataError("the dataset has no training examples");
   if (common.validation) take_validation(data, dataset, transforms, common);
@@ -79,8 +82,10 @@ Splits prepare_splits(const Dataset& dataset, const SplitRules& rules) {
   if (rules.overfit_examples) {
     overfit(data, *rules.overfit_examples, sample_seed_of(common));
     log::info(
-        "loader.overfit_batches: the run trains on {} training examples, {}, and evaluates with the same.",
-        data.train->size(), how_chosen(*data.train));
+        "loader.overfit_batches: the run trains on {} training examples, {}, over and over, and evaluates on "
+        "the "
+        "same.",
+        data.eval->size(), how_chosen(*data.eval));
   }
   return data;
 }

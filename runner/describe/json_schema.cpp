@@ -215,11 +215,13 @@ class Writer {
     Json names = Json::array(), docs = Json::array(), conditions = Json::array(), any = Json::array();
     for (const Descriptor* descriptor : registry_.of_kind(kind)) {
       const Json own = component(*descriptor, strictness);
-      names.push_back(descriptor->name);
-      docs.push_back(descriptor->summary);
+      for (const std::string& spelling : registry_.spellings(*descriptor)) {
+        names.push_back(spelling);
+        docs.push_back(descriptor->summary);
+      }
       any.push_back(own);
       conditions.push_back(
-          {{"if", {{"properties", {{"name", {{"const", descriptor->name}}}}}, {"required", {"name"}}}},
+          {{"if", {{"properties", {{"name", name_of(*descriptor)}}}, {"required", {"name"}}}},
            {"then", own}});
     }
     // The name may be in the recipe that is extended; what is set has to suit some part at least.
@@ -237,6 +239,11 @@ class Writer {
     return {{"anyOf", Json::array({std::move(object), any_name, reference_to("reference")})}};
   }
 
+  Json name_of(const Descriptor& descriptor) const {
+    const std::vector<std::string> spellings = registry_.spellings(descriptor);
+    return spellings.size() == 1 ? Json{{"const", spellings.front()}} : Json{{"enum", spellings}};
+  }
+
   Json component(const Descriptor& descriptor, Strictness strictness) {
     const std::string name = std::string(descriptor.kind->name) + "/" + std::string(descriptor.name) +
                              (strictness == Strictness::complete ? "" : " that extends another");
@@ -245,7 +252,8 @@ class Writer {
     Json json{{"title", std::string(descriptor.kind->name) + " " + std::string(descriptor.name)},
               {"description", descriptor.summary}};
     json.update(table(descriptor.schema(), strictness));
-    json["properties"]["name"] = {{"const", descriptor.name}, {"description", descriptor.summary}};
+    json["properties"]["name"] = name_of(descriptor);
+    json["properties"]["name"]["description"] = descriptor.summary;
     definitions_[name] = std::move(json);
     return reference_to(name);
   }

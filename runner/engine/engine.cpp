@@ -7,31 +7,28 @@
 #include <stdexcept>
 
 #include "components/support/pattern.hpp"
+#include "registry/divide_up.hpp"
 #include "registry/log.hpp"
 #include "runner/data/batch_part.hpp"
 #include "runner/engine/device.hpp"
 #include "runner/engine/gradients.hpp"
 #include "runner/engine/out_of_memory.hpp"
+#include "runner/engine/sharded_optimizer.hpp"
 
 namespace runner {
 
-Engine::Engine(const RunSection& run, const TrainSection& train, const Part<PrecisionKind>& precision)
-    : device_(resolve_device(run.device)),
-      wanted_layout_(run.memory_format),
-      clip_norm_(train.clip_norm),
-      clip_value_(train.clip_value),
-      split_when_full_(train.on_out_of_memory == OnFullMemory::split) {
-  if (run.threads > 0) torch::set_num_threads(run.threads);
-  at::globalContext().setDeterministicAlgorithms(run.deterministic, /*warn_only=*/false);
-  at::globalContext().setDeterministicCuDNN(run.deterministic);
-  precision_ = precision.build({device_});
-}
+Engine::Engine(const EngineOptions& options, World& world)
+    : world_(&world),
+      device_(resolve_device(options.device)),
+      options_(options),
+      precision_(options.precision({device_})) {}
 
-void Engine::place(std::shared_ptr<Model> model) {
+void Engine::prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_optimizer) {
   model_ = std::move(model);
   model_->to(device_);
-  const bool channels_last = wanted_layout_ == MemoryFormat::channels_last ||
-                             (wanted_layout_ == MemoryFormat::automatic && model_->prefers_channels_last());
+  const MemoryFormat wanted = options_.memory_format;
+  const bool channels_last = wanted == MemoryFormat::channels_last ||
+                             (wanted == MemoryFormat::automatic && model_->prefers_channels_last());
   layout_ = channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
   names_.clear();
   parameters_.clear();
@@ -45,7 +42,17 @@ void Engine::place(std::shared_ptr<Model> model) {
   }
   weights_ = std::make_unique<ModelWeights>(*model_);
   precision_->prepare(*model_);
+  if (!world_->alone()) {
+    ranks_ = std::make_unique<RankSync>(*world_, options_.distributed);
+    ranks_->prepare(weights_->held_parameters(), weights_->held_buffers());
+  }
+  if (!make_optimizer) return;
+  optimizer_ = make_optimizer(model_->named_parameters());
+  if (ranks_ && ranks_->sharded_update())
+    optimizer_ = std::make_unique<ShardedOptimizer>(std::move(optimizer_), *world_, *ranks_);
 }
+
+std::vector<NamedTensor> Engine::full_weights() const { return weights_->all(); }
 
 void Engine::set_trainable(const std::vector<Trainability>& changes) {
   for (const auto& [pattern, trained] : changes) {
@@ -56,6 +63,7 @@ void Engine::set_trainable(const std::vector<Trainability>& changes) {
   const auto trained = [](const torch::Tensor& parameter) { return parameter.requires_grad(); };
   if (!changes.empty() && std::ranges::none_of(parameters_, trained))
     throw std::runtime_error("A hook has frozen every parameter: nothing is left to train.");
+  if (ranks_ && !changes.empty()) ranks_->trained_have_changed();
 }
 
 Batch Engine::placed(const Batch& batch) const {
@@ -68,27 +76,52 @@ Batch Engine::placed(const Batch& batch) const {
 }
 
 WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
-  model_->train();
+  std::optional<UpdateStart> start;  // only who may try again has to remember it
+  if (options_.on_out_of_memory == OnFullMemory::split) start.emplace(*weights_, *precision_);
   while (true) {
     std::string why;
+    WindowLoss result;
     try {
-      return accumulate_once(window, loss);
+      result = accumulate_once(window, loss);
     } catch (const std::exception& error) {
       if (!is_out_of_memory(error)) throw;
       why = error.what();
-      why.resize(std::min(why.size(), why.find('\n')));  // behind it LibTorch tells where in its code it was
+      why.resize(std::min(why.size(), why.find('\n')));  // LibTorch then says where in its code it was
     }
+    const bool again = start && ranks_ ? world_->any(!why.empty(), "whether memory ran out") : !why.empty();
+    if (!again) return over_all_ranks(std::move(result));
     discard_gradients();
-    make_micro_batches_smaller(window, why);
+    if (!why.empty()) make_micro_batches_smaller(window, why);
+    start->restore();
   }
 }
 
+// Every gradient, and the loss, of all ranks together.
+WindowLoss Engine::over_all_ranks(WindowLoss own) {
+  if (!ranks_) return own;
+  const auto counted = times_->during(TimeLedger::communication);
+  const torch::Tensor sum = own.sum.defined()
+                                ? own.sum.to(torch::kFloat64, /*non_blocking=*/false, /*copy=*/true)
+                                : torch::zeros({}, torch::dtype(torch::kFloat64).device(device_));
+  Work loss = world_->begin_all_reduce(sum, Reduction::sum, "the loss");
+  ranks_->reduce_gradients();
+  gradients_reduced_ = true;
+  loss.wait();
+  return {sum, own.weight};
+}
+
 WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
+  if (window.seed) torch::manual_seed(*window.seed);
   double weight = 0;
-  for (const Batch& batch : window) weight += loss.weight(batch);
-  if (weight == 0) weight = 1;  // every target is one to be ignored: no loss and no gradient, not 0 / 0
+  std::int64_t parts = 0;
+  for (const Batch& batch : window.batches) {
+    weight += loss.weight(batch);
+    const std::int64_t size = batch.size(), at_once = std::min(size, most_examples_.value_or(size));
+    parts += at_once > 0 ? divide_up(size, at_once) : 0;
+  }
+  begin_window(weight, parts);
   torch::Tensor total;
-  for (const Batch& micro_batch : window) {
+  for (const Batch& micro_batch : window.batches) {
     const std::int64_t size = micro_batch.size(), at_once = std::min(size, most_examples_.value_or(size));
     for (std::int64_t first = 0; first < size; first += at_once) {
       const Batch batch = placed(part_of(micro_batch, first, std::min(at_once, size - first)));
@@ -97,20 +130,56 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
         const auto scope = precision_->forward();
         sum = loss.sum(model_->forward(batch), batch);
       }
-      // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
-      sum.backward(precision_->scale(torch::full_like(sum, 1 / weight)));
+      backward(sum);
       total = total.defined() ? total + sum.detach() : sum.detach();
     }
   }
+  return {total, global_window_weight()};
+}
+
+void Engine::begin_window(double weight, std::int64_t micro_batches) {
+  model_->train();
+  window_weight_ = weight;
+  if (ranks_) {  // on its way while this rank computes
+    weight_sum_ = torch::full({1}, weight, torch::kFloat64);
+    weight_work_ = world_->begin_all_reduce(weight_sum_, Reduction::sum, "the weight of the window");
+  }
+  backward_left_ = micro_batches;
   gradients_unscaled_ = false;
-  return {total, weight};
+  gradients_reduced_ = false;
+}
+
+double Engine::global_window_weight() {
+  if (weight_sum_.defined()) {
+    weight_work_.wait();
+    window_weight_ = weight_sum_.item<double>();
+    weight_sum_.reset();
+  }
+  if (window_weight_ == 0) window_weight_ = 1;  // every target is one to be ignored: no gradient, not 0 / 0
+  return window_weight_;
+}
+
+torch::Tensor Engine::forward(const Batch& batch) {
+  const auto scope = precision_->forward();
+  return model_->forward(placed(batch));
+}
+
+void Engine::backward(const torch::Tensor& loss_sum) {
+  if (backward_left_-- <= 0)
+    throw std::logic_error("backward() was called more often than begin_window() announced");
+  const double weight = global_window_weight();
+  // Gradients set out while backward runs; not where they may have to be computed again.
+  if (ranks_ && backward_left_ == 0 && options_.on_out_of_memory == OnFullMemory::stop)
+    ranks_->begin_last_backward();
+  // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
+  loss_sum.backward(precision_->scale(torch::full_like(loss_sum, 1 / weight)));
 }
 
 void Engine::make_micro_batches_smaller(const Window& window, const std::string& why) {
   std::int64_t largest = 1;
-  for (const Batch& batch : window) largest = std::max(largest, batch.size());
+  for (const Batch& batch : window.batches) largest = std::max(largest, batch.size());
   largest = std::min(largest, most_examples_.value_or(largest));
-  if (!split_when_full_) {
+  if (options_.on_out_of_memory == OnFullMemory::stop) {
     throw std::runtime_error(log::format(
         "{} examples at once do not fit into memory. Divide loader.batch_size and multiply "
         "train.accumulation_steps by the same number, or set train.on_out_of_memory = \"split\". ({})",
@@ -118,7 +187,7 @@ void Engine::make_micro_batches_smaller(const Window& window, const std::string&
   }
   if (largest == 1)
     throw std::runtime_error(log::format("Not even one example at a time fits into memory. ({})", why));
-  most_examples_ = (largest + 1) / 2;
+  most_examples_ = divide_up(largest, 2);
   log::warning(
       "{} examples at once do not fit into memory: from now on {}, and as many in an update as before.",
       largest, *most_examples_);
@@ -126,6 +195,9 @@ void Engine::make_micro_batches_smaller(const Window& window, const std::string&
 
 bool Engine::finish_gradients() {
   if (!gradients_unscaled_) {
+    if (ranks_ && !gradients_reduced_) ranks_->reduce_gradients();
+    gradients_reduced_ = true;
+    if (ranks_) ranks_->spread_non_finite();
     gradients_finite_ = precision_->unscale(gradients_of(parameters_));
     gradients_unscaled_ = true;
   }
@@ -134,25 +206,45 @@ bool Engine::finish_gradients() {
 
 torch::Tensor Engine::gradient_norm() {
   finish_gradients();
-  if (!norm_.defined()) norm_ = total_norm(gradients_of(parameters_));
+  if (!norm_.defined()) {
+    norm_ = total_norm(gradients_of(parameters_));
+    if (ranks_) norm_ = ranks_->total_norm(norm_);
+  }
   return norm_;
 }
 
-bool Engine::update(Optimizer& optimizer, double lr_factor) {
+bool Engine::update(double lr_factor) {
   const bool finite = finish_gradients();
   if (finite) {
     const auto gradients = gradients_of(parameters_);
-    if (clip_norm_) clip_to_norm(gradients, gradient_norm(), *clip_norm_);
-    if (clip_value_) clip_to_value(gradients, *clip_value_);
-    optimizer.step(lr_factor);
+    if (options_.clip_norm) clip_to_norm(gradients, gradient_norm(), *options_.clip_norm);
+    if (options_.clip_value) clip_to_value(gradients, *options_.clip_value);
+    optimizer_->step(lr_factor);
+    if (ranks_) ranks_->share_weights();
   }
+  share_buffers();
   discard_gradients();
   return finite;
+}
+
+void Engine::share_buffers() {
+  if (ranks_) ranks_->share_buffers();
 }
 
 void Engine::discard_gradients() {
   for (torch::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
   norm_.reset();
+}
+
+Agreement Engine::agree(const Agreement& own) const {
+  if (world_->alone()) return own;
+  const auto counted = times_->during(TimeLedger::communication);
+  const torch::Tensor wishes = torch::tensor(
+      {own.stop ? 1.0 : 0.0, static_cast<double>(own.signal), own.checkpoint ? 1.0 : 0.0, own.seconds},
+      torch::kFloat64);
+  world_->all_reduce(wishes, Reduction::max, "what to do next");
+  const double* agreed = wishes.data_ptr<double>();
+  return {agreed[0] > 0, static_cast<int>(agreed[1]), agreed[2] > 0, agreed[3]};
 }
 
 torch::Tensor Engine::predict(Batch& batch) {
@@ -168,6 +260,44 @@ void Engine::pass(const Batch& batch) {
   model_->train();
   const auto scope = precision_->forward();
   model_->forward(placed(batch));
+}
+
+State Engine::save() const {
+  State state{.parts = {{"precision", precision_->save()}}};
+  if (most_examples_) state.integers["micro_batch"] = *most_examples_;
+  State& frozen = state.parts["frozen"];
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (!parameters_[i].requires_grad()) frozen.integers[names_[i]] = 1;
+  }
+  return state;
+}
+
+void Engine::load(const State& state) {
+  StateReader saved(state);
+  precision_->load(saved.part("precision"));
+  most_examples_ = saved.find_integer("micro_batch");
+  StateReader frozen(saved.part("frozen"));
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    parameters_[i].set_requires_grad(!frozen.find_integer(names_[i]).has_value());
+  frozen.finish();
+  saved.finish();
+}
+
+SwappedWeights::SwappedWeights(Engine& engine, const std::map<std::string, torch::Tensor>& tensors) {
+  const torch::NoGradGuard no_grad;
+  const auto swap = [&](const NamedTensor& own, bool keep) {
+    const auto other = tensors.find(own.name);
+    if (keep || other != tensors.end()) kept_.emplace_back(own.tensor, own.tensor.clone());
+    if (other != tensors.end()) torch::Tensor(own.tensor).copy_(other->second);
+  };
+  for (const NamedTensor& parameter : engine.weights().held_parameters()) swap(parameter, false);
+  // A pass for batch-norm statistics changes every buffer it meets.
+  for (const NamedTensor& buffer : engine.weights().held_buffers()) swap(buffer, true);
+}
+
+SwappedWeights::~SwappedWeights() {
+  const torch::NoGradGuard no_grad;
+  for (auto& [tensor, own] : kept_) tensor.copy_(own);
 }
 
 }  // namespace runner

@@ -1,6 +1,7 @@
 #include "runner/engine/out_of_memory.hpp"
 
 #include <c10/util/Exception.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,18 @@ bool is_out_of_memory(const std::exception& error) {
                                                   "out of memory"};
   const std::string_view text = error.what();
   return std::ranges::any_of(words, [&](auto word) { return text.find(word) != std::string_view::npos; });
+}
+
+UpdateStart::UpdateStart(const Weights& weights, Precision& precision)
+    : precision_(precision), precision_state_(precision.save().copy()) {
+  for (const NamedTensor& buffer : weights.held_buffers())
+    buffers_.emplace_back(buffer.tensor, buffer.tensor.clone());
+}
+
+void UpdateStart::restore() {
+  const torch::NoGradGuard no_grad;
+  for (auto& [buffer, copy] : buffers_) buffer.copy_(copy);
+  precision_.load(precision_state_);
 }
 
 }  // namespace runner

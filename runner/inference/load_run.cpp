@@ -9,6 +9,8 @@
 #include <stdexcept>
 
 #include "components/models/support/load_weights.hpp"
+#include "runner/engine/process.hpp"
+#include "runner/parts.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 
@@ -29,6 +31,23 @@ std::optional<fs::path> last_run_in(const fs::path& folder) {
     if (is_run(entry.path()) && (!last || entry.path().filename() > last->filename())) last = entry.path();
   }
   return last;
+}
+
+// The names of runs in the current folder, the latest first.
+std::string known_runs() {
+  constexpr std::size_t most_named = 10;
+  std::vector<std::pair<std::string, std::string>> runs;  // when the last of that name began, its folder
+  std::error_code error;
+  for (fs::directory_iterator entry("runs", error), end; !error && entry != end; entry.increment(error)) {
+    if (const auto last = last_run_in(entry->path()))
+      runs.emplace_back(fs::weakly_canonical(*last).filename().string(), entry->path().string());
+  }
+  if (runs.empty()) return "there are no runs in " + (fs::current_path() / "runs").string() + ".";
+  std::ranges::sort(runs, std::greater());
+  std::string names;
+  for (std::size_t i = 0; i < std::min(runs.size(), most_named); ++i)
+    names += (i == 0 ? "" : ", ") + runs[i].second;
+  return "there is: " + names + (runs.size() > most_named ? " and more in runs/." : ".");
 }
 
 std::string contents(const fs::path& path) {
@@ -73,8 +92,7 @@ fs::path find_run(const fs::path& run) {
   if (fs::is_directory(run)) {
     throw std::runtime_error("The folder " + run.string() + " is no run: it holds no recipe.toml.");
   }
-  throw std::runtime_error("There is no run folder " + run.string() +
-                           "; a run says at its beginning where its folder is.");
+  throw std::runtime_error("There is no run folder " + run.string() + "; " + known_runs());
 }
 
 fs::path find_weights(const fs::path& folder, const std::string& wanted) {
@@ -99,7 +117,7 @@ fs::path find_weights(const fs::path& folder, const std::string& wanted) {
            : "a run writes it at its end."));
 }
 
-std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& registry,
+std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& registry,
                                    Diagnostics& diagnostics) {
   const fs::path folder = find_run(source.run);
   const fs::path weights = find_weights(folder, source.weights);
@@ -108,7 +126,7 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& 
   if (!resolved) return std::nullopt;
   Recipe recipe = decode_table<Recipe>(*resolved, registry);
 
-  auto dataset = recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
+  auto dataset = build_dataset(recipe);
   const std::optional<DataSpec> saved = saved_data(folder);
   TransformPipeline transforms;  // without any, the data need not even be described
   if (!recipe.dataset.common.transform.empty()) {
@@ -118,16 +136,18 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& 
   const DataSpec data = saved ? *saved : after(transforms, dataset->spec(), /*training=*/true);
   const fs::path learned = folder / "dataset.json";
 
-  Engine engine(recipe.run, recipe.train, recipe.precision);
-  torch::manual_seed(static_cast<std::uint64_t>(recipe.run.seed));
-  std::shared_ptr<Model> model = recipe.model.build({data});
+  apply(ProcessSettings{recipe.run.threads, recipe.run.deterministic});
+  auto world = std::make_unique<World>();
+  Engine engine(engine_options(recipe), *world);
+  std::shared_ptr<Model> model = build_bare_model(recipe, data);
   load_weights(*model, weights, {});
-  engine.place(model);
+  engine.prepare(model);
   model->eval();
   return TrainedRun{folder,
                     weights,
                     std::move(recipe),
                     data,
+                    std::move(world),
                     std::move(engine),
                     std::move(model),
                     std::move(dataset),

@@ -27,7 +27,8 @@ struct TrainedSource {
 struct TrainedRun {
   std::filesystem::path folder, weights;
   Recipe recipe;
-  DataSpec data;  // behind the transforms: what the model was built for
+  DataSpec data;  // after the transforms: what the model was built for
+  std::unique_ptr<World> world;
   Engine engine;
   std::shared_ptr<Model> model;
   std::unique_ptr<Dataset> dataset;
@@ -39,8 +40,7 @@ struct TrainedRun {
 
 // Nothing comes back where the recipe is wrong; the diagnostics say why. Throws std::runtime_error, saying
 // what is missing and what to do, where the folder does not hold what it should.
-std::optional<TrainedRun> load_run(const TrainedSource& source, const Registry& registry,
-                                   Diagnostics& diagnostics);
+std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& registry, Diagnostics& diagnostics);
 
 // The folder alone. Throws as above.
 std::filesystem::path find_run(const std::filesystem::path& run);

@@ -2,17 +2,29 @@
 
 #include <memory>
 
+#include "runner/inspect/inspection.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
 
-// The parts of a recipe that shapes go through, built without reading data or weights.
+// The parts of a recipe that shapes go through, built without reading data or weights. The model is a sketch:
+// on the meta device, which takes no memory, unless it cannot be built there.
 struct Blueprint {
-  DataSpec data;  // behind the transforms, as in training
+  DataSpec data;  // after the transforms, as in training
   std::shared_ptr<Model> model;
   std::unique_ptr<Loss> loss;
 };
 
 Blueprint draw_blueprint(const Recipe& recipe);
+
+// What passing examples through tells. A sketch is tried first; then a real model, whose numbers are exact,
+// where there is plenty of memory for it or nothing else can tell. Throws where the shapes do not fit.
+Inspection inspect(const Recipe& recipe, Blueprint& blueprint);
+
+// Throws std::runtime_error where the machine does not have the memory for the weights and their gradients,
+// before any of it is taken.
+void require_memory(const Recipe& recipe, const DataSpec& data);
+
+std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data);
 
 }  // namespace runner

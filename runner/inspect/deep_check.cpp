@@ -8,6 +8,7 @@
 #include "runner/inspect/inspection.hpp"
 #include "runner/inspect/trial_evaluation.hpp"
 #include "runner/measurements.hpp"
+#include "runner/parts.hpp"
 
 namespace runner {
 
@@ -58,13 +59,15 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const Recipe& recipe, const Inspe
 
 void check_deeply(const Value& resolved, const Registry& registry) {
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
-  const Blueprint blueprint = draw_blueprint(recipe);
-  const Inspection found = inspect(*blueprint.model, *blueprint.loss, blueprint.data);
-  const auto dataset = recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
+  Blueprint blueprint = draw_blueprint(recipe);
+  const Inspection found = inspect(recipe, blueprint);
+  const auto dataset = build_dataset(recipe);
   const auto [batch, data] = evaluation_batch(recipe, *dataset);
-  if (batch.size() == 0) return;
+  if (batch.size() == 0 || !found.passed || found.output_shape.empty()) return;
   std::vector<std::int64_t> shape = found.output_shape;
   shape.front() = batch.size();
+  constexpr std::int64_t largest = std::int64_t{1} << 26;  // outputs that only a sketch of the model can have
+  if (c10::multiply_integers(shape) > largest) return;
   const ModelWeights weights(*blueprint.model);
   try_evaluation(recipe, build_metrics(recipe, data, *blueprint.loss),
                  build_hooks(recipe, found, weights, data), batch, torch::zeros(shape, found.output_type));

@@ -8,6 +8,7 @@
 #include "components/models/support/load_weights.hpp"
 #include "components/optimizers/support/groups.hpp"
 #include "components/schedulers/support/learning_rate.hpp"
+#include "components/support/meta_mode.hpp"
 #include "runner/inspect/blueprint.hpp"
 #include "runner/inspect/inspection.hpp"
 #include "runner/plan.hpp"
@@ -25,14 +26,14 @@ std::int64_t product(std::int64_t one, std::int64_t other) {
 
 // Optimizers make their state at the first update: let it make one that changes nothing that matters here.
 std::int64_t state_bytes(Model& model, Optimizer& optimizer) {
+  MetaMode meta;
+  std::optional<OperatorModeScope> scope;
+  if (model.parameters().front().is_meta()) scope.emplace(meta);
   for (torch::Tensor& parameter : model.parameters()) {
     if (parameter.requires_grad()) parameter.mutable_grad() = torch::zeros_like(parameter);
   }
   optimizer.step(0.0);
-  std::int64_t bytes = 0;
-  for (const auto& [name, tensor] : optimizer.save().tensors)
-    bytes += static_cast<std::int64_t>(tensor.nbytes());
-  return bytes;
+  return optimizer.save().bytes();
 }
 
 void plan_steps(const Recipe& recipe, Estimate& result) {
@@ -40,7 +41,7 @@ void plan_steps(const Recipe& recipe, Estimate& result) {
     if (recipe.train.max_steps && !recipe.train.epochs) result.total_steps = recipe.train.max_steps;
     return;
   }
-  const Plan plan = make_plan(recipe.train, recipe.loader, result.train_examples);
+  const Plan plan = make_plan(recipe.train, recipe.loader.batch_size, result.train_examples);
   result.steps_per_epoch = plan.steps_per_epoch;
   result.total_steps = plan.total_steps;
 }
@@ -61,9 +62,10 @@ void draw_learning_rate(const Recipe& recipe, Estimate& result) {
 
 Estimate estimate(const Value& resolved, const Registry& registry) {
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
-  const Blueprint blueprint = draw_blueprint(recipe);
+  Blueprint blueprint = draw_blueprint(recipe);
+  Inspection found = inspect(recipe, blueprint);
   freeze_parameters(*blueprint.model, recipe.model.common.freeze);
-  const Inspection found = inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+  found.trained_parameters = count_weights(*blueprint.model).trained_parameters;
   const auto optimizer =
       recipe.optimizer.build({make_groups(blueprint.model->named_parameters(), recipe.optimizer.common)});
   Estimate result;
@@ -78,6 +80,7 @@ Estimate estimate(const Value& resolved, const Registry& registry) {
   result.optimizer_bytes = state_bytes(*blueprint.model, *optimizer);
   result.batch_size = recipe.loader.batch_size;
   result.examples_per_step = recipe.loader.batch_size * recipe.train.accumulation_steps;
+  result.passed = found.passed;
   result.activation_bytes = product(found.activation_bytes_per_sample, result.batch_size);
   result.forward_flops_per_example = found.forward_flops_per_sample;
   result.step_flops = 3 * found.forward_flops_per_sample * static_cast<double>(result.examples_per_step);

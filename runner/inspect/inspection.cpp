@@ -3,8 +3,11 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <stdexcept>
-
+#include "components/support/meta_mode.hpp"
+#include "components/support/shape_text.hpp"
+#include "components/support/torch_error.hpp"
+#include "registry/recipe_error.hpp"
+#include "runner/engine/out_of_memory.hpp"
 #include "runner/inspect/operator_trace.hpp"
 
 namespace runner {
@@ -13,26 +16,35 @@ namespace {
 
 constexpr std::int64_t examples = 2;  // batch normalisation refuses to train on one
 
-std::string shape_text(const torch::Tensor& tensor) {
-  std::string out = "[";
-  for (const std::int64_t size : tensor.sizes()) out += (out.size() > 1 ? ", " : "") + std::to_string(size);
-  return out + "]";
+bool on_meta(const Model& model) {
+  const auto parameters = model.parameters();
+  return !parameters.empty() && parameters.front().is_meta();
 }
 
-// The first sentence: LibTorch appends where in its own sources it happened.
-std::string first_line(const c10::Error& error) {
-  const std::string text = error.what_without_backtrace();
-  return text.substr(0, text.find('\n'));
-}
-
-void count(const Model& model, Inspection& result) {
-  for (const torch::Tensor& parameter : model.parameters()) {
-    result.parameters += parameter.numel();
-    if (parameter.requires_grad()) result.trained_parameters += parameter.numel();
-    result.weight_bytes += static_cast<std::int64_t>(parameter.nbytes());
+// The loss looks at numbers, so it gets real zeros in the shape of the model's output, where that is not too
+// large.
+void try_loss(const Loss& loss, torch::Tensor output, const Batch& batch, const Origin& place) {
+  constexpr std::int64_t largest = std::int64_t{1} << 26;
+  if (output.is_meta() && output.numel() > largest) return;
+  if (output.is_meta()) output = torch::zeros(output.sizes(), output.scalar_type());
+  try {
+    loss.sum(output, batch);
+  } catch (const c10::Error& error) {
+    throw RecipeError(place, "the model gives " + shape_text(output.sizes()) + " for targets of shape " +
+                                 shape_text(batch.target.sizes()) +
+                                 ", which the loss does not take: " + reason_of(error));
+  } catch (const std::runtime_error& error) {
+    throw RecipeError(place, error.what());
   }
-  for (const torch::Tensor& buffer : model.buffers())
-    result.weight_bytes += static_cast<std::int64_t>(buffer.nbytes());
+}
+
+torch::Tensor pass(Model& model, const Batch& batch) {
+  if (!on_meta(model)) return model.forward(batch);
+  MetaMode meta;
+  const OperatorModeScope scope(meta);
+  Batch shapes{batch.input.to(torch::kMeta), batch.target.to(torch::kMeta)};
+  for (const auto& [name, tensor] : batch.extra) shapes.extra[name] = tensor.to(torch::kMeta);
+  return model.forward(shapes);
 }
 
 }  // namespace
@@ -49,9 +61,20 @@ Batch zero_batch(const DataSpec& data, std::int64_t count) {
   return batch;
 }
 
-Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {
+Inspection count_weights(const Model& model) {
   Inspection result;
-  count(model, result);
+  for (const torch::Tensor& parameter : model.parameters()) {
+    result.parameters += parameter.numel();
+    if (parameter.requires_grad()) result.trained_parameters += parameter.numel();
+    result.weight_bytes += static_cast<std::int64_t>(parameter.nbytes());
+  }
+  for (const torch::Tensor& buffer : model.buffers())
+    result.weight_bytes += static_cast<std::int64_t>(buffer.nbytes());
+  return result;
+}
+
+Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places) {
+  Inspection result = count_weights(model);
   const Batch batch = zero_batch(data, examples);
   const bool was_training = model.is_training();
   model.train();
@@ -66,26 +89,28 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {
   OperatorTrace trace(model);
   torch::Tensor output;
   try {
-    output = model.forward(batch);
+    output = pass(model, batch);
   } catch (const c10::Error& error) {
     restore();
+    if (is_out_of_memory(error)) throw;
+    if (on_meta(model) && dynamic_cast<const c10::NotImplementedError*>(&error)) {
+      result.passed = false;
+      return result;
+    }
     const std::string layer =
         trace.last_layer().empty() ? "" : ", at the latest in or after layer \"" + trace.last_layer() + "\"";
-    throw std::runtime_error("an example of shape " + shape_text(batch.input[0]) + " does not fit the model" +
-                             layer + ": " + first_line(error));
+    throw RecipeError(places.model, "an example of shape " + shape_text(batch.input[0].sizes()) +
+                                        " does not fit the model" + layer + ": " + reason_of(error));
+  } catch (const std::runtime_error& error) {
+    restore();
+    throw RecipeError(places.model, error.what());
   }
   result.forward_flops_per_sample = trace.flops() / examples;
   result.activation_bytes_per_sample = trace.held_bytes() / examples;
   result.output_shape = output.sizes().vec();
   result.output_type = output.scalar_type();
   restore();
-  try {
-    loss.sum(output, batch);
-  } catch (const c10::Error& error) {
-    throw std::runtime_error("the model gives " + shape_text(output) + " for targets of shape " +
-                             shape_text(batch.target) +
-                             ", which the loss does not take: " + first_line(error));
-  }
+  try_loss(loss, output, batch, places.loss);
   return result;
 }
 

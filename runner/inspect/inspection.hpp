@@ -16,13 +16,21 @@ struct Inspection {
   std::int64_t activation_bytes_per_sample = 0;  // kept between forward and backward
   std::vector<std::int64_t> output_shape = {};   // of the batch of zeros, examples first
   torch::Dtype output_type = torch::kFloat32;
+  bool passed = true;  // false: nothing went through it, and the two above are not known
 };
 
 // Zeros in the shape of this data.
 Batch zero_batch(const DataSpec& data, std::int64_t examples);
 
-// Runs a small batch of zeros through model and loss. Throws where the shapes do not fit, and names the
-// layer.
-Inspection inspect(Model& model, const Loss& loss, const DataSpec& data);
+// Where the recipe chooses model and loss, for messages.
+struct Places {
+  Origin model = {}, loss = {};
+};
+
+// Runs a small batch of zeros through model and loss. Throws RecipeError where the shapes do not fit, and
+// names the layer. A model on the meta device passes shapes alone.
+Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places = {});
+
+Inspection count_weights(const Model& model);
 
 }  // namespace runner

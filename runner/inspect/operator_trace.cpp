@@ -46,9 +46,12 @@ std::unique_ptr<Arithmetic> arithmetic_of(std::string_view name, Values inputs) 
     const auto* weight = tensor_at(inputs, 1);
     if (weight) found->per_output = 2.0 * static_cast<double>(weight->numel()) / size_of(*weight, 0);
   }
-  if (name.starts_with("aten::_scaled_dot_product")) {
+  const bool fused = name.starts_with("aten::_scaled_dot_product");
+  if (fused || name == "aten::scaled_dot_product_attention") {
     const auto *query = tensor_at(inputs, 0), *key = tensor_at(inputs, 1);
-    if (query && key) found->in_all = 4.0 * static_cast<double>(query->numel()) * size_of(*key, -2);
+    // On the meta device there is no fused operator to pass the work on to.
+    if (query && key && (fused || query->is_meta()))
+      found->in_all = 4.0 * static_cast<double>(query->numel()) * size_of(*key, -2);
   }
   return found;
 }
@@ -70,6 +73,11 @@ struct TraceListener {
     active->flops_ += arithmetic.in_all;
     const auto* output = tensor_at(Values(function.outputs().data(), function.outputs().size()), 0);
     if (output) active->flops_ += arithmetic.per_output * static_cast<double>(output->numel());
+    for (const c10::IValue& each : function.outputs()) {
+      if (each.isTensor()) active->note_storage(each.toTensor());
+      if (!each.isTensorList()) continue;
+      for (const torch::Tensor& tensor : each.toTensorVector()) active->note_storage(tensor);
+    }
   }
 };
 
@@ -79,7 +87,6 @@ class OperatorTrace::MemoryListener : public c10::MemoryReportingInfoBase {
 
   void reportMemoryUsage(void*, std::int64_t size, std::size_t, std::size_t, c10::Device) override {
     trace_.held_bytes_ += size;
-    trace_.most_held_ = std::max(trace_.most_held_, trace_.held_bytes_);
   }
   bool memoryProfilingEnabled() const override { return true; }
 
@@ -87,7 +94,25 @@ class OperatorTrace::MemoryListener : public c10::MemoryReportingInfoBase {
   OperatorTrace& trace_;
 };
 
+void OperatorTrace::note_storage(const torch::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.is_meta() || !tensor.has_storage()) return;
+  const auto storage = tensor.storage().getWeakStorageImpl();
+  const void* place = tensor.storage().unsafeGetStorageImpl();
+  if (!there_before_.contains(place)) made_on_meta_.insert_or_assign(place, storage);
+}
+
+std::int64_t OperatorTrace::held_bytes() const {
+  std::int64_t sum = held_bytes_;
+  for (const auto& [place, storage] : made_on_meta_) {
+    if (const auto alive = storage.lock()) sum += static_cast<std::int64_t>(alive->nbytes());
+  }
+  return sum;
+}
+
 OperatorTrace::OperatorTrace(const torch::nn::Module& model) {
+  for (const auto& tensors : {model.parameters(), model.buffers()}) {
+    for (const torch::Tensor& tensor : tensors) there_before_.insert(tensor.storage().unsafeGetStorageImpl());
+  }
   for (const auto& parameter : model.named_parameters()) {
     const std::string& name = parameter.key();
     const auto dot = name.rfind('.');

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 namespace runner {
@@ -18,20 +19,22 @@ class OperatorTrace {
   OperatorTrace(const OperatorTrace&) = delete;
   OperatorTrace& operator=(const OperatorTrace&) = delete;
 
-  double flops() const { return flops_; }                  // multiplications and additions in matrix products
-  std::int64_t held_bytes() const { return held_bytes_; }  // allocated since it began and not freed
-  std::int64_t most_held_bytes() const { return most_held_; }  // the most at any moment
+  double flops() const { return flops_; }  // multiplications and additions in matrix products
+  std::int64_t held_bytes() const;         // allocated since it began and not freed
   const std::string& last_layer() const { return last_layer_; }
 
  private:
   friend struct TraceListener;
+  void note_storage(const torch::Tensor& tensor);
   class MemoryListener;
 
   std::map<const void*, std::string> layer_of_parameter_;
   double flops_ = 0;
   std::int64_t held_bytes_ = 0;
-  std::int64_t most_held_ = 0;
   std::string last_layer_;
+  // No allocator hears of tensors on the meta device: those made meanwhile are watched instead.
+  std::map<const void*, c10::weak_intrusive_ptr<c10::StorageImpl>> made_on_meta_;
+  std::set<const void*> there_before_;
   std::uint64_t callback_ = 0;
 };
 

@@ -30,6 +30,10 @@ class Inheritance {
     if (!may_open(path, identity, mentioned)) return std::nullopt;
     const auto source = read_recipe_file(path, mentioned, diagnostics_);
     if (!source) return std::nullopt;
+    if ((bytes_ += source->text.size()) > largest_recipe) {
+      diagnostics_.error(mentioned, "the recipe and the files it extends have more than 8 MB in all");
+      return std::nullopt;
+    }
     // The layer is only known once everything below has been read, so the bases are looked for in a first
     // reading.
     std::optional<Value> tree = parse_toml(source->text, source, next_layer_, diagnostics_);
@@ -109,6 +113,7 @@ class Inheritance {
   Diagnostics& diagnostics_;
   std::vector<Opened> chain_;  // the files being read, each extended by the one before
   int files_ = 0;
+  std::size_t bytes_ = 0;  // of all files, each as often as it is extended
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,21 @@ std::string_view problem_of(std::string_view text) {
   return "";
 }
 
+// One byte beyond the limit tells, so an endless device ends too.
+std::string read_text(std::istream& stream) {
+  std::string text(largest_recipe + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  text.shrink_to_fit();
+  return text;
+}
+
+// A recipe is read more than once, but this can be read only once.
+const std::string& standard_input() {
+  static const std::string text = read_text(std::cin);
+  return text;
+}
+
 }  // namespace
 
 std::shared_ptr<const Source> read_recipe_file(const fs::path& path, const Origin& mentioned,
@@ -54,22 +70,35 @@ std::shared_ptr<const Source> read_recipe_file(const fs::path& path, const Origi
     }
     return nullptr;
   };
+  const auto checked = [&]() -> std::shared_ptr<const Source> {
+    if (const std::string_view problem = problem_of(source->text); !problem.empty()) return fail(problem);
+    if (source->text.starts_with("\xEF\xBB\xBF"))
+      source->text.erase(0, 3);  // a byte-order mark is not content
+    return source;
+  };
+  if (path == "-" && mentioned.is_default()) {
+    source->name = "standard input";
+    source->text = standard_input();
+    return checked();
+  }
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return fail("does not exist", similar_files(path));
-  if (status.type() == fs::file_type::directory) return fail("is a folder, not a recipe");
+  if (status.type() == fs::file_type::directory) {
+    std::vector<std::string> hints;
+    if (fs::is_regular_file(path / "recipe.toml", error))
+      hints.push_back("did you mean " + (path / "recipe.toml").string() + "?");
+    return fail("is a folder, not a recipe", std::move(hints));
+  }
+  // A pipe would wait for somebody who writes into it.
+  if (status.type() != fs::file_type::regular && fs::status_known(status))
+    return fail("is not a regular file; save the recipe in one");
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(std::string("cannot be read: ") + std::strerror(errno ? errno : error.value()));
-  // One byte beyond the limit tells, so an endless device ends too.
-  source->text.resize(largest_recipe + 1);
-  file.read(source->text.data(), static_cast<std::streamsize>(source->text.size()));
+  source->text = read_text(file);
   if (file.bad()) return fail(std::string("cannot be read: ") + std::strerror(errno));
-  source->text.resize(static_cast<std::size_t>(file.gcount()));
-  source->text.shrink_to_fit();
-  if (const std::string_view problem = problem_of(source->text); !problem.empty()) return fail(problem);
-  if (source->text.starts_with("\xEF\xBB\xBF")) source->text.erase(0, 3);  // a byte-order mark is not content
-  return source;
+  return checked();
 }
 
 }  // namespace runner

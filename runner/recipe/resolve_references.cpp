@@ -12,7 +12,6 @@
 #include "runner/recipe/nesting.hpp"
 #include "runner/recipe/reference.hpp"
 #include "runner/recipe/setting_value.hpp"
-#include "runner/recipe/text_places.hpp"
 
 namespace runner {
 
@@ -77,6 +76,7 @@ class Resolver {
 
   bool resolve_text(Value& value) {
     if (failed_.contains(&value) || diagnostics_.errors() >= most_errors) return false;
+    if (expanded_ > largest_expansion) return false;  // was reported
     const ReferenceText pieces = split_references(*value.as<std::string>());
     std::optional<Value> result;
     if (!pieces.problem.empty()) {
@@ -89,12 +89,13 @@ class Resolver {
       result = pieces.whole() ? look_up(value, pieces.all.front().text) : interpolate(value, pieces);
       chain_.pop_back();
     }
-    if (!result || !affordable(value, *result)) {
+    if (!result) {
       failed_.insert(&value);
       return false;
     }
     value.data = std::move(result->data);
     value.typed = std::move(result->typed);
+    value.from_environment = result->from_environment;
     mark_done(value);
     return true;
   }
@@ -116,6 +117,7 @@ class Resolver {
     return true;
   }
 
+  // Asked before anything is copied: a thousand references to one long list are refused at the second.
   bool affordable(const Value& value, const Value& result) {
     const Measure size = measure(result);
     if (size.depth > deepest_nesting) {
@@ -141,6 +143,7 @@ class Resolver {
 
   std::optional<Value> interpolate(const Value& value, const ReferenceText& pieces) {
     std::string text;
+    bool holds_variable = false;
     for (const ReferenceText::Piece& piece : pieces.all) {
       if (!piece.is_reference) {
         text += piece.text;
@@ -155,11 +158,15 @@ class Resolver {
         return std::nullopt;
       }
       const bool from_environment = piece.text.starts_with(environment_prefix);
+      holds_variable = holds_variable || part->from_environment;
       const auto* words = part->as<std::string>();
       text += words ? *words : from_environment ? part->typed : to_toml(*part);
       if (text.size() > largest_expansion) break;  // reported as too large
     }
-    return Value(Value::Data(std::move(text)));
+    Value whole{Value::Data(std::move(text))};
+    whole.from_environment = holds_variable;
+    if (!affordable(value, whole)) return std::nullopt;
+    return whole;
   }
 
   std::optional<Value> look_up(const Value& value, const std::string& reference) {
@@ -200,6 +207,7 @@ class Resolver {
       // Its own error was reported where it stands.
       return std::nullopt;
     }
+    if (!affordable(value, *node)) return std::nullopt;
     return *node;
   }
 
@@ -241,7 +249,10 @@ class Resolver {
     source->text += set ? found->second : std::string(rest.substr(colon + 1));
     Diagnostics problems;
     auto held = parse_setting_value(source, offset, 0, problems);
-    if (held) return held;
+    if (held) {
+      held->from_environment = set;
+      return affordable(value, *held) ? std::move(held) : std::nullopt;
+    }
     // Never with the content: it may be a secret.
     fail(value, reference,
          (set ? "the environment variable " + name : "the default in ${" + reference + "}") +
@@ -255,10 +266,16 @@ class Resolver {
     Origin origin = value.origin;
     if (origin.source && !reference.empty()) {
       const std::string written = "${" + reference + "}";
-      const TextPlaces::Bounds line = TextPlaces(origin.source->text).line_bounds(origin.line);
       const std::string_view text(origin.source->text);
-      const std::size_t start = line.begin + origin.column - 1;
-      const std::size_t found = text.substr(0, line.end).find(written, std::min(start, line.end));
+      std::size_t begin = 0;
+      for (std::uint32_t line = 1; line < origin.line; ++line) {
+        const std::size_t end = text.find('\n', begin);
+        if (end == std::string_view::npos) break;
+        begin = end + 1;
+      }
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      const std::size_t start = begin + origin.column - 1;
+      const std::size_t found = text.substr(0, end).find(written, std::min(start, end));
       if (found != std::string_view::npos && found + written.size() <= start + origin.length) {
         origin.column += static_cast<std::uint32_t>(found - start);
         origin.length = static_cast<std::uint32_t>(written.size());

@@ -1,9 +1,13 @@
 #include "runner/run_folder/data_spec_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
+
+#include "components/support/io/read_json.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -31,7 +35,19 @@ torch::Dtype type_of(const std::string& wanted) {
   for (const auto& [name, type] : types) {
     if (name == wanted) return type;
   }
-  throw std::runtime_error("\"" + wanted + "\" is no type of numbers");
+  throw std::runtime_error(in_quotes(wanted) + " is no type of numbers");
+}
+
+// A model is built for these numbers, so they are looked at first.
+void require_sizes(const DataSpec& data) {
+  constexpr std::int64_t largest = std::int64_t{1} << 31;
+  const auto sane = [&](std::int64_t size) { return size >= -1 && size <= largest; };
+  for (const auto& shape : {data.input_shape, data.target_shape}) {
+    if (shape.size() > 8 || !std::ranges::all_of(shape, sane))
+      throw std::runtime_error("it holds a shape that no dataset has");
+  }
+  if (!sane(data.classes) || !sane(data.vocabulary) || !std::ranges::all_of(data.categories, sane))
+    throw std::runtime_error("it holds a number of classes, tokens or categories that no dataset has");
 }
 
 }  // namespace
@@ -55,7 +71,7 @@ std::string write_data_spec(const DataSpec& data) {
 }
 
 DataSpec read_data_spec(const std::string& text) try {
-  const Json json = Json::parse(text);
+  const nlohmann::json json = read_json(text);
   DataSpec data;
   json.at("input_shape").get_to(data.input_shape);
   data.input_type = type_of(json.at("input_type"));
@@ -71,6 +87,7 @@ DataSpec read_data_spec(const std::string& text) try {
   json.at("mean").get_to(data.mean);
   json.at("deviation").get_to(data.deviation);
   json.at("train_examples").get_to(data.train_examples);
+  require_sizes(data);
   return data;
 } catch (const Json::exception& error) {
   throw std::runtime_error(error.what());

@@ -1,17 +1,27 @@
 #include "runner/run_folder/run_folder.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <stdexcept>
 #include <system_error>
 
 #include "components/support/io/atomic_file.hpp"
+#include "components/support/io/folders.hpp"
 
 namespace runner {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::string_view lock_name = ".lock";
 
 std::string time_stamp() {
   const std::time_t now = std::time(nullptr);
@@ -43,21 +53,91 @@ fs::path make_numbered(const fs::path& wanted) {
   return path;
 }
 
-fs::path make_exact(const fs::path& path) {
-  if (fs::exists(path) && !fs::is_directory(path)) fail(path, "it is not a folder");
-  if (make_new(fs::absolute(path).lexically_normal())) return path;
-  if (!fs::is_empty(path)) {
-    throw std::runtime_error("the run folder " + path.string() +
-                             " is not empty, and a run never writes over another; choose another run.dir");
-  }
-  return path;
+// What a run writes before its recipe: a start that was cut short leaves no more.
+bool left_by_a_start(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return name == lock_name || name.starts_with(".recipe.toml.");
+}
+
+bool holds_nothing(const fs::path& path) {
+  return std::ranges::all_of(fs::directory_iterator(path),
+                             [](const auto& entry) { return left_by_a_start(entry.path()); });
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
 }
 
 }  // namespace
 
+class RunFolder::Lock {
+ public:
+  explicit Lock(const fs::path& folder) : path_(folder / lock_name) {
+    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) fail(folder, std::system_category().message(errno));
+    if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      ::close(descriptor_);
+      const auto other = owner(folder);
+      throw std::runtime_error(
+          "the run folder " + folder.string() + " is in use" +
+          (other ? " by process " + std::to_string(other->pid) + " on " + other->host : "") +
+          ": only one process may write a run");
+    }
+    const std::string text = std::to_string(::getpid()) + " " + host_name() + "\n";
+    // Who holds it is for people to read; the lock itself does not depend on it.
+    if (::ftruncate(descriptor_, 0) == 0) [[maybe_unused]]
+      const auto written = ::pwrite(descriptor_, text.data(), text.size(), 0);
+  }
+  ~Lock() { ::close(descriptor_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  fs::path path_;
+  int descriptor_ = -1;
+};
+
+RunFolder::RunFolder(fs::path path, bool temporary)
+    : path_(std::move(path)), temporary_(temporary), lock_(std::make_unique<Lock>(path_)) {}
+
+std::optional<RunFolder::Owner> RunFolder::owner(const fs::path& path) {
+  const int descriptor = ::open((path / lock_name).c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return std::nullopt;
+  const bool free = ::flock(descriptor, LOCK_SH | LOCK_NB) == 0;
+  ::close(descriptor);
+  if (free) return std::nullopt;
+  std::ifstream file(path / lock_name);
+  Owner owner;
+  if (!(file >> owner.pid >> owner.host)) return std::nullopt;
+  return owner;
+}
+
+std::optional<RunFolder> RunFolder::find(const RunSection& run) {
+  if (!run.dir || !fs::exists(*run.dir)) return std::nullopt;
+  if (!fs::is_directory(*run.dir)) fail(*run.dir, "it is not a folder");
+  if (fs::exists(*run.dir / "recipe.toml")) return RunFolder(*run.dir, false);
+  if (holds_nothing(*run.dir)) return std::nullopt;
+  throw std::runtime_error("the folder " + run.dir->string() +
+                           " is not empty, and what it holds is no run; choose another run.dir");
+}
+
+RunFolder RunFolder::open(const fs::path& path) { return {path, false}; }
+
 RunFolder RunFolder::create(const RunSection& run) {
-  if (run.dir) return {make_exact(*run.dir), false};
-  return {make_numbered(fs::path("runs") / run.name / time_stamp()), false};
+  if (run.dir) {
+    make_new(fs::absolute(*run.dir).lexically_normal());
+    RunFolder folder(*run.dir, false);
+    if (!holds_nothing(*run.dir)) {
+      throw std::runtime_error("the run folder " + run.dir->string() +
+                               " is not empty, and a run never writes over another; choose another run.dir");
+    }
+    return folder;
+  }
+  RunFolder folder(make_numbered(fs::path("runs") / run.name / time_stamp()), false);
+  point_link(folder.path().parent_path() / "latest", folder.path().filename());
+  return folder;
 }
 
 RunFolder RunFolder::make_temporary() {
@@ -67,7 +147,9 @@ RunFolder RunFolder::make_temporary() {
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, false)) {}
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, false)),
+      lock_(std::move(other.lock_)) {}
 
 RunFolder::~RunFolder() {
   std::error_code ignored;  // what is left in the temporary folder is the system's to clear
@@ -78,6 +160,13 @@ void RunFolder::write(std::string_view name, std::string_view text) const {
   AtomicFile out(file(name));
   out.write(text);
   out.commit();
+}
+
+void RunFolder::require_there() const {
+  std::error_code ignored;
+  if (fs::is_directory(path_, ignored)) return;
+  throw std::runtime_error("the run folder " + path_.string() +
+                           " was deleted or moved while the run was writing to it");
 }
 
 }  // namespace runner

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,11 +10,19 @@
 
 namespace runner {
 
-// Everything about a run, readable by other tools: recipe.toml, metrics.jsonl, log.txt, model.safetensors ..
+// Everything about a run, readable by other tools: recipe.toml, metrics.jsonl, log.txt, checkpoints/,
+// model.safetensors, result.json. One process at a time writes it: the folder is locked while the object
+// lives, and a lock that a dead process left is no obstacle.
 class RunFolder {
  public:
-  // Makes runs/<name>/<time>, or run.dir, which must be new or empty: a run never writes over another.
+  // The run that is in run.dir already, locked; none where the folder is new, empty, or holds nothing but
+  // what a start that was cut short left. Throws where another process has it, or where it holds something
+  // that is no run.
+  static std::optional<RunFolder> find(const RunSection& run);
+  // Makes runs/<name>/<time> and lets runs/<name>/latest lead to it; or run.dir.
   static RunFolder create(const RunSection& run);
+  // The folder of an earlier run, locked, to continue it.
+  static RunFolder open(const std::filesystem::path& path);
   // A folder that is gone when the object is: for trying a recipe out.
   static RunFolder make_temporary();
 
@@ -25,11 +35,24 @@ class RunFolder {
   std::filesystem::path file(std::string_view name) const { return path_ / name; }
   void write(std::string_view name, std::string_view text) const;  // atomically
 
+  // Throws std::runtime_error where somebody has deleted it: what is written would go nowhere.
+  void require_there() const;
+
+  // The process that writes the folder now; none: nobody does.
+  struct Owner {
+    long pid = 0;
+    std::string host;
+  };
+  static std::optional<Owner> owner(const std::filesystem::path& path);
+
  private:
-  RunFolder(std::filesystem::path path, bool temporary) : path_(std::move(path)), temporary_(temporary) {}
+  class Lock;
+
+  RunFolder(std::filesystem::path path, bool temporary);
 
   std::filesystem::path path_;
   bool temporary_;
+  std::unique_ptr<Lock> lock_;
 };
 
 }  // namespace runner

@@ -1,5 +1,7 @@
 #include "runner/tracking/build_trackers.hpp"
 
+#include <map>
+
 namespace runner {
 namespace {
 
@@ -16,9 +18,19 @@ Part<TrackerKind> default_part(const Registry& registry, const char* name) {
 std::vector<NamedTracker> build_trackers(const std::vector<Part<TrackerKind>>& parts,
                                          const Registry& registry, const TrackerInputs& inputs) {
   std::vector<NamedTracker> trackers;
-  trackers.push_back({always_on, default_part(registry, always_on).build(inputs), true});
+  if (inputs.rank == 0)
+    trackers.push_back({always_on, default_part(registry, always_on).build(inputs), true});
+  std::map<std::string, int> count;
   for (const Part<TrackerKind>& part : parts) {
-    if (part.name() != always_on) trackers.push_back({part.name(), part.build(inputs)});
+    if (part.name() == always_on) continue;
+    const int number = ++count[part.name()];
+    const TrackerFacts facts = part.facts();
+    if (inputs.rank != 0 && !facts.every_rank) continue;
+    TrackerInputs own = inputs;
+    own.logging_dir = part.common.logging_dir;
+    std::string name = part.name() + (number > 1 ? "-" + std::to_string(number) : "") +
+                       (inputs.rank > 0 ? ".rank" + std::to_string(inputs.rank) : "");
+    trackers.push_back({std::move(name), part.build(own), false, facts});
   }
   return trackers;
 }

@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "registry/registry.hpp"
-#include "runner/tracking/tracker_thread.hpp"
+#include "runner/tracking/trackers.hpp"
 
 namespace runner {
 
 // The trackers of a recipe, and before them the one that writes metrics.jsonl: always there, named or not,
-// and the only one a run cannot do without.
+// and the only one a run cannot do without. On other ranks than the main one only those that ask for it.
 std::vector<NamedTracker> build_trackers(const std::vector<Part<TrackerKind>>& parts,
                                          const Registry& registry, const TrackerInputs& inputs);
 

@@ -43,17 +43,21 @@ std::size_t running_means(const Model& model) {
 }  // namespace
 
 void recompute_batch_statistics(Run& run, std::int64_t batches) {
-  const Averaging<torch::nn::BatchNorm1dImpl> lines(*run.model);
-  const Averaging<torch::nn::BatchNorm2dImpl> planes(*run.model);
-  const Averaging<torch::nn::BatchNorm3dImpl> volumes(*run.model);
+  const Averaging<torch::nn::BatchNorm1dImpl> lines(run.engine.model());
+  const Averaging<torch::nn::BatchNorm2dImpl> planes(run.engine.model());
+  const Averaging<torch::nn::BatchNorm3dImpl> volumes(run.engine.model());
   const std::size_t layers = lines.size() + planes.size() + volumes.size();
-  if (running_means(*run.model) > layers)
+  if (running_means(run.engine.model()) > layers)
     log::warning(
         "Some batch-norm layers of this model are not made here: their statistics stay as they are.");
   if (layers == 0) return;
   Loader loader(*run.data.train, training_options(run.recipe, run.engine));
   const std::int64_t most = std::min(batches, loader.batches_per_epoch());
-  for (std::int64_t count = 0; count < most; ++count) run.engine.pass(loader.next()->batch);
+  for (std::int64_t count = 0; count < most; ++count) {
+    const Batch batch = loader.next()->batch;
+    if (batch.size() > 0) run.engine.pass(batch);
+  }
+  run.engine.share_buffers();
 }
 
 }  // namespace runner

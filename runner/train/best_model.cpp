@@ -18,4 +18,18 @@ bool BestModel::improved(const Progress& progress, const Measurements& measureme
   return better;
 }
 
+State BestModel::save() const {
+  State state{.integers = {{"step", when_.step}}, .numbers = {{"epoch", when_.exact_epoch}}};
+  if (value_) state.numbers["value"] = *value_;
+  return state;
+}
+
+void BestModel::load(const State& state) {
+  StateReader saved(state);
+  value_ = saved.find_number("value");
+  when_.step = saved.integer("step");
+  when_.exact_epoch = saved.number("epoch");
+  saved.finish();
+}
+
 }  // namespace runner

@@ -8,8 +8,8 @@
 
 namespace runner {
 
-// Remembers the best evaluation so far, by the rule of checkpoint.best, whose mode is known by now.
-class BestModel {
+// Remembers the best evaluation so far, by the rule of checkpoint.best.
+class BestModel final : public Stateful {
  public:
   explicit BestModel(BestRule rule) : rule_(std::move(rule)) {}
 
@@ -21,6 +21,9 @@ class BestModel {
   std::string weights() const { return rule_.metric.substr(0, rule_.metric.find('/')); }
   const std::optional<double>& value() const { return value_; }
   const Progress& when() const { return when_; }
+
+  State save() const override;
+  void load(const State& state) override;
 
  private:
   BestRule rule_;

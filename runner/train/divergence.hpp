@@ -3,13 +3,13 @@
 #include <string>
 
 #include "components/contract/progress.hpp"
-#include "runner/engine/window_loss.hpp"
+#include "runner/engine/window.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
 
 // Keeps a loss that is not a finite number away from the weights, and tells of it at once.
-class DivergenceGuard {
+class DivergenceGuard final : public Stateful {
  public:
   // `precision_skips`: the precision itself leaves out updates whose gradients are not finite.
   DivergenceGuard(OnDivergence rule, bool precision_skips) : rule_(rule), precision_skips_(precision_skips) {}
@@ -21,6 +21,13 @@ class DivergenceGuard {
 
   // After the last update: an infinite gradient shows in the weights before it shows in a loss.
   void look_at(const Model& model);
+
+  State save() const override { return {.integers = {{"in_a_row", in_a_row_}}}; }
+  void load(const State& state) override {
+    StateReader saved(state);
+    in_a_row_ = saved.integer("in_a_row");
+    saved.finish();
+  }
 
   // Why the run cannot go on; empty: it can.
   const std::string& problem() const { return problem_; }

@@ -1,37 +1,39 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
+#include "components/contract/progress.hpp"
 #include "runner/data/loader.hpp"
 #include "runner/engine/engine.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
 
+// Examples of one micro-batch, over all ranks.
+std::int64_t global_batch_size(const Recipe& recipe, const World& world);
+
 LoaderOptions training_options(const Recipe& recipe, const Engine& engine);
 LoaderOptions evaluation_options(const Recipe& recipe, const Engine& engine);
 
-// The micro-batches of one update, and the place in the data behind them.
-struct Feeding {
+// The data of one update, and the place in the data after it.
+struct TrainingWindow {
   Window window;
-  std::int64_t samples = 0;
-  Cursor begin, end;
+  std::int64_t samples = 0;  // over all ranks
+  Cursor end;
 };
 
-// The training data as windows of micro-batches. A window never reaches into the next epoch: the last one of
-// an epoch is short where the numbers do not divide.
+// The training data as windows of micro-batches, from a cursor on. A window never reaches into the next
+// epoch: the last one of an epoch is short where the numbers do not divide. Its seed depends on the place in
+// the data alone, so that dropout and the like are the same wherever a run was taken up.
 class Feed {
  public:
   Feed(const Split& split, const LoaderOptions& options, std::int64_t accumulation_steps, Cursor start = {});
 
-  Feeding next();
+  TrainingWindow next();
   std::int64_t unreadable_samples() const { return loader_.unreadable_samples(); }
 
  private:
   Loader loader_;
   std::int64_t accumulation_steps_;
+  std::uint64_t seed_, rank_;
 };
 
 }  // namespace runner

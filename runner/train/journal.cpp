@@ -30,6 +30,10 @@ void Journal::training(const Progress& progress, const Measurements& precision, 
   const double seconds = progress.seconds - training_seconds_ - evaluation_seconds_;
   samples_per_second_ = seconds > 0 ? static_cast<double>(samples_) / seconds : 0;
   Measurements values{{"train/loss", loss}, {"train/lr", last_.lr}};
+  for (const GroupRule& group : groups_) {
+    if (group.lr_multiplier != 1)
+      values.emplace_back("train/lr/" + group.match, last_.lr * group.lr_multiplier);
+  }
   if (last_.gradient_norm.defined())
     values.emplace_back("train/grad_norm", last_.gradient_norm.item<double>());
   if (progress.skipped_steps > 0)
@@ -46,6 +50,7 @@ void Journal::training(const Progress& progress, const Measurements& precision, 
 void Journal::evaluation(const Progress& progress, const Evaluation& evaluation, double seconds, bool best) {
   evaluation_seconds_ += seconds;
   last_evaluation_ = evaluation.measurements;
+  evaluated_at_ = progress.samples;
   record(progress, evaluation.measurements);
   const EvalLine line{progress.step, progress.exact_epoch, evaluation.measurements, seconds, best};
   console_.evaluation(line);
@@ -70,6 +75,43 @@ void Journal::histogram(const Progress& progress, std::string tag, Histogram his
 void Journal::text(const Progress& progress, const std::string& tag, const std::string& text) {
   trackers_.text(tag, text, progress.step);
   log::info("{}\n{}", tag, text);
+}
+
+State Journal::save() const {
+  const auto points = static_cast<std::int64_t>(loss_curve_.size());
+  torch::Tensor curve = torch::empty({points, 2}, torch::kFloat64);
+  for (std::int64_t i = 0; i < points; ++i) {
+    curve.mutable_data_ptr<double>()[2 * i] = loss_curve_[static_cast<std::size_t>(i)].first;
+    curve.mutable_data_ptr<double>()[2 * i + 1] = loss_curve_[static_cast<std::size_t>(i)].second;
+  }
+  State state{.tensors = {{"loss_curve", curve}},
+              .integers = {{"samples", samples_}},
+              .numbers = {{"training_seconds", training_seconds_},
+                          {"evaluation_seconds", evaluation_seconds_},
+                          {"samples_per_second", samples_per_second_}},
+              .parts = {{"training_loss", training_loss_.save()}}};
+  if (evaluated_at_) state.integers["evaluated_at"] = *evaluated_at_;
+  State& last = state.parts["last_evaluation"];
+  for (const auto& [name, value] : last_evaluation_) last.numbers[name] = value;
+  return state;
+}
+
+void Journal::load(const State& state) {
+  StateReader saved(state);
+  const torch::Tensor curve = saved.tensor("loss_curve").contiguous();
+  loss_curve_.clear();
+  for (std::int64_t i = 0; i < curve.size(0); ++i)
+    loss_curve_.emplace_back(curve[i][0].item<double>(), curve[i][1].item<double>());
+  samples_ = saved.integer("samples");
+  training_seconds_ = saved.number("training_seconds");
+  evaluation_seconds_ = saved.number("evaluation_seconds");
+  samples_per_second_ = saved.number("samples_per_second");
+  evaluated_at_ = saved.find_integer("evaluated_at");
+  training_loss_.load(saved.part("training_loss"));
+  last_evaluation_.clear();
+  for (const auto& [name, value] : saved.part("last_evaluation").numbers)
+    last_evaluation_.emplace_back(name, value);
+  saved.finish();
 }
 
 void Journal::record(const Progress& progress, Measurements values) {

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "components/hooks/hook.hpp"
+#include "components/optimizers/optimizer.hpp"
 #include "runner/console/console.hpp"
 #include "runner/plan.hpp"
-#include "runner/tracking/tracker_thread.hpp"
+#include "runner/tracking/trackers.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/training_loss.hpp"
 
@@ -24,15 +25,17 @@ struct StepReport {
 };
 
 // Tells trackers and console what happens. Reads from the device only what somebody is about to see.
-class Journal {
+class Journal final : public Stateful {
  public:
-  Journal(TrackerThread& trackers, Console& console, const Plan& plan, std::optional<double> epochs)
-      : trackers_(trackers), console_(console), plan_(plan), epochs_(epochs) {}
+  Journal(Trackers& trackers, Console& console, const Plan& plan, std::optional<double> epochs,
+          std::vector<GroupRule> groups = {})
+      : trackers_(trackers), console_(console), plan_(plan), epochs_(epochs), groups_(std::move(groups)) {}
 
   void step(const Progress& progress, const StepReport& report);
   // A record of the updates since the last one: their mean loss, the present rate, and what others have to
   // add.
   void training(const Progress& progress, const Measurements& precision, const Measurements& hooks);
+  bool has_unlogged_steps() const { return samples_ > 0; }
   void evaluating(double share) { console_.evaluating(share); }
   void evaluation(const Progress& progress, const Evaluation& evaluation, double seconds, bool best);
   void measurements(const Progress& progress, Measurements values);
@@ -40,16 +43,21 @@ class Journal {
   void histogram(const Progress& progress, std::string tag, Histogram histogram);
 
   const std::vector<std::pair<double, double>>& loss_curve() const { return loss_curve_; }  // step and loss
+  bool evaluated(const Progress& progress) const { return evaluated_at_ == progress.samples; }
   const Measurements& last_evaluation() const { return last_evaluation_; }
+
+  State save() const override;  // the interval that is half filled, the curve, the last evaluation
+  void load(const State& state) override;
 
  private:
   void record(const Progress& progress, Measurements values);
   void text(const Progress& progress, const std::string& tag, const std::string& text);
 
-  TrackerThread& trackers_;
+  Trackers& trackers_;
   Console& console_;
   const Plan& plan_;
   std::optional<double> epochs_;
+  std::vector<GroupRule> groups_;  // of parameters, some with a learning rate of their own
   StepReport last_;
   TrainingLoss training_loss_;  // since the last record
   std::int64_t samples_ = 0;    // likewise
@@ -57,6 +65,7 @@ class Journal {
   double samples_per_second_ = 0;
   std::vector<std::pair<double, double>> loss_curve_;
   Measurements last_evaluation_;
+  std::optional<std::int64_t> evaluated_at_;  // samples that were seen by then
 };
 
 }  // namespace runner

@@ -1,9 +1,7 @@
 #include "runner/train/kept_weights.hpp"
 
-#include <torch/utils.h>
-
+#include "components/models/support/load_weights.hpp"
 #include "runner/train/batch_statistics.hpp"
-#include "runner/train/model_file.hpp"
 
 namespace runner {
 
@@ -15,31 +13,18 @@ std::vector<const KeptWeights*> kept_weights(const Run& run) {
   return found;
 }
 
-WeightsInPlace::WeightsInPlace(Run& run, const KeptWeights& weights) {
-  const torch::NoGradGuard no_grad;
-  const auto borrow = [&](const std::string& name, torch::Tensor& tensor, bool keep) {
-    const auto other = weights.tensors.find(name);
-    if (keep || other != weights.tensors.end()) kept_.emplace_back(tensor, tensor.clone());
-    if (other != weights.tensors.end()) tensor.copy_(other->second);
-  };
-  for (auto& item : run.model->named_parameters()) borrow(item.key(), item.value(), false);
-  // A pass for statistics changes every buffer it meets.
-  for (auto& item : run.model->named_buffers()) borrow(item.key(), item.value(), true);
+KeptWeightsInPlace::KeptWeightsInPlace(Run& run, const KeptWeights& weights)
+    : swapped_(run.engine, weights.tensors) {
   if (weights.statistics_batches > 0) recompute_batch_statistics(run, weights.statistics_batches);
 }
 
-WeightsInPlace::~WeightsInPlace() {
-  const torch::NoGradGuard no_grad;
-  for (auto& [tensor, own] : kept_) tensor.copy_(own);
-}
-
 void save_weights(Run& run, const std::string& name, const std::filesystem::path& path) {
+  std::optional<KeptWeightsInPlace> in_place;
   for (const KeptWeights* weights : kept_weights(run)) {
-    if (weights->name != name) continue;
-    const WeightsInPlace in_place(run, *weights);
-    return save_model(*run.model, path);
+    if (weights->name == name) in_place.emplace(run, *weights);
   }
-  save_model(*run.model, path);
+  const std::vector<NamedTensor> all = run.engine.full_weights();  // every rank takes part
+  if (run.engine.world().is_main()) save_weights(all, path);
 }
 
 }  // namespace runner

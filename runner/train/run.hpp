@@ -2,33 +2,51 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "components/contract/requests.hpp"
 #include "components/datasets/dataset.hpp"
 #include "components/schedulers/support/learning_rate.hpp"
 #include "runner/engine/engine.hpp"
+#include "runner/engine/generators.hpp"
 #include "runner/plan.hpp"
 #include "runner/recipe.hpp"
 #include "runner/train/best_model.hpp"
 #include "runner/train/divergence.hpp"
+#include "runner/train/progress_state.hpp"
 
 namespace runner {
 
-// Everything a run is made of, built and ready.
+// Everything a run is made of, built and ready. Parts are built in the order in which they need each other;
+// what is wrong with data or weights shows here, before the first step.
 struct Run {
+  explicit Run(const Recipe& recipe, World& world);
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
   const Recipe& recipe;
+  Engine engine;
   Splits data;
   Plan plan;
-  Engine engine;
-  std::shared_ptr<Model> model;
   std::unique_ptr<Loss> loss;
   std::vector<std::unique_ptr<Metric>> metrics;
-  std::unique_ptr<Optimizer> optimizer;
+  std::vector<Measured> measured;  // what evaluations report: "eval/accuracy" ..
   LearningRate learning_rate;
   std::vector<std::unique_ptr<Hook>> hooks;
   std::optional<BestModel> best;
   DivergenceGuard divergence;
-  Progress progress = {};
+  Requests requests;  // of the hooks, that wait
+  Progress progress;
+  bool evaluation_due = false;  // one was broken off
+  ProgressState progress_state{progress, evaluation_due};
+  Generators generators;
+
+  // All that a checkpoint holds, by name. Whatever remembers something from one update to the next is here.
+  std::vector<std::pair<std::string, Stateful*>> stateful;
+
+  bool updating = false;  // an update is half done: not a moment to save
 };
 
 }  // namespace runner

@@ -6,8 +6,8 @@
 #include <chrono>
 
 #include "components/contract/interval.hpp"
-#include "components/contract/sample_random.hpp"
 #include "registry/log.hpp"
+#include "runner/checkpoint/checkpointer.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/feed.hpp"
 #include "runner/train/kept_weights.hpp"
@@ -22,20 +22,25 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Dropout and the like depend on the place in the data alone, so that a run can be taken up anywhere.
-void seed_generators(const Recipe& recipe, const Cursor& at) {
-  torch::manual_seed(sample_seed(static_cast<std::uint64_t>(recipe.run.seed),
-                                 static_cast<std::uint64_t>(at.epoch),
-                                 static_cast<std::uint64_t>(at.position)));
-}
+// Counts on from what earlier attempts of a resumed run took.
+class RunClock {
+ public:
+  explicit RunClock(double before) : before_(before) {}
+  double seconds() const { return before_ + seconds_since(start_); }
 
-Progress behind(const Feeding& feeding, Progress progress, const Plan& plan, double seconds) {
+ private:
+  double before_;
+  Clock::time_point start_ = Clock::now();
+};
+
+Progress after(const TrainingWindow& window, Progress progress, const Plan& plan, double seconds) {
   ++progress.step;
-  progress.samples += feeding.samples;
-  progress.epoch = feeding.end.epoch;
+  progress.samples += window.samples;
+  progress.cursor = window.end;
+  progress.epoch = window.end.epoch;
   progress.exact_epoch =
-      static_cast<double>(feeding.end.epoch) +
-      static_cast<double>(feeding.end.position) / static_cast<double>(plan.samples_per_epoch);
+      static_cast<double>(window.end.epoch) +
+      static_cast<double>(window.end.position) / static_cast<double>(plan.samples_per_epoch);
   progress.seconds = seconds;
   progress.share = plan.share(progress);
   return progress;
@@ -48,88 +53,150 @@ Progress without_update(Progress progress, const Plan& plan) {
   return progress;
 }
 
-void measure(Run& run, Journal& journal, Requests& requests, const Surroundings& surroundings) {
+void measure(Run& run, Journal& journal, const LoopControl& control) {
+  const auto counted = run.engine.times().during(TimeLedger::evaluation);
   const auto began = Clock::now();
-  const Evaluation evaluation =
-      evaluate_all(run, surroundings.eval_batches, [&](double share) { journal.evaluating(share); });
+  const Evaluation evaluation = evaluate_all(run, control.eval_batches, [&](double share) {
+    journal.evaluating(share);
+    // Ranks measure together, and all of them have to come to the end.
+    return control.signal() == 0 || !run.engine.world().alone();
+  });
+  run.evaluation_due = evaluation.broken_off;
   if (evaluation.measurements.empty()) return;
   const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
-  if (best) save_weights(run, run.best->weights(), surroundings.folder / "best.safetensors");
+  if (best) save_weights(run, run.best->weights(), control.folder / "best.safetensors");  // rank 0 writes
   journal.evaluation(run.progress, evaluation, seconds_since(began), best);
+  if (control.checkpoints) control.checkpoints->measured(evaluation.measurements);
   run.learning_rate.schedule().observe(evaluation.measurements);
-  for (const auto& hook : run.hooks) hook->after_eval(run.progress, evaluation.measurements, requests);
+  for (const auto& hook : run.hooks) hook->after_eval(run.progress, evaluation.measurements, run.requests);
 }
 
-// What hooks have asked for since the last time, and what is not about the update that is being made.
-void fulfil(Requests& requests, Run& run, Journal& journal) {
-  run.engine.set_trainable(requests.take_trainability());
-  for (const Note& note : requests.take_notes()) journal.note(run.progress, note);
-  for (auto& [tag, histogram] : requests.take_histograms())
+// Does what hooks have asked for, apart from what is about the update under way and what waits for a record.
+void carry_out_requests(Run& run, Journal& journal) {
+  run.engine.set_trainable(run.requests.take_trainability());
+  for (const Note& note : run.requests.take_notes()) journal.note(run.progress, note);
+  for (auto& [tag, histogram] : run.requests.take_histograms())
     journal.histogram(run.progress, std::move(tag), std::move(histogram));
 }
 
-double learning_rate_factor(const Run& run, Requests& requests) {
-  const auto wish = requests.take_learning_rate();
-  return wish ? *wish / run.optimizer->peak_lr() : run.learning_rate.factor(run.progress.step);
+double learning_rate_factor(Run& run) {
+  const auto asked = run.requests.take_learning_rate();
+  return asked ? *asked / run.engine.optimizer().peak_lr() : run.learning_rate.factor(run.progress.step);
+}
+
+// Whether somebody is about to see what an update leads to: then a loss that is not finite must not get
+// there.
+using LookedAt = std::function<bool(const Progress& before, const Progress& now)>;
+
+// One update: forward and backward over the window, then hooks, clipping, the optimizer.
+void update(Run& run, Journal& journal, const TrainingWindow& next, const Interval& log_interval,
+            const LookedAt& looked_at, double seconds) {
+  Engine& engine = run.engine;
+  run.updating = true;
+  WindowLoss loss;
+  {
+    const auto counted = engine.times().during(TimeLedger::compute);
+    loss = engine.accumulate(next.window, *run.loss);
+  }
+  const auto counted = engine.times().during(TimeLedger::update);
+  for (const auto& hook : run.hooks) {
+    if (!hook->wants_gradients(run.progress)) continue;
+    hook->before_update(run.progress, loss.mean(), engine.gradient_norm().item<double>(), run.requests);
+  }
+  const Progress before = run.progress;
+  Progress now = after(next, before, run.plan, seconds);
+  const double factor = learning_rate_factor(run);
+  StepReport report{loss, engine.optimizer().peak_lr() * factor, next.samples};
+  if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
+
+  const bool skip =
+      run.requests.take_skip() || run.divergence.refuses(loss, now.step, looked_at(before, now));
+  if (skip) engine.discard_gradients();
+  if (skip || !engine.update(factor)) now = without_update(now, run.plan);
+  run.progress = now;
+  run.updating = false;
+  journal.step(now, report);
+}
+
+TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
+  const Recipe& recipe = run.recipe;
+  Engine& engine = run.engine;
+  Requests& requests = run.requests;
+  Feed feed(*run.data.train, training_options(recipe, engine), recipe.train.accumulation_steps,
+            run.progress.cursor);
+  const Interval log_interval(recipe.train.log_every), eval_interval(recipe.eval.every);
+  const RunClock clock(run.progress.seconds);
+  engine.times().switch_to(TimeLedger::other);
+  for (const auto& hook : run.hooks) hook->start(run.progress, control.folder, requests);
+  carry_out_requests(run, journal);
+
+  const auto done = [&] {
+    return run.plan.reached(run.progress) || (control.steps && run.progress.step >= *control.steps);
+  };
+  const auto diverged = [&] { return !run.divergence.problem().empty(); };
+  const LookedAt looked_at = [&](const Progress& before, const Progress& now) {
+    // With several ranks all look, so that they see the same.
+    return !engine.world().alone() || log_interval.passed(before, now) || eval_interval.passed(before, now) ||
+           (control.checkpoints && control.checkpoints->due(before, now));
+  };
+  const auto agree = [&](bool due) {
+    const bool asked = requests.take_checkpoint() || (control.checkpoint_asked && control.checkpoint_asked());
+    engine.world().reached(run.progress.step);
+    return engine.agree(
+        {requests.stop_reason().has_value(), control.signal(), asked || due, clock.seconds()});
+  };
+  if (run.evaluation_due) measure(run, journal, control);  // which the run before was stopped in
+  Agreement agreed = agree(false);
+  while (!done() && !agreed.stop && agreed.signal == 0) {
+    const TrainingWindow next = [&] {
+      const auto counted = engine.times().during(TimeLedger::data);
+      return feed.next();
+    }();
+    const Progress before = run.progress;
+    // One clock for all ranks; it was read when they agreed last.
+    update(run, journal, next, log_interval, looked_at,
+           engine.world().alone() ? clock.seconds() : agreed.seconds);
+    for (const auto& hook : run.hooks) hook->after_step(run.progress, requests);
+    if (log_interval.passed(before, run.progress))
+      journal.training(run.progress, engine.precision().report(), requests.take_measurements());
+    if (diverged()) break;
+    if (eval_interval.passed(before, run.progress)) measure(run, journal, control);
+    carry_out_requests(run, journal);
+    agreed = agree(control.checkpoints && control.checkpoints->due(before, run.progress));
+    if (control.checkpoints) control.checkpoints->after_step(run.progress, agreed.checkpoint);
+  }
+  // A short run, and the last steps of any, have a record too.
+  if (run.plan.reached(run.progress) && journal.has_unlogged_steps())
+    journal.training(run.progress, engine.precision().report(), requests.take_measurements());
+  if (feed.unreadable_samples() > 0)
+    log::warning("{} examples could not be read; others took their places.", feed.unreadable_samples());
+  const bool interrupted = agreed.signal != 0;  // somebody waits for the process to end
+  const bool evaluates = recipe.eval.every.unit != Duration::Unit::never;
+  if (!interrupted && !diverged() && evaluates && !journal.evaluated(run.progress))
+    measure(run, journal, control);
+  run.divergence.look_at(engine.model());
+  if (control.checkpoints && !diverged()) control.checkpoints->at_end(run.progress, interrupted);
+  for (const auto& hook : run.hooks) hook->finish(run.progress, requests);
+  if (!interrupted) journal.measurements(run.progress, requests.take_measurements());
+  carry_out_requests(run, journal);
+  if (diverged()) return {TrainingEnd::diverged, run.divergence.problem()};
+  if (interrupted) return {TrainingEnd::interrupted, "", agreed.signal};
+  if (agreed.stop)
+    return {TrainingEnd::stopped, requests.stop_reason().value_or("another rank asked to stop")};
+  return {};
 }
 
 }  // namespace
 
-std::string train(Run& run, Journal& journal, const Surroundings& surroundings) {
-  const Recipe& recipe = run.recipe;
-  Engine& engine = run.engine;
-  Feed feed(*run.data.train, training_options(recipe, engine), recipe.train.accumulation_steps);
-  const Interval log_interval(recipe.train.log_every), eval_interval(recipe.eval.every);
-  const auto began = Clock::now();
-  Requests requests;
-  bool evaluated = false;
-  for (const auto& hook : run.hooks) hook->start(run.progress, surroundings.folder, requests);
-
-  const auto done = [&] {
-    return run.plan.reached(run.progress) || (surroundings.steps && run.progress.step >= *surroundings.steps);
-  };
-  const auto diverged = [&] { return !run.divergence.problem().empty(); };
-  while (!done() && !diverged() && !requests.stop_reason() && !surroundings.interrupted()) {
-    fulfil(requests, run, journal);
-    const Feeding feeding = feed.next();
-    seed_generators(recipe, feeding.begin);
-    const WindowLoss loss = engine.accumulate(feeding.window, *run.loss);
-
-    for (const auto& hook : run.hooks) {
-      if (!hook->wants_gradients(run.progress)) continue;
-      hook->before_update(run.progress, loss.mean(), engine.gradient_norm().item<double>(), requests);
-    }
-    const Progress before = run.progress;
-    Progress now = behind(feeding, before, run.plan, seconds_since(began));
-    const double factor = learning_rate_factor(run, requests);
-    StepReport report{loss, run.optimizer->peak_lr() * factor, feeding.samples};
-    if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
-
-    const bool looked_at = log_interval.passed(before, now) || eval_interval.passed(before, now);
-    const bool skip = requests.take_skip() || run.divergence.refuses(loss, now.step, looked_at);
-    if (skip) engine.discard_gradients();
-    if (skip || !engine.update(*run.optimizer, factor)) now = without_update(now, run.plan);
-
-    run.progress = now;
-    journal.step(now, report);
-    for (const auto& hook : run.hooks) hook->after_step(now, requests);
-    if (log_interval.passed(before, now))
-      journal.training(now, engine.precision().report(), requests.take_measurements());
-    if (diverged()) break;
-    evaluated = eval_interval.passed(before, now);
-    if (evaluated) measure(run, journal, requests, surroundings);
+TrainingEnd train(Run& run, Journal& journal, const LoopControl& control) {
+  try {
+    return run_loop(run, journal, control);
+  } catch (...) {
+    // With several ranks the others may be elsewhere: the last checkpoint that all agreed on counts.
+    if (control.checkpoints && !run.updating && run.engine.world().alone())
+      control.checkpoints->on_exception(run.progress);
+    throw;
   }
-  if (feed.unreadable_samples() > 0)
-    log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());
-  const bool interrupted = surroundings.interrupted();  // whoever wants it to end does not want to wait
-  const bool never = recipe.eval.every.unit == Duration::Unit::never;
-  if (!evaluated && !interrupted && !diverged() && !never) measure(run, journal, requests, surroundings);
-  run.divergence.look_at(*run.model);
-  for (const auto& hook : run.hooks) hook->finish(run.progress, requests);
-  journal.measurements(run.progress, requests.take_measurements());
-  fulfil(requests, run, journal);
-  if (diverged()) return run.divergence.problem();
-  return interrupted ? "interrupted" : requests.stop_reason().value_or("");
 }
 
 }  // namespace runner

@@ -8,16 +8,27 @@
 
 namespace runner {
 
+class Checkpointer;
+
 // What reaches into the loop from outside.
-struct Surroundings {
-  std::function<bool()> interrupted;              // asked before every step
-  std::filesystem::path folder;                   // of the run
-  std::optional<std::int64_t> steps = {};         // none: as many as planned
+struct LoopControl {
+  std::function<int()> signal;                  // that asks the run to stop; 0: none. Asked after every step
+  std::filesystem::path folder;                 // of the run
+  std::function<bool()> checkpoint_asked = {};  // since this was last called
+  Checkpointer* checkpoints = nullptr;          // none: nothing is saved
+  std::optional<std::int64_t> steps = {};       // none: as many as planned
   std::optional<std::int64_t> eval_batches = {};  // none: the whole evaluation set
 };
 
-// The loop: from where the run stands to its end, or until somebody asks it to stop. Returns why it ended
-// early; empty where it did not.
-std::string train(Run& run, Journal& journal, const Surroundings& surroundings);
+struct TrainingEnd {
+  enum Why { finished, stopped, interrupted, diverged };
+
+  Why why = finished;
+  std::string reason = {};  // of a hook that stopped it, or what went wrong
+  int signal = 0;           // that interrupted it, on any rank
+};
+
+// The loop: from where the run stands to its end, or until a hook or a signal asks it to stop.
+TrainingEnd train(Run& run, Journal& journal, const LoopControl& control);
 
 }  // namespace runner

@@ -18,7 +18,20 @@ double TrainingLoss::take() {
   return mean;
 }
 
-void TrainingLoss::read() {
+State TrainingLoss::save() const {
+  read();
+  return {.integers = {{"count", count_}}, .numbers = {{"sum", sum_}}};
+}
+
+void TrainingLoss::load(const State& state) {
+  StateReader saved(state);
+  count_ = saved.integer("count");
+  sum_ = saved.number("sum");
+  unread_.clear();
+  saved.finish();
+}
+
+void TrainingLoss::read() const {
   if (unread_.empty()) return;
   std::vector<torch::Tensor> sums;
   sums.reserve(unread_.size());

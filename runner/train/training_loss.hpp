@@ -2,23 +2,27 @@
 
 #include <vector>
 
-#include "runner/engine/window_loss.hpp"
+#include "components/contract/state.hpp"
+#include "runner/engine/window.hpp"
 
 namespace runner {
 
 // The mean over many updates. Adding one costs nothing: losses are read from the device together, when the
 // mean is asked for or many have come together.
-class TrainingLoss {
+class TrainingLoss final : public Stateful {
  public:
   void add(const WindowLoss& loss);
   double take();  // since it was last taken
 
- private:
-  void read();
+  State save() const override;
+  void load(const State& state) override;
 
-  std::vector<WindowLoss> unread_;
-  double sum_ = 0;
-  std::int64_t count_ = 0;
+ private:
+  void read() const;
+
+  mutable std::vector<WindowLoss> unread_;  // whoever asks reads them first
+  mutable double sum_ = 0;
+  mutable std::int64_t count_ = 0;
 };
 
 }  // namespace runner

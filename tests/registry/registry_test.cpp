@@ -60,4 +60,76 @@ TEST_CASE("registry: a parameter that hides a common one is reported", "[registr
              ContainsSubstring("has a parameter \"strict\" that every component"));
 }
 
+TEST_CASE("registry: a name is the newest version, and every version has a name", "[registry]") {
+  static const Registration<sample::GadgetKind> first{"turn", "First.", &sample::build_plain};
+  static const Registration<sample::GadgetKind> tenth{"turn@10", "Tenth.", &sample::build_plain};
+  static const Registration<sample::GadgetKind> second{"turn@2", "Second.", &sample::build_plain};
+  static const Registration<sample::GadgetKind> other{"turns", "Another.", &sample::build_plain};
+  const Registry registry(
+      {&first.descriptor(), &tenth.descriptor(), &second.descriptor(), &other.descriptor()});
+  CHECK(registry.conflicts().empty());
+  const auto summary = [&](const char* name) {
+    const Descriptor* found = registry.find("gadget", name);
+    return found ? std::string(found->summary) : "none";
+  };
+  CHECK(summary("turn") == "Tenth.");
+  CHECK(summary("turn@1") == "First.");
+  CHECK(summary("turn@2") == "Second.");
+  CHECK(summary("turn@3") == "none");
+  CHECK(summary("turn@") == "none");
+  CHECK(summary("turn@x") == "none");
+  CHECK(summary("turns") == "Another.");
+  CHECK(registry.names("gadget") == std::vector<std::string>{"turn", "turns", "turn@1", "turn@2"});
+  CHECK(registry.spellings(tenth.descriptor()) == std::vector<std::string>{"turn", "turn@10"});
+  CHECK(registry.spellings(second.descriptor()) == std::vector<std::string>{"turn@2"});
+  CHECK(pinned_name(tenth.descriptor()) == "turn@10");
+  CHECK(pinned_name(other.descriptor()) == "turns");
+}
+
+TEST_CASE("registry: a version that is no number, or that is there twice, is reported", "[registry]") {
+  static const Registration<sample::GadgetKind> bad{"wheel@new", "Bad.", &sample::build_plain};
+  CHECK_THAT(Registry({&bad.descriptor()}).conflicts().at(0),
+             ContainsSubstring("has no version after its @"));
+  static const Registration<sample::GadgetKind> one{"wheel@1", "One.", &sample::build_plain};
+  static const Registration<sample::GadgetKind> same{"wheel", "The same.", &sample::build_plain};
+  CHECK_THAT(Registry({&one.descriptor(), &same.descriptor()}).conflicts().at(0),
+             ContainsSubstring("is registered twice"));
+}
+
+TEST_CASE("registry: what a library brings is known by it, and pinned in a recipe", "[registry]") {
+  static const Library library{"/plugins/libgear.so", "abc"};
+  const Loading loading(library);
+  static const Registration<sample::GadgetKind> gear{"gear", "Of a library.", &sample::build_plain};
+  CHECK(loading.registered() == 1);
+  const Registry registry({&gear.descriptor(), &sample::plain.descriptor()});
+  CHECK(registry.libraries() == std::vector<const Library*>{&library});
+  CHECK(pinned_name(gear.descriptor()) == "gear@1");
+  CHECK(registry.spellings(gear.descriptor()) == std::vector<std::string>{"gear", "gear@1"});
+  CHECK(pinned_name(sample::plain.descriptor()) == "plain");
+}
+
+TEST_CASE("registry: what was compiled against other headers is not believed", "[registry]") {
+  SECTION("another interface version") {
+    static const Library library{"/plugins/libold.so", "abc"};
+    const Loading loading(library);
+    Descriptor old = sample::plain.descriptor();
+    old.interface = interface_version + 1;
+    link(old);
+    CHECK(loading.refused() == 1);
+    CHECK(loading.registered() == 0);
+  }
+  SECTION("a kind of another layout") {
+    KindInfo grown = kind_info<sample::GadgetKind>;
+    grown.inputs_size += 8;
+    Descriptor descriptor = sample::plain.descriptor();
+    descriptor.kind = &grown;
+    descriptor.name = "grown";
+    const Registry registry({&descriptor, &sample::tuned.descriptor()});
+    REQUIRE(registry.conflicts().size() == 1);
+    CHECK_THAT(registry.conflicts().front(), ContainsSubstring("compiled from different headers"));
+    CHECK_THROWS_WITH(find_component(registry, kind_info<sample::GadgetKind>, "grown"),
+                      ContainsSubstring("was compiled from other headers than its user"));
+  }
+}
+
 }  // namespace runner

@@ -6,7 +6,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "components/support/text/choose_tokenizer.hpp"
+#include "components/support/text/tokenizers.hpp"
+#include "components/tokenizers/tokenizer.hpp"
+#include "registry/make_part.hpp"
 
 namespace {
 
@@ -14,7 +16,9 @@ using Json = nlohmann::json;
 using Texts = std::vector<std::string>;
 
 Json encode(const Texts& texts, const std::string& path) {
-  const auto tokenizer = runner::choose_tokenizer({path, {}}, {});
+  const auto tokenizer =
+      runner::make_part<runner::TokenizerKind>(runner::Registry::of_linked(), "file", {{"path", path}})
+          .build({});
   Json results = Json::array();
   for (const std::string& text : texts) {
     std::vector<runner::Token> ids, framed = tokenizer->prefix();
@@ -28,7 +32,7 @@ Json encode(const Texts& texts, const std::string& path) {
 
 Json learn(const Texts& texts, const std::string& vocabulary) {
   const std::vector<std::string_view> views(texts.begin(), texts.end());
-  return Json::parse(runner::choose_tokenizer({"bpe", std::stoll(vocabulary)}, views)->json());
+  return Json::parse(runner::learn_bpe(views, std::stoll(vocabulary))->json());
 }
 
 }  // namespace

@@ -79,6 +79,10 @@ IdxFile::IdxFile(const std::filesystem::path& path) : path_(path), mapped_(path)
     values_ = mapped_.bytes().subspan(header);
     return;
   }
+  if (count > reader.most()) {
+    fail(path, "announces " + std::to_string(count) +
+                   " bytes of data, more than a hundred times its size: it is refused.");
+  }
   // Step by step, so that a header which lies cannot make us reserve more than the file holds.
   while (unpacked_.size() < count) {
     const std::size_t before = unpacked_.size(), step = std::min(count - before, most_at_once);

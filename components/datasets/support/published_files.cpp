@@ -40,7 +40,7 @@ bool complete(const PublishedFiles& published, const fs::path& folder) {
   if (found == 0) return false;
   if (!missing.empty()) {
     throw DataError(folder.string() + " holds only a part of " + published.title + ": " + missing +
-                    " is missing. Unpack " + published.url + " there again.");
+                    " is missing. Unpack " + shown_url(published.url) + " there again.");
   }
   for (const PublishedFile& file : published.files) {
     std::error_code problem;
@@ -50,7 +50,7 @@ bool complete(const PublishedFiles& published, const fs::path& folder) {
     if (size == file.size) continue;
     throw DataError((folder / file.name).string() + " has " + std::to_string(size) + " bytes instead of " +
                     std::to_string(file.size) + ": it is truncated, or not the file of " + published.title +
-                    ". Unpack " + published.url + " there again.");
+                    ". Unpack " + shown_url(published.url) + " there again.");
   }
   return true;
 }
@@ -58,9 +58,16 @@ bool complete(const PublishedFiles& published, const fs::path& folder) {
 void verify(const PublishedFiles& published, const fs::path& folder) {
   for (const PublishedFile& file : published.files) {
     if (file.sha256.empty() || sha256_of_file(folder / file.name) == file.sha256) continue;
-    throw IoError(file.name + " in the archive from " + published.url +
+    throw IoError(file.name + " in the archive from " + shown_url(published.url) +
                   " is not the published file: its SHA-256 differs");
   }
+}
+
+// An archive is at most a little larger than what is in it, beside files that are not needed.
+std::int64_t most_bytes(const PublishedFiles& published) {
+  std::size_t sum = 64u << 20;
+  for (const PublishedFile& file : published.files) sum += 2 * file.size;
+  return static_cast<std::int64_t>(sum);
 }
 
 // Downloads and unpacks beside the target, which then appears at once and whole.
@@ -69,14 +76,17 @@ void fetch(const PublishedFiles& published, const fs::path& target) {
   const fs::path unpacked = place / (published.folder + ".unpacking");
   const FileLock lock(place / ("." + published.folder + ".lock"));
   if (complete(published, target)) return;  // another process was faster
-  log::info("Downloading {} from {} to {}.", published.title, published.url, target.string());
-  download({.url = published.url, .target = archive, .sha256 = published.sha256});
+  log::info("Downloading {} from {} to {}.", published.title, shown_url(published.url), target.string());
+  download({.url = published.url,
+            .target = archive,
+            .most_bytes = most_bytes(published),
+            .sha256 = published.sha256});
   try {
     fs::remove_all(unpacked);
     fs::create_directories(unpacked);
-    std::vector<std::string> names;
-    for (const PublishedFile& file : published.files) names.push_back(file.name);
-    extract_tar(archive, names, unpacked);
+    std::map<std::string, std::size_t> sizes;
+    for (const PublishedFile& file : published.files) sizes.emplace(file.name, file.size);
+    extract_tar(archive, sizes, unpacked);
     verify(published, unpacked);
     fs::create_directories(place);
     fs::rename(unpacked, target);
@@ -127,7 +137,7 @@ fs::path find_or_fetch(const PublishedFiles& published, const fs::path& dir, boo
     while (problem.ends_with('.')) problem.pop_back();
   }
   throw DataMissing(published.title + " is not in " + (nowhere ? "any known folder" : target.string()) +
-                    ". " + problem + ". Unpack " + published.url +
+                    ". " + problem + ". Unpack " + shown_url(published.url) +
                     " and let dataset.dir name the folder that holds " + file_list(published) + ".");
 }
 

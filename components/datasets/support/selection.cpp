@@ -79,6 +79,7 @@ class Selection final : public Split {
   std::optional<std::int64_t> class_of(std::int64_t index) const override {
     return all_->class_of(at(index));
   }
+  SplitDetails details() const override { return all_->details(); }
   bool examples_are_fixed() const override { return all_->examples_are_fixed(); }
 
  private:

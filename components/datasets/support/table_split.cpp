@@ -8,6 +8,29 @@ namespace {
 
 std::ptrdiff_t at(std::size_t row, std::size_t width) { return static_cast<std::ptrdiff_t>(row * width); }
 
+// The inputs in the order in which a row holds them.
+SplitDetails details_of(const TableColumns& columns, Categories how, const EncodedRows& rows) {
+  SplitDetails details;
+  const auto share = [&](std::size_t column) {
+    return column < rows.gaps.size() ? static_cast<double>(rows.gaps[column]) / static_cast<double>(rows.size)
+                                     : 0;
+  };
+  const std::size_t numbers = columns.numeric.size();
+  for (std::size_t i = 0; i < numbers; ++i) details.columns.push_back({columns.numeric[i].name, share(i)});
+  for (const NumericColumn& column : columns.numeric) {
+    if (column.indicator) details.columns.push_back({column.name + " is missing"});
+  }
+  for (std::size_t i = 0; i < columns.categorical.size(); ++i) {
+    const auto& [name, values] = columns.categorical[i];
+    if (how == Categories::ids) details.categories.push_back({name, share(numbers + i)});
+    if (how == Categories::one_hot) {
+      for (const std::string& value : values)
+        details.columns.push_back({name + " = " + value, share(numbers + i)});
+    }
+  }
+  return details;
+}
+
 }  // namespace
 
 DataSpec table_spec(const TableColumns& columns, Categories how) {
@@ -29,7 +52,10 @@ DataSpec table_spec(const TableColumns& columns, Categories how) {
 }
 
 TableSplit::TableSplit(const TableColumns& columns, Categories how, EncodedRows rows)
-    : spec_(table_spec(columns, how)), rows_(std::move(rows)), one_hot_(how == Categories::one_hot) {
+    : spec_(table_spec(columns, how)),
+      details_(details_of(columns, how, rows)),
+      rows_(std::move(rows)),
+      one_hot_(how == Categories::one_hot) {
   for (const CategoricalColumn& column : columns.categorical) values_.push_back(column.values.size());
   if (rows_.size > 0) numbers_ = rows_.numbers.size() / static_cast<std::size_t>(rows_.size);
 }

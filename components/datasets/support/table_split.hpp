@@ -23,6 +23,7 @@ class TableSplit final : public Split {
 
   std::int64_t size() const override { return rows_.size; }
   DataSpec spec() const override { return spec_; }
+  SplitDetails details() const override { return details_; }
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override;
   std::optional<std::int64_t> class_of(std::int64_t index) const override {
     if (rows_.labels.empty()) return std::nullopt;
@@ -34,6 +35,7 @@ class TableSplit final : public Split {
   void write_target(std::size_t row, Batch& batch, std::int64_t example) const;
 
   DataSpec spec_;
+  SplitDetails details_;
   EncodedRows rows_;
   bool one_hot_;
   std::vector<std::size_t> values_;  // how many each categorical column has

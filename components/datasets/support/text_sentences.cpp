@@ -1,6 +1,7 @@
 #include "components/datasets/support/text_sentences.hpp"
 
 #include "components/support/text/code_points.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -54,12 +55,20 @@ Batch SentenceInterpreter::read(std::span<const std::string> inputs) const {
   auto* row = batch.input.data_ptr<std::int64_t>();
   auto* mask = batch.extra["mask"].data_ptr<bool>();
   for (const std::string& sentence : inputs) {
-    check_utf8(sentence, "The sentence \"" + sentence + "\"");
+    check_utf8(sentence, "The sentence " + in_quotes(sentence));
     encoder_.fill(encoder_.encode(sentence), row, mask);
     row += encoder_.length();
     mask += encoder_.length();
   }
   return batch;
+}
+
+std::string SentenceInterpreter::text(std::span<const std::int64_t> tokens) const {
+  std::vector<Token> known;  // padding may lie beyond the vocabulary
+  for (const std::int64_t token : tokens) {
+    if (token < encoder_.tokenizer().vocabulary()) known.push_back(static_cast<Token>(token));
+  }
+  return encoder_.tokenizer().decode(known);
 }
 
 }  // namespace runner

@@ -16,6 +16,7 @@ class SentenceSplit final : public Split {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(labels_.size()); }
   DataSpec spec() const override { return spec_; }
+  SplitDetails details() const override { return {.unknown_token = encoder_->tokenizer().unknown()}; }
   Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override;
   void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override;
   std::optional<std::int64_t> class_of(std::int64_t index) const override {
@@ -36,6 +37,7 @@ class SentenceInterpreter final : public Interpreter {
   explicit SentenceInterpreter(SentenceEncoder encoder) : encoder_(std::move(encoder)) {}
 
   Batch read(std::span<const std::string> inputs) const override;
+  std::string text(std::span<const std::int64_t> tokens) const override;
 
  private:
   SentenceEncoder encoder_;

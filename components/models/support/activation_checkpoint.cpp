@@ -17,8 +17,13 @@ namespace {
 
 using torch::autograd::variable_list;
 
+// Tensors without numbers (on the meta device) need no random ones either; any generator serves.
+at::Generator generator_of(torch::Device device) {
+  return at::globalContext().defaultGenerator(device.is_meta() ? torch::Device(torch::kCPU) : device);
+}
+
 torch::Tensor random_state(torch::Device device) {
-  at::Generator generator = at::globalContext().defaultGenerator(device);
+  at::Generator generator = generator_of(device);
   const std::lock_guard lock(generator.mutex());
   return generator.get_state();
 }
@@ -37,7 +42,7 @@ class RandomReplay {
 
  private:
   void set(const torch::Tensor& state) {
-    at::Generator generator = at::globalContext().defaultGenerator(device_);
+    at::Generator generator = generator_of(device_);
     const std::lock_guard lock(generator.mutex());
     generator.set_state(state);
   }

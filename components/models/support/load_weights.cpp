@@ -5,14 +5,16 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 #include <stdexcept>
+#include <unordered_set>
 
+#include "components/models/support/pretrained_config.hpp"
+#include "components/models/support/weight_files.hpp"
 #include "components/models/support/weight_names.hpp"
-#include "components/support/io/private_mapping.hpp"
+#include "components/support/io/mapping_guard.hpp"
 #include "components/support/pattern.hpp"
-#include "components/support/weights/safetensors.hpp"
-#include "components/support/weights/torch_file.hpp"
+#include "components/support/shape_text.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -20,27 +22,8 @@ namespace {
 
 using Tensors = std::map<std::string, torch::Tensor>;
 
-struct Contents {
-  std::string format;
-  Tensors tensors;
-  std::vector<std::string> others = {};  // keys without a tensor
-};
-
-Contents read_contents(const std::filesystem::path& path) {
-  const auto file = PrivateMapping::open(path);
-  if (looks_like_torch_file(file->bytes())) {
-    TorchFile read = read_torch_file(path);
-    const std::string where = read.found_in.empty() ? "" : ", key \"" + read.found_in + "\"";
-    return {"torch.save (" + read.layout + where + ")", std::move(read.tensors), std::move(read.others)};
-  }
-  if (looks_like_safetensors(file->bytes())) return {"safetensors", read_safetensors(path)};
-  throw std::runtime_error("Cannot read " + path.string() +
-                           ": it is neither a safetensors file nor one written by Python's torch.save" +
-                           (file->bytes().empty() ? "; it is empty." : "."));
-}
-
 // DataParallel and DistributedDataParallel put every name under "module.".
-void strip_wrapper(Contents& contents) {
+void strip_wrapper(WeightFiles& contents) {
   constexpr std::string_view prefix = "module.";
   const auto wrapped = [&](const auto& entry) { return entry.first.starts_with(prefix); };
   if (contents.tensors.empty() || !std::ranges::all_of(contents.tensors, wrapped)) return;
@@ -64,14 +47,8 @@ bool counts_batches(const Tensors& tensors) {
   return std::ranges::any_of(tensors, [](const auto& entry) { return counts_batches(entry.first); });
 }
 
-std::string shape_text(const torch::Tensor& tensor) {
-  std::ostringstream text;
-  text << tensor.sizes();
-  return text.str();
-}
-
 // The first names and how many more: a file for another model differs in hundreds.
-std::string listed(std::string_view title, const std::vector<std::string>& names) {
+std::string list_of(std::string_view title, const std::vector<std::string>& names) {
   constexpr std::size_t most = 20;
   if (names.empty()) return "";
   std::string text = "\n  " + std::string(title) + " (" + std::to_string(names.size()) + "):";
@@ -81,8 +58,8 @@ std::string listed(std::string_view title, const std::vector<std::string>& names
 }
 
 std::string differences(const LoadSummary& summary) {
-  return listed("missing in the file", summary.missing) + listed("not in the model", summary.unexpected) +
-         listed("of another shape", summary.misshapen);
+  return list_of("missing in the file", summary.missing) + list_of("not in the model", summary.unexpected) +
+         list_of("of another shape", summary.misshapen);
 }
 
 bool selected(const std::vector<std::string>& patterns, const std::string& name) {
@@ -115,9 +92,15 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
   for (const auto& [name, tensor] : own) names.push_back(name);
   require_matches("model.replace", common.replace, names);
 
-  Contents contents = read_contents(path);
+  if (auto config = PretrainedConfig::beside(path)) {
+    if (const auto* pretrained = dynamic_cast<const Pretrained*>(&model)) {
+      pretrained->compare(*config);
+      config->finish();
+    }
+  }
+  WeightFiles contents = read_weight_files(path);
   strip_wrapper(contents);
-  if (const auto* known = dynamic_cast<const WeightNames*>(&model)) known->adapt(contents.tensors);
+  if (const auto* namer = dynamic_cast<const WeightNames*>(&model)) namer->adapt(contents.tensors);
   const bool counters = counts_batches(contents.tensors);
   LoadSummary summary{.format = contents.format};
   std::vector<std::pair<torch::Tensor, torch::Tensor>> copies;  // into, from
@@ -127,21 +110,23 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
       summary.replaced.push_back(name);
     } else if (found == contents.tensors.end()) {
       if (!counters && counts_batches(name)) continue;
-      summary.missing.push_back(name + " " + shape_text(tensor));
+      summary.missing.push_back(escaped_name(name) + " " + shape_text(tensor.sizes()));
     } else if (found->second.sizes() != tensor.sizes()) {
-      summary.misshapen.push_back(name + ": " + shape_text(found->second) + " in the file, " +
-                                  shape_text(tensor) + " in the model");
+      summary.misshapen.push_back(escaped_name(name) + ": " + shape_text(found->second.sizes()) +
+                                  " in the file, " + shape_text(tensor.sizes()) + " in the model");
     } else {
       copies.emplace_back(tensor, found->second);
     }
   }
   // What is replaced may be in the file under the old head's names, too.
+  const std::unordered_set<std::string> known(names.begin(), names.end());
   for (const auto& [name, tensor] : contents.tensors) {
-    if (std::ranges::find(names, name) == names.end() && !selected(common.replace, name)) {
-      summary.unexpected.push_back(name + " " + shape_text(tensor));
+    if (!known.contains(name) && !selected(common.replace, name)) {
+      summary.unexpected.push_back(escaped_name(name) + " " + shape_text(tensor.sizes()));
     }
   }
-  for (const std::string& name : contents.others) summary.unexpected.push_back(name + " (not a tensor)");
+  for (const std::string& name : contents.others)
+    summary.unexpected.push_back(escaped_name(name) + " (not a tensor)");
 
   if (common.strict && !differences(summary).empty()) {
     throw std::runtime_error(
@@ -153,8 +138,15 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
   }
   const torch::NoGradGuard guard;
   for (const auto& [into, from] : copies) torch::Tensor(into).copy_(from);
+  require_whole_files();
   summary.loaded = copies.size();
   return summary;
+}
+
+void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem::path& path) {
+  std::vector<std::pair<std::string, torch::Tensor>> tensors;
+  for (const auto& [name, tensor] : weights) tensors.emplace_back(name, tensor);
+  write_safetensors(path, tensors, {{"format", "pt"}});
 }
 
 std::vector<std::string> freeze_parameters(Model& model, const std::vector<std::string>& patterns) {

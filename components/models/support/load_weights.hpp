@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "components/contract/weights.hpp"
 #include "components/models/model.hpp"
 
 namespace runner {
@@ -25,6 +26,9 @@ struct LoadSummary {
 // name (DistributedDataParallel, DataParallel) is taken off. Where strict finds a difference, or a pattern of
 // common.replace selects nothing, it throws std::runtime_error with all of it, and the model is as it was.
 LoadSummary load_weights(Model& model, const std::filesystem::path& path, const ModelCommon& common);
+
+// As safetensors under PyTorch's names, whole or not at all.
+void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem::path& path);
 
 // Excludes parameters from training; the names of all that are excluded. Throws where a pattern selects
 // nothing.

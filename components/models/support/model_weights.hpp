@@ -1,20 +1,25 @@
 #pragma once
 
+#include "components/contract/state.hpp"
 #include "components/contract/weights.hpp"
 #include "components/models/model.hpp"
 
 namespace runner {
 
-// The weights of a model that this rank holds whole.
-class ModelWeights final : public Weights {
+// The weights of a model that this rank holds whole: to look at, to save and to load.
+class ModelWeights final : public Weights, public Stateful {
  public:
   explicit ModelWeights(const Model& model) : model_(model) {}
 
   std::vector<NamedTensor> held_parameters() const override;
   std::vector<NamedTensor> held_buffers() const override;
+  std::vector<NamedTensor> all() const;  // parameters, then buffers
   void visit(const Visit& visit) const override;
   std::vector<std::string> parameter_names() const override;
   bool trained(const std::string& name) const override;
+
+  State save() const override;  // parameters and buffers
+  void load(const State& state) override;
 
  private:
   const Model& model_;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
@@ -25,8 +26,10 @@ mode_t usual_mode() {
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
-  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
-  temporary_ = (folder / ("." + path_.filename().string() + ".XXXXXX")).string();
+  // Without a name until it is whole: a process that is killed leaves nothing behind.
+  file_ = ::open(folder().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  if (file_ >= 0) return;
+  temporary_ = temporary_name("XXXXXX");  // file systems that cannot do that
   file_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
   if (file_ < 0) {
     temporary_.clear();
@@ -38,6 +41,29 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
 AtomicFile::~AtomicFile() {
   if (file_ >= 0) ::close(file_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+std::filesystem::path AtomicFile::folder() const {
+  return path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+}
+
+std::string AtomicFile::temporary_name(const std::string& ending) const {
+  return (folder() / ("." + path_.filename().string() + "." + ending)).string();
+}
+
+// A link cannot take the place of a file that is there; a rename can.
+void AtomicFile::give_name() {
+  static std::atomic<unsigned> number{0};
+  const std::string open_file = "/proc/self/fd/" + std::to_string(file_);
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::string name = temporary_name(std::to_string(::getpid()) + "-" + std::to_string(++number));
+    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = std::move(name);
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  fail("finish writing");
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -54,14 +80,14 @@ void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(te
 
 void AtomicFile::commit() {
   if (::fsync(file_) != 0) fail("finish writing");
+  if (temporary_.empty()) give_name();
   const int file = std::exchange(file_, -1);
   if (::close(file) != 0) fail("finish writing");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
   temporary_.clear();
   // The rename itself must survive a power cut too; a file system that cannot flush folders is no reason to
   // fail.
-  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
-  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int handle = ::open(folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle < 0) return;
   ::fsync(handle);
   ::close(handle);

@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// A file that is there complete or not at all: written under another name in the same folder, flushed to the
-// disk and then renamed. Destroyed before commit(), it leaves nothing behind. Errors are IoError.
+// A file that is there complete or not at all: written without a name in the same folder, flushed to the disk
+// and then named. Destroyed before commit(), or killed, it leaves no file. Errors are IoError.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -21,10 +21,13 @@ class AtomicFile {
   void commit();
 
  private:
+  std::filesystem::path folder() const;
+  std::string temporary_name(const std::string& ending) const;
+  void give_name();
   [[noreturn]] void fail(const char* what) const;
 
   std::filesystem::path path_;
-  std::string temporary_;
+  std::string temporary_;  // empty while it has no name
   int file_ = -1;
 };
 

@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "components/support/io/progress_bar.hpp"
 #include "components/support/io/sha256.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -24,8 +26,10 @@ struct Transfer {
   CURL* curl = nullptr;
   PartFile* part = nullptr;
   ProgressBar* bar = nullptr;
+  std::int64_t most = 0;     // bytes in all
   std::int64_t already = 0;  // bytes that this request did not ask for
   bool body_began = false;
+  bool too_much = false;
   int write_error = 0;
 };
 
@@ -51,6 +55,8 @@ std::size_t on_data(char* bytes, std::size_t, std::size_t count, void* user) {
     transfer.write_error = errno;
     return 0;
   }
+  transfer.too_much = transfer.part->size() + static_cast<std::int64_t>(count) > transfer.most;
+  if (transfer.too_much) return 0;
   if (transfer.part->append({reinterpret_cast<const std::uint8_t*>(bytes), count})) return count;
   transfer.write_error = errno;
   return 0;
@@ -74,7 +80,7 @@ Outcome fetch(const Download& request, PartFile& part, ProgressBar& bar) {
   CURL* curl = owner.get();
   if (initialised != CURLE_OK || !curl) throw IoError("libcurl does not start on this machine.");
 
-  Transfer transfer{curl, &part, &bar, part.size()};
+  Transfer transfer{curl, &part, &bar, request.most_bytes, part.size()};
   std::array<char, CURL_ERROR_SIZE> text{};
   const std::string range = std::to_string(part.size()) + "-";
   curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
@@ -90,6 +96,7 @@ Outcome fetch(const Download& request, PartFile& part, ProgressBar& bar) {
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, text.data());
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &on_data);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(request.most_bytes));
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &on_progress);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
@@ -100,7 +107,12 @@ Outcome fetch(const Download& request, PartFile& part, ProgressBar& bar) {
     errno = transfer.write_error;
     throw IoError("Cannot write " + part.path().string() + ": " + last_system_error() + ".");
   }
-  if (outcome.code == CURLE_HTTP_RETURNED_ERROR) {
+  if (transfer.too_much || outcome.code == CURLE_FILESIZE_EXCEEDED) {
+    part.clear();
+    outcome.code = CURLE_FILESIZE_EXCEEDED;
+    outcome.problem = "the server sends more than " + std::to_string(request.most_bytes) +
+                      " bytes, the limit for this file";
+  } else if (outcome.code == CURLE_HTTP_RETURNED_ERROR) {
     outcome.problem = "the server answered " + std::to_string(outcome.response);
   } else if (outcome.code != CURLE_OK) {
     outcome.problem = text[0] ? std::string(text.data()) : std::string(curl_easy_strerror(outcome.code));
@@ -122,7 +134,7 @@ void fetch_all(const Download& request, PartFile& part, ProgressBar& bar) {
     // Nothing lies beyond what is there: it is all of it, or something else, which the comparison will tell.
     if (outcome.response == http_bad_range && before > 0) return;
     if (cut_off(outcome.code) && part.size() > before && cuts < most_cuts) continue;
-    throw IoError("Cannot download " + request.url + ": " + outcome.problem + ".");
+    throw IoError("Cannot download " + shown_url(request.url) + ": " + outcome.problem + ".");
   }
 }
 
@@ -144,10 +156,20 @@ void download(const Download& request) {
   }
   if (!good) {
     part.clear();
-    throw IoError("What came from " + request.url + " is not the expected file: its SHA-256 differs from " +
-                  request.sha256 + ". It was deleted.");
+    throw IoError("What came from " + shown_url(request.url) +
+                  " is not the expected file: its SHA-256 differs from " + request.sha256 +
+                  ". It was deleted.");
   }
   part.become_target();
+}
+
+std::string shown_url(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string::npos) return escaped_name(url);
+  const std::size_t host = scheme + 3, path = std::min(url.find_first_of("/?#", host), url.size());
+  const std::size_t at = url.rfind('@', path);
+  if (at == std::string::npos || at < host) return escaped_name(url);
+  return escaped_name(url.substr(0, host) + url.substr(at + 1));
 }
 
 }  // namespace runner

@@ -12,6 +12,7 @@ namespace runner {
 namespace {
 
 constexpr unsigned buffer_size = 1u << 17;
+constexpr std::size_t always_allowed = 64u << 20, most_expansion = 100;
 constexpr std::size_t most_at_once = 1u << 30;  // gzread counts in unsigned int
 
 gzFile handle(void* file) { return static_cast<gzFile>(file); }
@@ -22,8 +23,9 @@ void GzipReader::Close::operator()(void* file) const { gzclose(handle(file)); }
 
 GzipReader::GzipReader(const std::filesystem::path& path) : path_(path) {
   {
-    const OpenFile regular(path);
-  }  // its messages are better than zlib's
+    const OpenFile regular(path);  // its messages are better than zlib's
+    most_ = std::max(always_allowed, most_expansion * regular.size());
+  }
   file_.reset(gzopen(path.c_str(), "rb"));
   if (!file_) throw IoError("Cannot open " + path.string() + ": " + last_system_error() + ".");
   gzbuffer(handle(file_.get()), buffer_size);
@@ -44,6 +46,10 @@ std::size_t GzipReader::read(std::span<std::uint8_t> into) {
     }
     if (count == 0) break;
     done += static_cast<std::size_t>(count);
+    if ((given_ += static_cast<std::size_t>(count)) > most_) {
+      throw IoError(path_.string() + " unpacks to more than " + std::to_string(most_) + " bytes, " +
+                    std::to_string(most_expansion) + " times its size: it is refused.");
+    }
   }
   return done;
 }

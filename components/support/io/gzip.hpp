@@ -17,6 +17,9 @@ class GzipReader {
   std::size_t read(std::span<std::uint8_t> into);
   void skip(std::size_t count);  // throws IoError if the data ends before
 
+  // The most it gives: files of real data shrink to a hundredth at best, and one that unpacks to more is
+  // refused.
+  std::size_t most() const { return most_; }
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -25,6 +28,7 @@ class GzipReader {
   };
 
   std::filesystem::path path_;
+  std::size_t most_ = 0, given_ = 0;
   std::unique_ptr<void, Close> file_;
 };
 

@@ -12,9 +12,11 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   void* start = ::mmap(nullptr, file.size(), PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (start == MAP_FAILED) throw IoError("Cannot map " + path_.string() + ": " + last_system_error() + ".");
   bytes_ = {static_cast<const std::uint8_t*>(start), file.size()};
+  guard_ = MappingGuard(path_, start, file.size());
 }
 
 MappedFile::~MappedFile() {
+  guard_ = {};  // before somebody else's memory is at the same place
   if (!bytes_.empty()) ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
 }
 

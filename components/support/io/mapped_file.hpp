@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "components/support/io/mapping_guard.hpp"
+
 namespace runner {
 
 // A whole file, read-only, in memory without a copy: the kernel reads a page when it is first touched, and
@@ -14,10 +16,13 @@ class MappedFile {
   MappedFile() = default;
   explicit MappedFile(std::filesystem::path path);  // throws IoError: missing, unreadable, a folder, empty
   MappedFile(MappedFile&& other) noexcept
-      : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})) {}
+      : path_(std::move(other.path_)),
+        bytes_(std::exchange(other.bytes_, {})),
+        guard_(std::move(other.guard_)) {}
   MappedFile& operator=(MappedFile&& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(bytes_, other.bytes_);
+    std::swap(guard_, other.guard_);
     return *this;
   }
   ~MappedFile();
@@ -28,6 +33,7 @@ class MappedFile {
  private:
   std::filesystem::path path_;
   std::span<const std::uint8_t> bytes_;
+  MappingGuard guard_;
 };
 
 }  // namespace runner

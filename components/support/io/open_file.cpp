@@ -41,8 +41,12 @@ void OpenFile::read_at(std::size_t position, std::span<std::uint8_t> into) const
   }
 }
 
-void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& into) {
+void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& into, std::size_t most) {
   const OpenFile file(path);
+  if (file.size() > most) {
+    throw IoError(path.string() + " has " + std::to_string(file.size()) + " bytes, more than the limit of " +
+                  std::to_string(most) + ".");
+  }
   into.resize(file.size());
   file.read_at(0, into);
 }

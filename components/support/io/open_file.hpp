@@ -35,6 +35,7 @@ class OpenFile {
 std::string last_system_error();  // what errno says, in words
 
 // The whole file into `into`, whose memory is reused: for many small files, cheaper than mapping each.
-void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& into);
+// Throws IoError where it has more bytes than `most`.
+void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& into, std::size_t most);
 
 }  // namespace runner

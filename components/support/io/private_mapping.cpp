@@ -17,6 +17,7 @@ std::shared_ptr<PrivateMapping> PrivateMapping::open(const std::filesystem::path
 }
 
 PrivateMapping::~PrivateMapping() {
+  guard_ = {};  // before somebody else's memory is at the same place
   if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "components/support/io/mapping_guard.hpp"
+
 namespace runner {
 
 // A whole file in memory, read from disk only where it is touched. Writes into it stay private to this
@@ -23,10 +25,11 @@ class PrivateMapping {
 
  private:
   PrivateMapping(std::filesystem::path path, std::span<std::byte> bytes)
-      : path_(std::move(path)), bytes_(bytes) {}
+      : path_(std::move(path)), bytes_(bytes), guard_(path_, bytes.data(), bytes.size()) {}
 
   std::filesystem::path path_;
   std::span<std::byte> bytes_;
+  MappingGuard guard_;
 };
 
 }  // namespace runner

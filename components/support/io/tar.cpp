@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <span>
 
 #include "components/support/io/gzip.hpp"
 #include "components/support/io/io_error.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -39,6 +41,7 @@ std::size_t octal(const Block& header, HeaderField field, const std::filesystem:
   for (const char digit : text(header, field)) {
     if (digit == ' ') continue;
     if (digit < '0' || digit > '7') fail(archive);
+    if (number > std::numeric_limits<std::size_t>::max() / 16) fail(archive);
     number = number * 8 + static_cast<std::size_t>(digit - '0');
   }
   return number;
@@ -74,10 +77,11 @@ void write_member(GzipReader& reader, std::size_t size, const std::filesystem::p
 
 }  // namespace
 
-void extract_tar(const std::filesystem::path& archive, const std::vector<std::string>& names,
+void extract_tar(const std::filesystem::path& archive, const std::map<std::string, std::size_t>& sizes,
                  const std::filesystem::path& into) {
   GzipReader reader(archive);
-  std::set<std::string> missing(names.begin(), names.end());
+  std::set<std::string> missing;
+  for (const auto& [name, size] : sizes) missing.insert(name);
   Block header;
   while (!missing.empty() && reader.read(header) == block_size) {
     if (std::ranges::all_of(header, [](std::uint8_t byte) { return byte == 0; })) continue;
@@ -87,6 +91,10 @@ void extract_tar(const std::filesystem::path& archive, const std::vector<std::st
     const bool regular = header[type_position] == '0' || header[type_position] == 0;
     const std::string name = file_name(header);
     if (regular && missing.erase(name) > 0) {
+      if (size != sizes.at(name)) {
+        throw IoError(archive.string() + " is not the expected one: " + in_quotes(name) + " in it has " +
+                      std::to_string(size) + " bytes instead of " + std::to_string(sizes.at(name)) + ".");
+      }
       write_member(reader, size, into / name);
       reader.skip(padded - size);
     } else {

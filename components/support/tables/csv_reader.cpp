@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "components/support/encoding_remedy.hpp"
 #include "components/support/io/io_error.hpp"
 #include "registry/utf8.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -35,12 +37,8 @@ std::string without_doubled_quotes(std::string_view text) {
   return out;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 20;
-  std::string list;
-  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) list += (i ? ", " : "") + names[i];
-  return names.size() > most ? list + " .." : list;
-}
+// Wider rows are no table, but a file that is separated by something else.
+constexpr std::size_t most_values = 1'000'000;
 
 }  // namespace
 
@@ -101,9 +99,11 @@ void CsvReader::read_value() {
   const std::int64_t line = line_;
   const std::string_view value = rest_.starts_with('"') ? quoted_value() : bare_value();
   if (!is_ascii(value) && !is_utf8(value)) {
-    fail_at(
-        line, values_.size(),
-        "\"" + printable(value) + "\" is not UTF-8. Convert the file, for example: iconv -f LATIN1 -t UTF-8");
+    fail_at(line, values_.size(), in_quotes(value) + " is not UTF-8. " + encoding_remedy(value));
+  }
+  if (values_.size() == most_values) {
+    throw IoError(file_ + ":" + std::to_string(line) + ": the row has more than " +
+                  std::to_string(most_values) + " values. Is the separator right?");
   }
   values_.push_back(value);
 }
@@ -137,7 +137,7 @@ std::string_view CsvReader::quoted_value() {
   if (format_.trim) pass_spaces();
   if (!at_line_end() && rest_[0] != format_.separator) {
     fail_at(line_, values_.size(),
-            "there is text behind the closing quote. A quote inside of quotes is written twice");
+            "there is text after the closing quote. A quote inside quotes is written twice");
   }
   return doubled ? unescaped_.emplace_back(without_doubled_quotes(text)) : text;
 }
@@ -152,7 +152,7 @@ void CsvReader::fail(std::size_t column, const std::string& why) const { fail_at
 
 void CsvReader::fail_at(std::int64_t line, std::size_t column, const std::string& why) const {
   const std::string name =
-      column < columns_.size() ? "\"" + columns_[column] + "\"" : std::to_string(column + 1);
+      column < columns_.size() ? in_quotes(columns_[column]) : std::to_string(column + 1);
   throw IoError(file_ + ":" + std::to_string(line) + ": column " + name + ": " + why + ".");
 }
 

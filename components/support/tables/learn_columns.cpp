@@ -8,6 +8,7 @@
 #include "components/support/tables/number.hpp"
 #include "registry/log.hpp"
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -107,21 +108,22 @@ struct Learner {
   void decide(std::size_t column, const Contents& found) {
     const std::string& name = training.columns()[column];
     if (found.numbers + found.texts == 0) {
-      log::warning("{}: column \"{}\" is ignored: it holds no value in the training part.", training.name(),
-                   name);
+      log::warning("{}: column {} is ignored: it holds no value in the training part.", training.name(),
+                   in_quotes(name));
       roles[column] = Role::ignored;
     } else if (found.otherwise > 0 &&
                found.numbers + found.otherwise >= 9 * (found.texts - found.otherwise)) {
       throw IoError(log::format(
-          "{}: column \"{}\" holds numbers in a notation that is not read as such: {}. If they are numbers, "
+          "{}: column {} holds numbers in a notation that is not read as such: {}. If they are numbers, "
           "say "
           "how they are written ({}); if not, name the column in dataset.categorical or dataset.ignore.",
-          training.name(), name, found.shown(), setting_of(*found.notation)));
+          training.name(), in_quotes(name), found.shown(), setting_of(*found.notation)));
     } else if (found.texts > 0 && found.numbers >= 9 * found.texts) {
       throw IoError(log::format(
-          "{}:{}: column \"{}\" holds {} numbers and {} that are not: {}. Correct them, or add them to "
+          "{}:{}: column {} holds {} numbers and {} that are not: {}. Correct them, or add them to "
           "dataset.missing, or name the column in dataset.categorical or dataset.ignore.",
-          training.name(), found.cells.front().line, name, found.numbers, found.texts, found.shown()));
+          training.name(), found.cells.front().line, in_quotes(name), found.numbers, found.texts,
+          found.shown()));
     } else {
       roles[column] = found.texts == 0 ? Role::numeric : Role::categorical;
     }
@@ -175,8 +177,8 @@ struct Learner {
 
   NumericColumn numeric(const std::string& name, const Distribution& found) const {
     if (found.count == 0) {
-      throw IoError(training.name() + ": column \"" + name +
-                    "\" holds no value in the training part: take it out of dataset.numeric.");
+      throw IoError(training.name() + ": column " + in_quotes(name) +
+                    " holds no value in the training part: take it out of dataset.numeric.");
     }
     const bool gaps = found.count < training.size();
     return {name, choice.standardize ? found.mean : 0, choice.standardize ? found.deviation() : 1, found.mean,
@@ -187,10 +189,10 @@ struct Learner {
     const bool asked_for = std::ranges::find(choice.categorical, name) != choice.categorical.end();
     if (!asked_for && found.size() >= 100 && 2 * static_cast<std::int64_t>(found.size()) > training.size()) {
       log::warning(
-          "{}: column \"{}\" has {} different values, hardly ever the same one twice. If nothing can be "
+          "{}: column {} has {} different values, hardly ever the same one twice. If nothing can be "
           "learnt from "
           "it, name it in dataset.ignore.",
-          training.name(), name, found.size());
+          training.name(), in_quotes(name), found.size());
     }
     return {name, {found.begin(), found.end()}};
   }
@@ -225,11 +227,10 @@ std::size_t find_column(const std::vector<std::string>& columns, const std::stri
                         const std::string& file) {
   const auto found = std::ranges::find(columns, wanted);
   if (found != columns.end()) return static_cast<std::size_t>(found - columns.begin());
-  std::string list;
-  for (const std::string& name : columns) list += (list.empty() ? "" : ", ") + name;
   const auto meant = nearest(wanted, columns);
-  throw IoError(file + " has no column \"" + wanted + "\"" +
-                (meant ? "; did you mean \"" + *meant + "\"?" : ".") + " It has: " + list + ".");
+  throw IoError(file + " has no column " + in_quotes(wanted) +
+                (meant ? "; did you mean " + in_quotes(*meant) + "?" : ".") + " It has: " + listed(columns) +
+                ".");
 }
 
 TableColumns learn_columns(const TablePart& training, const ColumnChoice& choice) {

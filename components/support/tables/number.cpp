@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -100,8 +102,7 @@ double finite_number(const CsvReader& row, std::size_t column, const NumberForma
             "are written");
   }
   if (!std::isfinite(static_cast<float>(*number))) {
-    row.fail(column, "\"" + std::string(text) +
-                         "\" is not a finite number. Correct it, or add it to dataset.missing");
+    row.fail(column, in_quotes(text) + " is not a finite number. Correct it, or add it to dataset.missing");
   }
   return *number;
 }

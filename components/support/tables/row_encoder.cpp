@@ -1,7 +1,10 @@
 #include "components/support/tables/row_encoder.hpp"
 
+#include <unordered_map>
+
 #include "components/support/tables/learn_columns.hpp"
 #include "components/support/tables/number.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -19,16 +22,25 @@ RowEncoder::RowEncoder(const TableColumns& columns, const TableFormat& format, s
 void RowEncoder::begin(const std::vector<std::string>& given, const std::string& file, bool with_target) {
   numeric_.clear();
   categorical_.clear();
-  for (const NumericColumn& column : columns_.numeric)
-    numeric_.push_back(find_column(given, column.name, file));
-  for (const CategoricalColumn& column : columns_.categorical)
-    categorical_.push_back(find_column(given, column.name, file));
+  std::unordered_map<std::string_view, std::size_t> places;  // tables of 100,000 columns are real
+  for (std::size_t i = 0; i < given.size(); ++i) places.emplace(given[i], i);
+  const auto find = [&](const std::string& name) {
+    const auto found = places.find(name);
+    return found != places.end() ? found->second
+                                 : find_column(given, name, file);  // which says that it is missing
+  };
+  for (const NumericColumn& column : columns_.numeric) numeric_.push_back(find(column.name));
+  for (const CategoricalColumn& column : columns_.categorical) categorical_.push_back(find(column.name));
   target_.reset();
-  if (with_target) target_ = find_column(given, columns_.target, file);
+  if (with_target) target_ = find(columns_.target);
 }
 
 void RowEncoder::add(const CsvReader& row, EncodedRows& rows) const {
   const auto missing = [&](std::size_t column) { return format_.is_missing(row.values()[column]); };
+  rows.gaps.resize(numeric_.size() + categorical_.size());
+  for (std::size_t i = 0; i < rows.gaps.size(); ++i) {
+    rows.gaps[i] += missing(i < numeric_.size() ? numeric_[i] : categorical_[i - numeric_.size()]);
+  }
   for (std::size_t i = 0; i < numeric_.size(); ++i) {
     const NumericColumn& column = columns_.numeric[i];
     const double value =
@@ -62,15 +74,14 @@ void RowEncoder::add_target(const CsvReader& row, EncodedRows& rows) const {
 }
 
 void RowEncoder::fail_unknown(const CsvReader& row, std::string_view value) const {
-  std::string list, remedy = "Add examples of it to the training part, or choose another dataset.split_seed";
+  std::string remedy = "Add examples of it to the training part, or choose another dataset.split_seed";
   for (const std::string& name : columns_.classes) {
-    if (list.size() < 200) list += (list.empty() ? "" : ", ") + name;
     if (value.starts_with(name))
-      remedy = "Say dataset.trim_target = \"" + std::string(value.substr(name.size())) +
-               "\" if that is no part of it";
+      remedy =
+          "Say dataset.trim_target = " + in_quotes(value.substr(name.size())) + " if that is no part of it";
   }
-  row.fail(*target_, "\"" + std::string(value) + "\" is a class that the training part does not have (" +
-                         list + "). " + remedy);
+  row.fail(*target_, in_quotes(value) + " is a class that the training part does not have (" +
+                         listed(columns_.classes) + "). " + remedy);
 }
 
 EncodedRows encode(const TablePart& part, const TableColumns& columns, const std::string& trim_target) {

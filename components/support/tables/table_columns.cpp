@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "components/support/io/io_error.hpp"
+#include "components/support/io/read_json.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -33,7 +35,7 @@ std::string TableColumns::json() const {
 
 TableColumns TableColumns::from_json(const std::string& text) {
   try {
-    const Json all = Json::parse(text);
+    const nlohmann::json all = read_json(text);
     TableColumns columns;
     all.at("columns").get_to(columns.file);
     all.at("target").get_to(columns.target);
@@ -42,17 +44,17 @@ TableColumns TableColumns::from_json(const std::string& text) {
     columns.target_deviation = all.value("target_deviation", 1.0);
     if (const std::string separator = all.value("separator", ","); separator.size() == 1)
       columns.separator = separator.front();
-    for (const Json& column : all.at("numeric")) {
+    for (const auto& column : all.at("numeric")) {
       columns.numeric.push_back({column.at("name"), column.at("mean"), column.at("deviation"),
                                  column.at("fill"), column.at("indicator")});
     }
-    for (const Json& column : all.at("categorical")) {
+    for (const auto& column : all.at("categorical")) {
       columns.categorical.push_back({column.at("name"), column.at("values")});
     }
     return columns;
-  } catch (const Json::exception& error) {
-    throw IoError(std::string("What the run learned of its table (dataset.json) cannot be read: ") +
-                  error.what());
+  } catch (const std::exception& error) {
+    throw IoError("What the run learned of its table (dataset.json) cannot be read: " +
+                  escaped_name(error.what()));
   }
 }
 

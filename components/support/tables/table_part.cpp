@@ -5,6 +5,7 @@
 
 #include "components/support/io/io_error.hpp"
 #include "components/support/stratified_split.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -25,8 +26,8 @@ void require_different(const std::vector<std::string>& columns, const std::strin
   std::ranges::sort(sorted);
   const auto twice = std::ranges::adjacent_find(sorted);
   if (twice == sorted.end()) return;
-  throw IoError(name + ": two columns are called \"" + *twice +
-                "\". Rename one, or name them all with dataset.columns.");
+  throw IoError(name + ": two columns are called " + in_quotes(*twice) +
+                ". Rename one, or name them all with dataset.columns.");
 }
 
 std::string_view text_of(const MappedFile& file) {

@@ -54,24 +54,38 @@ std::vector<AddedToken> read_added_tokens(const nlohmann::json& json) {
     token.special = step.get("special", false);
     token.normalized = step.get("normalized", !token.special);
     step.finish();
+    constexpr std::size_t longest = 1000;
     if (token.text.empty()) step.fail("is empty");
+    if (token.text.size() > longest) step.fail(in_quotes(token.text) + " has more than 1000 bytes");
     tokens.push_back(std::move(token));
   }
   return tokens;
 }
 
-AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) {
-  std::ranges::stable_sort(tokens, std::greater<>(),
-                           [](const AddedToken& token) { return token.text.size(); });
-  for (AddedToken& token : tokens)
-    if (!token.text.empty())
-      by_first_byte_[static_cast<unsigned char>(token.text.front())].push_back(std::move(token));
+AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : sorted_(std::move(tokens)) {
+  std::erase_if(sorted_, [](const AddedToken& token) { return token.text.empty(); });
+  std::ranges::stable_sort(sorted_, {}, &AddedToken::text);
+  const auto repeated =
+      std::ranges::unique(sorted_, {}, &AddedToken::text);  // the first of equal ones counts
+  sorted_.erase(repeated.begin(), repeated.end());
 }
 
+// Letter by letter, the sorted tokens that begin like the text become fewer.
 const AddedToken* AddedTokenFinder::longest_at(std::string_view text, std::size_t position) const {
-  for (const AddedToken& token : by_first_byte_[static_cast<unsigned char>(text[position])])
-    if (text.substr(position).starts_with(token.text)) return &token;
-  return nullptr;
+  const AddedToken* longest = nullptr;
+  auto begin = sorted_.begin(), end = sorted_.end();
+  for (std::size_t length = 0; position + length < text.size() && begin != end; ++length) {
+    const auto letter = static_cast<unsigned char>(text[position + length]);
+    // A token that ends here comes before all that go on.
+    const auto at = [&](const AddedToken& token) {
+      return length < token.text.size() ? static_cast<unsigned char>(token.text[length]) : -1;
+    };
+    const auto same = std::ranges::equal_range(begin, end, static_cast<int>(letter), {}, at);
+    begin = same.begin();
+    end = same.end();
+    if (begin != end && begin->text.size() == length + 1) longest = &*begin;
+  }
+  return longest;
 }
 
 void AddedTokenFinder::each(std::string_view text,

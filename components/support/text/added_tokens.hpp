@@ -1,12 +1,11 @@
 #pragma once
 
-#include <array>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "components/contract/tokenizer.hpp"
 #include "components/support/text/normalizer.hpp"
-#include "components/support/text/tokenizer.hpp"
 
 namespace runner {
 
@@ -16,7 +15,7 @@ struct AddedToken {
   bool single_word = false;  // only where no letter touches it
   bool strip_left = false;   // takes the spaces beside it
   bool strip_right = false;
-  bool normalized = false;  // looked for behind the normalizer, not before
+  bool normalized = false;  // looked for after the normalizer, not before
   bool special = false;     // left out of decoded text
 };
 
@@ -35,7 +34,7 @@ class AddedTokenFinder {
  private:
   const AddedToken* longest_at(std::string_view text, std::size_t position) const;
 
-  std::array<std::vector<AddedToken>, 256> by_first_byte_;  // the longest first
+  std::vector<AddedToken> sorted_;  // by their text
 };
 
 }  // namespace runner

@@ -82,8 +82,8 @@ class BpeModel final : public WordModel {
   BpeModel(JsonStep& step, Vocabulary vocabulary)
       : WordModel(std::move(vocabulary)),
         unknown_(find_unknown(step, this->vocabulary())),
-        prefix_(step.get<std::string>("continuing_subword_prefix", "")),
-        suffix_(step.get<std::string>("end_of_word_suffix", "")),
+        prefix_(step.short_text("continuing_subword_prefix", "")),
+        suffix_(step.short_text("end_of_word_suffix", "")),
         fuse_unknown_(step.get("fuse_unk", false)),
         whole_words_(step.get("ignore_merges", false)) {
     if (step.get("dropout", 0.0) != 0) step.fail("has a dropout, which is not supported");
@@ -103,6 +103,7 @@ class BpeModel final : public WordModel {
     chain.merge_all();
     chain.append_to(tokens);
   }
+  std::optional<Token> unknown() const override { return unknown_; }
 
  private:
   void find_bytes() {
@@ -118,19 +119,19 @@ class BpeModel final : public WordModel {
     if (merge.is_string()) {
       const auto text = merge.get<std::string>();
       const std::size_t space = text.find(' ');
-      if (space == std::string::npos) step.fail("has a merge without a space: \"" + text + "\"");
+      if (space == std::string::npos) step.fail("has a merge without a space: " + in_quotes(text));
       left = text.substr(0, space);
       right = text.substr(space + 1);
     } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
       left = merge[0];
       right = merge[1];
     } else {
-      step.fail("has a merge that is no pair of tokens: " + merge.dump());
+      step.fail("has a merge that is no pair of tokens: " + escaped_name(merge.dump()));
     }
     const std::string tail = right.starts_with(prefix_) ? right.substr(prefix_.size()) : right;
     const auto token = [&](const std::string& text) {
       const auto found = find(text);
-      if (!found) step.fail("merges into or from \"" + text + "\", which is not in its vocabulary");
+      if (!found) step.fail("merges into or from " + in_quotes(text) + ", which is not in its vocabulary");
       return *found;
     };
     merges_[pair_of(token(left), token(right))] = {rank_++, token(left + tail)};

@@ -5,6 +5,7 @@
 #include "components/contract/data_error.hpp"
 #include "components/support/text/code_points.hpp"
 #include "components/support/text/tokenizers.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -38,6 +39,10 @@ class CharTokenizer final : public Tokenizer {
     return text;
   }
 
+  std::optional<Token> unknown() const override {
+    return unknown_ ? std::optional(static_cast<Token>(characters_.size())) : std::nullopt;
+  }
+
   std::string json() const override {
     std::string characters;
     for (const char32_t character : characters_) append_utf8(characters, character);
@@ -51,7 +56,7 @@ class CharTokenizer final : public Tokenizer {
     append_utf8(text, character);
     char number[16];
     std::snprintf(number, sizeof number, "U+%04X", static_cast<unsigned>(character));
-    throw DataError("The character \"" + text + "\" (" + number + ") is not in the vocabulary of " +
+    throw DataError("The character " + in_quotes(text) + " (" + number + ") is not in the vocabulary of " +
                     std::to_string(characters_.size()) + " characters that the data gave.");
   }
 

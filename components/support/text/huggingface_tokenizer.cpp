@@ -73,6 +73,7 @@ class HuggingFaceTokenizer final : public Tokenizer {
   std::vector<Token> prefix() const override { return frame_.prefix; }
   std::vector<Token> suffix() const override { return frame_.suffix; }
   std::optional<Token> padding() const override { return padding_; }
+  std::optional<Token> unknown() const override { return model_->unknown(); }
 
  private:
   // What the file says about truncation is left to the dataset, which has a length of its own.
@@ -103,7 +104,7 @@ class HuggingFaceTokenizer final : public Tokenizer {
   void name(Token id, const std::string& text, bool special) {
     constexpr Token most = 1 << 24;
     if (id >= most)
-      throw std::runtime_error("the token \"" + text + "\" has the number " + std::to_string(id));
+      throw std::runtime_error("the token " + in_quotes(text) + " has the number " + std::to_string(id));
     if (id >= texts_.size()) {
       texts_.resize(id + 1);
       special_.resize(id + 1);

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 // One object of a tokenizer.json. Every key of it has to be asked for: what nobody asks for is not supported,
@@ -23,16 +25,32 @@ class JsonStep {
 
   const Json& at(const std::string& key) {
     asked_.insert(key);
-    if (!json_.contains(key)) fail("has no \"" + key + "\"");
+    if (!json_.contains(key)) fail("has no " + in_quotes(key));
     return json_[key];
+  }
+  // Steps that are taken after each other, all of them for every word.
+  const Json& sequence(const std::string& key) {
+    constexpr std::size_t most = 100;
+    const Json& steps = at(key);
+    if (!steps.is_array()) fail("has " + in_quotes(key) + " that are no list");
+    if (steps.size() > most) fail("has more than " + std::to_string(most) + " " + key);
+    return steps;
   }
   template <class T>
   T get(const std::string& key) {
     try {
       return at(key).get<T>();
     } catch (const Json::exception&) {
-      fail("has a \"" + key + "\" of the wrong kind: " + json_[key].dump());
+      fail("has a " + in_quotes(key) + " of the wrong kind: " + escaped_name(json_[key].dump()));
     }
+  }
+  // A text that is put into every word or line: a long one would make gigabytes of a page.
+  std::string short_text(const std::string& key, const std::string& fallback) {
+    constexpr std::size_t longest = 64;
+    const auto text = get<std::string>(key, fallback);
+    if (text.size() > longest)
+      fail("has a " + in_quotes(key) + " of more than " + std::to_string(longest) + " bytes");
+    return text;
   }
   template <class T>
   T get(const std::string& key, T fallback) {
@@ -43,9 +61,9 @@ class JsonStep {
   // After everything was asked for.
   void finish() const {
     for (const auto& [key, value] : json_.items())
-      if (!asked_.contains(key)) fail("has \"" + key + "\", which is not supported");
+      if (!asked_.contains(key)) fail("has " + in_quotes(key) + ", which is not supported");
   }
-  [[noreturn]] void not_supported() { fail("of type \"" + type() + "\" is not supported"); }
+  [[noreturn]] void not_supported() { fail("of type " + in_quotes(type()) + " is not supported"); }
   [[noreturn]] void fail(const std::string& why) const {
     throw std::runtime_error("its " + place_ + " " + why);
   }

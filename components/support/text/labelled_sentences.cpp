@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "components/contract/data_error.hpp"
+#include "components/support/encoding_remedy.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/tables/learn_columns.hpp"
 #include "components/support/tables/table_part.hpp"
 #include "components/support/text/code_points.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -17,7 +19,9 @@ std::string read_all(const std::filesystem::path& path, TextEncoding encoding) {
   const MappedFile file(path);
   const std::string_view bytes(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   if (encoding == TextEncoding::latin1) return from_latin1(bytes);
-  check_utf8(bytes, path, "Where it is Latin-1, set dataset.encoding = \"latin-1\".");
+  const std::string remedy = encoding_remedy(bytes);
+  const bool western = remedy.find("Latin-1") != std::string::npos;
+  check_utf8(bytes, path, western ? "If it is Latin-1, set dataset.encoding = \"latin-1\"." : remedy);
   return std::string(bytes);
 }
 
@@ -80,7 +84,7 @@ LabelledSentences read_sentence_table(const std::filesystem::path& file, const S
       if (blank(rows.values()[text])) rows.fail(text, "there is no text");
       if (blank(rows.values()[label])) rows.fail(label, "there is no label");
       if (!classes.empty() && index_of(classes, rows.values()[label]) < 0) {
-        rows.fail(label, "\"" + std::string(rows.values()[label]) + "\" is no class of the training data");
+        rows.fail(label, in_quotes(rows.values()[label]) + " is no class of the training data");
       }
       read.texts.emplace_back(rows.values()[text]);
       labels.emplace_back(rows.values()[label]);

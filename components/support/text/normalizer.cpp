@@ -2,6 +2,7 @@
 
 #include "components/support/text/byte_level.hpp"
 #include "components/support/text/code_points.hpp"
+#include "components/support/text/expansion.hpp"
 #include "components/support/text/pattern_of.hpp"
 #include "components/support/text/unicode.hpp"
 
@@ -61,9 +62,13 @@ std::string stripped(std::string_view text, bool left, bool right) {
 
 Normalize read_sequence(JsonStep& step) {
   std::vector<Normalize> all;
-  for (const auto& json : step.at("normalizers")) all.push_back(read_normalizer(json));
+  for (const auto& json : step.sequence("normalizers")) all.push_back(read_normalizer(json));
   return [all](std::string text) {
-    for (const Normalize& each : all) text = each(text);
+    const std::size_t before = text.size();
+    for (const Normalize& each : all) {
+      text = each(text);
+      require_moderate(before, text.size(), "normalizer");
+    }
     return text;
   };
 }
@@ -85,7 +90,7 @@ Normalize read_one(JsonStep& step) {
   if (type == "Replace") return read_replace(step);
   if (type == "ByteLevel") return [](const std::string& text) { return bytes_as_text(text); };
   if (type == "Prepend") {
-    const auto prefix = step.get<std::string>("prepend");
+    const auto prefix = step.short_text("prepend", "");
     return [prefix](const std::string& text) { return text.empty() ? text : prefix + text; };
   }
   if (type == "Strip") {
@@ -100,9 +105,13 @@ Normalize read_one(JsonStep& step) {
 Normalize read_replace(JsonStep& step) {
   const auto pattern = pattern_of(step);
   const auto content = step.get<std::string>("content");
-  return [pattern, content](const std::string& text) {
+  const std::string place = step.place();
+  return [pattern, content, place](const std::string& text) {
     std::string out;
-    pattern->each(text, [&](const std::string& part, bool match) { out += match ? content : part; });
+    pattern->each(text, [&](const std::string& part, bool match) {
+      out += match ? content : part;
+      require_moderate(text.size(), out.size(), place);
+    });
     return out;
   };
 }

@@ -4,6 +4,7 @@
 
 #include "components/support/text/byte_level.hpp"
 #include "components/support/text/code_points.hpp"
+#include "components/support/text/expansion.hpp"
 #include "components/support/text/pattern_of.hpp"
 #include "components/support/text/unicode.hpp"
 
@@ -90,9 +91,19 @@ PreTokenize each(std::function<void(TextPiece&)> change) {
   };
 }
 
+std::size_t bytes_in(const std::vector<TextPiece>& pieces) {
+  std::size_t sum = 0;
+  for (const TextPiece& piece : pieces) sum += piece.text.size();
+  return sum;
+}
+
 PreTokenize in_turn(std::vector<PreTokenize> all) {
   return [all = std::move(all)](std::vector<TextPiece> pieces) {
-    for (const PreTokenize& next : all) pieces = next(std::move(pieces));
+    const std::size_t before = bytes_in(pieces);
+    for (const PreTokenize& next : all) {
+      pieces = next(std::move(pieces));
+      require_moderate(before, bytes_in(pieces), "pre_tokenizer");
+    }
     return pieces;
   };
 }
@@ -104,7 +115,7 @@ Behavior behavior_of(JsonStep& step, const std::string& otherwise) {
   if (name == "MergedWithPrevious") return Behavior::merged_with_previous;
   if (name == "MergedWithNext") return Behavior::merged_with_next;
   if (name == "Contiguous") return Behavior::contiguous;
-  step.fail("has the behavior \"" + name + "\", which is not supported");
+  step.fail("has the behavior " + in_quotes(name) + ", which is not supported");
 }
 
 PreTokenize read_byte_level(JsonStep& step) {
@@ -124,13 +135,14 @@ PreTokenize read_byte_level(JsonStep& step) {
 }
 
 PreTokenize read_metaspace(JsonStep& step) {
-  const auto replacement = step.get<std::string>("replacement", "▁");
+  const auto replacement = step.short_text("replacement", "▁");
+  if (replacement.empty()) step.fail("has an empty replacement");
   const bool old_prefix = step.get("add_prefix_space", true);  // files from before there were schemes
   const auto scheme = step.get<std::string>("prepend_scheme", old_prefix ? "always" : "never");
   const bool split = step.get("split", true);
   step.pass("str_rep");  // the replacement again
   if (scheme != "always" && scheme != "first" && scheme != "never")
-    step.fail("has the prepend_scheme \"" + scheme + "\", which is not supported");
+    step.fail("has the prepend_scheme " + in_quotes(scheme) + ", which is not supported");
   const auto space = std::make_shared<const Regex>(Regex::literal(" "));
   const auto mark = [=](TextPiece& piece) {
     std::string text;
@@ -145,7 +157,7 @@ PreTokenize read_metaspace(JsonStep& step) {
 
 PreTokenize read_sequence(JsonStep& step) {
   std::vector<PreTokenize> all;
-  for (const auto& json : step.at("pretokenizers")) all.push_back(read_pre_tokenizer(json));
+  for (const auto& json : step.sequence("pretokenizers")) all.push_back(read_pre_tokenizer(json));
   return in_turn(std::move(all));
 }
 

@@ -1,8 +1,10 @@
 #include <nlohmann/json.hpp>
 
 #include "components/contract/data_error.hpp"
+#include "components/support/io/read_json.hpp"
 #include "components/support/text/code_points.hpp"
 #include "components/support/text/tokenizers.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -22,14 +24,14 @@ std::unique_ptr<Tokenizer> from_json(const Json& json) {
   if (name == "char")
     return char_tokenizer(code_points(json.at("characters")), json.at("unknown").get<bool>());
   if (name == "word") return word_tokenizer(json.at("words").get<std::vector<std::string>>());
-  throw std::runtime_error("there is no tokenizer \"" + name + "\"");
+  throw std::runtime_error("there is no tokenizer " + in_quotes(name));
 }
 
 }  // namespace
 
 std::unique_ptr<Tokenizer> read_tokenizer(std::string_view json, const std::string& origin) {
   try {
-    const Json parsed = Json::parse(json);
+    const Json parsed = read_json(json);
     if (!parsed.is_object()) throw std::runtime_error("it is not a JSON object");
     if (parsed.contains("tokenizer")) return from_json(parsed);
     return huggingface_tokenizer(parsed);

@@ -16,7 +16,7 @@ SentenceFrame read_template(JsonStep& step) {
       continue;
     }
     const auto name = item.at("SpecialToken").at("id").get<std::string>();
-    if (!tokens.contains(name)) step.fail("does not say what \"" + name + "\" is");
+    if (!tokens.contains(name)) step.fail("does not say what " + in_quotes(name) + " is");
     const auto ids = tokens.at(name).at("ids").get<std::vector<Token>>();
     auto& side = behind ? frame.suffix : frame.prefix;
     side.insert(side.end(), ids.begin(), ids.end());
@@ -45,7 +45,7 @@ SentenceFrame read_one(JsonStep& step) {
   }
   if (type == "Sequence") {
     SentenceFrame frame;
-    for (const auto& json : step.at("processors")) {
+    for (const auto& json : step.sequence("processors")) {
       const SentenceFrame outer = read_sentence_frame(json);
       frame.prefix.insert(frame.prefix.begin(), outer.prefix.begin(), outer.prefix.end());
       frame.suffix.insert(frame.suffix.end(), outer.suffix.begin(), outer.suffix.end());

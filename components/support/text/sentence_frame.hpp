@@ -2,12 +2,12 @@
 
 #include <vector>
 
+#include "components/contract/tokenizer.hpp"
 #include "components/support/text/json_step.hpp"
-#include "components/support/text/tokenizer.hpp"
 
 namespace runner {
 
-// The tokens before and behind a sentence.
+// The tokens before and after a sentence.
 struct SentenceFrame {
   std::vector<Token> prefix = {}, suffix = {};
 };

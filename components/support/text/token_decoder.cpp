@@ -4,6 +4,7 @@
 
 #include "components/support/text/byte_level.hpp"
 #include "components/support/text/code_points.hpp"
+#include "components/support/text/expansion.hpp"
 #include "components/support/text/normalizer.hpp"
 #include "components/support/text/unicode.hpp"
 #include "registry/utf8.hpp"
@@ -20,11 +21,15 @@ DecodeTexts each(
   };
 }
 
-std::string replaced(std::string text, std::string_view what, std::string_view with) {
-  for (std::size_t at = 0; !what.empty() && (at = text.find(what, at)) != std::string::npos;
-       at += with.size())
-    text.replace(at, what.size(), with);
-  return text;
+std::string replaced(std::string_view text, std::string_view what, std::string_view with) {
+  std::string out;
+  while (!what.empty()) {
+    const std::size_t at = text.find(what);
+    if (at == std::string_view::npos) break;
+    out.append(text.substr(0, at)).append(with);
+    text.remove_prefix(at + what.size());
+  }
+  return out.append(text);
 }
 
 Texts fused(const Texts& tokens) {
@@ -68,7 +73,7 @@ std::string tidy(std::string text) {
   constexpr std::pair<const char*, const char*> rules[] = {
       {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
       {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [what, with] : rules) text = replaced(std::move(text), what, with);
+  for (const auto& [what, with] : rules) text = replaced(text, what, with);
   return text;
 }
 
@@ -94,19 +99,30 @@ DecodeTexts read_metaspace(JsonStep& step) {
 DecodeTexts read_strip(JsonStep& step) {
   const auto content = step.get<std::string>("content");
   const auto start = step.get<std::size_t>("start"), stop = step.get<std::size_t>("stop");
-  return each([=](std::string text, std::size_t, std::size_t) {
-    for (std::size_t i = 0; i < start && text.starts_with(content); ++i) text.erase(0, content.size());
-    for (std::size_t i = 0; i < stop && text.ends_with(content); ++i)
-      text.resize(text.size() - content.size());
-    return text;
+  if (content.empty()) step.fail("has an empty content");
+  return each([=](const std::string& text, std::size_t, std::size_t) {
+    std::string_view left = text;
+    for (std::size_t i = 0; i < start && left.starts_with(content); ++i) left.remove_prefix(content.size());
+    for (std::size_t i = 0; i < stop && left.ends_with(content); ++i) left.remove_suffix(content.size());
+    return std::string(left);
   });
+}
+
+std::size_t bytes_in(const Texts& texts) {
+  std::size_t sum = 0;
+  for (const std::string& text : texts) sum += text.size();
+  return sum;
 }
 
 DecodeTexts read_sequence(JsonStep& step) {
   std::vector<DecodeTexts> all;
-  for (const auto& json : step.at("decoders")) all.push_back(read_token_decoder(json));
+  for (const auto& json : step.sequence("decoders")) all.push_back(read_token_decoder(json));
   return [all](Texts tokens) {
-    for (const DecodeTexts& next : all) tokens = next(std::move(tokens));
+    const std::size_t before = bytes_in(tokens);
+    for (const DecodeTexts& next : all) {
+      tokens = next(std::move(tokens));
+      require_moderate(before, bytes_in(tokens), "decoder");
+    }
     return tokens;
   };
 }

@@ -1,5 +1,7 @@
 #include "components/support/text/token_store.hpp"
 
+#include "components/contract/data_error.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -53,6 +55,18 @@ TokenStore encode_all(const Tokenizer& tokenizer, std::string_view text) {
     store.append(tokens);
   }
   return store;
+}
+
+std::vector<Token> in_vocabulary(const Tokenizer& tokenizer, std::span<const std::int64_t> tokens) {
+  std::vector<Token> checked;
+  for (const std::int64_t token : tokens) {
+    if (token < 0 || token >= tokenizer.vocabulary()) {
+      throw DataError("There is no token " + std::to_string(token) + ": the vocabulary ends at " +
+                      std::to_string(tokenizer.vocabulary() - 1) + ".");
+    }
+    checked.push_back(static_cast<Token>(token));
+  }
+  return checked;
 }
 
 }  // namespace runner

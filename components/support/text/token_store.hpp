@@ -3,7 +3,7 @@
 #include <memory>
 #include <span>
 
-#include "components/support/text/tokenizer.hpp"
+#include "components/contract/tokenizer.hpp"
 
 namespace runner {
 
@@ -28,5 +28,8 @@ class TokenStore {
 
 // The tokens of a whole text.
 TokenStore encode_all(const Tokenizer& tokenizer, std::string_view text);
+
+// The tokens as the tokenizer takes them. Throws DataError where one is not in its vocabulary.
+std::vector<Token> in_vocabulary(const Tokenizer& tokenizer, std::span<const std::int64_t> tokens);
 
 }  // namespace runner

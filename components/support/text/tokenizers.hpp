@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <set>
 
-#include "components/support/text/tokenizer.hpp"
+#include "components/contract/tokenizer.hpp"
 
 namespace runner {
 

@@ -1,5 +1,7 @@
 #include "components/support/text/word_model.hpp"
 
+#include <algorithm>
+
 #include "components/support/text/code_points.hpp"
 
 namespace runner {
@@ -14,7 +16,7 @@ Vocabulary read_vocabulary(JsonStep& step) {
   Vocabulary vocabulary;
   for (const auto& [text, id] : json.items()) {
     if (!id.is_number_integer() || id.get<std::int64_t>() < 0 || id.get<std::int64_t>() >= most_tokens)
-      step.fail("gives the token \"" + text + "\" the number " + id.dump());
+      step.fail("gives the token " + in_quotes(text) + " the number " + escaped_name(id.dump()));
     vocabulary.emplace(text, id.get<Token>());
   }
   return vocabulary;
@@ -32,8 +34,13 @@ class WordPieceModel final : public WordModel {
   WordPieceModel(JsonStep& step, Vocabulary vocabulary)
       : WordModel(std::move(vocabulary)),
         unknown_(need_unknown(step, this->vocabulary(), "[UNK]")),
-        prefix_(step.get<std::string>("continuing_subword_prefix", "##")),
-        longest_(step.get<std::size_t>("max_input_chars_per_word", 100)) {}
+        prefix_(step.short_text("continuing_subword_prefix", "##")),
+        longest_(step.get<std::size_t>("max_input_chars_per_word", 100)) {
+    // Every part of a word may have to be looked up: the time grows with the square of its length.
+    constexpr std::size_t most = 1000;
+    if (longest_ > most) step.fail("has a max_input_chars_per_word above " + std::to_string(most));
+    for (const auto& [text, id] : this->vocabulary()) longest_token_ = std::max(longest_token_, text.size());
+  }
 
   void encode(const std::string& word, std::vector<Token>& tokens) const override {
     const std::size_t before = tokens.size();
@@ -49,10 +56,13 @@ class WordPieceModel final : public WordModel {
       begin = end;
     }
   }
+  std::optional<Token> unknown() const override { return unknown_; }
 
  private:
   std::size_t append_longest(const std::string& word, std::size_t begin, std::vector<Token>& tokens) const {
-    for (std::size_t end = word.size(); end > begin; end = character_start(word, end - 1)) {
+    std::size_t end = std::min(word.size(), begin + longest_token_);
+    if (end < word.size()) end = character_start(word, end);
+    for (; end > begin; end = character_start(word, end - 1)) {
       const auto found = find((begin > 0 ? prefix_ : "") + word.substr(begin, end - begin));
       if (!found) continue;
       tokens.push_back(*found);
@@ -63,7 +73,7 @@ class WordPieceModel final : public WordModel {
 
   Token unknown_;
   std::string prefix_;
-  std::size_t longest_;
+  std::size_t longest_, longest_token_ = 0;
 };
 
 class WordLevelModel final : public WordModel {
@@ -74,6 +84,7 @@ class WordLevelModel final : public WordModel {
   void encode(const std::string& word, std::vector<Token>& tokens) const override {
     if (!word.empty()) tokens.push_back(find(word).value_or(unknown_));
   }
+  std::optional<Token> unknown() const override { return unknown_; }
 
  private:
   Token unknown_;
@@ -101,7 +112,7 @@ std::optional<Token> find_unknown(JsonStep& step, const Vocabulary& vocabulary, 
   const auto name = step.get<std::string>("unk_token", usual);
   if (name.empty()) return std::nullopt;
   const auto found = vocabulary.find(name);
-  if (found == vocabulary.end()) step.fail("has no token \"" + name + "\", its unk_token");
+  if (found == vocabulary.end()) step.fail("has no token " + in_quotes(name) + ", its unk_token");
   return found->second;
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "components/contract/tokenizer.hpp"
 #include "components/support/text/json_step.hpp"
-#include "components/support/text/tokenizer.hpp"
 
 namespace runner {
 
@@ -17,6 +17,7 @@ class WordModel {
   explicit WordModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
   virtual ~WordModel() = default;
   virtual void encode(const std::string& word, std::vector<Token>& tokens) const = 0;
+  virtual std::optional<Token> unknown() const = 0;
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
  protected:

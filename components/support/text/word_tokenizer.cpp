@@ -46,6 +46,7 @@ class WordTokenizer final : public Tokenizer {
 
   std::int64_t vocabulary() const override { return static_cast<std::int64_t>(words_.size()) + 2; }
   std::optional<Token> padding() const override { return padding_token; }
+  std::optional<Token> unknown() const override { return unknown_token; }
 
   void encode(std::string_view text, std::vector<Token>& tokens) const override {
     each_word(text, [&](const std::string& word) {

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "registry/wording.hpp"
+
 namespace runner::pickle {
 
 namespace {
@@ -330,7 +332,7 @@ void Unpickler::push_global(const std::string& module, const std::string& name) 
   const std::string global = module + "." + name;
   if (!vocabulary_.knows(global)) {
     throw PickleError(
-        "the file asks for " + global.substr(0, 200) +
+        "the file asks for " + escaped_name(global) +
         "; only tensors, containers, numbers and strings are read from such files, and nothing in them is "
         "executed (in Python, save model.state_dict() alone)");
   }

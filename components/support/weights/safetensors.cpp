@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
 #include "components/support/io/atomic_file.hpp"
+#include "components/support/io/sha256.hpp"
 #include "components/support/weights/safetensors_header.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -68,21 +71,24 @@ std::vector<Item> in_file_order(const std::filesystem::path& path,
 
 std::string header_text(const std::filesystem::path& path, const std::vector<Item>& items,
                         const Metadata& metadata) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  // Written piece by piece: an ordered_json looks through all its keys for each new one.
+  const auto json = [](const auto& value) { return nlohmann::json(value).dump(); };
+  std::string text = "{";
   std::uint64_t at = 0;
-  for (const Item& item : items) {
-    header[item.name] = {{"dtype", type_names[static_cast<std::size_t>(item.type)].name},
-                         {"shape", item.tensor.sizes().vec()},
-                         {"data_offsets", {at, at + item.bytes}}};
-    at += item.bytes;
-  }
-  std::string text;
   try {
-    text = header.dump();
+    if (!metadata.empty()) text += "\"__metadata__\":" + json(metadata);
+    for (const Item& item : items) {
+      if (text.size() > 1) text += ',';
+      text += json(item.name) + ":{\"dtype\":\"";
+      text += type_names[static_cast<std::size_t>(item.type)].name;
+      text += "\",\"shape\":" + json(item.tensor.sizes().vec()) + ",\"data_offsets\":[" + std::to_string(at) +
+              "," + std::to_string(at + item.bytes) + "]}";
+      at += item.bytes;
+    }
   } catch (const nlohmann::json::exception&) {
     cannot_write(path, "a name or a metadata entry is not valid UTF-8");
   }
+  text += '}';
   text.resize((text.size() + 7) / 8 * 8, ' ');
   if (text.size() > longest_header) cannot_write(path, "its header would be larger than the format allows");
   return text;
@@ -102,21 +108,36 @@ Metadata read_safetensors_metadata(const std::filesystem::path& path) {
   return read_header(*PrivateMapping::open(path)).metadata;
 }
 
-void write_safetensors(const std::filesystem::path& path,
-                       const std::vector<std::pair<std::string, torch::Tensor>>& tensors,
-                       const Metadata& metadata) {
+WrittenFile write_safetensors(const std::filesystem::path& path,
+                              const std::vector<std::pair<std::string, torch::Tensor>>& tensors,
+                              const Metadata& metadata) {
   const std::vector<Item> items = in_file_order(path, tensors);
   const std::string text = header_text(path, items, metadata);
-  AtomicFile file(path);
   const std::uint64_t length = text.size();
-  file.write(std::as_bytes(std::span(&length, 1)));
-  file.write(text);
-  for (const Item& item : items) {
-    if (item.bytes == 0) continue;
-    const auto plain = item.tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
-    file.write({static_cast<const std::byte*>(plain.const_data_ptr()), item.bytes});
-  }
+  // Both go over the same memory at the same time: one to the disk, one to the checksum.
+  const auto each_piece = [&](const auto& take) {
+    take(std::as_bytes(std::span(&length, 1)));
+    take(std::as_bytes(std::span(text)));
+    for (const Item& item : items) {
+      if (item.bytes == 0) continue;
+      const auto plain = item.tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
+      take(std::span{static_cast<const std::byte*>(plain.const_data_ptr()), item.bytes});
+    }
+  };
+  auto checksum = std::async(std::launch::async, [&] {
+    Sha256 digest;
+    each_piece([&](std::span<const std::byte> bytes) {
+      digest.update({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    });
+    return digest.hex();
+  });
+  AtomicFile file(path);
+  each_piece([&](std::span<const std::byte> bytes) { file.write(bytes); });
+  WrittenFile written{sizeof length + text.size(), {}};
+  for (const Item& item : items) written.size += item.bytes;
   file.commit();
+  written.sha256 = checksum.get();
+  return written;
 }
 
 bool looks_like_safetensors(std::span<const std::byte> bytes) {

@@ -21,10 +21,16 @@ std::map<std::string, torch::Tensor> read_safetensors(const std::filesystem::pat
 
 Metadata read_safetensors_metadata(const std::filesystem::path& path);
 
-// Written completely or not at all. Tensors may be on any device and in any layout.
-void write_safetensors(const std::filesystem::path& path,
-                       const std::vector<std::pair<std::string, torch::Tensor>>& tensors,
-                       const Metadata& metadata = {});
+struct WrittenFile {
+  std::uint64_t size = 0;
+  std::string sha256 = {};
+};
+
+// Written completely or not at all. Tensors may be on any device and in any layout. The checksum is computed
+// while the file is written.
+WrittenFile write_safetensors(const std::filesystem::path& path,
+                              const std::vector<std::pair<std::string, torch::Tensor>>& tensors,
+                              const Metadata& metadata = {});
 
 // Whether the first bytes of a file look like this format.
 bool looks_like_safetensors(std::span<const std::byte> bytes);

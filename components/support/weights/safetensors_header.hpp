@@ -13,6 +13,8 @@
 namespace runner::safetensors {
 
 constexpr std::uint64_t longest_header = 100'000'000;  // as in the reference implementation
+// A tensor takes some 500 bytes before its first number; the largest models have some 100,000 of them.
+constexpr std::size_t most_tensors = 500'000, most_metadata = 100'000;
 
 struct TypeName {
   std::string_view name;
@@ -41,8 +43,6 @@ constexpr std::array type_names{
     TypeName{"U8", torch::kUInt8},
     TypeName{"BOOL", torch::kBool},
 };
-
-std::string in_quotes(std::string_view name);  // for messages, whatever the name holds
 
 struct Entry {
   std::string name;

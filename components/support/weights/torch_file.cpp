@@ -10,9 +10,11 @@
 #include <unordered_map>
 
 #include "components/support/io/private_mapping.hpp"
+#include "components/support/torch_error.hpp"
 #include "components/support/weights/torch_pickle.hpp"
 #include "components/support/weights/weights_dict.hpp"
 #include "components/support/weights/zip_archive.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -47,7 +49,7 @@ class Storages {
     auto& flat = flat_[{storage.key, record.type}];
     if (!flat.defined()) flat = flat_tensor(fetch_(storage.key), record.type);
     if (storage.offset > flat.numel() || storage.count > flat.numel() - storage.offset) {
-      throw PickleError("its storage " + storage.key + " is shorter than its tensors need");
+      throw PickleError("its storage " + in_quotes(storage.key) + " is shorter than its tensors need");
     }
     return flat.as_strided(record.sizes, record.strides, storage.offset + record.offset);
   }
@@ -145,18 +147,18 @@ TorchFile read_old(const std::shared_ptr<PrivateMapping>& file) {
     if (type == vocabulary.storage_types().end()) throw PickleError("the list of its storages is malformed");
     std::uint64_t count = 0, size = 0;
     if (rest.size() < sizeof count)
-      throw PickleError("it ends before its storage " + *key + ": the file is truncated");
+      throw PickleError("it ends before its storage " + in_quotes(*key) + ": the file is truncated");
     std::memcpy(&count, rest.data(), sizeof count);
     rest = rest.subspan(sizeof count);
     if (__builtin_mul_overflow(count, torch::elementSize(type->second), &size) || size > rest.size()) {
-      throw PickleError("it ends inside its storage " + *key + ": the file is truncated");
+      throw PickleError("it ends inside its storage " + in_quotes(*key) + ": the file is truncated");
     }
     places[*key] = rest.first(size);
     rest = rest.subspan(size);
   }
   Storages storages(file, [&](const std::string& key) {
     const auto found = places.find(key);
-    if (found == places.end()) throw PickleError("its storage " + key + " is missing");
+    if (found == places.end()) throw PickleError("its storage " + in_quotes(key) + " is missing");
     return found->second;
   });
   TorchFile read = extract(root, storages);
@@ -181,9 +183,9 @@ TorchFile read_torch_file(const std::filesystem::path& path) {
     if (looks_like_torch_file(file->bytes())) return read_old(file);
     throw PickleError("torch.save did not write it");
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error("Cannot read " + path.string() + ": " + error.what() + ".");
+    throw std::runtime_error("Cannot read " + escaped_name(path.string()) + ": " + error.what() + ".");
   } catch (const c10::Error& error) {
-    throw std::runtime_error("Cannot read " + path.string() + ": " + error.what_without_backtrace());
+    throw std::runtime_error("Cannot read " + path.string() + ": " + reason_of(error));
   }
 }
 

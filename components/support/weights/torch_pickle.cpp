@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "registry/wording.hpp"
+
 namespace runner::pickle {
 
 namespace {
@@ -88,7 +90,7 @@ constexpr std::array<std::string_view, 15> callables{
 };
 
 [[noreturn]] void malformed(const std::string& global) {
-  throw PickleError("it calls " + global + " with arguments that torch.save does not write");
+  throw PickleError("it calls " + escaped_name(global) + " with arguments that torch.save does not write");
 }
 
 const Object& argument(const std::string& global, const Arguments& arguments, std::size_t index) {
@@ -138,7 +140,7 @@ Object rebuild_tensor(const std::string& global, const Arguments& arguments) {
   }
   // Every element has to lie in the storage; the last one is the farthest, because strides are not negative.
   if (tensor.offset < 0 || tensor.sizes.size() != tensor.strides.size()) malformed(global);
-  std::int64_t last = tensor.offset;
+  std::int64_t last = tensor.offset, elements = 1;
   bool empty = false, overflow = false;
   for (std::size_t i = 0; i < tensor.sizes.size(); ++i) {
     if (tensor.sizes[i] == 0) empty = true;
@@ -146,9 +148,17 @@ Object rebuild_tensor(const std::string& global, const Arguments& arguments) {
     overflow |=
         __builtin_mul_overflow(std::max<std::int64_t>(tensor.sizes[i] - 1, 0), tensor.strides[i], &reach);
     overflow |= __builtin_add_overflow(last, reach, &last);
+    overflow |= __builtin_mul_overflow(elements, std::max<std::int64_t>(tensor.sizes[i], 1), &elements);
   }
   if (!empty && (overflow || last >= tensor.storage.count))
     throw PickleError("it holds a tensor that is larger than its storage");
+  // Strides of 0 repeat numbers: a few bytes could stand for a tensor larger than any memory.
+  constexpr std::int64_t always_allowed = 1 << 20;
+  if (!empty && elements > always_allowed && elements / 16 > tensor.storage.count) {
+    throw PickleError("it holds a tensor of " + std::to_string(elements) +
+                      " numbers, of which it stores only " + std::to_string(tensor.storage.count) +
+                      ": save a contiguous one");
+  }
   return {std::make_shared<const TensorRecord>(std::move(tensor))};
 }
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "registry/wording.hpp"
+
 namespace runner::pickle {
 
 namespace {
@@ -46,8 +48,8 @@ class Search {
       const auto* name = key->as<std::string>();
       auto found = name ? in(*value, joined(path, *name), depth + 1) : std::nullopt;
       if (found && only) {
-        throw PickleError("it holds several sets of weights (\"" + only->path + "\" and \"" + found->path +
-                          "\"): save the one that is meant alone");
+        throw PickleError("it holds several sets of weights (" + in_quotes(only->path) + " and " +
+                          in_quotes(found->path) + "): save the one that is meant alone");
       }
       if (found) only = std::move(found);
     }

@@ -7,6 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -100,24 +102,26 @@ ZipArchive::ZipArchive(std::span<std::byte> bytes) {
     const bool stored = method == 0 && (flags & 1u) == 0 && size == stored_size;
     at += 46u + name_size + extra_size + comment_size;
 
-    if (file.at<std::uint32_t>(position) != local_header) fail("its entry " + name + " is damaged");
+    if (file.at<std::uint32_t>(position) != local_header)
+      fail("its entry " + in_quotes(name) + " is damaged");
     const std::uint64_t begin =
         position + 30 + file.at<std::uint16_t>(position + 26) + file.at<std::uint16_t>(position + 28);
     if (!entries_.emplace(name, Entry{file.range(begin, stored_size), checksum, stored}).second) {
-      fail("its entry " + name + " is there twice");
+      fail("its entry " + in_quotes(name) + " is there twice");
     }
   }
 }
 
 std::span<std::byte> ZipArchive::read(const std::string& name) const {
   const auto found = entries_.find(name);
-  if (found == entries_.end()) fail("its entry " + name + " is missing");
+  if (found == entries_.end()) fail("its entry " + in_quotes(name) + " is missing");
   const Entry& entry = found->second;
-  if (!entry.stored) fail("its entry " + name + " is compressed or encrypted, which torch.save never does");
+  if (!entry.stored)
+    fail("its entry " + in_quotes(name) + " is compressed or encrypted, which torch.save never does");
   if (entry.checksum != 0) {
     const auto* data = reinterpret_cast<const Bytef*>(entry.bytes.data());
     if (::crc32_z(0, data, entry.bytes.size()) != entry.checksum)
-      fail("its entry " + name + " is damaged: the checksum differs");
+      fail("its entry " + in_quotes(name) + " is damaged: the checksum differs");
   }
   return entry.bytes;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <exception>
+#include <istream>
 #include <utility>
 
 #include "registry/log.hpp"
@@ -26,6 +27,31 @@ template <class Integer>
 std::string little_endian(Integer value) {
   std::string bytes;
   for (std::size_t i = 0; i < sizeof value; ++i) bytes += static_cast<char>((value >> (8 * i)) & 0xff);
+  return bytes;
+}
+
+template <class Integer>
+Integer from_little_endian(std::string_view bytes) {
+  Integer value = 0;
+  for (std::size_t i = 0; i < sizeof value; ++i)
+    value |= static_cast<Integer>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  return value;
+}
+
+std::optional<std::string> read_bytes(std::istream& in, std::size_t count) {
+  std::string bytes(count, '\0');
+  in.read(bytes.data(), static_cast<std::streamsize>(count));
+  if (static_cast<std::size_t>(in.gcount()) != count) return std::nullopt;
+  return bytes;
+}
+
+constexpr std::size_t length_bytes = sizeof(std::uint64_t), crc_bytes = sizeof(std::uint32_t);
+
+// Bytes followed by their checksum.
+std::optional<std::string> read_checked(std::istream& in, std::size_t count) {
+  auto bytes = read_bytes(in, count);
+  const auto crc = read_bytes(in, crc_bytes);
+  if (!bytes || !crc || from_little_endian<std::uint32_t>(*crc) != masked_crc(*bytes)) return std::nullopt;
   return bytes;
 }
 
@@ -60,5 +86,13 @@ void RecordFile::add(std::string_view record) {
 void RecordFile::flush() {
   if (!waiting_.empty()) file_.append(std::exchange(waiting_, {}));
 }
+
+std::optional<std::string> read_record(std::istream& in) {
+  const auto length = read_checked(in, length_bytes);
+  if (!length) return std::nullopt;
+  return read_checked(in, from_little_endian<std::uint64_t>(*length));
+}
+
+std::uint64_t record_size(std::string_view record) { return length_bytes + record.size() + 2 * crc_bytes; }
 
 }  // namespace runner

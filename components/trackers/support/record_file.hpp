@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,5 +34,10 @@ class RecordFile {
   AppendFile file_;
   std::string waiting_;
 };
+
+// The next record; none at the end, and none where the bytes are torn or damaged.
+std::optional<std::string> read_record(std::istream& in);
+// The bytes that a record takes in the file.
+std::uint64_t record_size(std::string_view record);
 
 }  // namespace runner

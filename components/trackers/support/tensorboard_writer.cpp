@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -13,22 +13,36 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "components/trackers/support/valid_utf8.hpp"
+#include "components/trackers/support/wall_clock.hpp"
 
 namespace runner {
 namespace {
 
 using Message = protozero::pbf_writer;
+using HParam = TensorBoardWriter::HParams::value_type::second_type;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+constexpr std::string_view prefix = "events.out.tfevents.";
+
+// Readers take the files of a folder in the order of their names: a new one comes last.
+std::int64_t second_for(const std::filesystem::path& folder) {
+  auto second = static_cast<std::int64_t>(wall_clock());
+  if (!std::filesystem::is_directory(folder)) return second;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    std::int64_t theirs = 0;
+    if (!name.starts_with(prefix)) continue;
+    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), theirs);
+    second = std::max(second, theirs + 1);
+  }
+  return second;
 }
 
 // The pid and a counter keep two writers of the same second apart.
-std::string file_name() {
+std::string file_name(const std::filesystem::path& folder) {
   static std::atomic<int> count{0};
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
-  return "events.out.tfevents." + std::to_string(static_cast<std::int64_t>(now())) + "." + host + "." +
+  return std::string(prefix) + std::to_string(second_for(folder)) + "." + host + "." +
          std::to_string(::getpid()) + "." + std::to_string(count++);
 }
 
@@ -42,17 +56,21 @@ void add_metadata(Message& value, const char* plugin, std::string_view content) 
 void add_tag(Message& value, std::string_view tag) { value.add_string(1, valid_utf8(tag)); }
 
 // google.protobuf.Value
-std::string hparam_value(const std::variant<bool, double, std::string>& setting) {
+std::string hparam_value(const HParam& setting) {
   std::string bytes;
   Message value(bytes);
+  if (const auto* whole = std::get_if<std::int64_t>(&setting))
+    value.add_double(2, static_cast<double>(*whole));
   if (const auto* number = std::get_if<double>(&setting)) value.add_double(2, *number);
   if (const auto* text = std::get_if<std::string>(&setting)) value.add_string(3, valid_utf8(*text));
   if (const auto* flag = std::get_if<bool>(&setting)) value.add_bool(4, *flag);
   return bytes;
 }
 
-constexpr int hparam_type(const std::variant<bool, double, std::string>& setting) {
-  return setting.index() == 0 ? 2 : setting.index() == 1 ? 3 : 1;
+int hparam_type(const HParam& setting) {
+  constexpr int text = 1, flag = 2, number = 3;
+  if (std::holds_alternative<bool>(setting)) return flag;
+  return std::holds_alternative<std::string>(setting) ? text : number;
 }
 
 const std::vector<double>& bucket_limits() {
@@ -72,19 +90,32 @@ const std::vector<double>& bucket_limits() {
 }  // namespace
 
 TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder)
-    : events_(std::make_unique<RecordFile>(folder / file_name())) {
+    : events_(std::make_unique<RecordFile>(folder / file_name(folder))) {
   std::string bytes;
   Message event(bytes);
-  event.add_double(1, now());
+  event.add_double(1, wall_clock());
   event.add_string(3, "brain.Event:2");
   events_->add(bytes);
   flush();
 }
 
+void TensorBoardWriter::start_session(std::int64_t step) {
+  constexpr int start = 1;
+  std::string bytes;
+  Message event(bytes);
+  event.add_double(1, wall_clock());
+  event.add_int64(2, step);
+  {
+    Message session(event, 7);
+    session.add_enum(1, start);
+  }
+  events_->add(bytes);
+}
+
 void TensorBoardWriter::add_summary(std::int64_t step, std::string_view value) {
   std::string bytes;
   Message event(bytes);
-  event.add_double(1, now());
+  event.add_double(1, wall_clock());
   event.add_int64(2, step);
   {
     Message summary(event, 5);
@@ -209,7 +240,7 @@ void TensorBoardWriter::add_hparams(const HParams& settings, const std::vector<s
       entry.add_string(1, valid_utf8(name));
       entry.add_message(2, hparam_value(setting));
     }
-    session.add_double(5, now());
+    session.add_double(5, wall_clock());
   }
   add_hparams_data("_hparams_/session_start_info", content);
 }
@@ -220,7 +251,7 @@ void TensorBoardWriter::end_session(Status status) {
   {
     Message session(data, 4);
     session.add_enum(1, static_cast<int>(status));
-    session.add_double(2, now());
+    session.add_double(2, wall_clock());
   }
   add_hparams_data("_hparams_/session_end_info", content);
 }

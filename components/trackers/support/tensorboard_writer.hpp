@@ -23,11 +23,15 @@ namespace runner {
 // not UTF-8, which TensorBoard refuses, is repaired with U+FFFD. For one thread.
 class TensorBoardWriter {
  public:
-  using HParams = std::vector<std::pair<std::string, std::variant<bool, double, std::string>>>;
+  using HParams = std::vector<std::pair<std::string, std::variant<bool, std::int64_t, double, std::string>>>;
   enum class Status { success = 1, failure = 2, running = 3 };
 
   explicit TensorBoardWriter(
       const std::filesystem::path& folder);  // made where missing; a new event file in it
+
+  // The first one is the start of the run. With a further one, readers forget what was said before about this
+  // step and later ones.
+  void start_session(std::int64_t step);
 
   void add_scalar(std::string_view tag, std::int64_t step, double value);
   void add_text(std::string_view tag, std::int64_t step, std::string_view markdown);

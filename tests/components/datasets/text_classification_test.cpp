@@ -83,7 +83,7 @@ TEST_CASE_METHOD(Fixture, "words: the most frequent first, then by name; the res
   settings = {{"file", (folder / "table.csv").string()},
               {"eval_file", (folder / "eval.csv").string()},
               {"length", 5},
-              {"vocab_size", 5}};
+              {"tokenizer", Setting::table({{"name", "word"}, {"vocab_size", 5}})}};
   const Splits splits = opened();
   CHECK(splits.train->spec().vocabulary == 5);
   CHECK(row(read(*splits.train, {0}).input) == Ids{2, 2, 2, 3, 3});
@@ -205,13 +205,20 @@ TEST_CASE_METHOD(Fixture, "settings that mean nothing are refused", "[text]") {
     meaningless("means nothing without file");
   }
   SECTION("a vocabulary of bytes") {
-    set("tokenizer", "byte");
-    set("vocab_size", 300);
-    meaningless("means nothing with a tokenizer that is not learnt");
+    set("tokenizer", Setting::table({{"name", "byte"}, {"vocab_size", 300}}));
+    meaningless("tokenizer \"byte\" has no parameter \"vocab_size\"");
   }
   SECTION("fewer tokens than bytes") {
-    set("tokenizer", "bpe");
-    set("vocab_size", 256);
+    set("tokenizer", Setting::table({{"name", "bpe"}, {"vocab_size", 256}}));
     meaningless("must be above 256");
+  }
+  SECTION("what was a parameter of the dataset before tokenizers were parts") {
+    set("tokenizer", "bpe");
+    set("vocab_size", 300);
+    meaningless("it belongs to a part of it: \"part.tokenizer.vocab_size\"");
+  }
+  SECTION("a file where a name is wanted") {
+    set("tokenizer", "data/tokenizer.json");
+    meaningless("a file is written { name = \"file\", path = \"data/tokenizer.json\" }");
   }
 }

@@ -99,8 +99,7 @@ TEST_CASE_METHOD(Fixture, "BPE learns from the training part, or is read from a 
   std::string text;
   for (int i = 0; i < 50; ++i) text += "the theory of the other thing, " + std::to_string(i) + "\n";
   write(text + std::string(150, 'Z'));
-  set("tokenizer", "bpe");
-  set("vocab_size", 280);
+  set("tokenizer", Setting::table({{"name", "bpe"}, {"vocab_size", 280}}));
   CHECK(dataset("text", settings)->spec().vocabulary == 280);
   const Splits splits = opened();
   CHECK(splits.train->spec().vocabulary == 280);
@@ -111,9 +110,10 @@ TEST_CASE_METHOD(Fixture, "BPE learns from the training part, or is read from a 
   CHECK(learnt->text(tokens) == " the théory");
 
   write_file(folder / "tokenizer.json", splits.learned);
-  settings = {{"file", (folder / "input.txt").string()},
-              {"tokenizer", (folder / "tokenizer.json").string()},
-              {"length", 4}};
+  settings = {
+      {"file", (folder / "input.txt").string()},
+      {"tokenizer", Setting::table({{"name", "file"}, {"path", (folder / "tokenizer.json").string()}})},
+      {"length", 4}};
   CHECK(dataset("text", settings)->spec().vocabulary == 280);
   CHECK(interpreter(opened().learned)->tokens(" the théory") == tokens);
   write_file(folder / "tokenizer.json", splits.learned.substr(0, 100));
@@ -189,7 +189,7 @@ TEST_CASE_METHOD(Fixture, "bad text is refused with its place", "[text]") {
   }
   SECTION("no such tokenizer") {
     write("twenty characters ..");
-    set("tokenizer", "wordpeace");
-    refused("no tokenizer \"wordpeace\": dataset.tokenizer names one of those known, or the path");
+    set("tokenizer", Setting::table({{"name", "file"}, {"path", "wordpeace.json"}}));
+    refused("There is no file wordpeace.json: dataset.tokenizer.path is to name a tokenizer.json");
   }
 }

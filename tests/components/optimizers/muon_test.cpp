@@ -45,7 +45,8 @@ TEST_CASE("muon leaves embeddings, the head and all that is no matrix to AdamW",
                             {"lm_head.weight", {5, 4}}});
   const auto slots = [](const Optimizer& optimizer) {
     std::vector<std::string> names;
-    for (const auto& [name, tensor] : optimizer.save().parts.at("matrices").tensors) {
+    const State state = optimizer.save();
+    for (const auto& [name, tensor] : state.parts.at("matrices").tensors) {
       if (name.ends_with(".momentum_buffer")) names.push_back(name);
     }
     return names;

@@ -66,20 +66,20 @@ const RunFacts example_facts{"example",
 TEST_CASE("writes event files for TensorBoard's own reader", "[.export-tensorboard]") {
   const std::filesystem::path folder = std::getenv("RUNNER_EXPORT_DIR");
 
-  auto tracker = part<TrackerKind>("tensorboard", {{"dir", "finished"}}).build({folder});
+  auto tracker = part<TrackerKind>("tensorboard").build({folder, "finished"});
   tracker->start(example_facts);
   for (int step = 0; step < 20000; ++step)
     tracker->log({step, 0, 0, {{"train/loss", 1.0 / (step + 1)}, {"train/lr", 1e-3}}});
   tracker->log({20000, 1, 0, {{"eval/accuracy", NAN}, {"eval/loss", INFINITY}}});
   tracker->text("note", "**bold** \xc3\xa4", 7);
-  tracker->finish(Outcome::finished);
+  tracker->finish(Outcome::finished, {});
 
-  auto failed = part<TrackerKind>("tensorboard", {{"dir", "failed"}}).build({folder});
+  auto failed = part<TrackerKind>("tensorboard").build({folder, "failed"});
   RunFacts facts = example_facts;
   facts.settings.emplace_back("model.width", 64.0);
   failed->start(facts);
   failed->log({1, 0, 0, {{"train/loss", 2}}});
-  failed->finish(Outcome::failed);
+  failed->finish(Outcome::failed, {});
 
   TensorBoardWriter writer(folder.parent_path() / "vocabulary");
   const std::vector<double> values{-3.5, -1, 0, 0, 1e-13, 0.5, 0.5, 2, 1e21, NAN};
@@ -91,8 +91,7 @@ TEST_CASE("writes event files for TensorBoard's own reader", "[.export-tensorboa
 }
 
 TEST_CASE("writes an event file and is killed", "[.export-killed]") {
-  auto tracker =
-      part<TrackerKind>("tensorboard", {{"dir", "killed"}}).build({std::getenv("RUNNER_EXPORT_DIR")});
+  auto tracker = part<TrackerKind>("tensorboard").build({std::getenv("RUNNER_EXPORT_DIR"), "killed"});
   tracker->start(example_facts);
   for (int step = 0; step < 100; ++step) {
     tracker->log({step, 0, 0, {{"train/loss", static_cast<double>(step)}}});

@@ -115,6 +115,35 @@ TEST_CASE("loader: an epoch holds every sample once, in short last batches, neve
   CHECK(labels({batches.begin(), batches.begin() + 7}) != labels({batches.begin() + 7, batches.end()}));
 }
 
+TEST_CASE("loader: the shares of all ranks are the batches of one, remainders included") {
+  auto transforms = augmentation();
+  transforms.pop_back();  // mixing is about the batch that a rank has
+  const Numbered split(53, transforms);
+  const auto whole = load(split, options(1, 2));
+  for (const std::int64_t ranks : {2, 3, 4, 7, 9}) {
+    std::vector<std::vector<LoadedBatch>> shares;
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      auto own = options(static_cast<int>(rank % 2), 2);
+      own.share = {rank, ranks};
+      shares.push_back(load(split, own));
+      REQUIRE(shares.back().size() == whole.size());
+    }
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      std::vector<torch::Tensor> inputs, targets;
+      for (const auto& share : shares) {
+        CHECK(share[i].begin == whole[i].begin);
+        CHECK(share[i].end == whole[i].end);
+        CHECK(share[i].examples == whole[i].batch.size());
+        CHECK(std::abs(share[i].batch.size() * ranks - share[i].examples) < ranks);
+        inputs.push_back(share[i].batch.input);
+        targets.push_back(share[i].batch.target);
+      }
+      CHECK(torch::equal(torch::cat(inputs), whole[i].batch.input));
+      CHECK(torch::equal(torch::cat(targets), whole[i].batch.target));
+    }
+  }
+}
+
 TEST_CASE("loader: a start in the middle continues as if it had never stopped") {
   const Numbered split(53, augmentation());
   const auto whole = load(split, options(2, 3));
@@ -125,7 +154,7 @@ TEST_CASE("loader: a start in the middle continues as if it had never stopped") 
   }
   CHECK(same(load(split, options(1, 2), {0, 53}), load(split, options(1, 2), {1, 0})));
   CHECK_THROWS_WITH(load(split, options(1, 1), {0, 54}),
-                    ContainsSubstring("Sample 54 of epoch 0 does not exist"));
+                    ContainsSubstring("Example 54 of epoch 0 does not exist"));
 }
 
 TEST_CASE("loader: how a sample is augmented depends on seed, epoch and index, not on batch or place") {
@@ -174,7 +203,9 @@ TEST_CASE("loader: a sample that cannot be read is named, when its batch is aske
   CHECK(loader.next());
   CHECK(loader.next());
   CHECK_THROWS_AS(loader.next(), DataError);
-  CHECK_THROWS_WITH(loader.next(), "Sample 20 cannot be read: image-20.png: the file is cut off.");
+  CHECK_THROWS_WITH(loader.next(),
+                    ContainsSubstring("Example 20 cannot be read: image-20.png: the file is cut off.") &&
+                        ContainsSubstring("loader.on_error = \"skip\""));
 }
 
 TEST_CASE("loader: skipping puts the next readable sample in its place, counts and reports") {

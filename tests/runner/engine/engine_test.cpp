@@ -17,8 +17,9 @@ using Catch::Matchers::WithinRel;
 namespace {
 
 struct Quiet {
-  Quiet() { log::set_level(log::Level::off), log::clear_warnings(); }
-  ~Quiet() { log::set_level(log::Level::info), log::clear_warnings(); }
+  log::Silence silence;
+  Quiet() { log::clear_warnings(); }
+  ~Quiet() { log::clear_warnings(); }
 };
 
 // As if memory held so many examples and no more.
@@ -40,10 +41,12 @@ class Cramped : public SmallModel {
 };
 
 Engine engine_for(const std::shared_ptr<Model>& model, OnFullMemory on_full) {
-  TrainSection train;
-  train.on_out_of_memory = on_full;
-  Engine engine(RunSection{}, train, part<PrecisionKind>("fp32"));
-  engine.place(model);
+  static World alone;
+  EngineOptions options;
+  options.on_out_of_memory = on_full;
+  options.precision = [](const PrecisionInputs& inputs) { return part<PrecisionKind>("fp32").build(inputs); };
+  Engine engine(options, alone);
+  engine.prepare(model);
   return engine;
 }
 
@@ -58,7 +61,7 @@ const auto mse = [] { return part<LossKind>("mse").build({}); };
 
 TEST_CASE("engine: where memory runs out, smaller micro-batches give the same loss and gradients") {
   const Quiet quiet;
-  const Window window{examples(10, 0), examples(7, 5)};
+  const Window window{{examples(10, 0), examples(7, 5)}};
   const auto roomy = std::make_shared<Cramped>(100), cramped = std::make_shared<Cramped>(3);
   Engine reference = engine_for(roomy, OnFullMemory::stop), engine = engine_for(cramped, OnFullMemory::split);
   const auto expected = reference.accumulate(window, *mse()), found = engine.accumulate(window, *mse());
@@ -72,13 +75,13 @@ TEST_CASE("engine: where memory runs out, smaller micro-batches give the same lo
              ContainsSubstring("5 examples at once do not fit") && ContainsSubstring("3"));
   engine.discard_gradients();
   cramped->sizes.clear();
-  engine.accumulate({examples(4, 0)}, *mse());  // it stays with what fits
+  engine.accumulate({{examples(4, 0)}}, *mse());  // it stays with what fits
   CHECK(cramped->sizes == std::vector<std::int64_t>{3, 1});
 }
 
 TEST_CASE("engine: memory that runs out in the middle leaves nothing of the first attempt behind") {
   const Quiet quiet;
-  const Window window{examples(2, 0), examples(6, 5)};  // the first fits, the second does not
+  const Window window{{examples(2, 0), examples(6, 5)}};  // the first fits, the second does not
   const auto roomy = std::make_shared<Cramped>(100), cramped = std::make_shared<Cramped>(4);
   Engine reference = engine_for(roomy, OnFullMemory::stop), engine = engine_for(cramped, OnFullMemory::split);
   reference.accumulate(window, *mse());
@@ -86,14 +89,72 @@ TEST_CASE("engine: memory that runs out in the middle leaves nothing of the firs
   CHECK(torch::allclose(cramped->weight.grad(), roomy->weight.grad(), 1e-5));
 }
 
+// A layer that draws random numbers and remembers what it has seen, as dropout and batch-norm do.
+class Forgetful : public Cramped {
+ public:
+  using Cramped::Cramped;
+
+  torch::Tensor forward(const Batch& batch) override {
+    drawn.push_back(torch::rand({1}).item<double>());
+    const torch::NoGradGuard no_grad;
+    count += batch.size();
+    const torch::AutoGradMode with_gradients(true);
+    return Cramped::forward(batch);
+  }
+
+  std::vector<double> drawn;
+};
+
+TEST_CASE("engine: an update that ran out of memory is repeated from where it began") {
+  const Quiet quiet;
+  const Window window{{examples(4, 0)}, 7};
+  const auto model = std::make_shared<Forgetful>(3);
+  Engine engine = engine_for(model, OnFullMemory::split);
+  engine.accumulate(window, *mse());
+  REQUIRE(model->drawn.size() == 3);          // the attempt that failed, then two halves
+  CHECK(model->drawn[0] == model->drawn[1]);  // from the same seed
+  CHECK(model->count.item<std::int64_t>() == 4);
+}
+
+TEST_CASE("engine: a loop by hand gives the gradients of accumulate(), and is held to what it announced") {
+  const auto whole = std::make_shared<SmallModel>(std::vector<float>{1, 2, 3});
+  const auto by_hand = std::make_shared<SmallModel>(std::vector<float>{1, 2, 3});
+  Engine first = engine_for(whole, OnFullMemory::stop), second = engine_for(by_hand, OnFullMemory::stop);
+  const Window window{{examples(10, 0), examples(7, 5)}};
+  const auto loss = mse();
+  first.accumulate(window, *loss);
+  second.begin_window(17 * 3, 2);
+  for (const Batch& batch : window.batches) second.backward(loss->sum(second.forward(batch), batch));
+  CHECK(torch::equal(whole->weight.grad(), by_hand->weight.grad()));
+  CHECK_THROWS_WITH(second.backward(by_hand->weight.sum()), ContainsSubstring("more often"));
+}
+
+TEST_CASE("engine: what it remembers goes into a fresh one") {
+  const Quiet quiet;
+  const auto model = std::make_shared<Cramped>(3), other = std::make_shared<Cramped>(3);
+  Engine engine = engine_for(model, OnFullMemory::split), fresh = engine_for(other, OnFullMemory::split);
+  engine.accumulate({{examples(4, 0)}}, *mse());
+  engine.discard_gradients();
+  engine.set_trainable({{"bias", false}});
+  fresh.load(engine.save());
+  other->sizes.clear();
+  fresh.accumulate({{examples(4, 0)}}, *mse());
+  CHECK(other->sizes == std::vector<std::int64_t>{2, 2});
+  CHECK_FALSE(other->bias.grad().defined());
+  State strange = engine.save();
+  strange.integers["speed"] = 3;
+  CHECK_THROWS_WITH(fresh.load(strange), ContainsSubstring("\"speed\""));
+}
+
 TEST_CASE("engine: a run that must not split says what would help") {
   Engine engine = engine_for(std::make_shared<Cramped>(3), OnFullMemory::stop);
-  CHECK_THROWS_WITH(engine.accumulate({examples(10, 0)}, *mse()),
+  CHECK_THROWS_WITH(engine.accumulate({{examples(10, 0)}}, *mse()),
                     ContainsSubstring("10 examples at once") && ContainsSubstring("on_out_of_memory") &&
                         ContainsSubstring("no room") && !ContainsSubstring("backtrace"));
   const Quiet quiet;
   Engine hopeless = engine_for(std::make_shared<Cramped>(0), OnFullMemory::split);
-  CHECK_THROWS_WITH(hopeless.accumulate({examples(4, 0)}, *mse()), ContainsSubstring("Not even one example"));
+  CHECK_THROWS_WITH(hopeless.accumulate({{examples(4, 0)}}, *mse()),
+                    ContainsSubstring("Not even one example"));
 }
 
 TEST_CASE("engine: the ways in which memory runs out are known, other errors are not touched") {
@@ -114,7 +175,7 @@ TEST_CASE("engine: a window of ignored targets has no loss and no gradient, not 
   Engine engine = engine_for(model, OnFullMemory::stop);
   const auto loss = part<LossKind>("cross_entropy", {{"ignore_index", -100}}).build({data});
   const Batch batch{torch::ones({4, 3}), torch::full({4}, -100, torch::kInt64)};
-  CHECK(engine.accumulate({batch, batch}, *loss).mean() == 0);
+  CHECK(engine.accumulate({{batch, batch}}, *loss).mean() == 0);
   CHECK(model->weight.grad().isfinite().all().item<bool>());
   CHECK(model->weight.grad().abs().sum().item<double>() == 0);
 }
@@ -129,7 +190,7 @@ TEST_CASE("engine: parameters are frozen and trained again by pattern, but not a
   model->bias.set_requires_grad(true);
   Engine engine = engine_for(model, OnFullMemory::stop);
   engine.set_trainable({{"we*", false}});
-  engine.accumulate({examples(4, 0)}, *mse());
+  engine.accumulate({{examples(4, 0)}}, *mse());
   CHECK_FALSE(model->weight.grad().defined());
   CHECK(model->bias.grad().defined());
   engine.discard_gradients();

@@ -6,7 +6,8 @@
 
 #include "runner/inference/load_run.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
-#include "runner/train/model_file.hpp"
+#include "components/models/support/load_weights.hpp"
+#include "components/models/support/model_weights.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -39,7 +40,7 @@ train = { max_steps = 1 }
   write(folder / "data_spec.json", write_data_spec(tokens));
   std::shared_ptr<Model> model =
       part<ModelKind>("gpt", {{"layers", 1}, {"heads", 2}, {"width", 8}}).build({tokens});
-  save_model(*model, folder / "model.safetensors");
+  save_weights(ModelWeights(*model).all(), folder / "model.safetensors");
   return model;
 }
 
@@ -79,7 +80,7 @@ TEST_CASE("trained: the best weights come first, others on demand") {
     const torch::NoGradGuard no_grad;
     model->parameters()[0].fill_(7);
   }
-  save_model(*model, folder / "run" / "best.safetensors");
+  save_weights(ModelWeights(*model).all(), folder / "run" / "best.safetensors");
   CHECK(head("")[0][0].item<float>() == 7);
   CHECK(head("best")[0][0].item<float>() == 7);
   CHECK(head("model")[0][0].item<float>() != 7);

@@ -8,7 +8,8 @@
 #include "runner/inference/generate.hpp"
 #include "runner/inference/text_stream.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
-#include "runner/train/model_file.hpp"
+#include "components/models/support/load_weights.hpp"
+#include "components/models/support/model_weights.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -71,7 +72,7 @@ train = { max_steps = 1 }
   const DataSpec data = windows(context, 256);
   write(folder / "data_spec.json", write_data_spec(data));
   write(folder / "dataset.json", R"({"tokenizer": "byte"})");
-  save_model(*model("gpt", data), folder / "model.safetensors");
+  save_weights(ModelWeights(*model("gpt", data)).all(), folder / "model.safetensors");
   return folder.path().string();
 }
 
@@ -204,7 +205,7 @@ train = { max_steps = 1 }
 )");
   const DataSpec numbers{.input_shape = {4}, .classes = 2};
   write(folder / "data_spec.json", write_data_spec(numbers));
-  save_model(*part<ModelKind>("mlp").build({numbers}), folder / "model.safetensors");
+  save_weights(ModelWeights(*part<ModelKind>("mlp").build({numbers})).all(), folder / "model.safetensors");
   CHECK_THROWS_WITH(Program{}.run({"sample", run}),
                     ContainsSubstring("\"mlp\"") && ContainsSubstring("no language model"));
 }

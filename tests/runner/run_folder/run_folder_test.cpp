@@ -1,5 +1,7 @@
 #include "runner/run_folder/run_folder.hpp"
 
+#include <unistd.h>
+
 #include <catch2/catch_all.hpp>
 #include <fstream>
 #include <sstream>
@@ -11,7 +13,7 @@ using runner::testing::TemporaryFolder;
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("a run's folder must be new or empty") {
+TEST_CASE("a run's folder must be new, empty or hold a run") {
   const TemporaryFolder scratch;
   RunSection run;
   run.dir = scratch.path() / "a" / "b";
@@ -22,10 +24,30 @@ TEST_CASE("a run's folder must be new or empty") {
   {
     const RunFolder again = RunFolder::create(run);
   }  // still empty
+  CHECK_FALSE(RunFolder::find(run));
   std::ofstream(*run.dir / "metrics.jsonl") << "{}\n";
   CHECK_THROWS_WITH(RunFolder::create(run), ContainsSubstring("not empty"));
+  CHECK_THROWS_WITH(RunFolder::find(run), ContainsSubstring("no run"));
+  std::ofstream(*run.dir / "recipe.toml") << "\n";
+  CHECK(RunFolder::find(run));
   run.dir = *run.dir / "metrics.jsonl";
-  CHECK_THROWS_WITH(RunFolder::create(run), ContainsSubstring("not a folder"));
+  CHECK_THROWS_WITH(RunFolder::find(run), ContainsSubstring("not a folder"));
+}
+
+TEST_CASE("only one process writes a run folder, and a lock that nobody holds is no obstacle") {
+  const TemporaryFolder scratch;
+  RunSection run;
+  run.dir = scratch.path() / "run";
+  {
+    const RunFolder folder = RunFolder::create(run);
+    const auto owner = RunFolder::owner(*run.dir);
+    REQUIRE(owner);
+    CHECK(owner->pid == ::getpid());
+    CHECK_THROWS_WITH(RunFolder::open(*run.dir),
+                      ContainsSubstring("in use by process " + std::to_string(::getpid())));
+  }
+  CHECK_FALSE(RunFolder::owner(*run.dir));
+  const RunFolder again = RunFolder::open(*run.dir);
 }
 
 TEST_CASE("runs that start in the same second get folders of their own") {

@@ -7,7 +7,6 @@
 
 #include "components/support/weights/safetensors.hpp"
 #include "runner/resolve.hpp"
-#include "runner/train/assemble.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/feed.hpp"
 #include "tests/support/recipes.hpp"
@@ -38,7 +37,7 @@ name = "accuracy"
 )";
 
 Recipe recipe_of(Recipes& files, std::vector<std::string> overrides) {
-  const Registry registry = Registry::of_linked();
+  Registry registry = Registry::of_linked();
   Diagnostics found;
   const auto resolved =
       resolve_recipe({files.folder / "main.toml", {}, std::move(overrides)}, registry, found);
@@ -65,34 +64,37 @@ bool same(const std::map<std::string, torch::Tensor>& one,
 TEST_CASE("other weights are in the model for a while, and then its own are again, bit for bit") {
   Recipes files(residual_net);
   const Recipe recipe = recipe_of(files, {});
-  Run run = assemble(recipe);
-  const auto own = everything(*run.model);
+  World alone;
+  Run run(recipe, alone);
+  const auto own = everything(run.engine.model());
   KeptWeights weights{"other", {{"fc.bias", torch::full({10}, 7.0)}}, 2};
   if (!own.contains("fc.bias")) weights.tensors = {{"linear.bias", torch::full({10}, 7.0)}};
   const std::string name = weights.tensors.begin()->first;
   {
-    const WeightsInPlace in_place(run, weights);
-    CHECK(run.model->named_parameters()[name].eq(7).all().item<bool>());
-    CHECK_FALSE(torch::equal(run.model->named_buffers()["bn1.running_mean"], own.at("bn1.running_mean")));
+    const KeptWeightsInPlace in_place(run, weights);
+    CHECK(run.engine.model().named_parameters()[name].eq(7).all().item<bool>());
+    CHECK_FALSE(
+        torch::equal(run.engine.model().named_buffers()["bn1.running_mean"], own.at("bn1.running_mean")));
   }
-  CHECK(same(everything(*run.model), own));
+  CHECK(same(everything(run.engine.model()), own));
 }
 
 TEST_CASE("batch-norm statistics are the plain average over the training batches") {
   Recipes files(residual_net);
   const Recipe recipe = recipe_of(files, {});
-  Run run = assemble(recipe);
+  World alone;
+  Run run(recipe, alone);
   const torch::NoGradGuard no_grad;
   Loader loader(*run.data.train, training_options(recipe, run.engine));
   std::vector<torch::Tensor> means, variances;
   for (int i = 0; i < 3; ++i) {
-    const auto& kernel = run.model->named_parameters()["conv1.weight"];
+    const auto& kernel = run.engine.model().named_parameters()["conv1.weight"];
     const torch::Tensor output = at::conv2d(loader.next()->batch.input, kernel, {}, 1, 1);
     means.push_back(output.mean(at::IntArrayRef{0, 2, 3}));
     variances.push_back(output.var(at::IntArrayRef{0, 2, 3}));
   }
-  const WeightsInPlace in_place(run, {"other", {}, 100});  // there are only three batches
-  const auto buffers = run.model->named_buffers();
+  const KeptWeightsInPlace in_place(run, {"other", {}, 100});  // there are only three batches
+  const auto buffers = run.engine.model().named_buffers();
   CHECK(torch::allclose(buffers["bn1.running_mean"], torch::stack(means).mean(0), 1e-4, 1e-5));
   CHECK(torch::allclose(buffers["bn1.running_var"], torch::stack(variances).mean(0), 1e-4, 1e-5));
   CHECK(buffers["bn1.num_batches_tracked"].item<std::int64_t>() == 3);
@@ -101,14 +103,15 @@ TEST_CASE("batch-norm statistics are the plain average over the training batches
 TEST_CASE("what hooks keep is measured under their names, and saved by name") {
   Recipes files(residual_net);
   const Recipe recipe = recipe_of(files, {"hook+=ema", "hook+={name=\"swa\"}"});
-  Run run = assemble(recipe);
-  const Evaluation found = evaluate_all(run, {}, [](double) {});
+  World alone;
+  Run run(recipe, alone);
+  const Evaluation found = evaluate_all(run, {}, [](double) { return true; });
   std::vector<std::string> names;
   for (const auto& [name, value] : found.measurements) names.push_back(name);
   CHECK(names == std::vector<std::string>{"eval/accuracy", "ema/accuracy"});  // swa has not begun
   {
     const torch::NoGradGuard no_grad;
-    for (auto& parameter : run.model->parameters()) parameter.zero_();
+    for (auto& parameter : run.engine.model().parameters()) parameter.zero_();
   }
   save_weights(run, "ema", files.folder / "ema.safetensors");
   save_weights(run, "eval", files.folder / "model.safetensors");
@@ -122,7 +125,8 @@ TEST_CASE("the best model may be one that a hook keeps, and only if a hook keeps
   const auto with = [&](const std::string& metric, std::vector<std::string> more) {
     more.push_back("checkpoint.best={metric=\"" + metric + "\"}");
     const Recipe recipe = recipe_of(files, more);
-    return assemble(recipe).best->weights();
+    World alone;
+    return Run(recipe, alone).best->weights();
   };
   CHECK(with("ema/accuracy", {"hook+=ema"}) == "ema");
   CHECK(with("eval/accuracy", {"hook+=ema"}) == "eval");

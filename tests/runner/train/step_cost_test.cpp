@@ -39,7 +39,7 @@ log_every = "1000step"
 [eval]
 metric = []
 )");
-  const Registry registry = Registry::of_linked();
+  Registry registry = Registry::of_linked();
   Diagnostics found;
   const auto resolved = resolve_recipe(
       {recipes.folder / "main.toml",
@@ -48,7 +48,10 @@ metric = []
       registry, found);
   INFO(render(found));
   REQUIRE(resolved);
-  return total(operators_of([&] { run_recipe(*resolved, registry, {}); }));
+  return total(operators_of([&] {
+    World alone;
+    train_recipe(*resolved, registry, alone, {});
+  }));
 }
 
 std::int64_t of_a_loop(int steps) {

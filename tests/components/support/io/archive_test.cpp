@@ -78,12 +78,14 @@ TEST_CASE("files are taken out of a tar archive by name, wherever they lie in it
   std::filesystem::create_directories(folder / "out");
   const std::string options = GENERATE("--format=ustar -czf", "--format=gnu -cf", "--format=pax -czf");
   shell("tar " + options + " " + quoted(folder / "a.tar") + " -C " + quoted(folder.path()) + " in");
-  extract_tar(folder / "a.tar", {"small.bin", "large.bin"}, folder / "out");
+  extract_tar(folder / "a.tar", {{"small.bin", 5}, {"large.bin", large.size()}}, folder / "out");
   CHECK(read_text(folder / "out" / "large.bin") == large);
   CHECK(read_text(folder / "out" / "small.bin") == "small");
   CHECK_FALSE(std::filesystem::exists(folder / "out" / "other.txt"));
-  CHECK_THROWS_WITH(extract_tar(folder / "a.tar", {"small.bin", "absent.bin"}, folder / "out"),
+  CHECK_THROWS_WITH(extract_tar(folder / "a.tar", {{"small.bin", 5}, {"absent.bin", 1}}, folder / "out"),
                     ContainsSubstring("does not hold absent.bin"));
+  CHECK_THROWS_WITH(extract_tar(folder / "a.tar", {{"large.bin", 5}}, folder / "out2"),
+                    ContainsSubstring("instead of 5"));
 }
 
 TEST_CASE("a path in a tar archive cannot lead out of the folder") {
@@ -92,7 +94,7 @@ TEST_CASE("a path in a tar archive cannot lead out of the folder") {
   std::filesystem::create_directories(folder / "out");
   shell("tar -cPf " + quoted(folder / "a.tar") + " --transform='s,.*,../../escaped/x.bin,' " +
         quoted(folder / "in" / "x.bin"));
-  extract_tar(folder / "a.tar", {"x.bin"}, folder / "out");
+  extract_tar(folder / "a.tar", {{"x.bin", 1}}, folder / "out");
   CHECK(read_text(folder / "out" / "x.bin") == "x");
   CHECK_FALSE(std::filesystem::exists(folder.path().parent_path() / "escaped"));
 }
@@ -103,7 +105,7 @@ TEST_CASE("links in a tar archive are not followed and not made") {
   std::filesystem::create_directories(folder / "out");
   std::filesystem::create_symlink("/etc/passwd", folder / "in" / "x.bin");
   shell("tar -cf " + quoted(folder / "a.tar") + " -C " + quoted(folder.path()) + " in");
-  CHECK_THROWS_WITH(extract_tar(folder / "a.tar", {"x.bin"}, folder / "out"),
+  CHECK_THROWS_WITH(extract_tar(folder / "a.tar", {{"x.bin", 1}}, folder / "out"),
                     ContainsSubstring("does not hold"));
   CHECK(std::filesystem::is_empty(folder / "out"));
 }
@@ -112,11 +114,11 @@ TEST_CASE("what is no tar archive, or half of one, is refused by name") {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder / "out");
   write_file(folder / "no.tar", lines(200));
-  CHECK_THROWS_WITH(extract_tar(folder / "no.tar", {"x"}, folder / "out"),
+  CHECK_THROWS_WITH(extract_tar(folder / "no.tar", {{"x", 1}}, folder / "out"),
                     ContainsSubstring("no.tar is not a tar archive"));
   write_file(folder / "in" / "x.bin", lines(10000));
   shell("tar -cf " + quoted(folder / "a.tar") + " -C " + quoted(folder.path()) + " in");
   write_file(folder / "half.tar", read_text(folder / "a.tar").substr(0, 50000));
-  CHECK_THROWS_WITH(extract_tar(folder / "half.tar", {"x.bin"}, folder / "out"),
+  CHECK_THROWS_WITH(extract_tar(folder / "half.tar", {{"x.bin", lines(10000).size()}}, folder / "out"),
                     ContainsSubstring("ends too early"));
 }

@@ -16,7 +16,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 Bytes image_file(const std::string& name) {
   Bytes bytes;
-  read_file(source_folder() / "tests/components/support/io/images" / name, bytes);
+  read_file(source_folder() / "tests/components/support/io/images" / name, bytes, 1 << 20);
   return bytes;
 }
 

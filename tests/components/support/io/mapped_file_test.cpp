@@ -54,9 +54,10 @@ TEST_CASE("a file that may not be read is refused with its name") {
 TEST_CASE("reading a file reuses the buffer and gives exactly its bytes") {
   const TemporaryFolder folder;
   std::vector<std::uint8_t> buffer(100, 7);
-  read_file(write_file(folder / "a", "abc"), buffer);
+  read_file(write_file(folder / "a", "abc"), buffer, 3);
   CHECK(text_of(buffer) == "abc");
-  read_file(write_file(folder / "b", ""), buffer);
+  read_file(write_file(folder / "b", ""), buffer, 3);
   CHECK(buffer.empty());
-  CHECK_THROWS_AS(read_file(folder / "none", buffer), IoError);
+  CHECK_THROWS_AS(read_file(folder / "none", buffer, 3), IoError);
+  CHECK_THROWS_WITH(read_file(write_file(folder / "c", "abcd"), buffer, 3), ContainsSubstring("limit of 3"));
 }

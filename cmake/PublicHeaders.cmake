@@ -1,0 +1,20 @@
+# What a plugin or another program may include: installed below include/runner/, each complete in itself
+# (tests/cli/public_headers_test.py compiles each alone). Everything else is ours to change.
+
+set(registry_headers
+  registry/byte_size.hpp registry/codec.hpp registry/component.hpp registry/conform.hpp registry/diagnostics.hpp
+  registry/duration.hpp registry/field.hpp registry/log.hpp registry/make_part.hpp registry/origin.hpp
+  registry/registry.hpp registry/rules.hpp registry/schema.hpp registry/part_settings.hpp
+  registry/value.hpp)
+
+# The contract of a kind is components/<kind>s/<kind>.hpp, and what it is written with stands in contract/.
+file(GLOB component_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+     "${PROJECT_SOURCE_DIR}/components/contract/*.hpp" "${PROJECT_SOURCE_DIR}/components/*s/*.hpp")
+
+# A recipe written in C++, trained as the program does it; and the engine, for a loop of one's own.
+set(runner_headers
+  runner/recipe.hpp runner/recipe/load.hpp runner/recipe/write.hpp runner/resolve.hpp runner/plugins/stamp.hpp
+  runner/checkpoint/checkpoint_section.hpp runner/checkpoint/recipe_changes.hpp
+  runner/train/train_recipe.hpp runner/run_folder/run_result.hpp
+  runner/engine/agreement.hpp runner/engine/engine.hpp runner/engine/options.hpp runner/engine/time_ledger.hpp
+  runner/engine/window.hpp runner/engine/world.hpp components/models/support/model_weights.hpp)

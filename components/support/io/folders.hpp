@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+
+namespace runner {
+
+// Flushes the entries of a folder to the disk. A file system that cannot flush folders is no reason to fail.
+void flush_folder(const std::filesystem::path& folder);
+
+// A folder that is there complete or not at all: filled under another name beside it, flushed and then
+// renamed. Destroyed before commit(), it leaves nothing. Errors are IoError.
+class TemporaryFolderBeside {
+ public:
+  explicit TemporaryFolderBeside(std::filesystem::path final_path);
+  ~TemporaryFolderBeside();
+  TemporaryFolderBeside(const TemporaryFolderBeside&) = delete;
+  TemporaryFolderBeside& operator=(const TemporaryFolderBeside&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  void commit();
+
+  // What the names of unfinished ones begin with, for whoever clears away what a crash left.
+  static constexpr const char* prefix = ".unfinished-";
+
+ private:
+  std::filesystem::path final_, path_;
+  bool committed_ = false;
+};
+
+// Makes `link` lead to `target`, replacing what it led to in one step.
+void point_link(const std::filesystem::path& link, const std::filesystem::path& target);
+
+}  // namespace runner

@@ -1,0 +1,81 @@
+#include "components/support/io/read_json.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "components/support/io/open_file.hpp"
+#include "registry/wording.hpp"
+
+namespace runner {
+
+std::string json_place(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
+  const auto line = 1 + std::ranges::count(before, '\n');
+  const std::size_t start = before.rfind('\n');
+  const std::size_t column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
+  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+}
+
+// Without understanding the text: brackets and commas outside of strings bound what a parser will make of it.
+void check_json_limits(std::string_view text) {
+  if (text.size() > largest_json)
+    throw JsonError("it has " + std::to_string(text.size()) + " bytes of JSON, more than the limit of " +
+                    std::to_string(largest_json));
+  std::size_t depth = 0, values = 1;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+      case '"':
+        for (++i; i < text.size() && text[i] != '"'; ++i)
+          if (text[i] == '\\') ++i;
+        break;
+      case '[':
+      case '{':
+        ++values;
+        if (++depth > deepest_json) {
+          throw JsonError("it is nested more than " + std::to_string(deepest_json) + " levels deep (" +
+                          json_place(text, i + 1) + ")");
+        }
+        break;
+      case ']':
+      case '}':
+        if (depth > 0) --depth;
+        break;
+      case ',':
+        if (++values > most_json_values)
+          throw JsonError("it holds more than " + std::to_string(most_json_values) + " values");
+        break;
+      default: break;
+    }
+  }
+}
+
+nlohmann::json read_json(std::string_view text) {
+  check_json_limits(text);
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    // What the library says quotes all of a token, however long it is.
+    throw JsonError("it is not valid JSON (" + json_place(text, error.byte) + ")");
+  } catch (const nlohmann::json::exception& error) {
+    throw JsonError("it is not valid JSON (" + escaped_name(error.what()) + ")");
+  }
+}
+
+nlohmann::json read_json_file(const std::filesystem::path& path) {
+  const OpenFile file(path);
+  const auto refuse = [&](const std::string& why) -> JsonError {
+    return JsonError("Cannot read " + escaped_name(path.string()) + ": " + why + ".");
+  };
+  if (file.size() > largest_json)
+    throw refuse("it has " + std::to_string(file.size()) + " bytes; this is no file of settings");
+  std::vector<std::uint8_t> bytes(file.size());
+  file.read_at(0, bytes);
+  try {
+    return read_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  } catch (const JsonError& error) {
+    throw refuse(error.what());
+  }
+}
+
+}  // namespace runner

@@ -1,0 +1,11 @@
+#include "components/support/shape_text.hpp"
+
+namespace runner {
+
+std::string shape_text(torch::IntArrayRef shape) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) out += (i ? ", " : "") + std::to_string(shape[i]);
+  return out + "]";
+}
+
+}  // namespace runner

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+
+namespace runner {
+
+// "[64, 3, 32, 32]"
+std::string shape_text(torch::IntArrayRef shape);
+
+}  // namespace runner

@@ -1,0 +1,42 @@
+#include "components/support/torch_error.hpp"
+
+#include <c10/util/Exception.h>
+
+#include <sstream>
+#include <typeinfo>
+
+#include "registry/wording.hpp"
+
+namespace runner {
+
+namespace {
+
+bool from_torch(const std::exception& error) { return dynamic_cast<const c10::Error*>(&error) != nullptr; }
+
+// "The following operation failed in the TorchScript interpreter." comes first, the reason last.
+bool from_interpreter(std::string_view text) {
+  return text.starts_with("The following operation failed in the TorchScript interpreter");
+}
+
+}  // namespace
+
+std::string reason_of(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  const std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
+  const bool traced = text.find("Exception raised from ") != std::string::npos;
+  if (!from_torch(error) && !from_interpreter(text) && !traced) return text;
+  std::istringstream lines(text);
+  std::string first, last;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    if (line.starts_with("Exception raised from ") || line.starts_with("frame #")) break;
+    if (first.empty()) first = line;
+    last = line;
+  }
+  std::string reason = from_interpreter(text) ? last : first;
+  if (const auto at = reason.find("] . "); reason.starts_with("[enforce fail at") && at != std::string::npos)
+    reason = reason.substr(at + 4);
+  return shown_message(reason);
+}
+
+}  // namespace runner

@@ -1,0 +1,84 @@
+#include "components/support/weights/sharded_safetensors.hpp"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "components/support/io/atomic_file.hpp"
+#include "components/support/io/sha256.hpp"
+#include "components/support/weights/weight_index.hpp"
+
+namespace runner {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Tensors = std::vector<std::pair<std::string, torch::Tensor>>;
+
+std::vector<Tensors> cut(const Tensors& tensors, std::int64_t most) {
+  std::vector<Tensors> shards(1);
+  std::int64_t bytes = 0;
+  for (const auto& item : tensors) {
+    const auto size = static_cast<std::int64_t>(item.second.nbytes());
+    if (bytes > 0 && bytes + size > most) {
+      shards.emplace_back();
+      bytes = 0;
+    }
+    bytes += size;
+    shards.back().push_back(item);
+  }
+  return shards;
+}
+
+std::string shard_name(const std::string& stem, std::size_t number, std::size_t count) {
+  char text[32];
+  std::snprintf(text, sizeof text, "-%05zu-of-%05zu.safetensors", number, count);
+  return stem + text;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, WrittenFile>> write_sharded_safetensors(const fs::path& folder,
+                                                                           const std::string& stem,
+                                                                           const Tensors& tensors,
+                                                                           std::int64_t most) {
+  const Metadata metadata{{"format", "pt"}};
+  const std::vector<Tensors> shards = cut(tensors, most);
+  if (shards.size() == 1) {
+    const std::string name = stem + ".safetensors";
+    return {{name, write_safetensors(folder / name, tensors, metadata)}};
+  }
+  std::vector<std::pair<std::string, WrittenFile>> files;
+  nlohmann::ordered_json index{{"metadata", {{"total_size", 0}}},
+                               {"weight_map", nlohmann::ordered_json::object()}};
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const std::string name = shard_name(stem, i + 1, shards.size());
+    files.emplace_back(name, write_safetensors(folder / name, shards[i], metadata));
+    for (const auto& [tensor_name, tensor] : shards[i]) {
+      index["weight_map"][tensor_name] = name;
+      total += static_cast<std::int64_t>(tensor.nbytes());
+    }
+  }
+  index["metadata"]["total_size"] = total;
+  const std::string name = stem + ".safetensors.index.json", text = index.dump(2) + "\n";
+  AtomicFile file(folder / name);
+  file.write(text);
+  file.commit();
+  Sha256 digest;
+  digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  files.emplace_back(name, WrittenFile{text.size(), digest.hex()});
+  return files;
+}
+
+std::map<std::string, torch::Tensor> read_sharded_safetensors(const fs::path& folder,
+                                                              const std::string& stem) {
+  const fs::path index_file = folder / (stem + ".safetensors.index.json");
+  if (!fs::exists(index_file)) return read_safetensors(folder / (stem + ".safetensors"));
+  std::map<std::string, torch::Tensor> all;
+  for (const auto& [file, names] : read_weight_index(index_file)) all.merge(read_safetensors(folder / file));
+  return all;
+}
+
+}  // namespace runner

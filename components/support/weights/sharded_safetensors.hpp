@@ -1,0 +1,17 @@
+#pragma once
+
+#include "components/support/weights/safetensors.hpp"
+
+namespace runner {
+
+// <stem>.safetensors, or where that would be larger than `most` bytes, <stem>-00001-of-00003.safetensors ..
+// with <stem>.safetensors.index.json, as HuggingFace's libraries write and read them.
+
+std::vector<std::pair<std::string, WrittenFile>> write_sharded_safetensors(
+    const std::filesystem::path& folder, const std::string& stem,
+    const std::vector<std::pair<std::string, torch::Tensor>>& tensors, std::int64_t most);
+
+std::map<std::string, torch::Tensor> read_sharded_safetensors(const std::filesystem::path& folder,
+                                                              const std::string& stem);
+
+}  // namespace runner

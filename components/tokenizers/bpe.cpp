@@ -1,0 +1,27 @@
+#include "components/support/text/tokenizers.hpp"
+#include "components/tokenizers/tokenizer.hpp"
+
+namespace runner {
+namespace {
+
+struct Bpe {
+  std::int64_t vocab_size = 1024;
+};
+
+constexpr auto describe(std::type_identity<Bpe>) {
+  return fields(
+      field("vocab_size", &Bpe::vocab_size, "Most tokens to learn, the 256 bytes among them.", above(256)));
+}
+
+TokenizerFacts facts(const Bpe& params) { return {.vocabulary = params.vocab_size}; }
+
+std::unique_ptr<Tokenizer> build(const Bpe& params, const TokenizerInputs& inputs) {
+  if (!inputs.learned.empty()) return read_tokenizer(inputs.learned, "dataset.json");
+  return learn_bpe(inputs.texts, params.vocab_size);
+}
+
+const Registration<TokenizerKind> registration{
+    "bpe", "Byte-level BPE in the manner of GPT-2, learnt from the training set.", &build};
+
+}  // namespace
+}  // namespace runner

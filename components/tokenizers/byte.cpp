@@ -1,0 +1,18 @@
+#include "components/support/text/tokenizers.hpp"
+#include "components/tokenizers/tokenizer.hpp"
+
+namespace runner {
+namespace {
+
+struct Byte {};
+
+constexpr auto describe(std::type_identity<Byte>) { return fields(); }
+
+TokenizerFacts facts(const Byte&) { return {.vocabulary = 256, .learns = false, .bytes = true}; }
+
+std::unique_ptr<Tokenizer> build(const Byte&, const TokenizerInputs&) { return byte_tokenizer(); }
+
+const Registration<TokenizerKind> registration{"byte", "Every byte is a token, so any text will do.", &build};
+
+}  // namespace
+}  // namespace runner

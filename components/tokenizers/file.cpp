@@ -1,0 +1,36 @@
+#include "components/contract/data_error.hpp"
+#include "components/support/io/io_error.hpp"
+#include "components/support/io/mapped_file.hpp"
+#include "components/support/text/tokenizers.hpp"
+#include "components/tokenizers/tokenizer.hpp"
+
+namespace runner {
+namespace {
+
+struct File {
+  std::filesystem::path path = {};
+};
+
+constexpr auto describe(std::type_identity<File>) {
+  return fields(field("path", &File::path, "A HuggingFace tokenizer.json.", required(), non_empty()));
+}
+
+TokenizerFacts facts(const File&) { return {.learns = false}; }
+
+std::unique_ptr<Tokenizer> build(const File& params, const TokenizerInputs& inputs) {
+  if (!inputs.learned.empty()) return read_tokenizer(inputs.learned, "dataset.json");
+  const std::string path = params.path.string();
+  if (!std::filesystem::exists(params.path))
+    throw DataError("There is no file " + path + ": dataset.tokenizer.path is to name a tokenizer.json.");
+  try {
+    const MappedFile file(params.path);
+    return read_tokenizer({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path);
+  } catch (const IoError& error) {
+    throw DataError(error.what());
+  }
+}
+
+const Registration<TokenizerKind> registration{"file", "Read from a HuggingFace tokenizer.json.", &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "components/contract/tokenizer.hpp"
+#include "registry/component.hpp"
+
+namespace runner {
+
+// What a tokenizer is made from. A component reads `learned` where it is given, and learns where it is not.
+struct TokenizerInputs {
+  std::vector<std::string_view> texts = {};  // the training set
+  std::vector<std::string_view> others =
+      {};                    // what else will be encoded: nothing but its characters may be learnt
+  bool unknown = false;      // what the vocabulary lacks becomes a token instead of an error
+  std::string learned = {};  // Tokenizer::json() of a run: the same tokenizer again
+};
+
+struct TokenizerFacts {
+  std::int64_t vocabulary = 0;  // its size, or the most it may come to; 0: only the texts or a file tell
+  bool learns = true;           // from the texts
+  bool reversible = true;       // decoding gives the text back
+  bool bytes = false;           // tokens are the bytes of the text, whatever they are
+};
+
+struct TokenizerKind {
+  static constexpr std::string_view name = "tokenizer";
+  static constexpr std::string_view summary = "How text becomes tokens.";
+  using Product = Tokenizer;
+  using Inputs = TokenizerInputs;
+  using Facts = TokenizerFacts;
+};
+
+}  // namespace runner

@@ -1,0 +1,29 @@
+#include "components/support/text/tokenizers.hpp"
+#include "components/tokenizers/tokenizer.hpp"
+
+namespace runner {
+namespace {
+
+struct Word {
+  std::int64_t vocab_size = 10'000;
+};
+
+constexpr auto describe(std::type_identity<Word>) {
+  return fields(field("vocab_size", &Word::vocab_size,
+                      "Most tokens to learn: padding, any other word, and the most frequent words.",
+                      at_least(3)));
+}
+
+// What is between the words is lost.
+TokenizerFacts facts(const Word& params) { return {.vocabulary = params.vocab_size, .reversible = false}; }
+
+std::unique_ptr<Tokenizer> build(const Word& params, const TokenizerInputs& inputs) {
+  if (!inputs.learned.empty()) return read_tokenizer(inputs.learned, "dataset.json");
+  return learn_words(inputs.texts, params.vocab_size);
+}
+
+const Registration<TokenizerKind> registration{
+    "word", "Lowercased words, the most frequent of the training set; for classification.", &build};
+
+}  // namespace
+}  // namespace runner

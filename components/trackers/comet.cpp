@@ -1,0 +1,139 @@
+// An offline experiment of Comet: a zip archive of experiment.json and messages.json, as `comet upload` takes
+// it. While training, messages.json grows line by line; the archive is made at the end of the run. What a
+// killed run left is made into one by `runner track`.
+#include <algorithm>
+#include <limits>
+
+#include "components/trackers/support/append_file.hpp"
+#include "components/trackers/support/json_number.hpp"
+#include "components/trackers/support/keep_lines.hpp"
+#include "components/trackers/support/wall_clock.hpp"
+#include "components/trackers/support/zip_writer.hpp"
+#include "components/trackers/tracker.hpp"
+
+namespace runner {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Comet {
+  std::string project = "runner";
+  std::string workspace;
+};
+constexpr auto describe(std::type_identity<Comet>) {
+  return fields(field("project", &Comet::project, "The project the run belongs to.", non_empty()),
+                field("workspace", &Comet::workspace, "The workspace; empty: the default of the account."));
+}
+
+std::int64_t milliseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1000); }
+
+// False for what a run that is resumed at that step takes back.
+bool is_up_to(const Json& message, std::int64_t step) {
+  const Json& payload = message["payload"];
+  return !payload.contains("metric") || payload["metric"]["step"].get<std::int64_t>() <= step;
+}
+
+// Comet joins the names of nested settings so.
+std::string nested_name(std::string name) {
+  std::ranges::replace(name, '.', '|');
+  return name;
+}
+
+class CometExperiment : public Tracker {
+ public:
+  CometExperiment(Comet params, std::filesystem::path folder)
+      : params_(std::move(params)), folder_(std::move(folder)) {}
+
+  void start(const RunFacts& facts) override {
+    facts_ = facts;
+    const std::filesystem::path path = folder_ / (facts.id + "-messages.json");
+    const bool is_new = !std::filesystem::exists(path);
+    if (!is_new) take_up(path, facts.resumed_at.value_or(std::numeric_limits<std::int64_t>::max()));
+    file_ = AppendFile(path);
+    if (!is_new) return;
+    other("Name", facts.name);
+    for (const auto& [name, setting] : facts.settings) {
+      add("parameter_msg", {{"local_timestamp", milliseconds(facts.started_at)},
+                            {"param",
+                             {{"paramName", nested_name(name)},
+                              {"paramValue", json_setting(setting)},
+                              {"step", nullptr},
+                              {"source", "manual"}}}});
+    }
+    flush();
+  }
+
+  void log(const Record& record) override {
+    for (const auto& [name, value] : record.values) {
+      add("metric_msg", {{"local_timestamp", milliseconds(record.wall_time)},
+                         {"metric",
+                          {{"metricName", name},
+                           {"metricValue", json_number(value)},
+                           {"step", record.step},
+                           {"epoch", static_cast<std::int64_t>(record.epoch)}}}});
+    }
+  }
+
+  void text(std::string_view tag, std::string_view text, std::int64_t) override { other(tag, text); }
+
+  void flush() override { file_.append(std::exchange(waiting_, {})); }
+
+  void finish(Outcome outcome, std::string_view message) override {
+    constexpr const char* words[] = {"finished", "stopped", "failed"};
+    other("Outcome", words[static_cast<int>(outcome)]);
+    if (!message.empty()) other("Message", message);
+    flush();
+    ZipWriter archive(folder_ / (facts_.id + ".zip"));
+    archive.add("experiment.json", json_text(experiment()));
+    archive.add_file("messages.json", file_.path());
+    archive.finish();
+  }
+
+ private:
+  void take_up(const std::filesystem::path& path, std::int64_t step) {
+    cut_unfinished_line(path);
+    keep_lines(path, [&](std::string_view line) {
+      const Json message = Json::parse(line);
+      messages_ = std::max(messages_, message["payload"]["message_id"].get<std::int64_t>());
+      return is_up_to(message, step);
+    });
+  }
+
+  Json experiment() const {
+    return {{"offline_id", facts_.id},
+            {"project_name", params_.project},
+            {"workspace", params_.workspace.empty() ? Json(nullptr) : Json(params_.workspace)},
+            {"start_time", milliseconds(facts_.started_at)},
+            {"stop_time", milliseconds(wall_clock())},
+            {"tags", facts_.tags},
+            {"resume_strategy", "create"}};
+  }
+
+  void other(std::string_view key, std::string_view value) {
+    add("log_other", {{"key", key}, {"value", value}});
+  }
+
+  void add(const char* type, Json payload) {
+    payload["message_id"] = ++messages_;
+    waiting_ += json_text(Json{{"type", type}, {"payload", std::move(payload)}}) + "\n";
+  }
+
+  Comet params_;
+  std::filesystem::path folder_;
+  RunFacts facts_;
+  AppendFile file_;
+  std::string waiting_;
+  std::int64_t messages_ = 0;
+};
+
+TrackerFacts facts(const Comet&) { return {.writes_files = true}; }
+
+std::unique_ptr<Tracker> build(const Comet& params, const TrackerInputs& in) {
+  return std::make_unique<CometExperiment>(params, in.folder_or("comet"));
+}
+
+const Registration<TrackerKind> registration{
+    "comet", "Comet: an offline experiment as a zip archive, for `comet upload`.", &build};
+
+}  // namespace
+}  // namespace runner

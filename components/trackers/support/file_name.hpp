@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace runner {
+
+// A name for a file that says what it is: whatever could mean something to a file system becomes "_".
+inline std::string file_name_of(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    name += plain ? c : '_';
+  }
+  return name.empty() || name.starts_with('.') ? "_" + name : name;
+}
+
+}  // namespace runner

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "components/trackers/tracker.hpp"
+
+namespace runner {
+
+// JSON has no number for what is not finite: a string that Python's float() and JavaScript's Number() take,
+// and protobuf's JSON too. A null would not say which.
+inline nlohmann::ordered_json json_number(double value) {
+  if (std::isfinite(value)) return value;
+  if (std::isnan(value)) return "NaN";
+  return value > 0 ? "Infinity" : "-Infinity";
+}
+
+inline nlohmann::ordered_json json_setting(const Setting& setting) {
+  if (const auto* number = std::get_if<double>(&setting)) return json_number(*number);
+  return std::visit([](const auto& value) { return nlohmann::ordered_json(value); }, setting);
+}
+
+// One line; bytes that are not UTF-8 are replaced.
+inline std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace runner

@@ -1,0 +1,36 @@
+#include "components/trackers/support/keep_lines.hpp"
+
+#include <charconv>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "components/support/io/atomic_file.hpp"
+
+namespace runner {
+
+void keep_lines(const std::filesystem::path& path, std::function<bool(std::string_view line)> wanted) {
+  if (!std::filesystem::is_regular_file(path)) return;
+  AtomicFile kept(path);
+  bool dropped = false;
+  std::ifstream in(path, std::ios::binary);
+  std::string waiting;
+  for (std::string line; std::getline(in, line);) {
+    if (wanted(line)) {
+      waiting += line + "\n";
+    } else {
+      dropped = true;
+    }
+    if (waiting.size() > 1 << 16) kept.write(std::exchange(waiting, {}));
+  }
+  kept.write(waiting);
+  if (dropped) kept.commit();
+}
+
+std::int64_t leading_integer(std::string_view text) {
+  std::int64_t number = std::numeric_limits<std::int64_t>::min();
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace runner

@@ -1,0 +1,264 @@
+// A run of SwanLab as its own library leaves one that ran offline: <folder>/run-<time>-<id>/ with a log of
+// protobuf records, which `swanlab sync` uploads. File version 2, which SwanLab 0.10 reads; field numbers are
+// those of its swanlab/*/v1/*.proto. A resumed run goes on in the same file, without what came after the
+// checkpoint.
+#include <chrono>
+#include <fstream>
+#include <limits>
+#include <set>
+
+#include <protozero/pbf_reader.hpp>
+
+#include "components/support/io/sha256.hpp"
+#include "components/trackers/support/chunk_log.hpp"
+#include "components/trackers/support/file_name.hpp"
+#include "components/trackers/support/json_number.hpp"
+#include "components/trackers/support/protobuf.hpp"
+#include "components/trackers/support/syncer.hpp"
+#include "components/trackers/support/wall_clock.hpp"
+#include "components/trackers/tracker.hpp"
+
+namespace runner {
+namespace {
+
+using Message = protozero::pbf_writer;
+
+constexpr std::string_view file_header{":SWL\xD6\xE1\x02", 7};
+enum Field : protozero::pbf_tag_type {
+  num = 1,
+  timestamp = 2,
+  start_ = 10,
+  finish_ = 11,
+  column = 12,
+  scalar = 13,
+  media = 14,
+  save_ = 20
+};
+enum ColumnType { number = 1, picture = 2, words = 4 };
+
+enum class Mode { offline, live };
+constexpr auto describe(std::type_identity<Mode>) {
+  return choices(choice("offline", Mode::offline, "upload it later with `swanlab sync`"),
+                 choice("live", Mode::live,
+                        "SwanLab's own program, if installed, uploads it every minute while training"));
+}
+
+struct SwanLab {
+  std::string project = "runner";
+  std::string workspace;
+  std::string description;
+  Mode mode = Mode::offline;
+};
+constexpr auto describe(std::type_identity<SwanLab>) {
+  return fields(field("project", &SwanLab::project, "The project the run belongs to.", non_empty()),
+                field("workspace", &SwanLab::workspace, "The workspace; empty: the default of the account."),
+                field("description", &SwanLab::description, "What to remember about this run."),
+                field("mode", &SwanLab::mode, "Who uploads the run, and when."));
+}
+
+// The message of that field in a record; nothing where it is another record.
+std::optional<protozero::pbf_reader> message_of(std::string_view record, Field field) {
+  protozero::pbf_reader reader(record.data(), record.size());
+  if (!reader.next(field)) return std::nullopt;
+  return reader.get_message();
+}
+
+// False for what a run that is resumed at that step takes back.
+bool is_up_to(std::string_view record, std::int64_t step) {
+  if (message_of(record, Field::finish_)) return false;
+  for (const Field field : {Field::scalar, Field::media}) {
+    if (auto data = message_of(record, field)) return !data->next(2) || data->get_int64() <= step;
+  }
+  return true;
+}
+
+class SwanLabRun : public Tracker {
+ public:
+  SwanLabRun(SwanLab params, std::filesystem::path folder)
+      : params_(std::move(params)), parent_(std::move(folder)) {}
+
+  void start(const RunFacts& facts) override {
+    id_ = facts.id.substr(0, 21);  // as long as SwanLab's own
+    folder_ = std::filesystem::absolute(parent_) / ("run-" + time_for_name(facts.started_at) + "-" + id_);
+    std::filesystem::create_directories(folder_ / "files");
+    const std::filesystem::path path = folder_ / ("run-" + id_ + ".swanlab");
+    const bool is_new = !std::filesystem::exists(path);
+    if (!is_new) take_up(path, facts.resumed_at);
+    log_.emplace(path, file_header);
+    if (is_new) begin(facts);
+    log_->flush();
+    last_sync_ = Clock::now();
+  }
+
+  void log(const Record& record) override {
+    for (const auto& [name, value] : record.values) {
+      declare(name, ColumnType::number);
+      add_record(Field::scalar, ++records_, [&, &key = name, &measured = value](Message& message) {
+        begin_data(message, key, record.step, ColumnType::number, record.wall_time);
+        Message data(message, 5);
+        data.add_double(1, measured);
+      });
+    }
+  }
+
+  void text(std::string_view tag, std::string_view text, std::int64_t step) override {
+    add_media(tag, text, step, ColumnType::words, "text", ".txt");
+  }
+
+  void image(std::string_view tag, const Picture& image, std::int64_t step) override {
+    add_media(tag, image.png, step, ColumnType::picture, "image", ".png");
+  }
+
+  void flush() override {
+    log_->flush();
+    constexpr auto between_syncs = std::chrono::minutes(1);
+    if (params_.mode == Mode::live && Clock::now() - last_sync_ > between_syncs && !syncer_.running()) sync();
+  }
+
+  void finish(Outcome outcome, std::string_view message) override {
+    enum { finished = 1, crashed = 2, aborted = 3 };
+    add_record(Field::finish_, -2, [&](Message& end) {
+      end.add_enum(1, outcome == Outcome::finished  ? finished
+                      : outcome == Outcome::stopped ? aborted
+                                                    : crashed);
+      if (!message.empty()) add_text(end, 2, message);
+      add_timestamp(end, 3, wall_clock());
+    });
+    log_->flush();
+    if (params_.mode != Mode::live) return;
+    constexpr double patience = 30;
+    syncer_.wait(patience);
+    if (!syncer_.running()) sync();
+    syncer_.wait(patience);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void take_up(const std::filesystem::path& path, std::optional<std::int64_t> step) {
+    const std::int64_t last = step.value_or(std::numeric_limits<std::int64_t>::max());
+    keep_records(path, file_header, [&](std::string_view record) { return is_up_to(record, last); });
+    read_chunk_log(path, file_header, [&](std::string_view record) {
+      ++records_;
+      if (auto described = message_of(record, Field::column)) {
+        if (described->next(3)) declared_.insert(described->get_string());
+      }
+    });
+  }
+
+  void begin(const RunFacts& facts) {
+    add_record(Field::start_, -1, [&](Message& message) {
+      add_text(message, 1, params_.project);
+      if (!params_.workspace.empty()) add_text(message, 2, params_.workspace);
+      add_text(message, 4, facts.name);
+      if (!params_.description.empty()) add_text(message, 5, params_.description);
+      for (const std::string& tag : facts.tags) add_text(message, 6, tag);
+      message.add_string(10, id_);
+      add_timestamp(message, 12, facts.started_at);
+    });
+    if (facts.settings.empty()) return;
+    const std::filesystem::path path = write_config(facts);
+    add_record(Field::save_, -3, [&](Message& message) {
+      constexpr int config = 1;
+      message.add_string(1, "config");
+      message.add_string(2, path.string());
+      message.add_enum(5, config);
+    });
+  }
+
+  // YAML reads JSON.
+  std::filesystem::path write_config(const RunFacts& facts) const {
+    const std::filesystem::path path = folder_ / "files" / "config.yaml";
+    std::ofstream out(path);
+    int sort = 0;
+    for (const auto& [name, setting] : facts.settings) {
+      const nlohmann::ordered_json entry{{"desc", ""}, {"sort", sort++}, {"value", json_setting(setting)}};
+      out << json_text(name) << ": " << json_text(entry) << "\n";
+    }
+    out.close();
+    if (!out) throw std::runtime_error("Cannot write " + path.string() + ".");
+    return path;
+  }
+
+  void add_media(std::string_view tag, std::string_view bytes, std::int64_t step, ColumnType type,
+                 const char* kind, const char* ending) {
+    Sha256 digest;
+    digest.update({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    const std::string name = file_name_of(tag) + "-" + std::to_string(step) + ending;
+    const std::filesystem::path path = folder_ / "media" / kind / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream out(path, std::ios::binary);
+    out << bytes;
+    out.close();
+    if (!out) throw std::runtime_error("Cannot write " + path.string() + ".");
+    declare(std::string(tag), type);
+    add_record(Field::media, ++records_, [&](Message& message) {
+      begin_data(message, tag, step, type, wall_clock());
+      Message media(message, 5);
+      Message item(media, 1);
+      item.add_string(1, name);
+      item.add_string(2, digest.hex());
+      item.add_int64(3, static_cast<std::int64_t>(bytes.size()));
+    });
+  }
+
+  void declare(const std::string& name, ColumnType type) {
+    if (!declared_.insert(name).second) return;
+    add_record(Field::column, ++records_, [&](Message& message) {
+      constexpr int custom = 1, shown = 3;
+      message.add_enum(1, custom);
+      message.add_enum(2, type);
+      add_text(message, 3, name);
+      add_text(message, 5, name.find('/') == std::string::npos ? "default" : name.substr(0, name.find('/')));
+      message.add_enum(6, shown);
+    });
+  }
+
+  static void begin_data(Message& message, std::string_view key, std::int64_t step, ColumnType type,
+                         double at) {
+    add_text(message, 1, key);
+    message.add_int64(2, step);
+    message.add_enum(3, type);
+    add_timestamp(message, 4, at);
+  }
+
+  template <class Fill>
+  void add_record(Field field, std::int64_t number_, Fill fill) {
+    std::string bytes;
+    Message record(bytes);
+    record.add_int64(Field::num, number_);
+    add_timestamp(record, Field::timestamp, wall_clock());
+    {
+      Message message(record, field);
+      fill(message);
+    }
+    log_->add(bytes);
+  }
+
+  void sync() {
+    last_sync_ = Clock::now();
+    syncer_.start({"swanlab", "sync", folder_.string()}, folder_ / "sync.log");
+  }
+
+  SwanLab params_;
+  std::filesystem::path parent_, folder_;
+  std::string id_;
+  std::optional<ChunkLog> log_;
+  Syncer syncer_{"SwanLab", "pip install swanlab"};
+  Clock::time_point last_sync_;
+  std::int64_t records_ = 0;
+  std::set<std::string> declared_;
+};
+
+TrackerFacts facts(const SwanLab&) { return {.images = true, .writes_files = true}; }
+
+std::unique_ptr<Tracker> build(const SwanLab& params, const TrackerInputs& in) {
+  return std::make_unique<SwanLabRun>(params, in.folder_or("swanlog"));
+}
+
+const Registration<TrackerKind> registration{
+    "swanlab", "SwanLab: an offline run in its own format, for `swanlab sync`, or uploaded while training.",
+    &build};
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,35 @@
+// A loss of your own: cross-entropy of logits that a temperature has divided.
+#include "components/losses/loss.hpp"
+
+namespace {
+
+using namespace runner;
+
+struct MyLoss {
+  double temperature = 1.0;
+};
+
+constexpr auto describe(std::type_identity<MyLoss>) {
+  return fields(field("temperature", &MyLoss::temperature, "What the logits are divided by.", above(0)));
+}
+
+class MyLossTempered final : public Loss {
+ public:
+  explicit MyLossTempered(const MyLoss& params) : params_(params) {}
+
+  torch::Tensor sum(const torch::Tensor& output, const Batch& batch) const override {
+    const torch::Tensor log_probabilities = (output / params_.temperature).log_softmax(1);
+    return -log_probabilities.gather(1, batch.target.unsqueeze(1)).sum();
+  }
+
+ private:
+  MyLoss params_;
+};
+
+std::unique_ptr<Loss> build(const MyLoss& params, const LossInputs&) {
+  return std::make_unique<MyLossTempered>(params);
+}
+
+const Registration<LossKind> registration{"my_loss", "Cross-entropy with a temperature.", &build};
+
+}  // namespace

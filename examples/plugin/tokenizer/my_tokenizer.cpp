@@ -1,0 +1,51 @@
+// A tokenizer of your own: lower-case letters, and one token for everything else.
+#include "components/tokenizers/tokenizer.hpp"
+
+namespace {
+
+using namespace runner;
+
+struct MyTokenizer {
+  std::string alphabet = "abcdefghijklmnopqrstuvwxyz";
+};
+
+constexpr auto describe(std::type_identity<MyTokenizer>) {
+  return fields(
+      field("alphabet", &MyTokenizer::alphabet, "The letters that are tokens of their own.", non_empty()));
+}
+
+// Known before any text is read.
+TokenizerFacts facts(const MyTokenizer& params) {
+  return {.vocabulary = static_cast<std::int64_t>(params.alphabet.size()) + 1, .learns = false};
+}
+
+class MyTokenizerLetters final : public Tokenizer {
+ public:
+  explicit MyTokenizerLetters(const MyTokenizer& params) : params_(params) {}
+
+  std::int64_t vocabulary() const override { return facts(params_).vocabulary; }
+  void encode(std::string_view text, std::vector<Token>& tokens) const override {
+    for (const char letter : text) {
+      const auto at = params_.alphabet.find(letter);
+      tokens.push_back(static_cast<Token>(at == std::string::npos ? params_.alphabet.size() : at));
+    }
+  }
+  std::string decode(std::span<const Token> tokens) const override {
+    std::string text;
+    for (const Token token : tokens) text += token < params_.alphabet.size() ? params_.alphabet[token] : ' ';
+    return text;
+  }
+  // The run's folder keeps it. One that learns is given it back as inputs.learned, to predict and to sample.
+  std::string json() const override { return "{}"; }
+
+ private:
+  MyTokenizer params_;
+};
+
+std::unique_ptr<Tokenizer> build(const MyTokenizer& params, const TokenizerInputs&) {
+  return std::make_unique<MyTokenizerLetters>(params);
+}
+
+const Registration<TokenizerKind> registration{"my_tokenizer", "Lower-case letters.", &build};
+
+}  // namespace

@@ -1,0 +1,48 @@
+#include "runner/checkpoint/resume.hpp"
+
+#include <set>
+#include <stdexcept>
+
+#include "registry/log.hpp"
+#include "runner/checkpoint/state_json.hpp"
+
+namespace runner {
+
+std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store) {
+  for (const auto& folder : store.all()) {
+    try {
+      return FoundCheckpoint{folder, read_checkpoint(folder)};
+    } catch (const std::runtime_error& error) {
+      log::warning("{} It is passed over.", error.what());
+    }
+  }
+  return std::nullopt;
+}
+
+std::string restore(const FoundCheckpoint& found,
+                    const std::vector<std::pair<std::string, Stateful*>>& objects) {
+  const std::string where = "The checkpoint " + found.folder.string();
+  std::set<std::string> known;
+  for (const auto& [name, object] : objects) known.insert(name);
+  for (const auto& [name, state] : found.checkpoint.states) {
+    if (!known.contains(name))
+      throw std::runtime_error(where + " has a state \"" + name + "\", which this run does not have.");
+  }
+  std::string text;
+  for (const auto& [name, object] : objects) {
+    const auto state = found.checkpoint.states.find(name);
+    if (state == found.checkpoint.states.end())
+      throw std::runtime_error(where + " has no state \"" + name + "\", which this run needs.");
+    try {
+      object->load(state->second);
+    } catch (const StateError& error) {
+      throw std::runtime_error(where + " does not fit this run: " + name + ": " + error.what() + ".");
+    }
+    const std::size_t tensors = tensors_of(state->second).size();
+    text +=
+        (text.empty() ? "" : ", ") + name + (tensors > 0 ? " (" + std::to_string(tensors) + " tensors)" : "");
+  }
+  return text;
+}
+
+}  // namespace runner

@@ -1,0 +1,83 @@
+#include "runner/checkpoint/state_json.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace runner {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// JSON has no words for what is not finite.
+Json number_to_json(double number) {
+  if (std::isfinite(number)) return number;
+  return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
+}
+
+double number_from_json(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  const std::string word = json.is_string() ? json.get<std::string>() : "";
+  if (word == "NaN") return std::nan("");
+  if (word == "Infinity") return INFINITY;
+  if (word == "-Infinity") return -INFINITY;
+  throw StateError("a number of the saved state is no number");
+}
+
+const Json& member(const Json& json, const char* name) {
+  static const Json none = Json::object();
+  const auto found = json.find(name);
+  if (found == json.end()) return none;
+  if (!found->is_object()) throw StateError("\"" + std::string(name) + "\" of a saved state is no object");
+  return *found;
+}
+
+}  // namespace
+
+Json to_json(const State& state) {
+  Json json = Json::object();
+  for (const auto& [name, tensor] : state.tensors) json["tensors"].push_back(name);
+  for (const auto& [name, integer] : state.integers) json["integers"][name] = integer;
+  for (const auto& [name, number] : state.numbers) json["numbers"][name] = number_to_json(number);
+  for (const auto& [name, text] : state.texts) json["texts"][name] = text;
+  for (const auto& [name, part] : state.parts) json["parts"][name] = to_json(part);
+  return json;
+}
+
+State state_from_json(const Json& json, const std::map<std::string, torch::Tensor>& tensors,
+                      const std::string& prefix) {
+  if (!json.is_object()) throw StateError("a saved state is no object");
+  State state;
+  if (const auto names = json.find("tensors"); names != json.end()) {
+    for (const Json& name : *names) {
+      const std::string text = name.is_string() ? name.get<std::string>() : "";
+      const auto tensor = tensors.find(prefix + text);
+      if (tensor == tensors.end()) throw StateError("the tensor \"" + prefix + text + "\" is missing");
+      state.tensors[text] = tensor->second;
+    }
+  }
+  for (const auto& [name, value] : member(json, "integers").items()) {
+    if (!value.is_number_integer()) throw StateError("\"" + name + "\" of the saved state is no integer");
+    state.integers[name] = value.get<std::int64_t>();
+  }
+  for (const auto& [name, value] : member(json, "numbers").items())
+    state.numbers[name] = number_from_json(value);
+  for (const auto& [name, value] : member(json, "texts").items()) {
+    if (!value.is_string()) throw StateError("\"" + name + "\" of the saved state is no text");
+    state.texts[name] = value.get<std::string>();
+  }
+  for (const auto& [name, part] : member(json, "parts").items())
+    state.parts[name] = state_from_json(part, tensors, prefix + name + "/");
+  return state;
+}
+
+std::vector<NamedTensor> tensors_of(const State& state, const std::string& prefix) {
+  std::vector<NamedTensor> all;
+  for (const auto& [name, tensor] : state.tensors) all.push_back({prefix + name, tensor});
+  for (const auto& [name, part] : state.parts) {
+    for (NamedTensor& tensor : tensors_of(part, prefix + name + "/")) all.push_back(std::move(tensor));
+  }
+  return all;
+}
+
+}  // namespace runner

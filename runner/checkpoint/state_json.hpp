@@ -1,0 +1,22 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "components/contract/state.hpp"
+#include "components/contract/weights.hpp"
+
+namespace runner {
+
+// A state as JSON, exactly: integers, numbers and texts by name, parts below "parts", and the names of its
+// tensors, which are in a file of their own.
+nlohmann::json to_json(const State& state);
+// Throws StateError where the JSON is no state. The tensors are looked up as "<prefix><name>".
+State state_from_json(const nlohmann::json& json, const std::map<std::string, torch::Tensor>& tensors,
+                      const std::string& prefix);
+
+// All tensors of a state and of its parts: "part/name".
+std::vector<NamedTensor> tensors_of(const State& state, const std::string& prefix = "");
+
+}  // namespace runner

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "runner/cli/commands.hpp"
+#include "runner/cli/problem.hpp"
+#include "runner/cli/run_folders.hpp"
+#include "runner/describe/json.hpp"
+#include "runner/runs/run_comparison.hpp"
+#include "runner/terminal/format.hpp"
+#include "runner/terminal/grid.hpp"
+
+namespace runner::cli {
+
+namespace {
+
+using Keep = bool (*)(const ComparedSection&, const ComparedRow&);
+
+constexpr std::size_t widest_value = 40;
+
+std::vector<RunRecord> read_all(const std::vector<std::string>& words, bool folders) {
+  std::vector<RunRecord> runs;
+  for (const auto& folder : run_folders(words, folders)) runs.push_back(read_run(folder));
+  return runs;
+}
+
+// Runs of one name are told apart by the last part of their folders.
+std::vector<std::string> labels(const std::vector<RunRecord>& runs) {
+  std::vector<std::string> names;
+  for (const RunRecord& run : runs) {
+    const bool alone = std::ranges::count(runs, run.name, &RunRecord::name) == 1;
+    names.push_back(alone ? run.name : run.folder.lexically_normal().filename().string());
+  }
+  return names;
+}
+
+void print(const std::vector<RunRecord>& runs, Keep keep, Session& session) {
+  std::vector<GridColumn> columns{{""}};
+  for (std::string& label : labels(runs)) columns.push_back({std::move(label), true});
+  std::vector<std::vector<std::string>> rows;
+  for (const ComparedSection& section : compare_runs(runs)) {
+    const std::size_t before = rows.size();
+    for (const ComparedRow& row : section.rows) {
+      if (!keep(section, row)) continue;
+      if (rows.size() == before) {
+        std::vector<std::string> title(columns.size());
+        title[0] = session.out_style.cyan(section.title);
+        rows.push_back(std::move(title));
+      }
+      std::vector<std::string> cells{"  " + row.key};
+      for (const std::string& value : row.values) cells.push_back(shortened(value, widest_value, true));
+      rows.push_back(std::move(cells));
+    }
+  }
+  session.out << grid(columns, rows, session.out_style);
+  if (rows.empty()) session.out << "no difference\n";
+}
+
+void print_json(const std::vector<RunRecord>& runs, Keep keep, Session& session) {
+  nlohmann::ordered_json json{{"runs", nlohmann::ordered_json::array()}};
+  for (const RunRecord& run : runs) json["runs"].push_back(run.folder.string());
+  for (const ComparedSection& section : compare_runs(runs)) {
+    auto& held = json[section.title] = nlohmann::ordered_json::object();
+    for (const ComparedRow& row : section.rows) {
+      if (keep(section, row)) held[row.key] = row.values;
+    }
+  }
+  session.out << dumped(json);
+}
+
+int show(const std::vector<RunRecord>& runs, Keep keep, const Arguments& arguments, Session& session) {
+  arguments.has("json") ? print_json(runs, keep, session) : print(runs, keep, session);
+  return Exit::done;
+}
+
+bool result_or_difference(const ComparedSection& section, const ComparedRow& row) {
+  return section.title == "results" || row.differs();
+}
+bool difference(const ComparedSection&, const ComparedRow& row) { return row.differs(); }
+bool anything(const ComparedSection&, const ComparedRow&) { return true; }
+
+int compare(const Arguments& arguments, Session& session) {
+  const auto runs = read_all(arguments.all("RUN"), true);
+  return show(runs, arguments.has("all") ? anything : result_or_difference, arguments, session);
+}
+
+int diff(const Arguments& arguments, Session& session) {
+  const auto runs = read_all({arguments.get("RUN"), arguments.get("OTHER")}, false);
+  return show(runs, difference, arguments, session);
+}
+
+}  // namespace
+
+Command compare_command() {
+  return {
+      .name = "compare",
+      .summary = "Show the results of several runs side by side, and the settings that differ.",
+      .arguments = {{"RUN",
+                     "Run folders, names of runs (the last one of each), or folders of runs (all of them).",
+                     Argument::Count::at_least_one, Word::file}},
+      .options = {{.name = "all", .doc = "Settings that are the same, too."},
+                  {.name = "json", .doc = "The same, for programs."}},
+      .examples = {{"runner compare runs/sgd runs/adamw", "two runs"},
+                   {"runner compare runs/shapes", "all runs of that name"}},
+      .run = &compare};
+}
+
+Command diff_command() {
+  return {.name = "diff",
+          .summary = "Show what differs between two runs: recipe, data, versions, results.",
+          .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
+                         Word::file},
+                        {"OTHER", "The other one.", Argument::Count::one, Word::file}},
+          .options = {{.name = "json", .doc = "The same, for programs."}},
+          .examples = {{"runner diff runs/shapes/20260131-120000 runs/shapes/20260131-130000",
+                        "two runs of one recipe"}},
+          .run = &diff};
+}
+
+}  // namespace runner::cli

@@ -1,0 +1,163 @@
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ostream>
+
+#include "registry/suggest.hpp"
+#include "runner/cli/commands.hpp"
+#include "runner/cli/data_folders.hpp"
+#include "runner/cli/problem.hpp"
+#include "runner/plugins/load_plugin.hpp"
+#include "runner/plugins/plugin_error.hpp"
+#include "runner/plugins/read_stamp.hpp"
+#include "runner/plugins/skeleton.hpp"
+#include "runner/terminal/text.hpp"
+
+namespace runner::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+int make_skeleton(const std::string& name, const Arguments& arguments, Session& session) {
+  if (const std::string problem = problem_of_plugin_name(name); !problem.empty())
+    return refuse({problem}, session);
+  const std::string kind = arguments.has("kind") ? arguments.get("kind") : "model";
+  std::vector<std::string> kinds;
+  for (const fs::path& examples : data_folders("examples/plugin")) {
+    kinds = skeleton_kinds(examples);
+    if (std::ranges::find(kinds, kind) == kinds.end()) continue;
+    const fs::path folder = arguments.has("output") ? arguments.get("output") : name;
+    write_skeleton(examples, kind, name, folder);
+    const std::string where = folder.string();
+    session.out << "wrote " << where << "\n"
+                << two_columns({{"runner plugin build " + where, "builds it"},
+                                {"runner " + where + "/" + name + ".toml", "trains with it"}});
+    return Exit::done;
+  }
+  Problem problem{"there is no skeleton of a plugin for the kind \"" + kind + "\""};
+  if (const auto meant = nearest(kind, kinds)) problem.hints.push_back("did you mean \"" + *meant + "\"?");
+  problem.hints.push_back(kinds.empty()
+                              ? "the folder share/runner/examples/plugin of the installation is missing"
+                              : "there is one for: " + joined(kinds));
+  return refuse(problem, session);
+}
+
+// What find_package(runner) needs, of this very program: the installation's, or the build tree's.
+std::optional<fs::path> package_folder() {
+  const fs::path prefix = program_folder() / "..";
+  std::vector<fs::path> candidates{prefix / "lib/cmake/runner", prefix};
+  std::error_code error;
+  for (fs::directory_iterator entry(prefix / "lib", error), end; !error && entry != end;
+       entry.increment(error))
+    candidates.push_back(entry->path() / "cmake/runner");
+  for (const fs::path& candidate : candidates) {
+    if (fs::is_regular_file(candidate / "runnerConfig.cmake", error)) return fs::canonical(candidate);
+  }
+  return std::nullopt;
+}
+
+// Runs a program with our own output; returns its exit code.
+int run_program(const std::vector<std::string>& words, Session& session) {
+  session.out << session.out_style.dim(joined(words, " ")) << std::endl;
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t process = 0;
+  if (const int error =
+          posix_spawnp(&process, arguments.front(), nullptr, nullptr, arguments.data(), environ)) {
+    throw std::runtime_error("cannot run " + words.front() + ": " + std::strerror(error) +
+                             (error == ENOENT ? "; install it (apt-get install cmake g++)" : ""));
+  }
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int build(const fs::path& folder, const Arguments& arguments, Session& session) {
+  if (!fs::is_regular_file(folder / "CMakeLists.txt"))
+    return refuse({folder.string() + " holds no CMakeLists.txt", {"runner plugin new NAME writes one"}},
+                  session);
+  const auto package = package_folder();
+  if (!package) {
+    return refuse(
+        {"this program was installed without what plugins are built with: there is no runnerConfig.cmake"},
+        session);
+  }
+  const std::string tree = (folder / "build").string();
+  const std::vector<std::vector<std::string>> steps{
+      {"cmake", "-S", folder.string(), "-B", tree, "-DCMAKE_BUILD_TYPE=Release",
+       "-Drunner_DIR=" + package->string()},
+      {"cmake", "--build", tree, "--parallel"},
+      {"ctest", "--test-dir", tree, "--output-on-failure"}};
+  for (const auto& step : steps) {
+    if (step.front() == "ctest" && !arguments.has("test")) continue;
+    if (run_program(step, session) != 0) return Exit::failed;
+  }
+  return Exit::done;
+}
+
+int show(const fs::path& file, Session& session) {
+  const auto stamp = read_stamp(file);
+  if (!stamp)
+    return refuse({file.string() + " is a shared library, but not a plugin: it has no stamp"}, session);
+  const std::string difference = misfit(*stamp);
+  session.out << two_columns({{"interface", std::to_string(stamp->interface)},
+                              {"runner", stamp->runner},
+                              {"libtorch", stamp->libtorch},
+                              {"compiler", stamp->compiler},
+                              {"library", stamp->library},
+                              {"build", stamp->build},
+                              {"fits", difference.empty() ? "yes" : "no: it " + difference}},
+                             "");
+  return difference.empty() ? Exit::done : Exit::failed;
+}
+
+int plugin(const Arguments& arguments, Session& session) {
+  const std::string action = arguments.get("ACTION"), what = arguments.get("WHAT");
+  try {
+    if (action == "new") return make_skeleton(what, arguments, session);
+    if (action == "build") return build(what, arguments, session);
+    if (action == "show") return show(what, session);
+  } catch (const PluginError& error) {
+    return refuse({error.what(), error.hints}, session);
+  }
+  return refuse({"a plugin can be made by \"new\", \"build\" and \"show\", not \"" + action + "\"",
+                 {},
+                 "runner plugin --help"},
+                session);
+}
+
+}  // namespace
+
+Command plugin_command() {
+  return {
+      .name = "plugin",
+      .summary = "Write, build and examine plugins: components of your own.",
+      .arguments =
+          {{"ACTION",
+            "\"new\" writes one to start from, \"build\" builds it, \"show\" says what it was built with."},
+           {"WHAT", "Its name; its folder, to build it; its file, to show it.", Argument::Count::one,
+            Word::file}},
+      .options = {{.name = "kind",
+                   .doc = "For \"new\": what it is, \"model\" where not given.",
+                   .value = "KIND",
+                   .word = Word::kind},
+                  {.name = "output",
+                   .doc = "For \"new\": the folder it is written to, named as the plugin where not given.",
+                   .value = "DIR",
+                   .letter = 'o',
+                   .word = Word::file},
+                  {.name = "test", .doc = "For \"build\": run its tests, too."}},
+      .examples = {{"runner plugin new two_towers --kind model", "source, test, CMakeLists.txt and recipe"},
+                   {"runner plugin build two_towers --test",
+                    "needs CMake and a C++ compiler, and nothing known of them"},
+                   {"runner two_towers/two_towers.toml", "trains with it"}},
+      .run = &plugin,
+      .details = "docs/extending.md explains plugins step by step."};
+}
+
+}  // namespace runner::cli

@@ -1,0 +1,48 @@
+#include <ostream>
+
+#include "components/support/io/atomic_file.hpp"
+#include "runner/cli/commands.hpp"
+#include "runner/cli/run_folders.hpp"
+#include "runner/report/run_report.hpp"
+
+namespace runner::cli {
+
+namespace {
+
+int run(const Arguments& arguments, Session& session) {
+  namespace fs = std::filesystem;
+  const auto runs = run_folders(arguments.all("RUN"), /*folders=*/true);
+  const fs::path alone = runs.size() == 1 ? runs.front() / "report.html" : fs::path("report.html");
+  const fs::path file = arguments.has("output") ? fs::path(arguments.get("output")) : alone;
+  AtomicFile out(file);
+  out.write(run_report(runs));
+  out.commit();
+  session.out << file.string() << "\n";
+  return Exit::done;
+}
+
+}  // namespace
+
+Command report_command() {
+  return {
+      .name = "report",
+      .summary = "Write curves, results and settings of runs as one HTML page.",
+      .arguments = {{"RUN",
+                     "A run folder, the name of a run (its last one), or a folder of runs (all of them).",
+                     Argument::Count::at_least_one, Word::file}},
+      .options =
+          {{.name = "output",
+            .doc =
+                "Where to; without it report.html in the run folder, or here where there are several runs.",
+            .value = "FILE",
+            .letter = 'o',
+            .word = Word::file}},
+      .examples = {{"runner report runs/shapes/20260131-120000", "one run"},
+                   {"runner report runs/shapes -o shapes.html", "all runs of that name, overlaid"}},
+      .run = &run,
+      .details =
+          "The page needs nothing but a browser: no network, no other file. Every run writes its own at its "
+          "end."};
+}
+
+}  // namespace runner::cli

@@ -1,0 +1,21 @@
+#include "runner/cli/run_folders.hpp"
+
+#include "runner/inference/load_run.hpp"
+#include "runner/runs/run_record.hpp"
+
+namespace runner::cli {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> run_folders(const std::vector<std::string>& words, bool folders) {
+  std::vector<fs::path> found;
+  for (const std::string& word : words) {
+    std::vector<fs::path> inside;
+    if (folders && fs::is_directory(word)) inside = find_runs(word);
+    if (inside.empty()) inside.push_back(find_run(word));
+    found.insert(found.end(), inside.begin(), inside.end());
+  }
+  return found;
+}
+
+}  // namespace runner::cli

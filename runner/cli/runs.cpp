@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "registry/suggest.hpp"
+#include "runner/cli/commands.hpp"
+#include "runner/cli/problem.hpp"
+#include "runner/describe/json.hpp"
+#include "runner/runs/condition.hpp"
+#include "runner/runs/run_record.hpp"
+#include "runner/terminal/format.hpp"
+#include "runner/terminal/grid.hpp"
+#include "runner/terminal/text.hpp"
+
+namespace runner::cli {
+
+namespace {
+
+struct Row {
+  RunRecord run;
+  RunSummaryLine line;
+};
+
+const std::vector<std::string> sort_keys{"name", "status", "steps", "best", "duration", "when"};
+
+std::string date_text(std::time_t time) {
+  if (time == 0) return "";
+  std::tm local{};
+  localtime_r(&time, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+  return text;
+}
+
+void sort(std::vector<Row>& rows, const std::string& key) {
+  const auto by = [&](const auto& of) { std::ranges::stable_sort(rows, {}, of); };
+  if (key == "name") by([](const Row& row) { return std::pair(row.run.name, row.run.folder.string()); });
+  if (key == "status") by([](const Row& row) { return row.run.status; });
+  if (key == "steps") by([](const Row& row) { return row.line.steps; });
+  if (key == "duration") by([](const Row& row) { return row.line.seconds; });
+  if (key == "when") by([](const Row& row) { return row.run.began; });
+  if (key == "best") {  // the best last, as the newest is; runs without one first
+    by([](const Row& row) {
+      if (!row.line.best) return -std::numeric_limits<double>::infinity();
+      const auto objective = row.run.objective();
+      return objective && !objective->highest ? -row.line.best->at.value : row.line.best->at.value;
+    });
+  }
+}
+
+std::string coloured_status(const std::string& status, const Style& style) {
+  if (status == "finished") return style.green(status);
+  if (status == "failed") return style.red(status);
+  if (status == "running") return style.cyan(status);
+  return status == "unknown" ? style.dim(status) : style.yellow(status);
+}
+
+nlohmann::ordered_json to_json(const Row& row) {
+  nlohmann::ordered_json json{{"folder", row.run.folder.string()},
+                              {"name", row.run.name},
+                              {"status", row.run.status},
+                              {"steps", row.line.steps},
+                              {"epochs", row.line.epochs},
+                              {"seconds", row.line.seconds},
+                              {"began", row.run.began}};
+  if (!row.run.message.empty()) json["message"] = row.run.message;
+  if (row.line.best) {
+    const auto& [metric, at] = *row.line.best;
+    json["best"] = {{"metric", metric}, {"value", at.value}, {"step", at.step}, {"epoch", at.epoch}};
+  }
+  json["last"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : row.line.last) json["last"][name] = value;
+  if (!row.run.stand_in.empty()) json["stand_in"] = row.run.stand_in;
+  json["settings"] = runner::to_json(row.run.recipe);
+  return json;
+}
+
+void print(const std::vector<Row>& rows, Session& session) {
+  const Style& style = session.out_style;
+  std::vector<std::vector<std::string>> cells;
+  for (const auto& [run, line] : rows) {
+    const std::string best = line.best ? line.best->metric + " " + measured(line.best->at.value) : "";
+    cells.push_back({run.name, coloured_status(run.status, style), grouped(line.steps), best,
+                     duration_text(line.seconds), date_text(run.began), style.dim(run.folder.string())});
+  }
+  session.out << grid(
+      {{"name"}, {"status"}, {"steps", true}, {"best"}, {"duration", true}, {"when"}, {"folder"}}, cells,
+      style);
+}
+
+std::vector<Row> read_all(const std::filesystem::path& folder, const std::vector<Condition>& conditions) {
+  std::vector<Row> rows;
+  for (const auto& path : find_runs(folder)) {
+    Row row{read_run(path), {}};
+    row.line = summarize(row.run);
+    const auto holds = [&](const Condition& condition) { return condition.holds(row.run, row.line); };
+    if (std::ranges::all_of(conditions, holds)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+int run(const Arguments& arguments, Session& session) {
+  const std::filesystem::path folder = arguments.has("DIR") ? arguments.get("DIR") : "runs";
+  const std::string key = arguments.has("sort") ? arguments.get("sort") : "when";
+  if (std::ranges::find(sort_keys, key) == sort_keys.end()) {
+    Problem problem{"runs cannot be sorted by \"" + key + "\"", {joined(sort_keys)}, "runner runs --help"};
+    if (const auto meant = nearest(key, sort_keys))
+      problem.hints.insert(problem.hints.begin(), "did you mean \"" + *meant + "\"?");
+    return refuse(problem, session);
+  }
+  std::vector<Condition> conditions;
+  try {
+    for (const std::string& text : arguments.all("where")) conditions.push_back(Condition::parse(text));
+  } catch (const std::invalid_argument& error) {
+    return refuse({error.what(), {}, "runner runs --help"}, session);
+  }
+  if (!std::filesystem::is_directory(folder)) {
+    return refuse(
+        {"there is no folder \"" + folder.string() + "\"", {"a run makes runs/ where it is started"}, {}},
+        session);
+  }
+  std::vector<Row> rows = read_all(folder, conditions);
+  sort(rows, key);
+  if (arguments.has("reverse")) std::ranges::reverse(rows);
+  if (arguments.has("json")) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Row& row : rows) list.push_back(to_json(row));
+    session.out << dumped(list);
+  } else if (rows.empty()) {
+    session.out << "no run in " << folder.string() << (conditions.empty() ? "" : " for which that holds")
+                << "\n";
+  } else {
+    print(rows, session);
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+Command runs_command() {
+  return {
+      .name = "runs",
+      .summary = "List runs: status, steps, best value, duration.",
+      .arguments = {{"DIR", "Where to look, with all folders below; runs/ where not given.",
+                     Argument::Count::optional, Word::file}},
+      .options = {{.name = "where",
+                   .doc = "Only runs of which this holds: KEY=VALUE, also !=, <, <=, > and >=. KEY is a key "
+                          "of the recipe, or "
+                          "name, status, steps, best or duration. Several must all hold.",
+                   .value = "CONDITION",
+                   .many = true},
+                  {.name = "sort",
+                   .doc = "By name, status, steps, best, duration or when (the default); the largest last.",
+                   .value = "KEY"},
+                  {.name = "reverse", .doc = "The other way round."},
+                  {.name = "json", .doc = "The same and all settings, for programs."}},
+      .examples = {{"runner runs", "all runs below runs/"},
+                   {"runner runs --where optimizer.name=sgd --sort best", "some of them, the best last"}},
+      .run = &run,
+      .details =
+          "A run without a result is \"running\" where a process has its folder open, else \"unknown\": it "
+          "was killed."};
+}
+
+}  // namespace runner::cli

@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <chrono>
+#include <ostream>
+#include <thread>
+
+#include "runner/cli/commands.hpp"
+#include "runner/cli/option_number.hpp"
+#include "runner/cli/problem.hpp"
+#include "runner/console/console.hpp"
+#include "runner/console/plot.hpp"
+#include "runner/inference/load_run.hpp"
+#include "runner/runs/metrics_file.hpp"
+#include "runner/runs/run_record.hpp"
+#include "runner/terminal/format.hpp"
+#include "runner/terminal/text.hpp"
+
+namespace runner::cli {
+
+namespace {
+
+// The loss and what the evaluation measures first; how many fit on a screen.
+std::vector<const Series*> chosen(const RunMetrics& metrics, const std::vector<std::string>& wanted,
+                                  std::size_t most) {
+  const auto rank = [](const Series* series) {
+    const std::string& name = series->name;
+    if (name == "train/loss") return 0;
+    if (!name.starts_with("train/") && !name.starts_with("perf/"))
+      return 1 + static_cast<int>(std::ranges::count(name, '/'));
+    return name == "train/lr" ? 8 : 9;
+  };
+  std::vector<const Series*> found;
+  for (const Series& series : metrics.series()) {
+    const auto begins = [&](const std::string& start) { return series.name.starts_with(start); };
+    if (wanted.empty() || std::ranges::any_of(wanted, begins)) found.push_back(&series);
+  }
+  std::ranges::stable_sort(found, {}, rank);
+  if (found.size() > most) found.resize(most);
+  return found;
+}
+
+std::string picture(const RunRecord& run, const RunMetrics& metrics, const std::vector<std::string>& wanted,
+                    const ConsoleOutput& terminal, const Style& style) {
+  const Moment last = metrics.last();
+  std::string text = style.bold(run.name) + "  " + run.status +
+                     (run.message.empty() ? "" : ": " + run.message) + "\n" + "step " +
+                     grouped(static_cast<std::int64_t>(last.step)) + ", epoch " + epoch_text(last.epoch) +
+                     ", " + duration_text(last.time) + "\n";
+  if (!run.stand_in.empty()) text += style.red("Not the real data: ") + run.stand_in;
+  if (metrics.series().empty()) return text + "nothing measured yet\n";
+  const int width = std::clamp(terminal.width() - 1, 30, 100);
+  for (const Series* series : chosen(metrics, wanted, 4)) {
+    const auto& points = series->curve.points();
+    std::vector<std::pair<double, double>> drawn;
+    for (const CurvePoint& point : points) drawn.emplace_back(point.x, point.y);
+    text += "\n" + style.cyan(series->name) + "  " + measured(points.back().y) + "\n" +
+            plot(drawn, {width, 6, terminal.utf8, "steps"});
+  }
+  return text;
+}
+
+// Puts the cursor back over what was shown before.
+std::string over(const std::string& text) {
+  const auto lines = std::ranges::count(text, '\n');
+  return lines == 0 ? "" : "\x1b[" + std::to_string(lines) + "A\r\x1b[J";
+}
+
+int run(const Arguments& arguments, Session& session) {
+  const std::filesystem::path folder = find_run(arguments.get("RUN"));
+  double every = 1;
+  try {
+    every = number_option(arguments, "every", 0.1, 3600).value_or(every);
+  } catch (const BadNumber& problem) {
+    return refuse({problem.message, {}, "runner watch --help"}, session);
+  }
+  const ConsoleOutput terminal = ConsoleOutput::standard_error();
+  const bool live = terminal.terminal && session.out_style.colour && !arguments.has("once");
+  MetricsFile file(folder / "metrics.jsonl");
+  RunMetrics metrics;
+  std::string shown;
+  while (true) {
+    file.read([&](const Record& record) { metrics.add(record); }, [&] { metrics = {}; });
+    const RunRecord record = read_run(folder);
+    const std::string text = picture(record, metrics, arguments.all("metric"), terminal, session.out_style);
+    session.out << over(shown) << text << std::flush;
+    if (!live || record.status != "running") return Exit::done;
+    shown = text;
+    std::this_thread::sleep_for(std::chrono::duration<double>(every));
+  }
+}
+
+}  // namespace
+
+Command watch_command() {
+  return {.name = "watch",
+          .summary = "Draw the curves of a run in the terminal, while it is running.",
+          .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
+                         Word::file}},
+          .options =
+              {{.name = "metric",
+                .doc = "Only measurements whose names begin so, such as eval/; may be given several times.",
+                .value = "NAME",
+                .many = true},
+               {.name = "every", .doc = "Seconds between two looks; 1 where not given.", .value = "SECONDS"},
+               {.name = "once", .doc = "Draw once and end."}},
+          .examples = {{"runner watch shapes", "the last run of that name, until it ends"},
+                       {"runner watch shapes --metric eval/ --once", "as it is now"}},
+          .run = &run,
+          .details =
+              "Ends with the run, or with Ctrl-C, which does not touch the run. Draws once where the output "
+              "is no terminal."};
+}
+
+}  // namespace runner::cli

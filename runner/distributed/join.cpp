@@ -1,0 +1,114 @@
+#include "runner/distributed/join.hpp"
+
+#include <unistd.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include <csignal>
+#include <thread>
+
+#include "registry/log.hpp"
+#include "runner/distributed/meeting_place.hpp"
+#include "runner/distributed/process_group_world.hpp"
+#include "runner/distributed/store_client.hpp"
+#include "runner/distributed/store_protocol.hpp"
+#include "runner/distributed/store_server.hpp"
+
+namespace runner {
+
+namespace {
+
+using Launcher = Membership::Launcher;
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
+constexpr auto loopback = "127.0.0.1";
+
+std::string read_secret(const Membership& member) {
+  if (member.secret_file) return read_secret_file(*member.secret_file);
+  if (!member.secret_descriptor)
+    throw std::runtime_error(log::format("The ranks share no secret: neither {} nor {} is set.",
+                                         variable::secret_file, variable::secret_descriptor));
+  const FileDescriptor pipe(*member.secret_descriptor);
+  std::string secret;
+  char buffer[256];
+  for (ssize_t count = 0; (count = read(pipe.number(), buffer, sizeof buffer)) > 0;)
+    secret.append(buffer, static_cast<std::size_t>(count));
+  if (secret.empty()) throw std::runtime_error("The launcher handed over no secret.");
+  return secret;
+}
+
+StorePointer torchrun_store(const Membership& member, const JoinOptions& options) {
+  c10d::TCPStoreOptions store;
+  store.port = static_cast<std::uint16_t>(member.meet->port);
+  store.numWorkers = member.place.size;
+  store.timeout = options.timeout;
+  return c10::make_intrusive<c10d::PrefixStore>(
+      attempt_name(member.restart), c10::make_intrusive<c10d::TCPStore>(member.meet->host, store));
+}
+
+// mpirun and srun start processes and no more: rank 0 serves the store.
+StorePointer own_store(const Membership& member, const JoinOptions& options,
+                       std::unique_ptr<StoreServer>& server) {
+  if (member.meet) {
+    const std::string secret = read_secret(member);
+    if (member.place.rank == 0) server = std::make_unique<StoreServer>(listen_on(*member.meet), secret);
+    return c10::make_intrusive<StoreClient>(*member.meet, secret, options.timeout);
+  }
+  if (!member.on_one_machine())
+    throw std::runtime_error(
+        log::format("The ranks are on several machines and do not know where to meet. Set MASTER_ADDR and "
+                    "MASTER_PORT to an "
+                    "address of rank 0's machine and a free port there, and {} to a file with a secret that "
+                    "every rank can "
+                    "read (openssl rand -hex 32).",
+                    variable::secret_file));
+  const MeetingPlace place(member.job);
+  if (member.place.rank == 0) {
+    const std::string secret = store::random_bytes(store::nonce_bytes);
+    FileDescriptor socket = listen_on({loopback, 0});
+    const Address address{loopback, port_of(socket)};
+    server = std::make_unique<StoreServer>(std::move(socket), secret);
+    place.announce({address, secret});
+    return c10::make_intrusive<StoreClient>(address, secret, options.timeout);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + options.timeout;
+  while (std::chrono::steady_clock::now() < deadline) {
+    // What an earlier job of the same name left there does not answer.
+    constexpr std::chrono::milliseconds to_connect{1000}, pause{20};
+    try {
+      if (const auto found = place.find()) {
+        auto client = c10::make_intrusive<StoreClient>(found->address, found->secret, to_connect);
+        client->setTimeout(options.timeout);
+        return client;
+      }
+    } catch (const std::exception&) {
+    }
+    std::this_thread::sleep_for(pause);
+  }
+  throw RankError(log::format("Rank 0 did not start within {} s (distributed.timeout).",
+                              static_cast<double>(options.timeout.count()) / 1000));
+}
+
+}  // namespace
+
+std::unique_ptr<World> join_world(const std::optional<Membership>& member, const JoinOptions& options) {
+  if (!member) return std::make_unique<World>();
+  std::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error to be reported, not the end
+  GroupOptions group{options.timeout, loopback, options.check_collectives, options.cuda};
+  std::unique_ptr<StoreServer> server;
+  StorePointer store;
+  switch (member->launcher) {
+    case Launcher::runner:
+      store = c10::make_intrusive<StoreClient>(*member->meet, read_secret(*member), options.timeout,
+                                               attempt_name(member->restart) + "/");
+      break;
+    case Launcher::torchrun: store = torchrun_store(*member, options); break;
+    default: store = own_store(*member, options, server);
+  }
+  if (!member->on_one_machine()) group.own_address = own_address_towards(*member->meet);
+  auto world = std::make_unique<ProcessGroupWorld>(store, member->place, group, std::move(server));
+  const bool met_in_a_folder = !member->meet;
+  if (met_in_a_folder && world->is_main()) MeetingPlace(member->job).remove();  // all are there
+  return world;
+}
+
+}  // namespace runner

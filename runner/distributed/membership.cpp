@@ -1,0 +1,154 @@
+#include "runner/distributed/membership.hpp"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <stdexcept>
+
+#include "registry/log.hpp"
+
+namespace runner {
+
+namespace {
+
+using Launcher = Membership::Launcher;
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// Reads the variables of one launcher.
+class Variables {
+ public:
+  Variables(const Environment& environment, std::string launcher)
+      : environment_(environment), launcher_(std::move(launcher)) {}
+
+  std::optional<std::string> find(const std::string& name) const {
+    const auto found = environment_.find(name);
+    return found == environment_.end() || found->second.empty() ? std::nullopt : std::optional(found->second);
+  }
+
+  std::string text(const std::string& name) const {
+    if (const auto found = find(name)) return *found;
+    throw std::runtime_error(log::format(
+        "This process looks as if {} had started it, but the environment has no {}.", launcher_, name));
+  }
+
+  int number(const std::string& name) const {
+    const std::string value = text(name);
+    int result = 0;
+    const char* const end = value.data() + value.size();
+    if (std::from_chars(value.data(), end, result).ptr != end || result < 0)
+      throw std::runtime_error(
+          log::format("{} is \"{}\" (set by {}): not a number of ranks.", name, value, launcher_));
+    return result;
+  }
+
+  int number(const std::string& name, int otherwise) const { return find(name) ? number(name) : otherwise; }
+
+  Place place(const std::string& rank, const std::string& size, const std::string& local_rank,
+              const std::string& local_size) const {
+    Place place{number(rank), number(size), number(local_rank), number(local_size), host_name()};
+    if (place.rank >= place.size || place.local_rank >= place.local_size || place.local_size > place.size)
+      throw std::runtime_error(log::format(
+          "{} has set {} = {} with {} = {}, and {} = {} with {} = {}: these make no sense together.",
+          launcher_, rank, place.rank, size, place.size, local_rank, place.local_rank, local_size,
+          place.local_size));
+    return place;
+  }
+
+  // As torchrun, and whoever follows its custom, says where to meet.
+  std::optional<Address> master() const {
+    if (!find("MASTER_ADDR") && !find("MASTER_PORT")) return {};
+    return Address{text("MASTER_ADDR"), number("MASTER_PORT")};
+  }
+
+ private:
+  const Environment& environment_;
+  const std::string launcher_;
+};
+
+Membership by_runner(const Environment& environment) {
+  const Variables variables(environment, "runner launch");
+  Membership member{
+      Launcher::runner,
+      variables.place(variable::rank, variable::size, variable::local_rank, variable::local_size),
+      variables.number(variable::restart, 0)};
+  member.meet = parse_address(variables.text(variable::store));
+  if (variables.find(variable::secret_descriptor))
+    member.secret_descriptor = variables.number(variable::secret_descriptor);
+  member.secret_file = variables.find(variable::secret_file);
+  return member;
+}
+
+Membership by_torchrun(const Environment& environment) {
+  const Variables variables(environment, "torchrun");
+  Membership member{Launcher::torchrun,
+                    variables.place("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+                    variables.number("TORCHELASTIC_RESTART_COUNT", 0)};
+  member.meet = Address{variables.text("MASTER_ADDR"), variables.number("MASTER_PORT")};
+  return member;
+}
+
+Membership by_mpirun(const Environment& environment) {
+  const Variables variables(environment, "mpirun");
+  Membership member{Launcher::mpirun,
+                    variables.place("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                                    "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")};
+  const auto job = variables.find("PMIX_NAMESPACE");
+  member.job = "mpi-" + (job ? *job : variables.text("OMPI_MCA_ess_base_jobid"));
+  member.meet = variables.master();
+  member.secret_file = variables.find(variable::secret_file);
+  return member;
+}
+
+// "4", "4(x2)", "4(x2),3": how many tasks each node has, in the order of the nodes.
+int tasks_of_node(const std::string& text, int node) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (int next = 0; at < end; ++at) {
+    int tasks = 0, repeats = 1;
+    at = std::from_chars(at, end, tasks).ptr;
+    if (end - at > 2 && at[0] == '(' && at[1] == 'x') at = std::from_chars(at + 2, end, repeats).ptr + 1;
+    next += repeats;
+    if (node < next) return tasks;
+  }
+  throw std::runtime_error("SLURM_STEP_TASKS_PER_NODE is \"" + text + "\": it does not mention node " +
+                           std::to_string(node) + ".");
+}
+
+Membership by_srun(const Environment& environment) {
+  const Variables variables(environment, "srun");
+  const std::string per_node = variables.text("SLURM_STEP_TASKS_PER_NODE");
+  Environment completed = environment;
+  completed["SLURM_LOCAL_SIZE"] = std::to_string(tasks_of_node(per_node, variables.number("SLURM_NODEID")));
+  Membership member{Launcher::srun,
+                    Variables(completed, "srun")
+                        .place("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_LOCAL_SIZE")};
+  member.job = "slurm-" + variables.text("SLURM_JOB_ID") + "." + variables.text("SLURM_STEP_ID");
+  member.meet = variables.master();
+  member.secret_file = variables.find(variable::secret_file);
+  return member;
+}
+
+std::optional<Membership> told(const Environment& environment) {
+  const auto has = [&](const char* name) { return environment.contains(name); };
+  if (has(variable::rank)) return by_runner(environment);
+  if (has("TORCHELASTIC_RUN_ID")) return by_torchrun(environment);
+  if (has("OMPI_COMM_WORLD_RANK")) return by_mpirun(environment);
+  // Not SLURM_NTASKS: a batch script has it, too, but is a single process.
+  if (has("SLURM_STEP_ID") && has("SLURM_STEP_NUM_TASKS") && has("SLURM_PROCID")) return by_srun(environment);
+  return {};
+}
+
+}  // namespace
+
+std::optional<Membership> membership(const Environment& environment) {
+  auto member = told(environment);
+  if (member && member->place.size == 1) return {};
+  return member;
+}
+
+}  // namespace runner

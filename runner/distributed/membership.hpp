@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "runner/distributed/socket.hpp"
+#include "runner/engine/world.hpp"
+
+namespace runner {
+
+using Environment = std::map<std::string, std::string>;
+
+// What a launcher has told this process, through its environment, about the ranks it belongs to.
+struct Membership {
+  enum class Launcher { runner, torchrun, mpirun, srun };
+
+  Launcher launcher = Launcher::runner;
+  Place place;
+  int restart = 0;              // how often the ranks have been started again
+  std::string job = {};         // tells jobs on a machine apart
+  std::optional<Address> meet;  // where the store is, or is to be
+  std::optional<int> secret_descriptor = {};
+  std::optional<std::string> secret_file = {};
+
+  bool on_one_machine() const { return place.local_size == place.size; }
+};
+
+// The environment variables that this program's own launcher sets.
+namespace variable {
+constexpr auto rank = "RUNNER_RANK", size = "RUNNER_WORLD_SIZE", local_rank = "RUNNER_LOCAL_RANK",
+               local_size = "RUNNER_LOCAL_SIZE", restart = "RUNNER_RESTART", store = "RUNNER_STORE",
+               secret_descriptor = "RUNNER_SECRET_FD", secret_file = "RUNNER_SECRET_FILE",
+               folder = "RUNNER_FOLDER";
+}  // namespace variable
+
+// Nothing where this process stands alone: started by nobody, or as the only rank. Throws std::runtime_error
+// where a launcher's variables are incomplete or make no sense.
+std::optional<Membership> membership(const Environment& environment);
+
+}  // namespace runner

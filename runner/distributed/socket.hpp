@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace runner {
+
+// A file descriptor that is closed with its owner.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int number) : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~FileDescriptor() { reset(); }
+
+  int number() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+  void reset();
+
+ private:
+  int number_ = -1;
+};
+
+struct Address {
+  std::string host;
+  int port = 0;
+};
+
+// "host:port", "[::1]:port". Throws std::invalid_argument.
+Address parse_address(const std::string& text);
+std::string to_string(const Address& address);
+
+// Bound and listening; port 0 takes one that is free. Throws std::runtime_error that names the address.
+FileDescriptor listen_on(const Address& address);
+int port_of(const FileDescriptor& socket);
+
+// Nothing where nobody answers before the deadline.
+using Deadline = std::chrono::steady_clock::time_point;
+FileDescriptor connect_to(const Address& address, Deadline deadline);
+
+// The address of this machine that a peer at that address sees.
+std::string own_address_towards(const Address& address);
+
+// False where the peer is gone or the deadline has passed.
+bool send_all(const FileDescriptor& socket, const std::string& bytes, Deadline deadline);
+// Appends what has arrived, waiting for at least a byte.
+bool receive_some(const FileDescriptor& socket, std::string& bytes, Deadline deadline);
+
+}  // namespace runner

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runner/distributed/socket.hpp"
+#include "runner/distributed/store_protocol.hpp"
+
+namespace runner {
+
+// The run's store as c10d wants one. A connection serves one thread at a time; clone() makes another.
+class StoreClient : public c10d::Store {
+ public:
+  // Tries until the deadline: the store may start later. Throws std::runtime_error that says what is wrong.
+  // The prefix stands before every key.
+  StoreClient(Address address, std::string secret, std::chrono::milliseconds timeout,
+              std::string prefix = "");
+
+  // Set when this connection ends, in whatever way: the others learn that this process is gone.
+  void leave_when_gone(const std::string& key, const std::string& value);
+
+  c10::intrusive_ptr<c10d::Store> clone() override;
+  using c10d::Store::compareSet;
+  using c10d::Store::set;
+  void set(const std::string& key, const std::vector<std::uint8_t>& value) override;
+  std::vector<std::uint8_t> compareSet(const std::string& key, const std::vector<std::uint8_t>& expected,
+                                       const std::vector<std::uint8_t>& wanted) override;
+  std::vector<std::uint8_t> get(const std::string& key) override;  // waits for the key
+  std::int64_t add(const std::string& key, std::int64_t value) override;
+  bool deleteKey(const std::string& key) override;
+  bool check(const std::vector<std::string>& keys) override;
+  std::int64_t getNumKeys() override;
+  void wait(const std::vector<std::string>& keys) override;
+  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds& timeout) override;
+  void append(const std::string& key, const std::vector<std::uint8_t>& value) override;
+
+ private:
+  void connect(Deadline deadline);
+  bool shake_hands(Deadline deadline);
+  std::vector<std::string> prefixed(const std::vector<std::string>& keys) const;
+  store::Writer request(store::Request what, const std::string& key) const;
+  std::string ask(const store::Writer& request, std::chrono::milliseconds patience);
+
+  const Address address_;
+  const std::string secret_, prefix_;
+  std::mutex mutex_;
+  FileDescriptor socket_;
+  std::string received_;
+  std::optional<store::Session> session_;
+};
+
+}  // namespace runner

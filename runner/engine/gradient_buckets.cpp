@@ -1,0 +1,163 @@
+#include "runner/engine/gradient_buckets.hpp"
+
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+
+namespace runner {
+
+struct GradientBuckets::Bucket {
+  std::vector<std::size_t> members;  // parameters
+  std::optional<int> owner;          // the rank that gets the sums, where not all do
+  torch::Tensor flat;                // all gradients, then a 1 for each that this rank has
+  torch::Tensor present;             // that end of it
+  std::vector<torch::Tensor> views;  // of flat, shaped as the parameters
+  std::vector<bool> taken;
+  std::size_t count_taken = 0;
+  torch::Tensor on_wire;
+  Work work;
+};
+
+class GradientBuckets::Hook final : public torch::autograd::PostAccumulateGradHook {
+ public:
+  Hook(GradientBuckets& buckets, std::size_t parameter) : buckets_(buckets), parameter_(parameter) {}
+  void operator()(const torch::autograd::Variable&) override { buckets_.completed(parameter_); }
+
+ private:
+  GradientBuckets& buckets_;
+  const std::size_t parameter_;
+};
+
+GradientBuckets::GradientBuckets(World& world, std::vector<torch::Tensor> parameters,
+                                 const BucketOptions& options)
+    : world_(world), parameters_(std::move(parameters)), options_(options), places_(parameters_.size()) {
+  const auto owner = [&](std::size_t i) { return options_.owners.empty() ? -1 : options_.owners[i]; };
+  std::vector<std::size_t> members;
+  std::int64_t bytes = 0;
+  // Backward finishes them in about the opposite order of forward.
+  for (std::size_t i = parameters_.size(); i-- > 0;) {
+    const torch::Tensor& parameter = parameters_[i];
+    const bool other_kind = !members.empty() && (parameters_[members[0]].dtype() != parameter.dtype() ||
+                                                 parameters_[members[0]].device() != parameter.device() ||
+                                                 owner(members[0]) != owner(i));
+    if (!members.empty() &&
+        (other_kind || bytes >= (buckets_.empty() ? options.first_bytes : options.bytes))) {
+      add_bucket(std::exchange(members, {}));
+      bytes = 0;
+    }
+    members.push_back(i);
+    bytes += static_cast<std::int64_t>(parameter.nbytes());
+  }
+  if (!members.empty()) add_bucket(std::move(members));
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    torch::autograd::impl::set_post_acc_grad_hooks(parameters_[i], std::make_unique<Hook>(*this, i));
+}
+
+GradientBuckets::~GradientBuckets() {
+  for (torch::Tensor& parameter : parameters_)
+    torch::autograd::impl::set_post_acc_grad_hooks(parameter, nullptr);
+}
+
+void GradientBuckets::add_bucket(std::vector<std::size_t> members) {
+  auto bucket = std::make_unique<Bucket>();
+  for (std::size_t i = 0; i < members.size(); ++i) places_[members[i]] = {buckets_.size(), i};
+  if (!options_.owners.empty()) bucket->owner = options_.owners[members[0]];
+  bucket->taken.resize(members.size());
+  bucket->members = std::move(members);
+  buckets_.push_back(std::move(bucket));
+}
+
+void GradientBuckets::allocate(Bucket& bucket) const {
+  if (bucket.flat.defined()) return;
+  std::int64_t elements = 0;
+  for (const std::size_t member : bucket.members) elements += parameters_[member].numel();
+  const auto count = static_cast<std::int64_t>(bucket.members.size());
+  bucket.flat = torch::empty(elements + count, parameters_[bucket.members[0]].options().requires_grad(false));
+  bucket.present = bucket.flat.narrow(0, elements, count);
+  bucket.views.clear();
+  std::int64_t offset = 0;
+  for (const std::size_t member : bucket.members) {
+    const torch::Tensor& parameter = parameters_[member];
+    const bool dense = parameter.is_non_overlapping_and_dense();  // keeps channels_last as it is
+    bucket.views.push_back(dense ? bucket.flat.as_strided(parameter.sizes(), parameter.strides(), offset)
+                                 : bucket.flat.narrow(0, offset, parameter.numel()).view(parameter.sizes()));
+    offset += parameter.numel();
+  }
+}
+
+void GradientBuckets::completed(std::size_t parameter) {
+  if (!sending_) return;
+  const auto [bucket, member] = places_[parameter];
+  if (!buckets_[bucket]->taken[member]) take(*buckets_[bucket], member);
+  send_full_buckets();
+}
+
+void GradientBuckets::take(Bucket& bucket, std::size_t member) {
+  torch::Tensor& gradient = parameters_[bucket.members[member]].mutable_grad();
+  if (!gradient.defined()) return;
+  const torch::NoGradGuard no_grad;
+  allocate(bucket);
+  bucket.views[member].copy_(gradient);
+  gradient = bucket.views[member];  // its own memory is free for the rest of backward
+  bucket.taken[member] = true;
+  ++bucket.count_taken;
+}
+
+void GradientBuckets::send_full_buckets() {
+  while (next_ < buckets_.size() && buckets_[next_]->count_taken == buckets_[next_]->members.size())
+    send(*buckets_[next_++]);
+}
+
+void GradientBuckets::send(Bucket& bucket) {
+  const torch::NoGradGuard no_grad;
+  allocate(bucket);
+  bucket.present.fill_(1);
+  for (std::size_t i = 0; i < bucket.members.size(); ++i) {
+    if (bucket.taken[i]) continue;
+    bucket.views[i].zero_();
+    bucket.present[static_cast<std::int64_t>(i)].zero_();
+  }
+  bucket.on_wire = options_.wire ? bucket.flat.to(*options_.wire) : bucket.flat;
+  bytes_sent_ += static_cast<std::int64_t>(bucket.on_wire.nbytes());
+  bucket.work = bucket.owner ? world_.begin_reduce(bucket.on_wire, *bucket.owner, "the gradients")
+                             : world_.begin_all_reduce(bucket.on_wire, Reduction::sum, "the gradients");
+}
+
+void GradientBuckets::receive(Bucket& bucket) {
+  bucket.work.wait();
+  const torch::NoGradGuard no_grad;
+  if (options_.wire) bucket.flat.copy_(bucket.on_wire);
+  bucket.on_wire.reset();
+  const bool ours = !bucket.owner || *bucket.owner == world_.rank();
+  // Who has all of them need not ask which the others had.
+  const bool complete = bucket.count_taken == bucket.members.size();
+  const torch::Tensor present = complete ? torch::Tensor() : bucket.present.to(torch::kCPU, torch::kDouble);
+  for (std::size_t i = 0; i < bucket.members.size(); ++i) {
+    const bool anywhere = complete || present.data_ptr<double>()[i] > 0;
+    parameters_[bucket.members[i]].mutable_grad() = ours && anywhere ? bucket.views[i] : torch::Tensor();
+  }
+  if (bucket.owner) {  // saving memory is the point: the gradients that stay keep it
+    bucket.views.clear();
+    bucket.present.reset();
+    bucket.flat.reset();
+  }
+  std::fill(bucket.taken.begin(), bucket.taken.end(), false);
+  bucket.count_taken = 0;
+}
+
+void GradientBuckets::finish() {
+  sending_ = false;
+  for (; next_ < buckets_.size(); ++next_) {
+    Bucket& bucket = *buckets_[next_];
+    for (std::size_t i = 0; i < bucket.members.size(); ++i)
+      if (!bucket.taken[i]) take(bucket, i);
+    send(bucket);
+  }
+  for (const auto& bucket : buckets_) receive(*bucket);
+  next_ = 0;
+}
+
+}  // namespace runner

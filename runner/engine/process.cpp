@@ -1,0 +1,114 @@
+#include "runner/engine/process.hpp"
+
+#include <malloc.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+namespace runner {
+
+namespace {
+
+// What a launcher has not yet shared out, by binding each rank to cores of its own or by OMP_NUM_THREADS.
+int share_of_threads(int ranks) {
+  if (ranks == 1 || std::getenv("OMP_NUM_THREADS")) return 0;
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  const int cores = CPU_COUNT(&allowed);
+  const bool bound = cores * ranks <= sysconf(_SC_NPROCESSORS_ONLN);
+  return bound ? cores : std::max(1, cores / ranks);
+}
+
+}  // namespace
+
+void apply(const ProcessSettings& settings) {
+  const int threads = settings.threads > 0 ? settings.threads : share_of_threads(settings.local_ranks);
+  if (threads > 0) torch::set_num_threads(threads);
+  at::globalContext().setDeterministicAlgorithms(settings.deterministic, /*warn_only=*/false);
+  at::globalContext().setDeterministicCuDNN(settings.deterministic);
+}
+
+void keep_freed_memory() {
+  constexpr int mebibyte = 1 << 20;
+  // The most that glibc allows: larger blocks always go back to the kernel.
+  mallopt(M_MMAP_THRESHOLD, 32 * mebibyte);
+  mallopt(M_TRIM_THRESHOLD, 1024 * mebibyte);
+  mallopt(M_TOP_PAD, 16 * mebibyte);
+}
+
+namespace {
+
+constexpr const char* limit_variable = "ONEDNN_MAX_CPU_ISA";
+
+// oneDNN takes special paths only where the CPU advertises more than plain AVX-512.
+bool advertises_low_precision_instructions() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with("flags")) continue;
+    return line.find("amx") != std::string::npos || line.find("avx512_bf16") != std::string::npos ||
+           line.find("avx512_fp16") != std::string::npos;
+  }
+  return false;
+}
+
+void use_low_precision() {
+  torch::NoGradGuard no_grad;
+  torch::set_num_threads(1);
+  for (const auto type : {torch::kBFloat16, torch::kFloat16}) {
+    const auto matrix = torch::ones({64, 64}, type);
+    torch::mm(matrix, matrix);
+    torch::conv2d(torch::ones({1, 16, 8, 8}, type), torch::ones({16, 16, 3, 3}, type));
+  }
+}
+
+// True if a child process that computes in low precision lives.
+bool survives(const char* isa_limit) {
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("cannot start a child process to probe the CPU");
+  if (child == 0) {
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    if (isa_limit) setenv(limit_variable, isa_limit, 1);
+    for (const int deadly : {SIGILL, SIGSEGV, SIGBUS, SIGFPE}) std::signal(deadly, SIG_DFL);
+    try {
+      use_low_precision();
+    } catch (...) {
+      _exit(0);  // an operator that is not there is an ordinary error, to be met later
+    }
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status);
+}
+
+}  // namespace
+
+std::string steer_around_broken_instructions() {
+  if (std::getenv(limit_variable) || !advertises_low_precision_instructions() || survives(nullptr)) return "";
+  constexpr std::array limits{"AVX512_CORE_FP16", "AVX512_CORE_BF16", "AVX512_CORE_VNNI", "AVX512_CORE",
+                              "AVX2"};
+  for (const char* limit : limits) {
+    if (!survives(limit)) continue;
+    setenv(limit_variable, limit, 1);
+    return "this CPU advertises instructions that it does not execute; oneDNN is limited to " +
+           std::string(limit);
+  }
+  throw std::runtime_error(
+      "low-precision arithmetic kills the process on this CPU, whatever the instruction set; "
+      "use precision=fp32");
+}
+
+}  // namespace runner

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <string_view>
+
+#include "components/contract/state.hpp"
+
+namespace runner {
+
+// Where the time of a run goes. Every moment belongs to exactly one activity, so the parts add up to the
+// whole.
+class TimeLedger final : public Stateful {
+ public:
+  enum Activity { starting, data, compute, update, communication, evaluation, checkpoints, other, lost };
+  static constexpr std::array<std::string_view, 9> names{
+      "start-up",    "data",  "forward and backward", "update", "communication", "evaluation",
+      "checkpoints", "other", "lost to restarts"};
+
+  // While it lives, time counts for this activity; then for the one before again.
+  class Scope {
+   public:
+    Scope(TimeLedger& ledger, Activity activity) : ledger_(ledger), before_(ledger.current_) {
+      ledger_.switch_to(activity);
+    }
+    ~Scope() { ledger_.switch_to(before_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    TimeLedger& ledger_;
+    Activity before_;
+  };
+
+  [[nodiscard]] Scope during(Activity activity) { return {*this, activity}; }
+  void switch_to(Activity activity);
+  void add_lost(double seconds) { spent_[lost] += seconds; }
+
+  double seconds(Activity activity) const;
+  double total() const;  // of all activities, with what earlier attempts of a resumed run took
+
+  State save() const override;
+  void load(const State& state) override;  // goes on from there
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::array<double, names.size()> spent_{};
+  Activity current_ = starting;
+  Clock::time_point since_ = Clock::now();
+};
+
+}  // namespace runner

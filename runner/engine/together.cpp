@@ -1,0 +1,90 @@
+#include "runner/engine/together.hpp"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "registry/log.hpp"
+
+namespace runner {
+
+namespace {
+
+std::int64_t hash_of(const torch::Tensor& tensor) {
+  const torch::Tensor bytes = tensor.detach().to(torch::kCPU).contiguous();
+  return static_cast<std::int64_t>(
+      std::hash<std::string_view>{}({static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()}));
+}
+
+std::string list_of(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (const int rank : ranks) text += (rank == ranks.front() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
+}  // namespace
+
+void broadcast_together(World& world, const std::vector<torch::Tensor>& tensors, int from,
+                        std::string_view what) {
+  if (world.alone()) return;
+  const torch::NoGradGuard no_grad;
+  std::map<torch::ScalarType, std::vector<torch::Tensor>> by_type;
+  for (const torch::Tensor& tensor : tensors) by_type[tensor.scalar_type()].push_back(tensor);
+  for (const auto& [type, group] : by_type) {
+    std::vector<torch::Tensor> pieces;
+    for (const torch::Tensor& tensor : group) pieces.push_back(tensor.detach().reshape(-1));
+    const torch::Tensor flat = torch::cat(pieces);
+    world.broadcast(flat, from, what);
+    if (world.rank() == from) continue;
+    std::int64_t offset = 0;
+    for (const torch::Tensor& tensor : group) {
+      tensor.detach().copy_(flat.narrow(0, offset, tensor.numel()).view(tensor.sizes()));
+      offset += tensor.numel();
+    }
+  }
+}
+
+void require_equal(World& world, const std::vector<NamedTensor>& tensors, std::string_view what) {
+  if (world.alone()) return;
+  std::vector<std::int64_t> hashes;
+  for (const NamedTensor& tensor : tensors) hashes.push_back(hash_of(tensor.tensor));
+  const std::vector<torch::Tensor> all =
+      world.gather(torch::tensor(hashes, torch::kInt64), log::format("checksums of {}", what));
+  for (int rank = 1; rank < world.size(); ++rank) {
+    const torch::Tensor &own = all[0], &other = all[static_cast<std::size_t>(rank)];
+    if (own.numel() != other.numel())
+      throw RankError(
+          log::format("Rank {} has {} tensors ({}), rank 0 has {}.", rank, other.numel(), what, own.numel()));
+    for (std::int64_t i = 0; i < own.numel(); ++i) {
+      if (own[i].item<std::int64_t>() != other[i].item<std::int64_t>())
+        throw RankError(log::format("Rank {} and rank 0 differ in \"{}\" ({}).", rank,
+                                    tensors[static_cast<std::size_t>(i)].name, what));
+    }
+  }
+}
+
+void require_equal(World& world, const Claims& claims) {
+  if (world.alone()) return;
+  const auto all = world.gather_texts(
+      nlohmann::json(claims).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+      "what every rank must have in common");
+  std::map<std::string, std::map<std::string, std::vector<int>>> by_name;
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const auto theirs = nlohmann::json::parse(all[static_cast<std::size_t>(rank)]).get<Claims>();
+    for (const auto& [name, value] : theirs) by_name[name][value].push_back(rank);
+  }
+  std::string differences;
+  for (const auto& [name, values] : by_name) {
+    if (values.size() == 1 && values.begin()->second.size() == static_cast<std::size_t>(world.size()))
+      continue;
+    differences += "\n  " + name + ":";
+    for (const auto& [value, ranks] : values) differences += log::format(" {} on {};", value, list_of(ranks));
+    differences.back() = '.';
+  }
+  if (!differences.empty()) throw RankError("The ranks are not about to do the same:" + differences);
+}
+
+}  // namespace runner

@@ -1,0 +1,117 @@
+#include "runner/engine/world.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "registry/log.hpp"
+
+namespace runner {
+
+namespace {
+
+// With one rank the part is the whole: nothing to do where both are the same memory.
+void copy_unless_same(const torch::Tensor& to, const torch::Tensor& from) {
+  if (to.data_ptr() != from.data_ptr()) to.view(-1).copy_(from.reshape(-1));
+}
+
+torch::Tensor bytes_of(const std::string& text) {
+  torch::Tensor bytes = torch::empty(static_cast<std::int64_t>(text.size()), torch::kUInt8);
+  if (!text.empty()) std::memcpy(bytes.data_ptr(), text.data(), text.size());
+  return bytes;
+}
+
+std::string text_of(const torch::Tensor& bytes) {
+  return {static_cast<const char*>(bytes.const_data_ptr()), static_cast<std::size_t>(bytes.numel())};
+}
+
+[[noreturn]] void nobody_there(std::string_view what) {
+  throw std::logic_error(log::format("A single process has nobody to exchange {} with.", what));
+}
+
+}  // namespace
+
+Work World::begin_all_gather(const torch::Tensor& all, const torch::Tensor& part, std::string_view) {
+  copy_unless_same(all, part);
+  return {};
+}
+
+Work World::begin_reduce_scatter(const torch::Tensor& part, const torch::Tensor& all, std::string_view) {
+  copy_unless_same(part, all);
+  return {};
+}
+
+void World::send(const torch::Tensor&, int, std::string_view what) { nobody_there(what); }
+void World::receive(const torch::Tensor&, int, std::string_view what) { nobody_there(what); }
+void World::exchange(const torch::Tensor&, const torch::Tensor&, int, std::string_view what) {
+  nobody_there(what);
+}
+
+std::vector<torch::Tensor> World::gather(const torch::Tensor& tensor, std::string_view what) {
+  if (alone()) return {tensor};
+  const auto ranks = static_cast<std::size_t>(size());
+  const torch::Tensor rows = torch::empty(size(), torch::kInt64);
+  all_gather(rows, torch::tensor({tensor.size(0)}, torch::kInt64), what);
+  const std::int64_t most = rows.max().item<std::int64_t>();
+
+  // Padded to the longest: collectives want equal shapes.
+  std::vector<std::int64_t> shape = tensor.sizes().vec();
+  shape[0] = most;
+  torch::Tensor padded = tensor.contiguous();
+  if (tensor.size(0) != most) {
+    padded = torch::zeros(shape, tensor.options());
+    padded.narrow(0, 0, tensor.size(0)).copy_(tensor);
+  }
+  shape[0] = most * size();
+  const torch::Tensor all = torch::empty(shape, tensor.options());
+  if (all.numel() > 0) all_gather(all, padded, what);
+  std::vector<torch::Tensor> parts(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto index = static_cast<std::int64_t>(rank);
+    parts[rank] = all.narrow(0, index * most, rows[index].item<std::int64_t>());
+  }
+  return parts;
+}
+
+torch::Tensor World::gather_rows(const torch::Tensor& tensor, std::string_view what) {
+  return alone() ? tensor : torch::cat(gather(tensor, what));
+}
+
+std::string World::broadcast_text(const std::string& text, int from, std::string_view what) {
+  if (alone()) return text;
+  const torch::Tensor length = torch::tensor({static_cast<std::int64_t>(text.size())}, torch::kInt64);
+  broadcast(length, from, what);
+  const torch::Tensor bytes =
+      rank() == from ? bytes_of(text) : torch::empty(length.item<std::int64_t>(), torch::kUInt8);
+  if (bytes.numel() > 0) broadcast(bytes, from, what);
+  return text_of(bytes);
+}
+
+std::string World::pass_text(const std::string& text, int from, int to, std::string_view what) {
+  if (from == to) return text;
+  if (rank() == from) {
+    send(torch::tensor({static_cast<std::int64_t>(text.size())}, torch::kInt64), to, what);
+    if (!text.empty()) send(bytes_of(text), to, what);
+    return "";
+  }
+  const torch::Tensor length = torch::empty(1, torch::kInt64);
+  receive(length, from, what);
+  const torch::Tensor bytes = torch::empty(length.item<std::int64_t>(), torch::kUInt8);
+  if (bytes.numel() > 0) receive(bytes, from, what);
+  return text_of(bytes);
+}
+
+std::vector<std::string> World::gather_texts(const std::string& text, std::string_view what) {
+  if (alone()) return {text};
+  std::vector<std::string> texts;
+  for (const torch::Tensor& bytes : gather(bytes_of(text), what)) texts.push_back(text_of(bytes));
+  return texts;
+}
+
+double World::all_reduce(double value, Reduction reduction, std::string_view what) {
+  if (alone()) return value;
+  const torch::Tensor number = torch::tensor({value}, torch::kFloat64);
+  all_reduce(number, reduction, what);
+  return number.item<double>();
+}
+
+}  // namespace runner

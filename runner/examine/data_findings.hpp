@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runner/examine/part_findings.hpp"
+#include "runner/recipe.hpp"
+
+namespace runner {
+
+struct Duplicate {
+  std::int64_t train = 0, eval = 0;
+  std::string label;
+};
+
+struct ShownSample {
+  std::string label;
+  std::string image = {};  // a data: URI
+  std::string text = {};
+};
+
+// What the model will see, and what is wrong with it.
+struct DataFindings {
+  std::string dataset;
+  std::string stand_in;
+  std::vector<std::string> problems;  // in words, the worst first
+  std::vector<std::string> notes;
+  std::vector<PartFindings> parts;    // train, and eval where there is one
+  std::vector<Duplicate> duplicates;  // the first of them
+  std::int64_t duplicate_count = 0;
+  std::vector<ShownSample> samples;  // of the training part, after all transforms
+};
+
+// Opens the dataset of the recipe and reads at most that many examples of each part.
+DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples);
+
+nlohmann::ordered_json to_json(const DataFindings& found);
+
+}  // namespace runner

@@ -1,0 +1,132 @@
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+
+#include "components/contract/sample_random.hpp"
+#include "components/support/io/image_uri.hpp"
+#include "runner/data/prepare_splits.hpp"
+#include "runner/examine/data_findings.hpp"
+#include "runner/examine/problems.hpp"
+#include "runner/terminal/format.hpp"
+
+namespace runner {
+
+namespace {
+
+constexpr std::int64_t shown_images = 24, shown_texts = 6;
+constexpr std::size_t listed_duplicates = 20;
+
+std::string class_name(const DataSpec& data, std::int64_t label) {
+  const auto place = static_cast<std::size_t>(label);
+  return label >= 0 && place < data.class_names.size() ? data.class_names[place] : std::to_string(label);
+}
+
+// A class, a mixture of classes, or numbers.
+std::string label_text(const torch::Tensor& target, const DataSpec& data) {
+  if (target.dim() == 0 && !target.is_floating_point()) return class_name(data, target.item<std::int64_t>());
+  if (target.dim() == 0) return measured(target.item<double>());
+  if (target.dim() != 1 || !target.is_floating_point() || target.size(0) != data.classes) return "";
+  const auto [shares, classes] = target.topk(std::min<std::int64_t>(2, data.classes));
+  std::string text;
+  for (std::int64_t i = 0; i < shares.size(0) && shares[i].item<double>() > 0; ++i) {
+    text += (i > 0 ? ", " : "") + class_name(data, classes[i].item<std::int64_t>()) + " " +
+            measured(shares[i].item<double>());
+  }
+  return text;
+}
+
+// The first examples that can be read, as the loader of a run makes them in its first epoch.
+std::vector<ShownSample> samples_of(const Split& train, const Interpreter& interpreter, std::uint64_t seed,
+                                    const PartFindings& found) {
+  const DataSpec data = train.spec();
+  const bool images = data.input_shape.size() == 3 && data.images, tokens = data.vocabulary > 0;
+  std::vector<ShownSample> samples;
+  if ((!images && !tokens) || found.examined.empty()) return samples;
+  const std::int64_t count = std::min(images ? shown_images : shown_texts, std::ssize(found.examined));
+  std::vector<SampleRef> chosen;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto index = found.examined[static_cast<std::size_t>(i * std::ssize(found.examined) / count)];
+    chosen.push_back({index, sample_seed(seed, 0, static_cast<std::uint64_t>(index))});
+  }
+  Batch batch = train.allocate(count, torch::MemoryFormat::Contiguous);
+  train.read(chosen, batch, 0);
+  train.finish(batch, seed);
+  for (std::int64_t i = 0; i < count; ++i) {
+    ShownSample sample{label_text(batch.target[i], data)};
+    if (images) sample.image = image_uri(batch.input[i], data);
+    if (tokens) {
+      torch::Tensor row = batch.input[i];
+      if (const auto mask = batch.extra.find("mask"); mask != batch.extra.end())
+        row = row.masked_select(mask->second[i]);
+      const torch::Tensor ids = row.contiguous();
+      sample.text =
+          interpreter.text({ids.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(ids.numel())});
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+bool same_content(const Batch& one, const Batch& other) {
+  if (!torch::equal(one.input, other.input)) return false;
+  return std::ranges::all_of(one.extra, [&](const auto& named) {
+    const auto match = other.extra.find(named.first);
+    return match != other.extra.end() && torch::equal(named.second, match->second);
+  });
+}
+
+void find_duplicates(const Split& train, const Split& eval, DataFindings& found) {
+  const PartFindings &of_train = found.parts[0], &of_eval = found.parts[1];
+  if (of_train.spec.input_shape != of_eval.spec.input_shape) return;
+  for (std::size_t i = 0; i < of_eval.examined.size(); ++i) {
+    const auto match = of_train.contents.find(of_eval.content_of[i]);
+    if (match == of_train.contents.end()) continue;
+    const Batch theirs = read_example(eval, of_eval.examined[i]);
+    if (!same_content(read_example(train, match->second), theirs)) continue;
+    ++found.duplicate_count;
+    if (found.duplicates.size() < listed_duplicates) {
+      found.duplicates.push_back(
+          {match->second, of_eval.examined[i], label_text(theirs.target[0], of_eval.spec)});
+    }
+  }
+}
+
+// What acts in evaluation acts on both parts, and nothing else: equal examples stay equal.
+TransformPipeline without_augmentation(TransformPipeline pipeline) {
+  for (TransformStep& step : pipeline) step.training = step.evaluation;
+  return pipeline;
+}
+
+}  // namespace
+
+DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
+  const torch::NoGradGuard no_grad;
+  const auto seed = static_cast<std::uint64_t>(recipe.run.seed);
+  const auto dataset = recipe.dataset.build({seed});
+  const TransformPipeline pipeline = recipe.dataset.common.transform.empty()
+                                         ? TransformPipeline{}
+                                         : build_pipeline(recipe.dataset.common.transform, dataset->spec());
+  const Splits plain = prepare_splits(*dataset, {recipe.dataset.common, {}}, without_augmentation(pipeline));
+  DataFindings found;
+  found.dataset = recipe.dataset.name();
+  found.stand_in = plain.stand_in;
+  found.parts.push_back(examine_part(*plain.train, "train", most_examples));
+  if (plain.eval) {
+    found.parts.push_back(examine_part(*plain.eval, "eval", most_examples));
+    find_duplicates(*plain.train, *plain.eval, found);
+  }
+  const auto interpreter = dataset->interpreter(pipeline, plain.learned);
+  const bool augmented = std::ranges::any_of(
+      pipeline, [](const TransformStep& step) { return step.training != step.evaluation; });
+  const Splits real = augmented ? prepare_splits(*dataset, {recipe.dataset.common, {}}, pipeline) : Splits{};
+  try {
+    found.samples = samples_of(augmented ? *real.train : *plain.train, *interpreter, seed, found.parts[0]);
+  } catch (const DataError& error) {
+    found.notes.push_back(std::string("No samples are shown: ") + error.what());
+  }
+  find_problems(found);
+  return found;
+}
+
+}  // namespace runner

@@ -1,0 +1,98 @@
+#include "runner/launch/rank_process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+
+namespace runner {
+
+namespace {
+
+std::pair<FileDescriptor, FileDescriptor> make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw std::runtime_error("cannot make a pipe: " + std::system_category().message(errno));
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+// In the child, between fork and exec: calls to the system only, the parent may have threads.
+[[noreturn]] void become(char** command, char** environment, pid_t parent, int secret, int output) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);  // it has died before that could help
+  setpgid(0, 0);                        // Ctrl-C reaches the launcher alone, which passes it on once
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  fcntl(secret, F_SETFD, 0);
+  if (output >= 0) {
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    const int nothing = open("/dev/null", O_RDONLY);
+    dup2(nothing, STDIN_FILENO);
+  }
+  execve(command[0], command, environment);
+  constexpr char message[] = "cannot start the program again\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, message, sizeof message - 1);
+  _exit(127);
+}
+
+}  // namespace
+
+RankProcess start_rank(const RankStart& start) {
+  auto [secret_out, secret_in] = make_pipe();
+  if (write(secret_in.number(), start.secret.data(), start.secret.size()) !=
+      static_cast<ssize_t>(start.secret.size()))
+    throw std::runtime_error("cannot hand over the secret");
+  secret_in.reset();
+  FileDescriptor output, output_in;
+  if (start.own_output) std::tie(output, output_in) = make_pipe();
+
+  std::vector<std::string> command = start.command, variables;
+  for (const auto& [name, value] : start.environment) variables.push_back(name + "=" + value);
+  variables.push_back(std::string(variable::secret_descriptor) + "=" + std::to_string(secret_out.number()));
+  std::vector<char*> arguments = pointers(command), environment = pointers(variables);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("cannot start a rank: " + std::system_category().message(errno));
+  if (child == 0)
+    become(arguments.data(), environment.data(), parent, secret_out.number(),
+           start.own_output ? output_in.number() : -1);
+  setpgid(child, child);  // whoever is first
+  return {child, std::move(output)};
+}
+
+std::string describe_wait_status(int status) {
+  if (WIFEXITED(status)) return "exit code " + std::to_string(WEXITSTATUS(status));
+  const int signal = WTERMSIG(status);
+  return "signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+}
+
+int exit_code_of(int wait_status) {
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+}
+
+bool is_stopped(pid_t process) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/stat");
+  std::string line;
+  std::getline(in, line);
+  const auto name_end = line.rfind(')');  // the name itself may hold anything
+  if (name_end == std::string::npos || name_end + 2 >= line.size()) return false;
+  const char state = line[name_end + 2];
+  return state == 'T' || state == 't';
+}
+
+}  // namespace runner

@@ -1,0 +1,77 @@
+#include "runner/plugins/skeleton.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "components/support/io/atomic_file.hpp"
+
+namespace runner {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// "two_towers" as the name of a class: "TwoTowers".
+std::string class_name(const std::string& name) {
+  std::string out;
+  bool upper = true;
+  for (const char c : name) {
+    if (c != '_') out += upper && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    upper = c == '_';
+  }
+  return out;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> skeleton_kinds(const fs::path& examples) {
+  std::vector<std::string> kinds;
+  std::error_code error;
+  for (fs::directory_iterator entry(examples, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->is_directory()) kinds.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(kinds);
+  return kinds;
+}
+
+std::string problem_of_plugin_name(const std::string& name) {
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const bool right =
+      !name.empty() && is_lower(name.front()) && name.size() <= 64 &&
+      std::ranges::all_of(name, [&](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
+  return right ? ""
+               : "\"" + name +
+                     "\" cannot be the name of a plugin: lower-case letters, digits and _, a letter first";
+}
+
+void write_skeleton(const fs::path& examples, const std::string& kind, const std::string& name,
+                    const fs::path& folder) {
+  if (fs::exists(folder) && !(fs::is_directory(folder) && fs::is_empty(folder)))
+    throw std::runtime_error(folder.string() + " exists already; choose another folder with --output");
+  const std::string example = "my_" + kind;
+  const auto renamed = [&](std::string text) {
+    return replaced(replaced(std::move(text), example, name), class_name(example), class_name(name));
+  };
+  fs::create_directories(folder);
+  for (const auto& entry : fs::directory_iterator(examples / kind)) {
+    const fs::path& file = entry.path();
+    const bool of_skeleton = file.extension() == ".cpp" || file.extension() == ".toml" ||
+                             file.filename() == "CMakeLists.txt" || file.filename() == ".gitignore";
+    if (!of_skeleton) continue;  // what was built there
+    std::ostringstream text;
+    text << std::ifstream(file, std::ios::binary).rdbuf();
+    AtomicFile out(folder / renamed(file.filename().string()));
+    out.write(renamed(text.str()));
+    out.commit();
+  }
+}
+
+}  // namespace runner

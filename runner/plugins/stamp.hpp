@@ -1,0 +1,163 @@
+#pragma once
+
+#include <torch/version.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "components/contract/progress.hpp"
+#include "components/contract/state.hpp"
+#include "components/datasets/dataset.hpp"
+#include "components/hooks/hook.hpp"
+#include "components/losses/loss.hpp"
+#include "components/metrics/metric.hpp"
+#include "components/models/model.hpp"
+#include "components/optimizers/optimizer.hpp"
+#include "components/precisions/precision.hpp"
+#include "components/schedulers/scheduler.hpp"
+#include "components/tokenizers/tokenizer.hpp"
+#include "components/trackers/tracker.hpp"
+
+// What a plugin says of itself in a section of its file, so that the program can tell whether the two fit
+// before any of its code runs. runner_add_plugin() compiles it in; without CMake, compile and link
+// share/runner/plugin_stamp.cpp of the installation.
+namespace runner {
+
+struct PluginStamp {
+  static constexpr std::string_view section = "runner_plugin";
+  static constexpr std::string_view expected_magic = "runner plugin";
+
+  struct Type {
+    char name[24] = {};
+    std::uint32_t size = 0;
+  };
+
+  // These three come first for all time; the rest is only read where they are as expected.
+  char magic[16] = {};
+  std::uint32_t size = 0;
+  std::uint32_t interface = 0;
+
+  char runner[16] = {};    // version of the headers
+  char libtorch[16] = {};  // likewise
+  char compiler[48] = {};  // for the person who reads it; g++ and clang fit together
+  char library[24] = {};   // which C++ library, and which of its ABIs
+  char build[24] = {};     // what changes the layout of types: assertions, debug containers, sanitizers
+  Type types[64] = {};     // sizes of what crosses the border
+};
+
+namespace detail {
+
+template <std::size_t capacity>
+constexpr void put(char (&place)[capacity], std::string_view text) {
+  std::copy_n(text.begin(), std::min(text.size(), capacity - 1), place);
+}
+
+constexpr std::string_view compiler_name() {
+#ifdef __clang__
+  return "clang " __clang_version__;
+#else
+  return "g++ " __VERSION__;
+#endif
+}
+
+constexpr std::string_view standard_library() {
+#if defined(_LIBCPP_VERSION)
+  return "libc++";
+#elif _GLIBCXX_USE_CXX11_ABI
+  return "libstdc++";
+#else
+  return "libstdc++, old ABI";
+#endif
+}
+
+constexpr std::string_view build_type() {
+#if defined(__SANITIZE_ADDRESS__)
+  return "address sanitizer";
+#elif defined(__SANITIZE_THREAD__)
+  return "thread sanitizer";
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return "address sanitizer";
+#elif __has_feature(thread_sanitizer)
+  return "thread sanitizer";
+#endif
+#endif
+#if defined(_GLIBCXX_DEBUG)
+  return "_GLIBCXX_DEBUG";
+#elif defined(NDEBUG)
+  return "NDEBUG";
+#else
+  return "without NDEBUG";
+#endif
+}
+
+class StampTypes {
+ public:
+  constexpr explicit StampTypes(PluginStamp& stamp) : stamp_(stamp) {}
+
+  constexpr StampTypes& add(std::string_view name, std::size_t size) {
+    put(stamp_.types[next_].name, name);  // too many index past the array, which does not compile
+    stamp_.types[next_++].size = static_cast<std::uint32_t>(size);
+    return *this;
+  }
+  template <Kind K>
+  constexpr StampTypes& add_kind() {
+    // A short name each, made of the kind's: "model", "model inputs", "model common", "model facts".
+    constexpr const KindInfo& kind = kind_info<K>;
+    return add(kind.name, kind.product_size)
+        .add_part(kind.name, " inputs", kind.inputs_size)
+        .add_part(kind.name, " common", kind.common_size)
+        .add_part(kind.name, " facts", kind.facts_size);
+  }
+
+ private:
+  constexpr StampTypes& add_part(std::string_view kind, std::string_view part, std::size_t size) {
+    char name[24] = {};
+    put(name, kind);
+    std::copy_n(part.begin(), std::min(part.size(), sizeof(name) - 1 - kind.size()), name + kind.size());
+    return add(name, size);
+  }
+
+  PluginStamp& stamp_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace detail
+
+// Of the code that is being compiled.
+constexpr PluginStamp own_stamp() {
+  PluginStamp stamp;
+  detail::put(stamp.magic, PluginStamp::expected_magic);
+  stamp.size = sizeof(PluginStamp);
+  stamp.interface = interface_version;
+  detail::put(stamp.runner, RUNNER_VERSION);
+  detail::put(stamp.libtorch, TORCH_VERSION);
+  detail::put(stamp.compiler, detail::compiler_name());
+  detail::put(stamp.library, detail::standard_library());
+  detail::put(stamp.build, detail::build_type());
+  detail::StampTypes(stamp)
+      .add("Descriptor", sizeof(Descriptor))
+      .add("KindInfo", sizeof(KindInfo))
+      .add("Value", sizeof(Value))
+      .add("FieldInfo", sizeof(FieldInfo))
+      .add("Tensor", sizeof(torch::Tensor))
+      .add("Batch", sizeof(Batch))
+      .add("DataSpec", sizeof(DataSpec))
+      .add("State", sizeof(State))
+      .add("Progress", sizeof(Progress))
+      .add_kind<ModelKind>()
+      .add_kind<DatasetKind>()
+      .add_kind<TransformKind>()
+      .add_kind<LossKind>()
+      .add_kind<MetricKind>()
+      .add_kind<OptimizerKind>()
+      .add_kind<SchedulerKind>()
+      .add_kind<PrecisionKind>()
+      .add_kind<TrackerKind>()
+      .add_kind<HookKind>()
+      .add_kind<TokenizerKind>();
+  return stamp;
+}
+
+}  // namespace runner

@@ -1,0 +1,69 @@
+#include "runner/run_folder/run_result.hpp"
+
+#include <torch/version.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace runner {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+}
+
+Json by_name(const std::vector<std::pair<std::string, double>>& values) {
+  Json json = Json::object();
+  for (const auto& [name, value] : values) json[name] = number(value);
+  return json;
+}
+
+}  // namespace
+
+int RunResult::exit_code() const {
+  if (outcome == Outcome::failed) return 1;
+  return outcome == Outcome::interrupted ? 128 + signal : 0;
+}
+
+std::string_view name_of(RunResult::Outcome outcome) {
+  switch (outcome) {
+    case RunResult::Outcome::finished: return "finished";
+    case RunResult::Outcome::stopped: return "stopped";
+    case RunResult::Outcome::interrupted: return "interrupted";
+    default: return "failed";
+  }
+}
+
+std::string result_json(const RunResult& result, const std::filesystem::path& run_folder) {
+  Json json{{"outcome", name_of(result.outcome)},
+            {"message", result.message},
+            {"steps", result.steps},
+            {"skipped_steps", result.skipped_steps},
+            {"epochs", number(result.epochs)},
+            {"seconds", number(result.seconds)}};
+  if (result.best) {
+    json["best"] = {{"metric", result.best->metric},
+                    {"value", number(result.best->value)},
+                    {"step", result.best->step},
+                    {"epoch", number(result.best->epoch)}};
+  }
+  json["last"] = by_name(result.last);
+  json["time"] = by_name(result.time);
+  json["files"] = Json::object();
+  for (const auto& [name, path] : result.files)
+    json["files"][name] = path.lexically_relative(run_folder).string();
+  if (!result.warnings.empty()) json["warnings"] = result.warnings;
+  if (!result.stand_in.empty()) json["stand_in"] = result.stand_in;
+  json["versions"] = result.versions;
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::map<std::string, std::string> versions() {
+  return {{"runner", RUNNER_VERSION}, {"libtorch", TORCH_VERSION}};
+}
+
+}  // namespace runner

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace runner {
+
+// How a run ended and what came of it. Written as result.json for every ending.
+struct RunResult {
+  enum class Outcome { finished, stopped, interrupted, failed };
+  struct Best {
+    std::string metric;
+    double value = 0;
+    std::int64_t step = 0;
+    double epoch = 0;
+  };
+
+  Outcome outcome = Outcome::finished;
+  std::string message = {};  // why it was stopped or failed
+  int signal = 0;            // that interrupted it
+  std::int64_t steps = 0, skipped_steps = 0;
+  double epochs = 0, seconds = 0;
+  std::optional<Best> best = {};
+  std::vector<std::pair<std::string, double>> last = {};                  // the last evaluation
+  std::vector<std::pair<std::string, double>> time = {};                  // seconds by activity; they add up
+  std::vector<std::pair<std::string, std::filesystem::path>> files = {};  // what it is, where it is
+  std::vector<std::string> warnings = {};
+  std::string stand_in = {};  // why the data is not the data asked for; empty: it is
+  std::map<std::string, std::string> versions = {};
+
+  int exit_code() const;  // 0 finished or stopped, 1 failed, 128 + signal
+};
+
+std::string_view name_of(RunResult::Outcome outcome);  // "finished"
+
+// The text of result.json; paths inside the run folder are relative to it.
+std::string result_json(const RunResult& result, const std::filesystem::path& run_folder);
+
+// What produced a run: "runner", "libtorch".
+std::map<std::string, std::string> versions();
+
+}  // namespace runner

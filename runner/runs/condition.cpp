@@ -1,0 +1,60 @@
+#include "runner/runs/condition.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+
+namespace runner {
+
+namespace {
+
+std::optional<double> as_number(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<std::string> value_of(std::string_view key, const RunRecord& run, const RunSummaryLine& line) {
+  if (key == "name") return run.name;
+  if (key == "status") return run.status;
+  if (key == "steps") return std::to_string(line.steps);
+  if (key == "duration") return std::to_string(line.seconds);
+  if (key == "best") return line.best ? std::optional(std::to_string(line.best->at.value)) : std::nullopt;
+  return run.setting(key);
+}
+
+}  // namespace
+
+Condition Condition::parse(std::string_view text) {
+  const auto at = text.find_first_of("=!<>");
+  if (at != std::string_view::npos && at > 0) {
+    const bool two = at + 1 < text.size() && text[at + 1] == '=';
+    const std::string comparison(text.substr(at, two ? 2 : 1));
+    if (comparison != "!") {
+      return {std::string(text.substr(0, at)), comparison == "==" ? "=" : comparison,
+              std::string(text.substr(at + comparison.size()))};
+    }
+  }
+  throw std::invalid_argument(
+      "\"" + std::string(text) +
+      "\" is no condition; write KEY=VALUE, for example optimizer.name=sgd, or use !=, <, "
+      "<=, > or >= in place of =");
+}
+
+bool Condition::holds(const RunRecord& run, const RunSummaryLine& line) const {
+  const auto held = value_of(key, run, line);
+  if (!held) return comparison == "!=";
+  const auto left = as_number(*held), right = as_number(value);
+  const auto compare = [&](const auto& a, const auto& b) {
+    if (comparison == "=") return a == b;
+    if (comparison == "!=") return a != b;
+    if (comparison == "<") return a < b;
+    if (comparison == "<=") return a <= b;
+    if (comparison == ">") return a > b;
+    return a >= b;
+  };
+  return left && right ? compare(*left, *right) : compare(*held, value);
+}
+
+}  // namespace runner

@@ -1,0 +1,98 @@
+#include "runner/runs/metrics_file.hpp"
+
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace runner {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// One line without building a tree of it: files of millions of lines are read whole.
+class LineReader final : public Json::json_sax_t {
+ public:
+  explicit LineReader(Record& record) : record_(record) { record_.values.clear(); }
+
+  bool null() override { return number(std::numeric_limits<double>::quiet_NaN()); }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t value) override { return number(static_cast<double>(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return number(static_cast<double>(value)); }
+  bool number_float(number_float_t value, const string_t&) override { return number(value); }
+  bool string(string_t& text) override {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (text == "NaN") return number(std::numeric_limits<double>::quiet_NaN());
+    if (text == "Infinity") return number(infinity);
+    if (text == "-Infinity") return number(-infinity);
+    return true;  // not a measurement
+  }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return ++depth_ == 1; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return false; }
+  bool end_array() override { return false; }
+  bool key(string_t& name) override {
+    key_.swap(name);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override { return false; }
+
+ private:
+  bool number(double value) {
+    if (depth_ == 0) return false;
+    if (key_ == "step") {
+      record_.step = static_cast<std::int64_t>(value);
+    } else if (key_ == "epoch") {
+      record_.epoch = value;
+    } else if (key_ == "time") {
+      record_.time = value;
+    } else {
+      record_.values.emplace_back(key_, value);
+    }
+    return true;
+  }
+
+  Record& record_;
+  std::string key_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+void MetricsFile::read(const std::function<void(const Record&)>& each,
+                       const std::function<void()>& restarted) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path_, error);
+  if (error) return;  // none yet: nothing was measured
+  if (size < position_) {
+    position_ = 0;
+    unreadable_ = 0;
+    restarted();
+  }
+  std::ifstream file(path_, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(position_));
+  std::string text;
+  std::string block(1 << 20, '\0');
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
+    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
+    std::size_t begin = 0;
+    for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      take(std::string_view(text).substr(begin, end - begin), each);
+    }
+    text.erase(0, begin);
+    position_ += begin;
+  }
+}
+
+void MetricsFile::take(std::string_view line, const std::function<void(const Record&)>& each) {
+  if (line.empty()) return;
+  LineReader reader(record_);
+  if (Json::sax_parse(line, &reader)) {
+    each(record_);
+  } else {
+    ++unreadable_;
+  }
+}
+
+}  // namespace runner

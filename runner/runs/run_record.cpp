@@ -1,0 +1,181 @@
+#include "runner/runs/run_record.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "registry/diagnostics.hpp"
+#include "runner/describe/flatten.hpp"
+#include "runner/recipe/parse.hpp"
+#include "runner/run_folder/run_folder.hpp"
+#include "runner/runs/metrics_file.hpp"
+
+namespace runner {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  return text.str();
+}
+
+std::optional<std::time_t> changed(const fs::path& path) {
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) != 0) return std::nullopt;
+  return facts.st_mtime;
+}
+
+Value recipe_of(const fs::path& folder) {
+  const std::string text = contents(folder / "recipe.toml");
+  Diagnostics ignored;
+  const auto source = std::make_shared<Source>();
+  auto parsed = parse_toml(text, source, 0, ignored);
+  return parsed ? std::move(*parsed) : Value{};
+}
+
+std::string text_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+double number_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+std::string shown(const Value& value) {
+  if (value.secret) return "(secret)";
+  const auto* text = value.as<std::string>();
+  return text ? *text : to_toml(value);
+}
+
+std::optional<std::string> setting_of(const Value& recipe, std::string_view path) {
+  for (const auto& [name, value] : flatten(recipe)) {
+    if (name == path) return shown(*value);
+  }
+  return std::nullopt;
+}
+
+// By its name alone: the program that made the run knew more, but its parts need not be here.
+bool small_is_good(std::string_view metric) {
+  for (const char* word : {"loss", "error", "mae", "mse", "perplexity"}) {
+    if (metric.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+std::optional<BestValue> best_of(const RunRecord& run, const RunMetrics* metrics) {
+  const auto saved = run.result.find("best");
+  if (saved != run.result.end() && saved->is_object() && saved->contains("value")) {
+    return BestValue{text_at(*saved, "metric"),
+                     {number_at(*saved, "value"), number_at(*saved, "step"), number_at(*saved, "epoch")}};
+  }
+  const auto objective = run.objective();
+  if (!metrics || !objective) return std::nullopt;
+  const auto best = metrics->best_of(objective->metric, objective->highest);
+  return best ? std::optional(BestValue{objective->metric, *best}) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> RunRecord::settings() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& [path, value] : flatten(recipe)) all.emplace_back(path, shown(*value));
+  return all;
+}
+
+std::optional<std::string> RunRecord::setting(std::string_view path) const {
+  return setting_of(recipe, path);
+}
+
+std::optional<Objective> objective_of(const Value& recipe) {
+  std::optional<std::string> metric = setting_of(recipe, "checkpoint.best.metric");
+  if (const auto mode = setting_of(recipe, "checkpoint.best.mode"); metric && mode)
+    return Objective{*metric, *mode == "max"};
+  if (!metric) {
+    if (const auto first = setting_of(recipe, "eval.metric.0.name")) metric = "eval/" + *first;
+  }
+  return metric ? std::optional(Objective{*metric, !small_is_good(*metric)}) : std::nullopt;
+}
+
+bool is_run_folder(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(folder / "recipe.toml", ignored);
+}
+
+RunRecord read_run(const fs::path& folder) {
+  RunRecord run{.folder = folder, .name = {}, .status = {}, .message = {}, .stand_in = {}};
+  run.recipe = recipe_of(folder);
+  run.name = run.setting("run.name").value_or(folder.filename().string());
+  run.result = Json::parse(contents(folder / "result.json"), nullptr, false);
+  if (!run.result.is_object()) run.result = Json::object();
+  run.status = text_at(run.result, "outcome");
+  run.message = text_at(run.result, "message");
+  if (run.status.empty()) run.status = RunFolder::owner(folder) ? "running" : "unknown";
+  run.stand_in = contents(folder / "STAND-IN-DATA.txt");
+  run.began = changed(folder / "recipe.toml").value_or(0);
+  return run;
+}
+
+RunMetrics read_metrics(const fs::path& run_folder) {
+  RunMetrics metrics;
+  MetricsFile(run_folder / "metrics.jsonl").read([&](const Record& record) { metrics.add(record); });
+  return metrics;
+}
+
+RunSummaryLine summarize(const RunRecord& run, const RunMetrics* metrics) {
+  RunSummaryLine line;
+  std::optional<RunMetrics> read;
+  const bool told = run.result.contains("steps") && run.result.contains("best");
+  if (!metrics && !told) metrics = &read.emplace(read_metrics(run.folder));
+  if (metrics) {
+    const Moment last = metrics->last();
+    line = {static_cast<std::int64_t>(last.step), last.epoch, last.time};
+    for (const Series& series : metrics->series()) {
+      if (!series.name.starts_with("train/") && !series.name.starts_with("perf/")) {
+        line.last.emplace_back(series.name, series.curve.points().back().y);
+      }
+    }
+  }
+  if (run.result.contains("steps")) {
+    line.steps = static_cast<std::int64_t>(number_at(run.result, "steps"));
+    line.epochs = number_at(run.result, "epochs");
+    line.seconds = number_at(run.result, "seconds");
+  }
+  if (const auto last = run.result.find("last"); last != run.result.end() && last->is_object()) {
+    line.last.clear();
+    for (const auto& [name, value] : last->items()) {
+      if (value.is_number()) line.last.emplace_back(name, value.get<double>());
+    }
+  }
+  line.best = best_of(run, metrics);
+  return line;
+}
+
+std::vector<fs::path> find_runs(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  if (is_run_folder(folder)) return {folder};
+  for (fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error),
+       end;
+       !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (!entry->is_directory(ignored) || entry->is_symlink(ignored)) continue;
+    if (is_run_folder(entry->path())) {
+      found.push_back(entry->path());
+      entry.disable_recursion_pending();
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace runner

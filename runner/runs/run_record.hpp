@@ -1,0 +1,65 @@
+#pragma once
+
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "registry/value.hpp"
+#include "runner/runs/run_metrics.hpp"
+
+namespace runner {
+
+// What decides which moment of a run, and which of several runs, is the best.
+struct Objective {
+  std::string metric;  // "eval/accuracy"
+  bool highest = true;
+};
+
+struct BestValue {
+  std::string metric;
+  SeriesValue at;
+};
+
+// By checkpoint.best, or else by the first thing that the recipe evaluates.
+std::optional<Objective> objective_of(const Value& recipe);
+
+// A run folder as it lies there, whatever state the run is in and whichever version of the program wrote it:
+// what is missing or broken is left out, never an error.
+struct RunRecord {
+  std::filesystem::path folder;
+  std::string name;
+  Value recipe = {};                   // as the run saved it
+  nlohmann::ordered_json result = {};  // of result.json; an empty object where the run has none
+  std::string
+      status;  // "finished", "stopped", "interrupted", "failed"; without a result "running" or "unknown"
+  std::string message;   // why it ended so
+  std::string stand_in;  // not empty: trained on other data than was asked for, and why
+  std::time_t began = 0;
+
+  // "optimizer.lr" as one line of TOML, without secrets; strings without their quotes.
+  std::vector<std::pair<std::string, std::string>> settings() const;
+  std::optional<std::string> setting(std::string_view path) const;
+  std::optional<Objective> objective() const { return objective_of(recipe); }
+};
+
+RunRecord read_run(const std::filesystem::path& folder);
+RunMetrics read_metrics(const std::filesystem::path& run_folder);
+
+// From the result where it is there, else from what was measured. `metrics` is only read where it is needed.
+struct RunSummaryLine {
+  std::int64_t steps = 0;
+  double epochs = 0, seconds = 0;
+  std::optional<BestValue> best = {};
+  std::vector<std::pair<std::string, double>> last = {};  // of what the evaluation measures
+};
+RunSummaryLine summarize(const RunRecord& run, const RunMetrics* metrics = nullptr);
+
+bool is_run_folder(const std::filesystem::path& folder);
+// All run folders below, in order of their paths; what lies inside a run folder belongs to it.
+std::vector<std::filesystem::path> find_runs(const std::filesystem::path& folder);
+
+}  // namespace runner

@@ -1,0 +1,26 @@
+#include "runner/sweep/halving.hpp"
+
+#include <algorithm>
+
+namespace runner {
+
+namespace {
+
+constexpr std::int64_t factor = 3;
+
+bool is_power(std::int64_t number) {
+  while (number > 1 && number % factor == 0) number /= factor;
+  return number == 1;
+}
+
+}  // namespace
+
+bool Halving::goes_on(std::int64_t evaluations, double best) {
+  if (!is_power(evaluations)) return true;
+  std::vector<double>& reached = values_[evaluations];
+  reached.push_back(best);
+  const auto better = std::ranges::count_if(reached, [&](double other) { return other < best; });
+  return better < std::max<std::ptrdiff_t>(1, std::ssize(reached) / factor);
+}
+
+}  // namespace runner

@@ -1,0 +1,157 @@
+#include "runner/sweep/space.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+
+namespace runner {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> names{"choice", "range", "uniform", "log_uniform"};
+
+struct Written {
+  std::string_view key, name, inside;
+  bool closed = false;
+};
+
+Written taken_apart(std::string_view argument) {
+  const auto equals = argument.find('=');
+  if (equals == std::string_view::npos) return {};
+  const std::string_view value = argument.substr(equals + 1);
+  const auto open = value.find('(');
+  if (open == std::string_view::npos) return {};
+  const bool closed = value.ends_with(')');
+  return {argument.substr(0, equals), value.substr(0, open),
+          value.substr(open + 1, value.size() - open - (closed ? 2 : 1)), closed};
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// At the commas that are in no brackets and no quotes.
+std::vector<std::string> divided(std::string_view text) {
+  std::vector<std::string> parts;
+  int depth = 0;
+  char quote = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : ',';
+    if (i < text.size() && quote) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '[' || c == '{' || c == '(') {
+      ++depth;
+    } else if (c == ']' || c == '}' || c == ')') {
+      --depth;
+    } else if (c == ',' && (depth == 0 || i == text.size())) {
+      parts.emplace_back(trimmed(text.substr(begin, i - begin)));
+      begin = i + 1;
+    }
+  }
+  if (parts.size() == 1 && parts[0].empty()) parts.clear();
+  return parts;
+}
+
+[[noreturn]] void fail(std::string_view argument, const std::string& why) {
+  throw std::invalid_argument("\"" + std::string(argument) + "\": " + why);
+}
+
+std::vector<double> numbers(std::string_view argument, const std::vector<std::string>& parts,
+                            std::size_t least, std::size_t most) {
+  if (parts.size() < least || parts.size() > most) {
+    fail(argument,
+         "takes " + std::to_string(least) + (most > least ? " or " + std::to_string(most) : "") + " numbers");
+  }
+  std::vector<double> found;
+  for (const std::string& part : parts) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (error != std::errc{} || end != part.data() + part.size() || !std::isfinite(number))
+      fail(argument, "\"" + part + "\" is no number");
+    found.push_back(number);
+  }
+  return found;
+}
+
+Parameter range(std::string_view argument, Parameter parameter, const std::vector<std::string>& parts) {
+  const auto ends = numbers(argument, parts, 2, 3);
+  for (const double end : ends) {
+    if (end != std::floor(end)) fail(argument, "a range is of whole numbers; for others: uniform(low, high)");
+  }
+  parameter.kind = Parameter::Kind::integer;
+  parameter.step = ends.size() > 2 ? ends[2] : 1;
+  if (parameter.step < 1) fail(argument, "the step of a range is at least 1");
+  if (ends[1] <= ends[0]) fail(argument, "is empty: the second number is the first that is not in the range");
+  parameter.low = ends[0];
+  parameter.high = ends[0] + parameter.step * std::floor((ends[1] - ends[0] - 1) / parameter.step);
+  return parameter;
+}
+
+}  // namespace
+
+bool is_parameter(std::string_view argument) {
+  const Written written = taken_apart(argument);
+  for (const std::string_view name : names) {
+    if (written.name == name) return true;
+  }
+  return false;
+}
+
+Parameter parse_parameter(std::string_view argument) {
+  const Written written = taken_apart(argument);
+  if (!is_parameter(argument)) {
+    fail(argument,
+         "is no parameter of a sweep; write KEY=choice(..), range(..), uniform(..) or log_uniform(..)");
+  }
+  if (written.key.empty()) fail(argument, "has no key before the \"=\"");
+  if (!written.closed) fail(argument, "the closing \")\" is missing");
+  const std::vector<std::string> parts = divided(written.inside);
+  Parameter parameter{.key = std::string(written.key)};
+  if (written.name == "choice") {
+    if (parts.empty()) fail(argument, "there is nothing to choose from");
+    parameter.choices = parts;
+    return parameter;
+  }
+  if (written.name == "range") return range(argument, std::move(parameter), parts);
+  const auto ends = numbers(argument, parts, 2, 2);
+  parameter.kind = Parameter::Kind::uniform;
+  parameter.low = ends[0];
+  parameter.high = ends[1];
+  parameter.log = written.name == "log_uniform";
+  if (ends[1] <= ends[0]) fail(argument, "the second number must be above the first");
+  if (parameter.log && ends[0] <= 0) fail(argument, "numbers must be above 0: zero has no logarithm");
+  return parameter;
+}
+
+std::size_t Parameter::count() const {
+  return kind == Kind::choice ? choices.size()
+                              : static_cast<std::size_t>(std::llround((high - low) / step)) + 1;
+}
+
+double Parameter::value(std::size_t index) const {
+  return kind == Kind::choice ? static_cast<double>(index) : low + step * static_cast<double>(index);
+}
+
+std::string Parameter::text(double value) const {
+  if (kind == Kind::choice) return choices.at(static_cast<std::size_t>(value));
+  if (kind == Kind::integer) return std::to_string(std::llround(value));
+  char text[32];
+  std::string shortest(text, std::to_chars(text, text + sizeof text, value).ptr);
+  // TOML tells numbers with a fraction from whole ones by their spelling.
+  return shortest.find_first_of(".e") == std::string::npos ? shortest + ".0" : shortest;
+}
+
+std::vector<double> Parameter::extremes() const {
+  if (kind != Kind::choice) return {low, high};
+  std::vector<double> all;
+  for (std::size_t i = 0; i < choices.size(); ++i) all.push_back(static_cast<double>(i));
+  return all;
+}
+
+}  // namespace runner

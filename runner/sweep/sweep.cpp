@@ -1,0 +1,235 @@
+#include "runner/sweep/sweep.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <list>
+#include <thread>
+
+#include "components/support/io/file_lock.hpp"
+#include "runner/runs/metrics_file.hpp"
+#include "runner/sweep/halving.hpp"
+#include "runner/sweep/trial_process.hpp"
+
+namespace runner {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::milliseconds pause{50};
+
+// The last thing that the program said was wrong.
+std::string reason(const fs::path& output, int exit_code) {
+  std::ifstream file(output);
+  std::string found;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("error: ") != std::string::npos) found = line;
+  }
+  if (!found.empty()) return found;
+  if (exit_code > 128) return "ended by signal " + std::to_string(exit_code - 128);
+  return "exit code " + std::to_string(exit_code) + "; see " + output.string();
+}
+
+// A trial that is being run.
+class RunningTrial {
+ public:
+  RunningTrial(const SweepPlan& plan, Trial trial)
+      : plan_(plan), trial_(std::move(trial)), metrics_(plan.trial_folder(trial_.number) / "metrics.jsonl") {
+    const fs::path folder = plan.trial_folder(trial_.number);
+    output_ = folder.string() + ".log";
+    std::vector<std::string> arguments{"run", plan.recipe.string()};
+    arguments.insert(arguments.end(), plan.overrides.begin(), plan.overrides.end());
+    for (std::string& setting : plan.settings(trial_.point)) arguments.push_back(std::move(setting));
+    arguments.push_back("run.dir=" + fs::absolute(folder).string());
+    arguments.emplace_back("checkpoint.resume=auto");  // an unfinished trial goes on from its last checkpoint
+    process_.emplace(arguments, output_, folder.string() + ".lock");
+  }
+
+  // What it measured since the last time; false where halving says that it is hopeless.
+  bool look(Halving& halving) {
+    if (!plan_.halving) return true;
+    bool goes_on = true;
+    const auto judge = [&](const Record& record) {
+      for (const auto& [name, value] : record.values) {
+        if (name != plan_.objective.metric) continue;
+        best_ = std::min(best_, plan_.objective.highest ? -value : value);
+        if (!halving.goes_on(++evaluations_, best_)) goes_on = false;
+      }
+    };
+    metrics_.read(judge, [&] {  // it went on from a checkpoint, and what came after that is gone
+      best_ = INFINITY;
+      evaluations_ = 0;
+    });
+    return goes_on;
+  }
+
+  void give_up() {
+    hopeless_ = true;
+    process_->stop();
+  }
+  void interrupt() { process_->stop(); }
+
+  // Whether it is over; an interrupted one stays unfinished.
+  bool over(bool interrupted) {
+    const auto code = process_->exit_code();
+    if (!code) return false;
+    take_results();
+    const bool failed = *code != 0 && *code <= 128;
+    if (hopeless_ && !failed) {
+      trial_.outcome = Trial::Outcome::stopped_early;
+    } else if (*code == 0) {
+      trial_.outcome = trial_.value ? Trial::Outcome::finished : Trial::Outcome::failed;
+      if (!trial_.value) trial_.message = "nothing measured " + plan_.objective.metric;
+    } else if (!interrupted || failed) {
+      trial_.outcome = Trial::Outcome::failed;
+      trial_.message = reason(output_, *code);
+    }
+    return true;
+  }
+
+  const Trial& trial() const { return trial_; }
+
+ private:
+  void take_results() {
+    const RunMetrics metrics = read_metrics(plan_.trial_folder(trial_.number));
+    const auto best = metrics.best_of(plan_.objective.metric, plan_.objective.highest);
+    if (best) trial_.value = best->value;
+    trial_.step = metrics.last().step;
+    trial_.seconds = metrics.last().time;
+  }
+
+  const SweepPlan& plan_;
+  Trial trial_;
+  MetricsFile metrics_;
+  fs::path output_;
+  std::optional<TrialProcess> process_;
+  std::int64_t evaluations_ = 0;
+  double best_ = INFINITY;  // lower is better
+  bool hopeless_ = false;
+};
+
+// What earlier trials had come to after so many evaluations, for those that follow.
+void recall(const SweepPlan& plan, const std::vector<Trial>& trials, Halving& halving) {
+  if (!plan.halving) return;
+  for (const Trial& trial : trials) {
+    if (trial.outcome == Trial::Outcome::unfinished) continue;
+    std::int64_t evaluations = 0;
+    double best = INFINITY;
+    MetricsFile(plan.trial_folder(trial.number) / "metrics.jsonl").read([&](const Record& record) {
+      for (const auto& [name, value] : record.values) {
+        if (name != plan.objective.metric) continue;
+        best = std::min(best, plan.objective.highest ? -value : value);
+        halving.goes_on(++evaluations, best);
+      }
+    });
+  }
+}
+
+// Which trials are still to be run: first those that were begun before, then new ones.
+class Queue {
+ public:
+  Queue(const SweepPlan& plan, const Sampler& sampler, TrialJournal& journal)
+      : plan_(plan), sampler_(sampler), journal_(journal) {
+    for (const Trial& trial : journal.trials()) {
+      if (trial.outcome == Trial::Outcome::unfinished) begun_.push_back(trial.number);
+    }
+  }
+
+  std::optional<Trial> next() {
+    if (!begun_.empty()) {
+      const auto number = static_cast<std::size_t>(begun_.front());
+      begun_.pop_front();
+      return Trial{.number = journal_.trials()[number].number, .point = journal_.trials()[number].point};
+    }
+    const std::int64_t number = std::ssize(journal_.trials());
+    if (plan_.samples > 0 && number >= plan_.samples) return std::nullopt;
+    auto point = sampler_.next(number, observations_of(journal_.trials(), plan_.objective));
+    if (!point) return std::nullopt;
+    Trial trial{.number = number, .point = std::move(*point)};
+    journal_.begin(trial);
+    return trial;
+  }
+
+ private:
+  const SweepPlan& plan_;
+  const Sampler& sampler_;
+  TrialJournal& journal_;
+  std::list<std::int64_t> begun_;
+};
+
+}  // namespace
+
+std::vector<std::string> SweepPlan::settings(const Point& point) const {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    all.push_back(parameters[i].key + "=" + parameters[i].text(point.at(i)));
+  return all;
+}
+
+fs::path SweepPlan::trial_folder(std::int64_t trial) const {
+  std::string name = std::to_string(trial);
+  name.insert(0, 4 - std::min<std::size_t>(4, name.size()), '0');
+  return folder / "trials" / name;
+}
+
+std::vector<Trial> run_sweep(const SweepPlan& plan, const Sampler& sampler, const SweepEvents& events) {
+  fs::create_directories(plan.folder / "trials");
+  const FileLock alone(plan.folder / "sweep.lock");
+  TrialJournal journal(plan.folder / "trials.jsonl");
+  Queue queue(plan, sampler, journal);
+  Halving halving;
+  recall(plan, journal.trials(), halving);
+  std::list<RunningTrial> running;
+  bool interrupted = false, exhausted = false;
+  while (true) {
+    interrupted = interrupted || events.interrupted();
+    while (!interrupted && !exhausted && std::ssize(running) < plan.jobs) {
+      const auto trial = queue.next();
+      exhausted = !trial;
+      if (!trial) break;
+      running.emplace_back(plan, *trial);
+      events.begun(*trial);
+    }
+    if (running.empty()) return journal.trials();
+    for (auto each = running.begin(); each != running.end();) {
+      if (interrupted) each->interrupt();
+      if (!each->look(halving)) each->give_up();
+      if (!each->over(interrupted)) {
+        ++each;
+        continue;
+      }
+      if (each->trial().outcome != Trial::Outcome::unfinished) {
+        journal.end(each->trial());
+        events.ended(each->trial());
+      }
+      each = running.erase(each);
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+std::vector<Observation> observations_of(const std::vector<Trial>& trials, const Objective& objective) {
+  std::vector<Observation> found;
+  for (const Trial& trial : trials) {
+    if (trial.outcome == Trial::Outcome::unfinished || trial.outcome == Trial::Outcome::failed ||
+        !trial.value)
+      continue;
+    found.push_back({trial.point, objective.highest ? -*trial.value : *trial.value,
+                     trial.outcome == Trial::Outcome::stopped_early, trial.step});
+  }
+  return found;
+}
+
+const Trial* best_trial(const std::vector<Trial>& trials, const Objective& objective) {
+  const Trial* best = nullptr;
+  for (const Trial& trial : trials) {
+    if (!trial.value || trial.outcome == Trial::Outcome::failed) continue;
+    if (!best || (objective.highest ? *trial.value > *best->value : *trial.value < *best->value))
+      best = &trial;
+  }
+  return best;
+}
+
+}  // namespace runner

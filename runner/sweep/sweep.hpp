@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runner/runs/run_record.hpp"
+#include "runner/sweep/sampler.hpp"
+#include "runner/sweep/trial.hpp"
+
+namespace runner {
+
+struct SweepPlan {
+  std::filesystem::path recipe;
+  std::vector<std::string> overrides = {};  // of every trial
+  std::vector<Parameter> parameters = {};
+  Objective objective = {};
+  std::filesystem::path folder;
+  std::int64_t samples = 0;  // 0: until the sampler has nothing left
+  std::int64_t jobs = 1;
+  bool halving = false;
+
+  std::vector<std::string> settings(const Point& point) const;  // "optimizer.lr=0.1" ..
+  std::filesystem::path trial_folder(std::int64_t trial) const;
+};
+
+// What is told while a sweep goes on.
+struct SweepEvents {
+  std::function<void(const Trial&)> begun, ended;
+  std::function<bool()> interrupted;  // asked a few times a second
+};
+
+// Runs the trials that are not done yet, several at once. All trials come back; those that an interruption
+// left unfinished are taken up by the next call.
+std::vector<Trial> run_sweep(const SweepPlan& plan, const Sampler& sampler, const SweepEvents& events);
+
+// The number of the best; none where no trial has a value.
+const Trial* best_trial(const std::vector<Trial>& trials, const Objective& objective);
+std::vector<Observation> observations_of(const std::vector<Trial>& trials, const Objective& objective);
+
+}  // namespace runner

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "components/trackers/tracker.hpp"
+
+namespace runner {
+
+struct TextItem {
+  std::string tag, text;
+  std::int64_t step = 0;
+};
+struct ImageItem {
+  std::string tag;
+  Picture image;
+  std::int64_t step = 0;
+};
+struct HistogramItem {
+  std::string tag;
+  Histogram histogram;
+  std::int64_t step = 0;
+};
+struct ArtifactItem {
+  std::string name;
+  std::filesystem::path file;
+};
+// The last one of a run.
+struct EndItem {
+  Outcome outcome = Outcome::finished;
+  std::string message;
+};
+
+// Whatever a tracker is told, from the start of a run to its end.
+using Item = std::variant<Record, TextItem, ImageItem, HistogramItem, ArtifactItem, EndItem>;
+
+void deliver(const Item& item, Tracker& tracker);
+
+// True for what a run that is resumed at that step will say again, or has taken back.
+bool is_after(const Item& item, std::int64_t step);
+
+// For the disk: bytes that read_item takes back exactly, NaN and infinities included.
+std::string write_item(const Item& item);
+Item read_item(std::string_view bytes);
+
+}  // namespace runner

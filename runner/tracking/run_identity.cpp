@@ -1,0 +1,44 @@
+#include "runner/tracking/run_identity.hpp"
+
+#include <fstream>
+#include <random>
+
+#include <nlohmann/json.hpp>
+
+#include "components/support/io/atomic_file.hpp"
+#include "components/trackers/support/wall_clock.hpp"
+
+namespace runner {
+
+namespace {
+
+// 32 hexadecimal digits: what every tracking service takes as an id, or as the beginning of one.
+std::string new_id() {
+  std::random_device random;
+  std::string id;
+  while (id.size() < 32) id += "0123456789abcdef"[random() % 16];
+  return id;
+}
+
+}  // namespace
+
+void identify(RunFacts& facts, const std::filesystem::path& file, const State& saved) {
+  if (std::filesystem::exists(file)) {
+    std::ifstream in(file);
+    const auto json = nlohmann::json::parse(in);
+    facts.id = json.at("id");
+    facts.started_at = json.at("started_at");
+    return;
+  }
+  if (saved.texts.contains("id")) {
+    facts.id = saved.texts.at("id");
+    facts.started_at = saved.numbers.at("started_at");
+  }
+  if (facts.id.empty()) facts.id = new_id();
+  if (facts.started_at == 0) facts.started_at = wall_clock();
+  AtomicFile out(file);
+  out.write(nlohmann::json{{"id", facts.id}, {"started_at", facts.started_at}}.dump() + "\n");
+  out.commit();
+}
+
+}  // namespace runner

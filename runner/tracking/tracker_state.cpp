@@ -1,0 +1,44 @@
+#include "runner/tracking/tracker_state.hpp"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "components/support/io/atomic_file.hpp"
+#include "runner/checkpoint/state_json.hpp"
+
+namespace runner {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json parsed(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  Json json = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("state"))
+    throw std::runtime_error(path.string() + " is not what a tracker left there.");
+  return json;
+}
+
+}  // namespace
+
+bool TrackerStateFile::exists() const { return std::filesystem::exists(path_); }
+
+State TrackerStateFile::read() const { return state_from_json(parsed(path_).at("state"), {}, ""); }
+
+bool TrackerStateFile::ended() const { return parsed(path_).value("ended", false); }
+
+void TrackerStateFile::write(const State& state, bool ended) {
+  if (!state.tensors.empty()) throw std::logic_error("The state of a tracker may not hold tensors.");
+  const Json json{{"ended", ended}, {"state", to_json(state)}};
+  std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (text == written_) return;
+  std::filesystem::create_directories(path_.parent_path());
+  AtomicFile file(path_);
+  file.write(text);
+  file.commit();
+  written_ = std::move(text);
+}
+
+}  // namespace runner

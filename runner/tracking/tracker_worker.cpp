@@ -1,0 +1,182 @@
+#include "runner/tracking/tracker_worker.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "registry/log.hpp"
+
+namespace runner {
+
+namespace {
+
+std::unique_ptr<Spool> open_spool(const NamedTracker& tracker, const RunFacts& facts,
+                                  const std::filesystem::path& folder) {
+  if (tracker.essential) return nullptr;
+  auto spool = std::make_unique<Spool>(folder / (tracker.name + ".spool"));
+  if (facts.resumed_at) spool->remove_after(*facts.resumed_at);
+  return spool;
+}
+
+std::size_t memory_for(const NamedTracker& tracker, const TrackerPatience& patience) {
+  return tracker.facts.remote ? 0 : patience.in_memory;
+}
+
+}  // namespace
+
+TrackerWorker::TrackerWorker(NamedTracker tracker, const RunFacts& facts, const std::filesystem::path& folder,
+                             const State& saved, const TrackerPatience& patience)
+    : name_(tracker.name),
+      essential_(tracker.essential),
+      facts_(tracker.facts),
+      patience_(patience),
+      run_(facts),
+      tracker_(std::move(tracker.tracker)),
+      file_(folder / (name_ + ".json")),
+      queue_(memory_for(tracker, patience), open_spool(tracker, facts, folder)) {
+  if (essential_) {
+    tracker_->start(run_);
+    started_ = true;
+  } else {
+    state_ = file_.exists() ? file_.read() : saved;
+  }
+  thread_ = std::thread([this] { work(); });
+}
+
+TrackerWorker::~TrackerWorker() {
+  queue_.close();
+  if (thread_.joinable()) thread_.join();
+}
+
+void TrackerWorker::put(const SharedItem& item) {
+  if (off_ && !essential_) return;
+  try {
+    const bool waited = queue_.put(item);
+    if (waited && !std::exchange(told_waiting_, true))
+      log::warning("Training had to wait for {}: the disk is slower than training. Log less often.", name_);
+  } catch (const std::exception& error) {
+    if (essential_) throw;
+    off_ = true;  // the disk takes no more
+    log::warning("Tracker \"{}\" is switched off, for what it has to write waits and cannot be kept: {}",
+                 name_, error.what());
+  }
+}
+
+bool TrackerWorker::end(const SharedItem& item) {
+  try {
+    put(item);
+  } catch (const std::exception&) {
+    queue_.close();
+    return false;
+  }
+  queue_.close();
+  return true;
+}
+
+bool TrackerWorker::flush(double seconds) {
+  if (facts_.remote || off_) return true;  // on disk already
+  return queue_.wait_until_empty(ItemQueue::Seconds(seconds));
+}
+
+std::string TrackerWorker::join() {
+  if (thread_.joinable()) thread_.join();
+  return failure_;
+}
+
+State TrackerWorker::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void TrackerWorker::work() {
+  try {
+    send_all();
+  } catch (const LeftForLater& reason) {  // what comes from now on waits on disk as well
+    log::warning(
+        "Tracker \"{}\": {} What it was not sent is kept in the run folder; send it later with: runner track "
+        "{}",
+        name_, reason.what(), run_.folder.string());
+  } catch (const std::exception& error) {
+    give_up(error.what());
+  } catch (...) {
+    give_up("unknown error");
+  }
+}
+
+void TrackerWorker::send_all() {
+  if (!started_) {
+    if (!state_.empty()) tracker_->load(state_);
+    attempt([&] { tracker_->start(run_); });
+    keep_state();
+  }
+  const ItemQueue::Seconds for_more(facts_.remote ? patience_.between_sends : 0);
+  for (auto items = queue_.take(for_more); !items.empty(); items = queue_.take(for_more)) {
+    for (const SharedItem& item : items) {
+      attempt([&] { deliver(*item, *tracker_); });
+      ended_ = ended_ || std::holds_alternative<EndItem>(*item);
+    }
+    attempt([&] { tracker_->flush(); });
+    keep_state();
+    queue_.done();
+    if (facts_.remote && queue_.size() > 0 && queue_.closed_for(ItemQueue::Seconds(patience_.at_the_end)))
+      throw LeftForLater("It takes too long to send the rest.");
+  }
+  if (!ended_) attempt([&] { tracker_->finish(Outcome::failed, "The process ended before the run did."); });
+  ended_ = true;
+  keep_state();
+}
+
+// What a remote tracker throws is never the end: what it was given is kept.
+template <class Call>
+void TrackerWorker::attempt(Call call) {
+  using Clock = std::chrono::steady_clock;
+  const auto began = Clock::now();
+  const auto enough = [&] {
+    return queue_.closed_for(ItemQueue::Seconds(patience_.at_the_end)) ||
+           (queue_.closed_for(ItemQueue::Seconds(0)) &&
+            Clock::now() - began > std::chrono::duration<double>(patience_.outage_at_the_end));
+  };
+  for (double wait = patience_.first_retry;; wait = std::min(2 * wait, patience_.longest_retry)) {
+    try {
+      call();
+      if (std::exchange(told_unavailable_, false)) log::info("Tracker \"{}\" is back.", name_);
+      return;
+    } catch (const TrackerUnavailable& error) {
+      if (!facts_.remote) throw;
+      if (enough()) throw LeftForLater(error.what());
+      tell_unavailable(error.what());
+      queue_.pause(ItemQueue::Seconds(wait));
+    } catch (const std::exception& error) {
+      if (!facts_.remote) throw;
+      throw LeftForLater(error.what());
+    }
+  }
+}
+
+void TrackerWorker::tell_unavailable(const char* reason) {
+  if (std::exchange(told_unavailable_, true)) return;
+  log::warning("Tracker \"{}\": {} Training goes on; measurements wait on disk and are sent when it is back.",
+               name_, reason);
+}
+
+void TrackerWorker::keep_state() {
+  if (essential_) return;
+  State state = tracker_->save();
+  file_.write(state, ended_);
+  const std::lock_guard lock(mutex_);
+  state_ = std::move(state);
+}
+
+void TrackerWorker::give_up(const std::string& reason) {
+  const std::string what = "Tracker \"" + name_ + "\" failed: " + reason;
+  tracker_.reset();
+  off_ = true;
+  if (!essential_) {
+    log::warning("{} It is switched off; the run goes on without it.", what);
+    return;
+  }
+  failure_ = what;
+  queue_.fail(what);
+}
+
+}  // namespace runner

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "runner/tracking/item_queue.hpp"
+#include "runner/tracking/tracker_state.hpp"
+
+namespace runner {
+
+struct NamedTracker {
+  std::string name;  // different for each tracker of a run: "csv", "csv-2"
+  std::unique_ptr<Tracker> tracker;
+  bool essential = false;  // where it fails the run has to stop; any other is switched off with a warning
+  TrackerFacts facts = {};
+};
+
+// How long a tracker may take.
+struct TrackerPatience {
+  double between_sends = 1;  // seconds in which a remote tracker gathers what it sends together
+  double first_retry = 1;    // seconds; each further one twice as long, up to the longest
+  double longest_retry = 10;
+  double at_the_end = 20;        // for a remote tracker to send what is left
+  double outage_at_the_end = 5;  // the same while its server does not answer
+  std::size_t in_memory = 4096;
+};
+
+// One tracker on a thread of its own, with its queue. What a remote tracker is given is on disk first, so
+// that a server that does not answer loses nothing; other trackers use the disk where they fall behind.
+class TrackerWorker {
+ public:
+  // The folder holds what survives the process: the spool and the tracker's state. An essential tracker
+  // starts at once and throws what it throws; any other in the background.
+  TrackerWorker(NamedTracker tracker, const RunFacts& facts, const std::filesystem::path& folder,
+                const State& saved, const TrackerPatience& patience = {});
+  ~TrackerWorker();
+  TrackerWorker(const TrackerWorker&) = delete;
+  TrackerWorker& operator=(const TrackerWorker&) = delete;
+
+  // For the thread that trains; put() and flush() throw once an essential tracker has failed.
+  void put(const SharedItem& item);
+  bool flush(double seconds);  // waits until all is written, remote ones aside; false: it took longer
+  void close() { queue_.close(); }
+  bool end(const SharedItem& item);  // the last one, and close(); false: an essential tracker has failed
+  std::string join();                // once it has ended; why an essential tracker failed
+
+  const std::string& name() const { return name_; }
+  const TrackerFacts& facts() const { return facts_; }
+  State state() const;  // from any thread
+  std::size_t waiting() const { return queue_.size(); }
+
+ private:
+  struct LeftForLater : std::runtime_error {
+    using std::runtime_error::runtime_error;
+  };
+
+  void work();
+  void send_all();
+  template <class Call>
+  void attempt(Call call);
+  void tell_unavailable(const char* reason);
+  void keep_state();
+  void give_up(const std::string& reason);
+
+  const std::string name_;
+  const bool essential_;
+  const TrackerFacts facts_;
+  const TrackerPatience patience_;
+  const RunFacts run_;
+  std::unique_ptr<Tracker> tracker_;  // the thread's own once it runs
+  TrackerStateFile file_;
+  ItemQueue queue_;
+  bool started_ = false, ended_ = false;
+  bool told_waiting_ = false;  // of the thread that trains
+  bool told_unavailable_ = false;
+  std::atomic<bool> off_ = false;
+  mutable std::mutex mutex_;
+  State state_;
+  std::string failure_;
+  std::thread thread_;
+};
+
+}  // namespace runner

@@ -1,0 +1,120 @@
+#include "runner/tracking/trackers.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "components/trackers/support/wall_clock.hpp"
+#include "registry/log.hpp"
+#include "runner/tracking/run_identity.hpp"
+
+namespace runner {
+
+namespace {
+
+State part_of(const State& saved, const std::string& name) {
+  const auto found = saved.parts.find(name);
+  return found == saved.parts.end() ? State{} : found->second;
+}
+
+}  // namespace
+
+std::filesystem::path tracking_folder(const std::filesystem::path& run) { return run / "tracking"; }
+
+Trackers::Trackers(std::vector<NamedTracker> trackers, RunFacts facts, const State& saved,
+                   const TrackerPatience& patience)
+    : facts_(std::move(facts)) {
+  const std::filesystem::path folder = tracking_folder(facts_.folder);
+  if (std::ranges::any_of(trackers, [](const NamedTracker& each) { return !each.essential; })) {
+    lock_ = FileLock::try_lock(folder / "lock");
+    if (!lock_)
+      throw std::runtime_error("Another process is sending the measurements of " + facts_.folder.string() +
+                               "; wait until it has ended.");
+    identify(facts_, folder / "run.json", saved);
+  }
+  for (NamedTracker& each : trackers) {
+    const State state = part_of(saved, each.name);
+    workers_.push_back(std::make_unique<TrackerWorker>(std::move(each), facts_, folder, state, patience));
+  }
+}
+
+Trackers::~Trackers() {
+  try {
+    finish(Outcome::failed);
+  } catch (const std::exception& error) {
+    log::error("{}", error.what());
+  }
+}
+
+void Trackers::log(Record record) {
+  if (record.wall_time == 0) record.wall_time = wall_clock();
+  put(std::move(record));
+}
+
+void Trackers::text(std::string tag, std::string text, std::int64_t step) {
+  put(TextItem{std::move(tag), std::move(text), step});
+}
+
+void Trackers::image(std::string tag, Picture image, std::int64_t step) {
+  put(ImageItem{std::move(tag), std::move(image), step});
+}
+
+void Trackers::histogram(std::string tag, Histogram histogram, std::int64_t step) {
+  put(HistogramItem{std::move(tag), std::move(histogram), step});
+}
+
+void Trackers::artifact(std::string name, std::filesystem::path file) {
+  put(ArtifactItem{std::move(name), std::filesystem::absolute(file)});
+}
+
+bool Trackers::shows_images() const {
+  return std::ranges::any_of(workers_, [](const auto& each) { return each->facts().images; });
+}
+
+void Trackers::put(Item item) {
+  if (finished_) throw std::logic_error("Something was logged after the trackers had finished.");
+  const auto shared = std::make_shared<const Item>(std::move(item));
+  try {
+    for (const auto& worker : workers_) worker->put(shared);
+  } catch (...) {
+    told_failure_ = true;
+    throw;
+  }
+}
+
+void Trackers::flush(double seconds) {
+  for (const auto& worker : workers_) {
+    if (!worker->flush(seconds))
+      log::warning("Tracker \"{}\" has not written all it was given before this checkpoint.", worker->name());
+  }
+}
+
+State Trackers::save() const {
+  State state;
+  state.texts["id"] = facts_.id;
+  state.numbers["started_at"] = facts_.started_at;
+  for (const auto& worker : workers_) {
+    State part = worker->state();
+    if (!part.empty()) state.parts[worker->name()] = std::move(part);
+  }
+  return state;
+}
+
+// Where an essential tracker has failed the others hear of a failed run.
+void Trackers::finish(Outcome outcome, std::string message) {
+  if (std::exchange(finished_, true)) return;
+  auto end = std::make_shared<const Item>(EndItem{outcome, std::move(message)});
+  for (const auto& worker : workers_) {
+    if (!worker->end(end))
+      end = std::make_shared<const Item>(EndItem{Outcome::failed, "metrics cannot be written"});
+  }
+  std::string failure;
+  for (const auto& worker : workers_) {
+    std::string why = worker->join();
+    if (failure.empty()) failure = std::move(why);
+  }
+  lock_.reset();
+  if (!failure.empty() && !std::exchange(told_failure_, true)) throw std::runtime_error(failure);
+}
+
+}  // namespace runner

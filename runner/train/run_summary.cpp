@@ -1,0 +1,82 @@
+#include "runner/train/run_summary.hpp"
+
+#include "registry/log.hpp"
+#include "runner/engine/device.hpp"
+#include "runner/tracking/build_trackers.hpp"
+
+namespace runner {
+
+RunSummary summary_of(const Run& run, const std::string& recipe_file) {
+  const Recipe& recipe = run.recipe;
+  RunSummary summary;
+  summary.name = recipe.run.name;
+  summary.recipe = recipe_file;
+  summary.model = recipe.model.name();
+  for (const torch::Tensor& parameter : run.engine.model().parameters()) {
+    summary.parameters += parameter.numel();
+    if (parameter.requires_grad()) summary.trained_parameters += parameter.numel();
+  }
+  summary.dataset = recipe.dataset.name();
+  summary.train_examples = run.data.train->size();
+  summary.eval_examples = run.data.eval ? run.data.eval->size() : 0;
+  summary.batch_size = recipe.loader.batch_size;
+  summary.eval_batch_size = recipe.loader.eval_batch_size.value_or(recipe.loader.batch_size);
+  summary.accumulation_steps = recipe.train.accumulation_steps;
+  summary.steps_per_epoch = run.plan.steps_per_epoch;
+  summary.total_steps = run.plan.total_steps.value_or(0);
+  summary.epochs = recipe.train.epochs;
+  summary.max_seconds = run.plan.max_seconds;
+  summary.loss = recipe.loss.name();
+  summary.optimizer = recipe.optimizer.name();
+  summary.scheduler = recipe.scheduler.name();
+  summary.precision = run.engine.precision().summary();
+  summary.device = describe_device(run.engine.device());
+  summary.trackers = tracker_names(recipe.tracker);
+  for (const auto& hook : recipe.hook) summary.hooks.push_back(hook.name());
+  summary.stand_in = run.data.stand_in;
+  return summary;
+}
+
+RunResult result_of(const Run& run, const Journal& journal) {
+  RunResult result;
+  result.steps = run.progress.step;
+  result.skipped_steps = run.progress.skipped_steps;
+  result.epochs = run.progress.exact_epoch;
+  result.seconds = run.progress.seconds;
+  if (run.best && run.best->value()) {
+    const Progress& when = run.best->when();
+    result.best = {run.best->rule().metric, *run.best->value(), when.step, when.exact_epoch};
+  }
+  result.last = journal.last_evaluation();
+  const TimeLedger& times = run.engine.times();
+  for (std::size_t i = 0; i < TimeLedger::names.size(); ++i)
+    result.time.emplace_back(TimeLedger::names[i], times.seconds(static_cast<TimeLedger::Activity>(i)));
+  result.warnings = log::warnings();
+  result.stand_in = run.data.stand_in;
+  result.versions = versions();
+  return result;
+}
+
+ClosingSummary closing_of(const RunResult& result, const Journal& journal) {
+  using Ending = ClosingSummary::Ending;
+  ClosingSummary closing;
+  closing.ending = result.outcome == RunResult::Outcome::finished ? Ending::finished
+                   : result.outcome == RunResult::Outcome::failed ? Ending::failed
+                                                                  : Ending::stopped;
+  closing.reason = result.outcome == RunResult::Outcome::interrupted ? "interrupted" : result.message;
+  closing.steps = result.steps;
+  closing.skipped_steps = result.skipped_steps;
+  closing.epochs = result.epochs;
+  closing.seconds = result.seconds;
+  if (result.best)
+    closing.best = {result.best->metric, result.best->value, result.best->step, result.best->epoch};
+  closing.last = result.last;
+  closing.loss_curve = journal.loss_curve();
+  closing.time = result.time;
+  closing.files = result.files;
+  closing.warnings = result.warnings;
+  closing.stand_in = result.stand_in;
+  return closing;
+}
+
+}  // namespace runner

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "runner/console/console.hpp"
+#include "runner/run_folder/run_result.hpp"
+#include "runner/train/journal.hpp"
+#include "runner/train/run.hpp"
+
+namespace runner {
+
+// What a person is told at the beginning of a run.
+RunSummary summary_of(const Run& run, const std::string& recipe_file);
+
+// What came of it; how it ended is for the caller to say.
+RunResult result_of(const Run& run, const Journal& journal);
+
+// What a person is told at the end.
+ClosingSummary closing_of(const RunResult& result, const Journal& journal);
+
+}  // namespace runner

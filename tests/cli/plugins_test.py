@@ -1,0 +1,317 @@
+"""Plugins as a user meets them: built against an installed copy by `runner plugin build`, named in recipes, refused when they
+do not fit. Compiles real plugins; with ccache a second run takes seconds. RUNNER_THOROUGH=1 builds them with g++, too.
+"""
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from program import BINARY, ROOT, environment
+
+BINARY_DIR = Path(os.environ.get("RUNNER_BINARY_DIR", BINARY.parents[1]))
+# Always the same place, so that the compiler cache knows it again.
+WORK = BINARY_DIR / "plugin-test"
+PREFIX = WORK / "installed"
+KINDS = sorted(folder.name for folder in (ROOT / "examples/plugin").iterdir())
+STAMP_SECTION = b"runner_plugin"
+
+
+def need(tool):
+    if not shutil.which(tool):
+        print(f"skipped: {tool} is not installed")
+        sys.exit(77)
+
+
+def run(*words, cwd=WORK, stdin=None, **changes):
+    command = [PREFIX / "bin/runner", *words]
+    return subprocess.run(command, cwd=cwd, input=stdin, env=environment(**changes), capture_output=True, text=True, timeout=300)
+
+
+def compile(*words):
+    subprocess.run([os.environ.get("CXX", "clang++-19"), "-shared", "-fPIC", *words], check=True)
+
+
+def section(file):
+    """Offset and size of the stamp, read with Python's own means."""
+    data = Path(file).read_bytes()
+    table, entry, count, names = (struct.unpack_from(form, data, at)[0] for form, at in (("<Q", 40), ("<H", 58), ("<H", 60), ("<H", 62)))
+    header = lambda i: struct.unpack_from("<IIQQQQ", data, table + i * entry)
+    for i in range(count):
+        name, _, _, _, offset, size = header(i)
+        start = header(names)[4] + name
+        if data[start:data.index(b"\0", start)] == STAMP_SECTION:
+            return offset, size
+    raise AssertionError(f"{file} has no section {STAMP_SECTION}")
+
+
+class Plugins(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        WORK.mkdir(exist_ok=True)
+        shutil.rmtree(PREFIX, ignore_errors=True)
+        subprocess.run(["cmake", "--install", BINARY_DIR, "--prefix", PREFIX], check=True, stdout=subprocess.DEVNULL)
+        # Of a build with a sanitizer the plugin would have to be one, too; the examples do not know about that.
+        flags = (BINARY_DIR / "CMakeCache.txt").read_text()
+        if "RUNNER_SANITIZE:STRING=\n" not in flags:
+            print("skipped: plugins are not built with a sanitizer")
+            sys.exit(77)
+        compilers = ["clang++-19"] + (["g++"] if os.environ.get("RUNNER_THOROUGH") else [])
+        launcher = {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache"} if shutil.which("ccache") else {}
+        for compiler in compilers:
+            for kind in KINDS:
+                folder = WORK / compiler / kind
+                shutil.rmtree(folder, ignore_errors=True)
+                made = run("plugin", "new", f"my_{kind}", "--kind", kind, "--output", folder)
+                assert made.returncode == 0, made.stderr
+                built = run("plugin", "build", folder, "--test", CXX=compiler, **launcher)
+                assert built.returncode == 0, built.stdout + built.stderr
+        cls.compilers = compilers
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(dir=WORK))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def library(self, kind):
+        return WORK / "clang++-19" / kind / f"libmy_{kind}.so"
+
+    def recipe(self, *lines, name="recipe.toml"):
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / "examples/plugin/model/my_model.toml").read_text().replace('plugins = ["libmy_model.so"]', "\n".join(lines))
+        file.write_text(text)
+        return file
+
+    def refused(self, outcome, *wanted):
+        self.assertEqual(outcome.returncode, 2, outcome.stdout + outcome.stderr)
+        for text in wanted:
+            self.assertIn(text, outcome.stderr)
+
+    def stamped(self, source, name="libmade.so"):
+        """A plugin of a few lines that need no header; its stamp is the model example's."""
+        (self.folder / "made.cpp").write_text(source)
+        stamp = next((WORK / "clang++-19/model/build").rglob("plugin_stamp.cpp.o"))
+        compile(self.folder / "made.cpp", stamp, "-o", self.folder / name)
+        return self.folder / name
+
+    def test_every_kind_trains(self):
+        for compiler in self.compilers:
+            for kind in KINDS:
+                with self.subTest(compiler=compiler, kind=kind):
+                    folder = WORK / compiler / kind
+                    done = run(f"my_{kind}.toml", "run.dir=runs/one", "dataset.train_limit=200", "dataset.eval_limit=100", cwd=folder)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn(f"my_{kind}@1", (folder / "runs/one/recipe.toml").read_text())
+                    if kind == "tracker":
+                        self.assertIn("finished", (folder / "runs/one/measurements.txt").read_text())
+
+    def test_a_run_keeps_its_plugins(self):
+        shutil.copy(self.library("model"), self.folder)
+        recipe = self.recipe('plugins = ["libmy_model.so"]')
+        done = run(recipe, "run.dir=kept", "train.max_steps=2", cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        kept = json.loads((self.folder / "kept/plugins.json").read_text())
+        checksum = hashlib.sha256(self.library("model").read_bytes()).hexdigest()
+        self.assertEqual([entry["sha256"] for entry in kept], [checksum])
+        self.assertEqual(kept[0]["components"], ["model my_model@1"])
+        self.assertIn(checksum, (self.folder / "kept/log.txt").read_text())
+        (self.folder / "libmy_model.so").unlink()  # the copy is enough
+        measured = run("eval", "kept", cwd=self.folder)
+        self.assertEqual(measured.returncode, 0, measured.stderr)
+        (self.folder / "kept/plugins/libmy_model.so").unlink()
+        self.refused(run("eval", "kept", cwd=self.folder), 'there is no plugin "plugins/libmy_model.so"')
+
+    def test_it_is_there_like_a_built_in(self):
+        plugin = ["--plugin", self.library("model")]
+        self.assertIn("my_model", run("list", "model", *plugin).stdout)
+        self.assertIn("my_model", run("list", "model", RUNNER_PLUGIN_PATH=str(self.library("model").parent)).stdout)
+        self.assertNotIn("my_model", run("list", "model").stdout)
+        self.assertIn("Units of the hidden layer.", run("describe", "model", "my_model", *plugin).stdout)
+        schema = json.loads(run("schema", *plugin).stdout)
+        self.assertIn("model/my_model", schema["$defs"])
+        self.assertIn("my_model@1", json.dumps(schema["$defs"]["model"]))
+        self.assertIn("my_model", run("__complete", *plugin, "--", "describe", "model", "my").stdout)
+        recipe = self.recipe(name="plain.toml")
+        self.refused(run("check", recipe), 'unknown model "my_model"')
+        self.assertEqual(run("check", recipe, *plugin).returncode, 0)
+        self.refused(run("check", recipe, "model=my_modle", *plugin), 'did you mean "my_model"?')
+        self.refused(run("check", recipe, "model.widht=3", *plugin), 'did you mean "width"?')
+        written = run("new", recipe, "-o", self.folder / "new.toml", *plugin)
+        self.assertEqual(written.returncode, 0, written.stderr)
+        self.assertIn("Units of the hidden layer.", (self.folder / "new.toml").read_text())
+        (self.folder / "recipe.toml").write_text(f'plugins = ["libmy_model.so"]\n{recipe.read_text()}')
+        shutil.copy(self.library("model"), self.folder)
+        completed = run("__complete", "--", "check", "recipe.toml", "model.", cwd=self.folder)
+        self.assertIn("model.width=", completed.stdout)
+
+    def test_recipes_beside_a_plugin_are_found_by_name(self):
+        shutil.copy(self.library("model"), self.folder)
+        self.recipe('plugins = ["libmy_model.so"]', name="recipes/brought.toml")
+        listed = run("list", "recipes", RUNNER_PLUGIN_PATH=str(self.folder))
+        self.assertIn("brought", listed.stdout)
+        self.assertIn("A model from a plugin", listed.stdout)
+        done = run("brought", "--dry-run", "--plugin", self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_recipe_from_standard_input(self):
+        text = self.recipe().read_text()
+        self.assertEqual(run("check", "-", "--plugin", self.library("model"), stdin=text).returncode, 0)
+        done = run("-", "--dry-run", "--plugin", self.library("model"), "model.width=4", stdin=text)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.refused(run("-", stdin="[run"), "standard input:1")
+
+    def test_what_a_recipe_may_load(self):
+        shutil.copytree(self.library("model").parent, self.folder / "elsewhere", ignore=shutil.ignore_patterns("build", "runs"))
+        outside = self.folder / "elsewhere/libmy_model.so"
+        own = self.folder / "own"
+        cases = {
+            "absolute": (str(outside), "an absolute path"),
+            "upwards": ("../elsewhere/libmy_model.so", "which leads out of its folder"),
+            "upwards and back": ("sub/../../elsewhere/libmy_model.so", "which leads out of its folder"),
+            "a link": ("link.so", "a link that leads out of"),
+            "a linked folder": ("linked/libmy_model.so", "a link that leads out of"),
+            "missing": ("libmy_modle.so", 'there is no plugin "libmy_modle.so"'),
+        }
+        own.mkdir()
+        (own / "link.so").symlink_to(outside)
+        (own / "linked").symlink_to(outside.parent)
+        for case, (name, message) in cases.items():
+            with self.subTest(case):
+                recipe = self.recipe(f'plugins = ["{name}"]', name="own/recipe.toml")
+                self.refused(run("check", recipe), message, "recipe.toml:", "--plugin")
+        recipe = self.recipe('plugins = ["my_model"]', name="own/recipe.toml")
+        for allowed in (dict(RUNNER_PLUGIN_PATH=str(outside.parent)), dict(RUNNER_PLUGIN_PATH=str(outside))):
+            self.assertEqual(run("check", recipe, **allowed).returncode, 0)
+        self.assertEqual(run("check", recipe, "--plugin", outside).returncode, 0)
+        self.assertEqual(run("check", recipe, f'plugins=["{outside}"]').returncode, 0)  # the user's own word
+        base = self.recipe('plugins = ["libmy_model.so"]', name="elsewhere/base.toml")
+        (own / "child.toml").write_text(f'extends = "{base}"\n')
+        self.assertEqual(run("check", own / "child.toml").returncode, 0)  # in the folder of the file that names it
+
+    def test_stamps_that_do_not_fit(self):
+        original = self.library("model").read_bytes()
+        at, size = section(self.library("model"))
+        # Places in the stamp: magic 0, size 16, interface 20, runner 24, libtorch 40, compiler 56, library 104, build 128.
+        forgeries = {
+            "magic": (0, b"something", "its stamp is not one of runner"),
+            "size": (16, struct.pack("<I", 7), "its stamp has a wrong size"),
+            "interface": (20, struct.pack("<I", 99), "was built for interface version 99, this program for interface version"),
+            "libtorch": (40, b"1.0.0\0", "was built with LibTorch 1.0.0, this program with LibTorch"),
+            "library": (104, b"libc++\0", "was built with the C++ library libc++"),
+            "build": (128, b"without NDEBUG\0", "was built with without NDEBUG"),
+            "a type": (152 + 24, struct.pack("<I", 5), "was built from other headers"),
+        }
+        for case, (offset, content, message) in forgeries.items():
+            with self.subTest(case):
+                forged = bytearray(original)
+                forged[at + offset:at + offset + len(content)] = content
+                (self.folder / "forged.so").write_bytes(forged)
+                self.refused(run("list", "model", "--plugin", self.folder / "forged.so"), "forged.so", message)
+        compiler = bytearray(original)  # g++ and clang fit together
+        compiler[at + 56:at + 60] = b"g++\0"
+        (self.folder / "other.so").write_bytes(compiler)
+        self.assertEqual(run("list", "model", "--plugin", self.folder / "other.so").returncode, 0)
+        shown = run("plugin", "show", self.folder / "forged.so")
+        self.assertIn("no: it was built from other headers", shown.stdout)
+
+    def test_files_that_are_no_plugins(self):
+        original = self.library("model").read_bytes()
+        (self.folder / "text.so").write_text("not a library\n")
+        (self.folder / "empty.so").write_bytes(b"")
+        (self.folder / "arm.so").write_bytes(original[:18] + struct.pack("<H", 0xB7) + original[20:])
+        (self.folder / "object.so").write_bytes(original[:16] + struct.pack("<H", 1) + original[18:])
+        self.stamped("")
+        shutil.copy(next(PREFIX.rglob("librunner_registry.so")), self.folder / "library.so")
+        for name, message in {"text.so": "is not a shared library", "empty.so": "empty", "missing.so": "missing.so",
+                              "arm.so": "another kind of processor", "object.so": "another kind of ELF file",
+                              "library.so": "it has no stamp", "libmade.so": "registers no component"}.items():
+            with self.subTest(name):
+                self.refused(run("list", "--plugin", self.folder / name), name, message)
+        size = len(original)
+        for cut in (1, 3, 4, 20, 63, 64, 200, 4096, size // 2, size - 4096, size - 64, size - 1):
+            with self.subTest(cut=cut):
+                (self.folder / "cut.so").write_bytes(original[:cut])
+                self.refused(run("list", "--plugin", self.folder / "cut.so"), "cut.so")
+
+    def test_plugins_that_fail_while_they_register(self):
+        plugin = self.stamped("int missing(); int got = missing();")
+        self.refused(run("list", "--plugin", plugin), "libmade.so cannot be loaded", "undefined symbol", "runner plugin build")
+        plugin = self.stamped("struct Bad { Bad() { throw 1; } } bad;")
+        thrown = run("list", "--plugin", plugin)
+        self.assertNotEqual(thrown.returncode, 0)
+        self.assertIn("libmade.so", thrown.stderr)
+        plugin = self.stamped("struct Bad { Bad() { *(volatile int*)0 = 1; } } bad;")
+        crashed = run("list", "--plugin", plugin)
+        self.assertLess(crashed.returncode, 0)
+        self.assertIn("libmade.so crashed while it was loaded", crashed.stderr)
+
+    def test_two_plugins_with_one_component(self):
+        first, second = self.folder / "first.so", self.folder / "second.so"
+        shutil.copy(self.library("model"), first)
+        second.write_bytes(self.library("model").read_bytes() + b"\0")  # another file with the same components
+        both = run("list", "--plugin", first, "--plugin", second)
+        self.assertNotEqual(both.returncode, 0)
+        for text in ('the model "my_model" is registered twice', str(first), str(second)):
+            self.assertIn(text, both.stderr)
+        shutil.copy(first, second)  # an equal copy is the same plugin
+        self.assertEqual(run("list", "--plugin", first, "--plugin", second).returncode, 0)
+
+    def test_a_folder_with_something_broken_in_it(self):
+        shutil.copy(self.library("model"), self.folder)
+        (self.folder / "broken.so").write_bytes(self.library("loss").read_bytes()[:5000])
+        listed = run("list", "model", RUNNER_PLUGIN_PATH=str(self.folder))
+        self.assertIn("my_model", listed.stdout)
+        self.assertIn("broken.so", listed.stderr)
+        self.assertIn("left out", listed.stderr)
+
+    def test_skeletons(self):
+        made = run("plugin", "new", "two_towers", cwd=self.folder)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        source = (self.folder / "two_towers/two_towers.cpp").read_text()
+        self.assertIn('"two_towers"', source)
+        self.assertIn("struct TwoTowers", source)
+        self.assertNotIn("my_model", source)
+        again = run("plugin", "new", "two_towers", cwd=self.folder)
+        self.assertNotEqual(again.returncode, 0)
+        self.assertIn("exists already", again.stderr)
+        self.refused(run("plugin", "new", "Two-Towers", cwd=self.folder), "cannot be the name of a plugin")
+        self.refused(run("plugin", "new", "x", "--kind", "modle", cwd=self.folder), 'did you mean "model"?')
+        self.refused(run("plugin", "build", self.folder), "holds no CMakeLists.txt")
+
+    def test_a_program_of_its_own_uses_the_package(self):
+        source = WORK / "recipe_in_code"
+        shutil.rmtree(source, ignore_errors=True)
+        shutil.copytree(ROOT / "examples/recipe_in_code", source)
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        for command in (["cmake", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={PREFIX}", "-DCMAKE_CXX_COMPILER=clang++-19", *launcher],
+                        ["cmake", "--build", source / "build"]):
+            done = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        trained = subprocess.run([source / "build/train"], cwd=self.folder, capture_output=True, text=True, env=environment())
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        (self.folder / "written.toml").write_text(trained.stdout)
+        self.assertEqual(run("check", self.folder / "written.toml").returncode, 0)
+
+    def test_pkg_config_names_what_a_compiler_needs(self):
+        if not shutil.which("pkg-config"):
+            self.skipTest("pkg-config is not installed")
+        (self.folder / "main.cpp").write_text('#include "registry/registry.hpp"\nint main() { return runner::Registry::of_linked().find("model", "mlp") ? 0 : 1; }\n')
+        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "runner"], check=True, capture_output=True, text=True,
+                               env={**os.environ, "PKG_CONFIG_PATH": str(next(PREFIX.rglob("pkgconfig")))})
+        words = shlex.split(flags.stdout)
+        libraries = [f"-Wl,-rpath,{word[2:]}" for word in words if word.startswith("-L")]
+        subprocess.run(["clang++-19", self.folder / "main.cpp", "-o", self.folder / "main", *words, *libraries], check=True)
+        self.assertEqual(subprocess.run([self.folder / "main"]).returncode, 0)
+
+
+if __name__ == "__main__":
+    for tool in ("cmake", "clang++-19"):
+        need(tool)
+    unittest.main()

@@ -1,0 +1,43 @@
+// A real server judges the rest, in tests/python/test_trackers_mlflow.py.
+#include <catch2/catch_all.hpp>
+
+#include "components/trackers/support/mlflow_name.hpp"
+#include "components/trackers/tracker.hpp"
+#include "tests/support/parts.hpp"
+
+namespace runner {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using testing::part;
+
+TEST_CASE("mlflow: names that MLflow does not allow become ones that it does") {
+  CHECK(mlflow_name("train/loss") == "train/loss");
+  CHECK(mlflow_name("a b-c_d.e:f/9") == "a b-c_d.e:f/9");
+  CHECK(mlflow_name("gr\xc3\xb6\xc3\x9f"
+                    "e/\xff") == "gr__e/_");
+  CHECK(mlflow_name("") == "_");
+  CHECK(mlflow_name("..") == "_..");
+  CHECK(mlflow_name("/a//b/") == "_a_/b_");
+  CHECK(mlflow_name(std::string(300, 'x')).size() == 250);
+}
+
+TEST_CASE("mlflow: a password in the recipe is refused") {
+  CHECK_THROWS_WITH(
+      part<TrackerKind>("mlflow", {{"url", "http://me:secret@host:5000"}}),
+      ContainsSubstring("must not hold a password") && ContainsSubstring("MLFLOW_TRACKING_PASSWORD"));
+  CHECK_THROWS_WITH(part<TrackerKind>("mlflow", {{"url", "host:5000"}}),
+                    ContainsSubstring("must begin with"));
+}
+
+TEST_CASE("mlflow: nobody listens, and that is worth another try; no address is not") {
+  auto tracker = part<TrackerKind>("mlflow", {{"url", "http://127.0.0.1:1"}}).build({});
+  CHECK_THROWS_AS(tracker->start({"x", {}, {}, {}}), TrackerUnavailable);
+  CHECK(tracker->save().empty());
+  ::unsetenv("MLFLOW_TRACKING_URI");
+  CHECK_THROWS_WITH(part<TrackerKind>("mlflow").build({})->start({"x", {}, {}, {}}),
+                    ContainsSubstring("MLFLOW_TRACKING_URI"));
+}
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,123 @@
+"""`runner data`: what is wrong with a dataset is said before training, for every kind of dataset."""
+
+import csv
+import json
+import pathlib
+import random
+
+from PIL import Image
+
+import browser
+from run_helpers import DATA, SOURCE, main, run
+
+OPTIMIZER = '[optimizer]\nname = "sgd"\n[train]\nepochs = 1\n'
+
+
+def recipe(folder, dataset, model='name = "mlp"'):
+    file = folder / "recipe.toml"
+    file.write_text(f"[model]\n{model}\n[dataset]\n{dataset}\n{OPTIMIZER}")
+    return file
+
+
+def found(*arguments, check=True):
+    return json.loads(run("data", *arguments, "--json", check=check).stdout)
+
+
+def picture(path, seed):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.frombytes("RGB", (16, 16), random.Random(seed).randbytes(16 * 16 * 3)).save(path)
+
+
+def images(folder):
+    for i in range(30):
+        picture(folder / f"train/cat/{i}.png", i)
+    picture(folder / "train/dog/0.png", 100)
+    for i in range(4):
+        picture(folder / f"eval/cat/{i}.png", 200 + i)
+        picture(folder / f"eval/dog/{i}.png", 300 + i)
+    picture(folder / "eval/cat/copy.png", 7)  # is in train/cat too
+    (folder / "train/cat/broken.png").write_bytes(b"\x89PNG\r\n\x1a\n and then nothing")
+    return recipe(folder, f'name = "image_folder"\ndir = "{folder}"\n[[dataset.transform]]\nname = "resize"\nsize = 16\n'
+                  '[[dataset.transform]]\nname = "random_flip"\n[[dataset.transform]]\nname = "random_crop"\npadding = 4\n', 'name = "simple_cnn"')
+
+
+def broken_rare_and_repeated_images_are_named(folder):
+    file = images(folder)
+    seen = found(file)
+    words = "\n".join(seen["problems"])
+    assert "1 of 32 training examples cannot be read" in words and "broken.png" in words, words
+    assert "1 evaluation examples" in words and "in the training part too" in words, words
+    assert seen["duplicate_count"] == 1
+    assert 'Class "cat" has 30 training examples and "dog" only 1' in words, words
+    assert [(row["name"], row["train"], row["eval"]) for row in seen["classes"]] == [("cat", 30, 5), ("dog", 1, 4)]
+    assert run("data", file, "--strict", check=False).returncode == 1
+    assert run("data", file).returncode == 0
+
+
+def clean_data_has_no_problem(folder):
+    assert run("data", SOURCE / "recipes/shapes.toml", "dataset.train=300", "dataset.eval=60", "--strict").stdout.startswith("no problem found")
+
+
+def the_page_shows_augmented_samples(folder):
+    if not browser.available():
+        return print("        skipped: no chromium")
+    run("data", images(folder), "-o", folder / "data.html")
+    with browser.Browser() as page:
+        page.open(folder / "data.html")
+        sizes = page.run("return [...document.querySelectorAll('.samples img')].map(image => image.naturalWidth)")
+        assert len(sizes) == 24 and set(sizes) == {16}, sizes
+        words = page.run("return document.body.innerText")
+        assert words.index("Problems") < words.index("Classes") and "broken.png" in words
+        assert page.console() == []
+
+
+def gaps_and_constant_columns_of_a_table_are_counted(folder):
+    noise = random.Random(0)
+    with open(folder / "table.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "height", "always", "town", "label"])
+        for i in range(200):
+            writer.writerow([i if i % 2 else "", noise.random(), 7, "?" if i % 4 == 0 else noise.choice("abc"), "yes" if i % 3 else "no"])
+    seen = found(recipe(folder, f'name = "csv"\ntrain = "{folder}/table.csv"\nsplit = 0.2\ntarget = "label"\nmissing = ["", "?"]', 'name = "tabular"'))
+    columns = {column["name"]: column for column in seen["columns"]}
+    assert set(columns) == {"age", "height", "always", "town"}, columns
+    assert 0.45 < columns["age"]["gaps"] < 0.55 and 0.2 < columns["town"]["gaps"] < 0.3 and columns["height"]["gaps"] == 0
+    assert abs(columns["height"]["mean"]) < 1e-5 and abs(columns["height"]["deviation"] - 1) < 1e-2
+    words = "\n".join(seen["problems"])
+    assert 'Column "age" has no value' in words and 'Column "always" has the same value' in words, words
+
+
+def lengths_and_unknown_words_of_texts_are_counted(folder):
+    (folder / "good.txt").write_text("".join(f"good film number {i} is fine\n" for i in range(40)))
+    (folder / "bad.txt").write_text("".join(f"bad\n" if i % 2 else "a very long and bad film that never ends at all\n" for i in range(40)))
+    seen = found(recipe(folder, f'name = "text_classification"\nfiles = {{good = "{folder}/good.txt", bad = "{folder}/bad.txt"}}\n'
+                        'tokenizer = { name = "word", vocab_size = 12 }\nlength = 8', 'name = "text_mean"'))
+    train = seen["parts"][0]
+    assert train["unknown_tokens"] > 0.1 * train["tokens"], train
+    assert seen["lengths"]["least"] == 1 and seen["lengths"]["most"] == 8
+    words = "\n".join(seen["problems"])
+    assert "unknown to the vocabulary" in words and "probably cut off" in words, words
+    assert any("film" in sample["text"] for sample in seen["texts"]), seen["texts"]
+
+
+def real_data_is_examined(folder):
+    if not DATA:
+        return print("        skipped: no real data sets at hand")
+    data = pathlib.Path(DATA)
+    seen = found(SOURCE / "recipes/adult_tabular.toml", f"dataset.train={data}/adult/adult.data", f"dataset.eval={data}/adult/adult.test")
+    gaps = {column["name"]: column["gaps"] for column in seen["columns"]}
+    lines = [line.split(", ") for line in (data / "adult/adult.data").read_text().split("\n") if line.strip()]
+    for place, name in ((1, "workclass"), (6, "occupation"), (13, "native_country")):
+        expected = sum(line[place] == "?" for line in lines) / len(lines)
+        assert abs(gaps[name] - expected) < 1e-9, (name, gaps[name], expected)
+    # Rows that are equal in all that the model sees, counted by hand.
+    seen_columns = [i for i in range(14) if i != 2]
+    row = lambda line: tuple(line[i] for i in seen_columns)
+    training = {row(line) for line in lines}
+    evaluation = [line.split(", ") for line in (data / "adult/adult.test").read_text().split("\n")[1:] if line.strip()]
+    assert seen["duplicate_count"] == sum(row(line) in training for line in evaluation), seen["duplicate_count"]
+
+
+if __name__ == "__main__":
+    main([broken_rare_and_repeated_images_are_named, clean_data_has_no_problem, the_page_shows_augmented_samples,
+          gaps_and_constant_columns_of_a_table_are_counted, lengths_and_unknown_words_of_texts_are_counted, real_data_is_examined])

@@ -1,0 +1,151 @@
+"""Looking at runs: the page of a run in a real browser, the tables, the live curves."""
+
+import json
+import math
+import random
+import sys
+
+import browser
+from run_helpers import SOURCE, main, records, run
+
+SHAPES = SOURCE / "recipes/shapes.toml"
+SMALL = ["dataset.train=256", "dataset.eval=128", "loader.batch_size=32", "train.log_every=1step", "train.epochs=2",
+         "eval.metric+=confusion_matrix", "hook+=sample_predictions"]
+
+
+def write_run(folder, name, lines, points, metrics=4):
+    """A run folder as a long run leaves it."""
+    folder.mkdir(parents=True)
+    (folder / "recipe.toml").write_text(f'[run]\nname = "{name}"\n[optimizer]\nname = "sgd"\nlr = {points / 1000}\n[[eval.metric]]\nname = "accuracy"\n')
+    noise = random.Random(points)
+    with open(folder / "metrics.jsonl", "w") as file:
+        for step in range(1, lines + 1):
+            values = {f"train/m{i}": noise.random() for i in range(metrics - 1)}
+            if step == lines // 3:
+                values["train/m0"] = 12345.678
+            file.write(json.dumps({"step": step, "epoch": step / 100, "time": step / 50, "train/loss": math.exp(-step / lines), **values}) + "\n")
+
+
+def hover(page, chart, share):
+    """Moves the mouse over a curve and returns what is shown: [line, step, value]."""
+    box = page.run("""const canvas = document.querySelector(`[data-chart="${arguments[0]}"] canvas`);
+                      canvas.scrollIntoView({block: 'center'});
+                      const box = canvas.getBoundingClientRect();
+                      return [box.left, box.top, box.width, box.height];""", chart)
+    page.move_mouse(box[0] + box[2] * share, box[1] + box[3] / 2)
+    return page.run("""return [...document.querySelectorAll(`[data-chart="${arguments[0]}"] .tip:not([hidden]) [data-line]`)].map(
+                          line => [line.dataset.line, Number(line.dataset.step), Number(line.dataset.value), line.innerText]);""", chart)
+
+
+def a_run_leaves_a_page_that_shows_what_it_measured(folder):
+    run(SHAPES, *SMALL, f"run.dir={folder}/run")
+    file = folder / "run/report.html"
+    with browser.Browser() as page:
+        page.open(file)
+        for share in (0.3, 0.6, 0.9):
+            shown = hover(page, "loss", share)
+            assert {line for line, *_ in shown} == {"train", "eval"}, shown
+            for line, step, value, text in shown:
+                measured = [record[f"{line}/loss"] for record in records(folder / "run") if record["step"] == step and f"{line}/loss" in record]
+                assert measured == [value], (line, step, value, measured)
+                assert f"{value:.4f}"[:5] in text, (value, text)
+        words = page.run("return document.body.innerText")
+        for expected in ("Results", "Curves", "Configuration", "optimizer.lr", "eval/confusion_matrix", "sample predictions"):
+            assert expected in words, expected
+        pictures = page.run("return [...document.querySelectorAll('.samples img')].map(image => [image.naturalWidth, image.naturalHeight])")
+        assert len(pictures) == 8 and all(size == [32, 32] for size in pictures), pictures
+        counts = page.run("return [...document.querySelectorAll('.matrix td')].map(cell => Number(cell.innerText)).reduce((a, b) => a + b, 0)")
+        assert counts == 128, counts
+        asked_for = [address for address in page.requests() if not address.startswith(("file:", "data:"))]
+        assert not asked_for, asked_for
+        assert page.console() == []
+
+
+def the_page_zooms_smooths_and_has_a_logarithmic_scale(folder):
+    write_run(folder / "one", "one", 200, 200)
+    run("report", folder / "one")
+    with browser.Browser() as page:
+        page.open(folder / "one/report.html")
+        before = hover(page, "loss", 0.5)[0][1]
+        box = page.run("const box = document.querySelector('[data-chart=loss] canvas').getBoundingClientRect(); return [box.left, box.top, box.width]")
+        page.drag_mouse(box[0] + box[2] * 0.7, box[0] + box[2] * 0.9, box[1] + 50)
+        after = hover(page, "loss", 0.5)[0][1]
+        assert 80 < before < 120 and 140 < after < 180, (before, after)
+        page.run("""document.querySelector('.controls input[type=checkbox]').click();
+                    const slider = document.querySelector('.controls input[type=range]');
+                    slider.value = 0.9;
+                    slider.dispatchEvent(new Event('input'));
+                    document.querySelector('.controls select').value = 'time';
+                    document.querySelector('.controls select').dispatchEvent(new Event('change'));""")
+        line, step, value, _ = hover(page, "loss", 0.5)[0]
+        assert value == records(folder / "one")[int(step) - 1]["train/loss"], "smoothing must not change the value that is shown"
+        assert "after" in page.run("return document.querySelector('[data-chart=loss] .tip').innerText")
+        page.run("document.querySelector('[data-chart=loss] canvas').focus()")
+        assert page.console() == []
+
+
+def pages_fit_a_phone_and_the_dark(folder):
+    write_run(folder / "one", "one", 50, 50)
+    write_run(folder / "two", "two", 50, 60)
+    run("report", folder / "one", folder / "two", "-o", folder / "both.html")
+    with browser.Browser(390, 800, dark=True) as page:
+        page.open(folder / "both.html")
+        assert page.run("return document.documentElement.scrollWidth") <= 390
+        assert page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
+        assert page.run("return document.querySelectorAll('tr.differs').length") >= 2  # run.name and optimizer.lr
+        assert page.console() == []
+
+
+def a_million_points_and_a_hundred_runs_stay_small_and_open_fast(folder):
+    for i in range(100):
+        write_run(folder / f"runs/{i:03}", f"run{i}", 2500, i + 1)  # 4 measurements a line: a million points
+    run("report", folder / "runs", "-o", folder / "all.html")
+    assert (folder / "all.html").stat().st_size < 5e6, (folder / "all.html").stat().st_size
+    with browser.Browser() as page:
+        page.open(folder / "all.html")
+        took = page.run("const [entry] = performance.getEntriesByType('navigation'); return entry.loadEventEnd - entry.startTime")
+        print(f"        {(folder / 'all.html').stat().st_size / 1e6:.1f} MB, loaded in {took:.0f} ms")
+        peaks = page.run("return read_data().runs.map(run => Math.max(...run.series.find(series => series.name === 'train/m0').y))")
+        assert peaks == [12345.678] * 100, "an extreme was lost"
+        assert page.console() == []
+
+
+def runs_are_listed_filtered_and_sorted(folder):
+    run(SHAPES, *SMALL, "train.max_steps=2", f"run.dir={folder}/runs/a/1", "optimizer=sgd", "run.name=a")
+    run(SHAPES, *SMALL, "train.max_steps=4", f"run.dir={folder}/runs/b/1", "optimizer=adam", "run.name=b")
+    listed = json.loads(run("runs", folder / "runs", "--json", "--sort", "steps").stdout)
+    assert [(entry["name"], entry["steps"]) for entry in listed] == [("a", 2), ("b", 4)], listed
+    assert listed[1]["best"]["metric"] == "eval/loss" and listed[1]["last"]["eval/loss"] == records(folder / "runs/b/1")[-1]["eval/loss"]
+    chosen = json.loads(run("runs", folder / "runs", "--json", "--where", "optimizer.name=sgd", "--where", "steps>1").stdout)
+    assert [entry["name"] for entry in chosen] == ["a"]
+    assert run("runs", "--sort", "colour", check=False).returncode == 2
+    assert run("runs", folder / "runs", "--where", "nonsense", check=False).returncode == 2
+    table = run("runs", folder / "runs", "--reverse", "--sort", "name").stdout.splitlines()
+    assert table[0].split()[:3] == ["name", "status", "steps"] and table[1].startswith("b") and table[2].startswith("a"), table
+
+
+def runs_are_compared(folder):
+    for name, rate in (("a", 0.1), ("b", 0.01)):
+        run(SHAPES, *SMALL, "train.max_steps=2", f"run.dir={folder}/{name}", f"run.name={name}", f"optimizer.lr={rate}")
+    different = json.loads(run("diff", folder / "a", folder / "b", "--json").stdout)
+    assert different["recipe"]["optimizer.lr"] == ["0.1", "0.01"]
+    assert "optimizer.name" not in different["recipe"] and different["data"] == {}
+    assert "optimizer.lr" in run("compare", folder / "a", folder / "b").stdout
+    assert "optimizer.name" in run("compare", folder / "a", folder / "b", "--all").stdout
+    assert json.loads(run("diff", folder / "a", folder / "a", "--json").stdout)["results"] == {}
+
+
+def a_run_is_watched(folder):
+    write_run(folder / "one", "one", 300, 300)
+    drawn = run("watch", folder / "one", "--metric", "train/loss").stdout
+    assert "step 300, epoch 3" in drawn and "train/loss" in drawn and "train/m1" not in drawn, drawn
+    assert "300 steps" in drawn, drawn
+
+
+if __name__ == "__main__":
+    if not browser.available():
+        print("skipped: chromium and chromium-driver are not installed; scripts/setup.sh --tests does it")
+        sys.exit(77)
+    main([a_run_leaves_a_page_that_shows_what_it_measured, the_page_zooms_smooths_and_has_a_logarithmic_scale,
+          pages_fit_a_phone_and_the_dark, a_million_points_and_a_hundred_runs_stay_small_and_open_fast,
+          runs_are_listed_filtered_and_sorted, runs_are_compared, a_run_is_watched])

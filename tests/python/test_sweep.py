@@ -1,0 +1,116 @@
+"""Sweeps of real runs: what is tried, what a kill leaves, what comes out."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import browser
+from run_helpers import RUNNER, SOURCE, environment, main, run
+
+SHAPES = SOURCE / "recipes/shapes.toml"
+SMALL = ["dataset.train=64", "dataset.eval=64", "loader.batch_size=32", "train.epochs=2", "--metric", "eval/accuracy"]
+
+
+def events(folder):
+    return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+
+
+def a_grid_tries_everything_and_says_what_was_best(folder):
+    done = run("sweep", SHAPES, "optimizer.lr=choice(0.1,0.001)", "run.seed=range(0,2)", *SMALL, "-j", 2, "--dir", folder / "s")
+    ended = {event["trial"]: event for event in events(folder / "s") if "outcome" in event}
+    assert sorted(ended) == [0, 1, 2, 3] and all(event["outcome"] == "finished" for event in ended.values()), ended
+    best = max(ended.values(), key=lambda event: event["value"])
+    assert f"best: trial {best['trial']}, eval/accuracy" in done.stdout, done.stdout
+    for number, event in ended.items():
+        lines = [json.loads(line) for line in (folder / f"s/trials/{number:04}/metrics.jsonl").read_text().splitlines()]
+        assert event["value"] == max(line["eval/accuracy"] for line in lines if "eval/accuracy" in line)
+    threads = json.loads(run("show", folder / "s/trials/0000/recipe.toml", "--json").stdout)["run"]["threads"]
+    assert threads == max(1, len(os.sched_getaffinity(0)) // 2), threads
+    if browser.available():
+        with browser.Browser() as page:
+            page.open(folder / "s/sweep.html")
+            words = page.run("return document.body.innerText")
+            assert "Best trial" in words and "Importance" in words, words
+            assert page.run("return document.querySelectorAll('.parallel polyline').length") == 4
+            assert page.console() == []
+
+
+def failed_trials_are_listed_and_the_others_go_on(folder):
+    missing = folder / "nothing.safetensors"
+    done = run("sweep", SHAPES, f"model.weights=choice({missing})", "run.seed=range(0,2)", *SMALL, "--dir", folder / "s", check=False)
+    assert done.returncode == 1, done
+    assert "trial 0 failed: " in done.stdout and "nothing.safetensors" in done.stdout, done.stdout
+
+
+def mistakes_cost_no_trial(folder):
+    for words in (["optimizer.lr=choice(0.1,-3)"], ["optimizer.lrr=choice(1,2)"], ["optimizer.lr=uniform(0.1,0.2)"], [],
+                  ["optimizer.lr=choice(0.1"], ["optimizer.lr=choice(0.1)", "--search", "magic"],
+                  ["optimizer.lr=choice(0.1)", "optimizer.lr=choice(0.2)"]):
+        done = run("sweep", SHAPES, *words, *SMALL, "--dir", folder / "s", check=False)
+        assert done.returncode == 2 and "error" in done.stderr, (words, done)
+    assert not (folder / "s/trials").exists()
+    run("sweep", SHAPES, "run.seed=range(0,1)", *SMALL, "--dir", folder / "s")
+    other = run("sweep", SHAPES, "run.seed=range(0,2)", *SMALL, "--dir", folder / "s", check=False)
+    assert other.returncode == 2 and "holds another sweep" in other.stderr, other.stderr
+
+
+def wait_until(condition, process):
+    end = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None and time.monotonic() < end, "it did not come to that"
+        time.sleep(0.01)
+
+
+def killed_and_started_again_it_repeats_no_finished_trial(folder):
+    command = ["sweep", SHAPES, "run.seed=range(0,4)", *SMALL, "--dir", folder / "s"]
+    journal = folder / "s/trials.jsonl"
+    ended = lambda: journal.exists() and sum('"outcome"' in line for line in journal.read_text().splitlines())
+    process = subprocess.Popen([RUNNER, *map(str, command)], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: ended() and (folder / "s/trials/0001").exists(), process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    first = (folder / "s/trials/0000/model.safetensors").stat()
+    run(*command)
+    outcomes = [event["trial"] for event in events(folder / "s") if "outcome" in event]
+    assert sorted(outcomes) == [0, 1, 2, 3], outcomes
+    assert (folder / "s/trials/0000/model.safetensors").stat().st_mtime_ns == first.st_mtime_ns, "a finished trial was run again"
+    before = journal.read_text()
+    run(*command)
+    assert journal.read_text() == before
+
+
+def ctrl_c_leaves_trials_to_go_on_with(folder):
+    command = ["sweep", SHAPES, "run.seed=range(0,2)", *SMALL, "train.epochs=500", "eval.every=500ep", "--dir", folder / "s"]
+    process = subprocess.Popen([RUNNER, *map(str, command)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    metrics = folder / "s/trials/0000/metrics.jsonl"
+    wait_until(lambda: metrics.exists() and metrics.stat().st_size > 0, process)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and "the same command goes on" in said, (process.returncode, said)
+    assert not [event for event in events(folder / "s") if "outcome" in event]
+
+
+def hopeless_trials_are_stopped_early(folder):
+    # The first finds its way; the others, whose learning rate is nothing, never get better than chance.
+    run("sweep", SHAPES, "optimizer.lr=choice(0.003,1e-12,1e-11,1e-10)", "dataset.train=640", "dataset.eval=200", "loader.batch_size=32",
+        "train.epochs=9", "--metric", "eval/loss", "--mode", "min", "--halving", "--dir", folder / "s")
+    outcomes = {event["trial"]: event["outcome"] for event in events(folder / "s") if "outcome" in event}
+    assert outcomes[0] == "finished", outcomes
+    assert sum(outcome == "stopped early" for outcome in outcomes.values()) >= 2, outcomes
+
+
+def a_recipe_can_say_what_to_try(folder):
+    file = folder / "recipe.toml"
+    file.write_text(f'extends = "{SHAPES}"\n[sweep]\nover = ["optimizer.lr=log_uniform(1e-4, 1e-2)"]\nsearch = "random"\nsamples = 2\n')
+    run("sweep", file, *SMALL, "--dir", folder / "s")
+    rates = [event["point"][0] for event in events(folder / "s") if "point" in event]
+    assert len(rates) == 2 and all(1e-4 <= rate <= 1e-2 for rate in rates) and rates[0] != rates[1], rates
+    run(file, "dataset.train=64", "dataset.eval=64", "train.max_steps=1", f"run.dir={folder}/run")  # a run by itself is one run
+
+
+if __name__ == "__main__":
+    main([a_grid_tries_everything_and_says_what_was_best, failed_trials_are_listed_and_the_others_go_on, mistakes_cost_no_trial,
+          killed_and_started_again_it_repeats_no_finished_trial, ctrl_c_leaves_trials_to_go_on_with, hopeless_trials_are_stopped_early,
+          a_recipe_can_say_what_to_try])

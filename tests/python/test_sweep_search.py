@@ -1,0 +1,86 @@
+"""The TPE search of `runner sweep` against Optuna's default sampler, on functions whose minimum is known."""
+
+import math
+import os
+import statistics
+import subprocess
+import sys
+
+try:
+    import optuna
+except ImportError:
+    print("skipped: Optuna is not installed; scripts/setup.sh --tests does it")
+    sys.exit(77)
+
+TOOL = os.path.join(os.environ.get("RUNNER_BINARY_DIR", "build/release"), "bin/search")
+SEEDS, SAMPLES = 15, 60
+
+
+def training(rate, momentum, layers, activation):
+    """Like tuning a network: a narrow valley in the learning rate, a weaker one in the others. At best 0."""
+    return ((math.log10(rate) + 2.5) ** 2 + 4 * (momentum - 0.7) ** 2 + 0.1 * abs(layers - 5)
+            + {"relu": 0, "tanh": 0.3, "sigmoid": 0.6}[activation])
+
+
+def branin(x, y):
+    """Three minima of 0.397887."""
+    return ((y - 5.1 / (4 * math.pi ** 2) * x * x + 5 / math.pi * x - 6) ** 2
+            + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10)
+
+
+TRAINING_SPACE = ["rate=log_uniform(1e-5,1)", "momentum=uniform(0,1)", "layers=range(1,11)", "activation=choice(relu,tanh,sigmoid)"]
+BRANIN_SPACE = ["x=uniform(-5,10)", "y=uniform(0,15)"]
+
+
+def best_of_ours(how, seed, space, worth):
+    process = subprocess.Popen([TOOL, how, str(seed), str(SAMPLES), *space], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    best = math.inf
+    for line in process.stdout:
+        value = worth(line.split())
+        best = min(best, value)
+        print(value, file=process.stdin, flush=True)
+    process.stdin.close()
+    assert process.wait() == 0
+    return best
+
+
+def best_of_optuna(seed, objective):
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+    study.optimize(objective, n_trials=SAMPLES)
+    return study.best_value
+
+
+def training_of_trial(trial):
+    return training(trial.suggest_float("rate", 1e-5, 1, log=True), trial.suggest_float("momentum", 0, 1),
+                    trial.suggest_int("layers", 1, 10), trial.suggest_categorical("activation", ["relu", "tanh", "sigmoid"]))
+
+
+def training_of_words(words):
+    return training(float(words[0]), float(words[1]), int(words[2]), words[3])
+
+
+def branin_of_trial(trial):
+    return branin(trial.suggest_float("x", -5, 10), trial.suggest_float("y", 0, 15))
+
+
+def branin_of_words(words):
+    return branin(*map(float, words))
+
+
+def main():
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    cases = [("training", TRAINING_SPACE, training_of_words, training_of_trial, 0.0),
+             ("branin", BRANIN_SPACE, branin_of_words, branin_of_trial, 0.397887)]
+    for name, space, of_words, of_trial, least in cases:
+        median = {}
+        median["tpe"] = statistics.median(best_of_ours("tpe", seed, space, of_words) - least for seed in range(SEEDS))
+        median["random"] = statistics.median(best_of_ours("random", seed, space, of_words) - least for seed in range(SEEDS))
+        median["optuna"] = statistics.median(best_of_optuna(seed, of_trial) - least for seed in range(SEEDS))
+        print(f"{name}: distance of the best of {SAMPLES} from the minimum, median of {SEEDS} seeds: {median}", flush=True)
+        # Medians of 15 seeds differ by themselves: as good means within half again.
+        assert median["tpe"] <= 1.5 * median["optuna"], name
+        assert median["tpe"] < median["random"], name
+
+
+if __name__ == "__main__":
+    main()

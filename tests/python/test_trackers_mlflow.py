@@ -1,0 +1,201 @@
+"""Runs sent to a real MLflow server, read back with MLflow's own client: also when the server goes away in the middle of a run."""
+
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+import urllib.request
+from pathlib import Path
+
+import tracker_tools
+from run_helpers import RUNNER, environment, records
+from tracker_tools import Stub, write
+
+tracker_tools.in_vendors_environment()
+
+TEXT = """[model]
+name = "mlp"
+[dataset]
+name = "synthetic"
+[optimizer]
+name = "sgd"
+lr = 0.01
+[train]
+max_steps = 10
+log_every = "1step"
+[run]
+tags = ["baseline"]
+threads = 1
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def until(condition, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError("it never happened")
+        time.sleep(0.05)
+    return found
+
+
+class Server:
+    def __init__(self, folder, port):
+        self.address, self.folder, self.port = f"http://127.0.0.1:{port}", folder, port
+        self.log = open(folder / "mlflow.log", "ab")
+        self.start()
+
+    def start(self):
+        words = ["-m", "mlflow", "server", "--backend-store-uri", f"sqlite:///{self.folder}/mlflow.db", "--artifacts-destination",
+                 f"{self.folder}/artifacts", "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
+        self.process = subprocess.Popen([sys.executable, *words], stdout=self.log, stderr=self.log, start_new_session=True)
+        until(self.answers)
+
+    def answers(self):
+        assert self.process.poll() is None, "the MLflow server did not start"
+        try:
+            return urllib.request.urlopen(self.address + "/health", timeout=5).status == 200
+        except OSError:
+            return False
+
+    def stop(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+class MLflow(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tracker_tools.scratch()
+        cls.folder = Path(cls.scratch.name)
+        (cls.folder / "r.toml").write_text(TEXT)
+        cls.server = Server(cls.folder, free_port())
+        import mlflow
+        cls.client = mlflow.MlflowClient(cls.server.address)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.server.log.close()
+        cls.scratch.cleanup()
+
+    def runs(self, experiment):
+        found = self.client.get_experiment_by_name(experiment)
+        return self.client.search_runs([found.experiment_id]) if found else []
+
+    def history(self, run, name):
+        return [(point.step, point.value) for point in self.client.get_metric_history(run.info.run_id, name)]
+
+    def runner(self, *words, wait=True, **more):
+        process = subprocess.Popen([RUNNER, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   env=environment(**more))
+        return (process.communicate()[0], process.returncode) if wait else process
+
+    def tracker(self, experiment, url=None):
+        return f'tracker=[{{name="mlflow",url="{url or self.server.address}",experiment="{experiment}"}}]'
+
+    def test_everything_of_a_run_is_there(self):
+        self.runner(self.folder / "r.toml", self.tracker("whole"), f"run.dir={self.folder / 'whole'}")
+        (run,) = self.runs("whole")
+        self.assertEqual(run.info.status, "FINISHED")
+        self.assertEqual((run.data.params["train.max_steps"], run.data.params["optimizer.lr"]), ("10", "0.01"))
+        self.assertEqual(run.data.tags["baseline"], "true")
+        logged = records(self.folder / "whole")
+        for name in ("train/loss", "train/lr", "eval/loss"):
+            self.assertEqual(sorted(self.history(run, name)), [(r["step"], r[name]) for r in logged if name in r])
+        names = [item.path for item in self.client.list_artifacts(run.info.run_id)]
+        self.assertIn("recipe.toml", names)
+        self.assertIn("model.safetensors", names)
+        copy = self.client.download_artifacts(run.info.run_id, "model.safetensors", str(self.folder))
+        self.assertEqual(Path(copy).read_bytes(), (self.folder / "whole/model.safetensors").read_bytes())
+        self.assertEqual((self.folder / "whole/tracking/mlflow.spool").stat().st_size, 0)
+
+    def test_the_server_goes_away_and_comes_back(self):
+        folder = self.folder / "outage"
+        process = self.runner(self.folder / "r.toml", self.tracker("outage"), f"run.dir={folder}", "train.max_steps=1000000000",
+                              "train.max_time=400s", "train.log_every=20step", wait=False)
+        try:
+            count = lambda: len((folder / "metrics.jsonl").read_text().splitlines()) if (folder / "metrics.jsonl").exists() else 0
+            until(lambda: self.runs("outage") and self.history(self.runs("outage")[0], "train/loss"))
+            self.server.stop()
+            missed = count()
+            until(lambda: count() > missed + 200)  # training does not notice
+            self.server.start()
+            back = count()
+            until(lambda: self.history(self.runs("outage")[0], "train/loss")[-1:] >= [(records(folder)[back]["step"], -1)])
+        finally:
+            process.send_signal(signal.SIGINT)
+            output, _ = process.communicate()
+        self.assertEqual(process.returncode, 130, output)
+        (run,) = self.runs("outage")
+        self.assertEqual(run.info.status, "KILLED")
+        expected = [(r["step"], r["train/loss"]) for r in records(folder) if "train/loss" in r]
+        self.assertEqual(sorted(self.history(run, "train/loss")), expected, output)
+        log = (folder / "log.txt").read_text()
+        self.assertEqual(log.count("measurements wait on disk"), 1, log)
+
+    def test_runner_track_sends_later_what_could_not_be_sent(self):
+        folder = self.folder / "later"
+        output, code = self.runner(self.folder / "r.toml", self.tracker("later", f"http://127.0.0.1:{free_port()}"), f"run.dir={folder}")
+        self.assertEqual(code, 0, output)
+        self.assertIn(f"runner track {folder}", " ".join(output.split()))
+        self.assertEqual(self.runs("later"), [])
+        address = f'tracker.0.url="{self.server.address}"'
+        output, code = self.runner("track", folder, address)
+        self.assertEqual((code, output), (0, "mlflow: has everything now\n"))
+        (run,) = self.runs("later")
+        self.assertEqual(run.info.status, "FINISHED")
+        self.assertEqual(sorted(self.history(run, "train/loss")), [(r["step"], r["train/loss"]) for r in records(folder) if "train/loss" in r])
+        self.assertEqual(self.runner("track", folder, address), ("mlflow: has everything already\n", 0))
+        self.assertEqual(len(self.runs("later")), 1)
+
+    def test_odd_values_names_and_many_metrics(self):
+        write("mlflow", self.folder, "whole", f"url={self.server.address}", "experiment=odd")
+        (run,) = self.runs("odd")
+        self.assertEqual(len(self.history(run, "train/loss")), 200)
+        self.assertEqual(len(self.history(run, "gr__e/_")), 200)
+        (_, nan), (_, plus), (_, minus) = self.history(run, "odd/value")
+        self.assertTrue(math.isnan(nan) and plus > 1e300 and minus < -1e300)  # MLflow's database has no infinity
+        names = [item.path for item in self.client.list_artifacts(run.info.run_id, "images")]
+        self.assertEqual(names, ["images/samples_first_batch-0.png"])
+        write("mlflow", self.folder, "wide", f"url={self.server.address}", "experiment=wide")
+        (run,) = self.runs("wide")
+        self.assertEqual(len([name for name in run.data.metrics if name.startswith("many/")]), 500)
+        self.assertEqual(self.history(run, "many/metric499"), [(1, 499.5), (2, 499.5), (3, 499.5)])
+
+    def test_resumed_run_is_the_same_run(self):
+        write("mlflow", self.folder, "resumed", f"url={self.server.address}", "experiment=resumed")
+        (run,) = self.runs("resumed")
+        self.assertEqual(run.data.tags["runner.resumed_at"], "40")
+        self.assertEqual(run.info.status, "FINISHED")
+        # The same point sent twice is one; MLflow has no way of taking back what the first attempt sent.
+        self.assertEqual([step for step, _ in sorted(self.history(run, "train/loss"))], list(range(1, 81)))
+
+    def test_secrets_come_from_the_environment_and_stay_out_of_every_file(self):
+        secret = "hush-hush-hush-token"
+        folder = self.folder / "refused"
+        with Stub(lambda *_: (401, {"error_code": "UNAUTHENTICATED", "message": "Who are you?"})) as stub:
+            output, code = self.runner(self.folder / "r.toml", self.tracker("refused", stub.address), f"run.dir={folder}",
+                                       MLFLOW_TRACKING_TOKEN=secret)
+            self.assertEqual(stub.authorization, {f"Bearer {secret}"})
+        self.assertEqual(code, 0, output)
+        self.assertIn("Who are you?", output)
+        self.assertIn("MLFLOW_TRACKING_TOKEN", output)
+        self.assertNotIn(secret, output)
+        for file in folder.rglob("*"):
+            if file.is_file():
+                self.assertNotIn(secret.encode(), file.read_bytes(), file)
+        self.assertGreater((folder / "tracking/mlflow.spool").stat().st_size, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,100 @@
+#include "runner/distributed/membership.hpp"
+
+#include <catch2/catch_all.hpp>
+
+using namespace runner;
+using Catch::Matchers::ContainsSubstring;
+using Launcher = Membership::Launcher;
+
+TEST_CASE("membership: a process that nobody launched, or that is alone, belongs to nothing") {
+  CHECK_FALSE(membership({}));
+  CHECK_FALSE(
+      membership({{"PATH", "/bin"}, {"SLURM_JOB_ID", "1"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}));
+  CHECK_FALSE(membership({{"TORCHELASTIC_RUN_ID", "none"},
+                          {"RANK", "0"},
+                          {"WORLD_SIZE", "1"},
+                          {"LOCAL_RANK", "0"},
+                          {"LOCAL_WORLD_SIZE", "1"},
+                          {"MASTER_ADDR", "localhost"},
+                          {"MASTER_PORT", "29500"}}));
+}
+
+TEST_CASE("membership: runner launch") {
+  const auto member = membership({{variable::rank, "5"},
+                                  {variable::size, "8"},
+                                  {variable::local_rank, "1"},
+                                  {variable::local_size, "4"},
+                                  {variable::restart, "2"},
+                                  {variable::store, "[::1]:4000"},
+                                  {variable::secret_descriptor, "7"}});
+  REQUIRE(member);
+  CHECK(member->launcher == Launcher::runner);
+  CHECK(member->place.rank == 5);
+  CHECK(member->place.size == 8);
+  CHECK(member->place.local_rank == 1);
+  CHECK_FALSE(member->place.host.empty());
+  CHECK(member->restart == 2);
+  CHECK(member->meet->host == "::1");
+  CHECK(member->meet->port == 4000);
+  CHECK(member->secret_descriptor == 7);
+  CHECK_FALSE(member->on_one_machine());
+}
+
+TEST_CASE("membership: mpirun") {
+  Environment environment{{"OMPI_COMM_WORLD_RANK", "1"},
+                          {"OMPI_COMM_WORLD_SIZE", "2"},
+                          {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                          {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                          {"PMIX_NAMESPACE", "4242"}};
+  const auto member = membership(environment);
+  REQUIRE(member);
+  CHECK(member->launcher == Launcher::mpirun);
+  CHECK(member->job == "mpi-4242");
+  CHECK(member->on_one_machine());
+  CHECK_FALSE(member->meet);
+  environment["MASTER_ADDR"] = "10.0.0.1";
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("MASTER_PORT"));
+  environment["MASTER_PORT"] = "4000";
+  CHECK(membership(environment)->meet->host == "10.0.0.1");
+}
+
+TEST_CASE("membership: srun, with nodes of different sizes") {
+  Environment environment{{"SLURM_JOB_ID", "7"},
+                          {"SLURM_STEP_ID", "0"},
+                          {"SLURM_PROCID", "9"},
+                          {"SLURM_LOCALID", "1"},
+                          {"SLURM_NODEID", "2"},
+                          {"SLURM_STEP_NUM_TASKS", "11"},
+                          {"SLURM_STEP_TASKS_PER_NODE", "4(x2),3"}};
+  const auto member = membership(environment);
+  REQUIRE(member);
+  CHECK(member->launcher == Launcher::srun);
+  CHECK(member->place.local_size == 3);
+  CHECK(member->job == "slurm-7.0");
+  environment["SLURM_NODEID"] = "1";
+  CHECK(membership(environment)->place.local_size == 4);
+  environment["SLURM_NODEID"] = "3";
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("does not mention node 3"));
+}
+
+TEST_CASE("membership: variables that make no sense are refused, by name") {
+  Environment environment{{variable::rank, "2"},
+                          {variable::size, "2"},
+                          {variable::local_rank, "0"},
+                          {variable::local_size, "1"},
+                          {variable::store, "127.0.0.1:1"}};
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("make no sense together"));
+  environment[variable::rank] = "one";
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("RUNNER_RANK is \"one\""));
+  environment.erase(variable::size);
+  environment[variable::rank] = "1";
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("RUNNER_WORLD_SIZE"));
+}
+
+TEST_CASE("addresses") {
+  CHECK(parse_address("host:80").port == 80);
+  CHECK(to_string(parse_address("[fe80::1]:80")) == "[fe80::1]:80");
+  for (const char* bad : {"host", "host:", ":80", "host:x", "host:70000", "host:-1"})
+    CHECK_THROWS_WITH(parse_address(bad), ContainsSubstring("HOST:PORT"));
+  CHECK(own_address_towards({"127.0.0.1", 9}) == "127.0.0.1");
+}

@@ -1,0 +1,247 @@
+#include <torch/types.h>
+
+#include <atomic>
+#include <catch2/catch_all.hpp>
+
+#include "runner/engine/together.hpp"
+#include "tests/support/ranks.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// Catch's own macros are for one thread.
+void require(bool right, const std::string& what) {
+  if (!right) throw std::logic_error("wrong: " + what);
+}
+
+torch::Tensor numbers(const std::vector<float>& values) { return torch::tensor(values); }
+
+}  // namespace
+
+TEST_CASE("world: a single process does everything alone, and copies nothing") {
+  World world;
+  const torch::Tensor tensor = numbers({1, 2, 3});
+  world.all_reduce(tensor, Reduction::sum, "a test");
+  CHECK(torch::equal(tensor, numbers({1, 2, 3})));
+  world.all_gather(tensor, tensor, "a test");
+  CHECK(world.gather(tensor, "a test").front().data_ptr() == tensor.data_ptr());
+  CHECK(world.gather_rows(tensor, "a test").data_ptr() == tensor.data_ptr());
+  const torch::Tensor part = torch::empty(3);
+  world.reduce_scatter(part, tensor, "a test");
+  CHECK(torch::equal(part, tensor));
+  CHECK(world.broadcast_text("text", 0, "a test") == "text");
+  CHECK(world.all_reduce(2.5, Reduction::max, "a test") == 2.5);
+  bool done = false;
+  world.once(World::Once::in_the_world, "a test", [&] { done = true; });
+  CHECK(done);
+  CHECK_THROWS_AS(world.send(tensor, 1, "a test"), std::logic_error);
+}
+
+TEST_CASE("world: collectives of several ranks") {
+  const int size = GENERATE(2, 3, 4);
+  on_ranks(size, [size](World& world) {
+    const auto own = static_cast<float>(world.rank() + 1);
+    const float sum = static_cast<float>(size * (size + 1)) / 2;
+    const auto reduced = [&](Reduction reduction) {
+      const torch::Tensor tensor = numbers({own, -own});
+      world.all_reduce(tensor, reduction, "a test");
+      return tensor;
+    };
+    require(torch::equal(reduced(Reduction::sum), numbers({sum, -sum})), "sum");
+    require(torch::equal(reduced(Reduction::min), numbers({1, static_cast<float>(-size)})), "min");
+    require(torch::equal(reduced(Reduction::max), numbers({static_cast<float>(size), -1})), "max");
+
+    const torch::Tensor all = torch::empty({size, 2});
+    world.all_gather(all, numbers({own, 10 * own}), "a test");
+    const torch::Tensor ranks = torch::arange(1, size + 1, torch::kFloat);
+    require(torch::equal(all, torch::stack({ranks, 10 * ranks}, 1)), "all_gather");
+
+    const torch::Tensor part = torch::empty(2);
+    world.reduce_scatter(part, torch::arange(2 * size, torch::kFloat) * own, "a test");
+    require(torch::equal(
+                part, torch::tensor({2.F, 2.F}) * static_cast<float>(world.rank()) * sum + numbers({0, sum})),
+            "reduce_scatter");
+
+    const torch::Tensor said = numbers({own});
+    world.broadcast(said, size - 1, "a test");
+    require(said.item<float>() == static_cast<float>(size), "broadcast");
+
+    // Each rank has as many rows as its number: the first has none.
+    const torch::Tensor rows = torch::full({world.rank(), 3}, own);
+    const torch::Tensor joined = world.gather_rows(rows, "a test");
+    require(joined.size(0) == size * (size - 1) / 2, "gather_rows, the size");
+    require(
+        joined.sum().item<float>() ==
+            [&] {
+              float total = 0;
+              for (int rank = 0; rank < size; ++rank) total += static_cast<float>(3 * rank * (rank + 1));
+              return total;
+            }(),
+        "gather_rows, the values");
+
+    require(world.broadcast_text(world.is_main() ? "from 0" : "", 0, "a test") == "from 0", "broadcast_text");
+    const auto texts = world.gather_texts(std::string(static_cast<std::size_t>(world.rank()), 'x'), "a test");
+    for (int rank = 0; rank < size; ++rank)
+      require(texts[static_cast<std::size_t>(rank)].size() == static_cast<std::size_t>(rank), "gather_texts");
+    require(world.any(world.rank() == size - 1, "a test"), "any");
+    require(!world.any(false, "a test"), "not any");
+
+    const int peer = world.rank() ^ 1;
+    if (peer < size) {
+      const torch::Tensor in = torch::empty(1);
+      world.exchange(numbers({own}), in, peer, "a test");
+      require(in.item<float>() == static_cast<float>(peer + 1), "exchange");
+      if (world.rank() < peer)
+        world.send(numbers({7}), peer, "a test");
+      else
+        world.receive(in, peer, "a test");
+      require(world.rank() < peer || in.item<float>() == 7, "send and receive");
+    }
+  });
+}
+
+TEST_CASE("world: several collectives may be under way") {
+  on_ranks(2, [](World& world) {
+    std::vector<torch::Tensor> tensors;
+    std::vector<Work> works;
+    for (int i = 0; i < 20; ++i) {
+      tensors.push_back(torch::full(10000, static_cast<float>(i)));
+      works.push_back(world.begin_all_reduce(tensors.back(), Reduction::sum, "a test"));
+    }
+    for (Work& work : works) work.wait();
+    for (int i = 0; i < 20; ++i)
+      require(tensors[static_cast<std::size_t>(i)][77].item<float>() == 2 * static_cast<float>(i), "a sum");
+  });
+}
+
+TEST_CASE("world: what is done once is done by one, before the others go on") {
+  std::atomic<int> done = 0, machines = 0;
+  on_ranks(3, [&](World& world) {
+    world.once(World::Once::in_the_world, "a download", [&] { ++done; });
+    require(done == 1, "the others came before it was done");
+    world.once(World::Once::on_each_machine, "a cache", [&] { ++machines; });
+    require(machines == 1, "once on each machine");
+  });
+  CHECK(done == 1);
+}
+
+TEST_CASE("world: where the one that does it fails, all fail and say why") {
+  const auto errors = try_on_ranks(3, [](World& world) {
+    world.once(World::Once::in_the_world, "a download", [] { throw std::runtime_error("no such server"); });
+  });
+  CHECK(message_of(errors[0]) == "no such server");
+  CHECK_THAT(message_of(errors[1]), ContainsSubstring("waited for a download") &&
+                                        ContainsSubstring("rank 0") && ContainsSubstring("no such server"));
+}
+
+TEST_CASE("world: a rank that throws is named by the others, with its reason") {
+  const auto errors = try_on_ranks(3,
+                                   [](World& world) {
+                                     world.reached(12);
+                                     if (world.rank() == 2) throw std::runtime_error("the disk is full");
+                                     world.all_reduce(torch::zeros(1), Reduction::sum, "the gradients");
+                                   },
+                                   {.timeout = 2s});
+  for (const int rank : {0, 1}) {
+    const std::string message = message_of(errors[static_cast<std::size_t>(rank)]);
+    CHECK_THAT(message, ContainsSubstring("rank 2") && ContainsSubstring("the disk is full") &&
+                            ContainsSubstring("step 12") &&
+                            ContainsSubstring("all_reduce (sum) of the gradients"));
+  }
+}
+
+TEST_CASE("world: a rank that comes too late is named, and what it does instead") {
+  const auto errors = try_on_ranks(3,
+                                   [](World& world) {
+                                     if (world.rank() == 1) {
+                                       world.once(World::Once::on_each_machine, "an endless wait",
+                                                  [] {});  // waits for a rank 0 that never comes
+                                     } else {
+                                       world.all_reduce(torch::zeros(1), Reduction::sum, "the gradients");
+                                     }
+                                   },
+                                   {.timeout = 1s});
+  CHECK_THAT(message_of(errors[0]), ContainsSubstring("rank 1") && ContainsSubstring("an endless wait"));
+}
+
+TEST_CASE("world: ranks that never start are named") {
+  const StoreServer server(listen_on({"127.0.0.1", 0}), run_secret);
+  CHECK_THROWS_WITH(
+      ProcessGroupWorld(c10::make_intrusive<StoreClient>(Address{"127.0.0.1", server.port()}, run_secret, 5s),
+                        {0, 3, 0, 3, "here"}, {.timeout = 300ms}),
+      ContainsSubstring("Ranks 1, 2 of 3 did not start"));
+}
+
+TEST_CASE("world: in debug mode the rank that differs is named") {
+  GroupOptions options{.timeout = 5s};
+  options.check_collectives = true;
+  SECTION("nothing differs") {
+    on_ranks(
+        3,
+        [](World& world) {
+          for (int i = 0; i < 5; ++i) world.all_reduce(torch::zeros(2), Reduction::sum, "a test");
+          world.gather(torch::zeros({world.rank(), 2}), "a test");
+        },
+        options);
+  }
+  SECTION("shapes") {
+    const auto errors = try_on_ranks(
+        3,
+        [](World& world) {
+          world.all_reduce(torch::zeros(world.rank() == 1 ? 3 : 2), Reduction::sum, "the gradients");
+        },
+        options);
+    for (const auto& error : errors)
+      CHECK_THAT(message_of(error), ContainsSubstring("rank 1: all_reduce (sum) of the gradients: float [3]; "
+                                                      "rank 0, rank 2:"));
+  }
+  SECTION("order") {
+    const auto errors = try_on_ranks(
+        3,
+        [](World& world) {
+          if (world.rank() == 2)
+            world.broadcast(torch::zeros(2), 0, "the weights");
+          else
+            world.all_reduce(torch::zeros(2), Reduction::sum, "the gradients");
+        },
+        options);
+    CHECK_THAT(message_of(errors[0]), ContainsSubstring("rank 2: broadcast of the weights"));
+  }
+}
+
+TEST_CASE("together: many tensors in one broadcast, of any kind and layout") {
+  on_ranks(2, [](World& world) {
+    const auto own = static_cast<double>(world.rank());
+    const std::vector<torch::Tensor> tensors{
+        torch::full({2, 3, 4, 4}, own).contiguous(torch::MemoryFormat::ChannelsLast),
+        torch::full({3}, own, torch::kInt64), torch::full({}, own), torch::full({5}, own, torch::kFloat64)};
+    broadcast_together(world, tensors, 1, "a test");
+    for (const torch::Tensor& tensor : tensors) require((tensor == 1).all().item<bool>(), "a tensor");
+    require(tensors[0].is_contiguous(torch::MemoryFormat::ChannelsLast), "the layout");
+  });
+}
+
+TEST_CASE("together: tensors that differ are named, and the rank") {
+  const auto errors = try_on_ranks(3, [](World& world) {
+    std::vector<NamedTensor> tensors{{"first", torch::ones(3)}, {"second", torch::ones(3)}};
+    require_equal(world, tensors, "the weights");
+    if (world.rank() == 2) tensors[1].tensor[0] = 1.0000001F;
+    require_equal(world, tensors, "the weights");
+  });
+  for (const auto& error : errors)
+    CHECK(message_of(error) == "Rank 2 and rank 0 differ in \"second\" (the weights).");
+}
+
+TEST_CASE("together: claims that differ are all named") {
+  const auto errors = try_on_ranks(3, [](World& world) {
+    require_equal(world, {{"version", "1"}, {"recipe", "a"}});
+    require_equal(world, {{"version", world.rank() == 1 ? "2" : "1"}, {"recipe", "a"}, {"data", "d"}});
+  });
+  const std::string message = message_of(errors[0]);
+  CHECK_THAT(message, ContainsSubstring("version: 1 on ranks 0, 2; 2 on rank 1."));
+  CHECK_THAT(message, !ContainsSubstring("recipe"));
+}

@@ -1,0 +1,75 @@
+#include "runner/plugins/find_plugin.hpp"
+
+#include <catch2/catch_all.hpp>
+
+#include "runner/plugins/plugin_error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace runner {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+struct Fixture {
+  Fixture() {
+    for (const char* name :
+         {"own/libmine.so", "own/deep/libinner.so", "shared/libtheirs.so", "away/libfar.so"}) {
+      fs::create_directories((folder / name).parent_path());
+      std::ofstream(folder / name) << "x";
+    }
+    fs::create_symlink(folder / "away/libfar.so", folder / "own/liblink.so");
+    fs::create_symlink(folder / "own/libmine.so", folder / "own/libalias.so");
+  }
+
+  Origin in_recipe() const {
+    return {std::make_shared<Source>(Source{Source::Kind::file, (folder / "own/recipe.toml").string(), ""}),
+            1, 1};
+  }
+  Origin typed() const {
+    return {std::make_shared<Source>(Source{Source::Kind::argument, "plugins", ""}), 1, 1};
+  }
+
+  std::string found(const std::string& name, const Origin& origin) const {
+    return find_plugin(name, origin, {folder / "shared"}).lexically_relative(folder.path()).string();
+  }
+
+  testing::TemporaryFolder folder;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "plugins: a recipe finds what lies beside it or on the path", "[plugins]") {
+  CHECK(found("libmine.so", in_recipe()) == "own/libmine.so");
+  CHECK(found("mine", in_recipe()) == "own/libmine.so");
+  CHECK(found("deep/inner", in_recipe()) == "own/deep/libinner.so");
+  CHECK(found("libtheirs.so", in_recipe()) == "shared/libtheirs.so");
+  CHECK(found("libalias.so", in_recipe()) == "own/libalias.so");  // a link that stays inside
+}
+
+TEST_CASE_METHOD(Fixture, "plugins: a recipe cannot reach anything else", "[plugins]") {
+  const auto refused = [&](const std::string& name) {
+    return Catch::Matchers::MessageMatches(ContainsSubstring(name));
+  };
+  const std::string far = (folder / "away/libfar.so").string();
+  CHECK_THROWS_MATCHES(found(far, in_recipe()), PluginError, refused("an absolute path"));
+  CHECK_THROWS_MATCHES(found("../away/libfar.so", in_recipe()), PluginError,
+                       refused("leads out of its folder"));
+  CHECK_THROWS_MATCHES(found("liblink.so", in_recipe()), PluginError, refused("a link that leads out of"));
+  CHECK_THROWS_MATCHES(found("libfar.so", in_recipe()), PluginError, refused("there is no plugin"));
+}
+
+TEST_CASE_METHOD(Fixture, "plugins: what the user types may lie anywhere, and stands for its name",
+                 "[plugins]") {
+  const fs::path far = folder / "away/libfar.so";
+  CHECK(find_plugin(far.string(), typed(), {}) == far);
+  CHECK(find_plugin("libfar.so", in_recipe(), {far}) == far);
+  CHECK(find_plugin("far", in_recipe(), {far}) == far);
+}
+
+TEST_CASE("plugins: the path is files and folders between colons", "[plugins]") {
+  CHECK(plugin_path({}).empty());
+  CHECK(plugin_path({{"RUNNER_PLUGIN_PATH", ":a:/b/c.so::"}}) == std::vector<fs::path>{"a", "/b/c.so"});
+}
+
+}  // namespace runner

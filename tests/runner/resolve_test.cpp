@@ -1,0 +1,61 @@
+#include "runner/resolve.hpp"
+
+#include <catch2/catch_all.hpp>
+
+#include "runner/recipe.hpp"
+#include "runner/recipe/write.hpp"
+#include "tests/support/recipes.hpp"
+
+namespace runner {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+Recipe written_in_code() {
+  Recipe recipe;
+  recipe.run.seed = 7;
+  recipe.model = Part<ModelKind>("mlp", {{"hidden", PartSetting::list({8, 4})}});
+  recipe.model.common.freeze = {"*.bias"};
+  recipe.dataset = Part<DatasetKind>("synthetic", {{"train", 40}, {"eval", 20}});
+  recipe.optimizer = Part<OptimizerKind>("sgd", {{"lr", 0.1}});
+  recipe.train.max_steps = 2;
+  return recipe;
+}
+
+}  // namespace
+
+TEST_CASE("a recipe written in C++ is what the same file says", "[resolve]") {
+  Registry registry = Registry::of_linked();
+  Diagnostics found;
+  const auto from_code = resolve_recipe(written_in_code(), registry, found);
+  INFO(render(found));
+  REQUIRE(from_code);
+
+  testing::Recipes files(R"(
+run.seed = 7
+model = { name = "mlp", hidden = [8, 4], freeze = ["*.bias"] }
+dataset = { name = "synthetic", train = 40, eval = 20 }
+optimizer = { name = "sgd", lr = 0.1 }
+train.max_steps = 2
+)");
+  const auto from_file = resolve_recipe({files.folder / "main.toml"}, registry, found);
+  REQUIRE(from_file);
+  CHECK(write_toml(*from_code) == write_toml(*from_file));
+
+  // Decoded and encoded again, nothing is lost.
+  const Recipe decoded = decode_table<Recipe>(*from_code, registry);
+  const auto again = resolve_recipe(decoded, registry, found);
+  REQUIRE(again);
+  CHECK(write_toml(*again) == write_toml(*from_code));
+}
+
+TEST_CASE("a mistake in a recipe written in C++ is found", "[resolve]") {
+  Registry registry = Registry::of_linked();
+  Diagnostics found;
+  Recipe recipe = written_in_code();
+  recipe.model = Part<ModelKind>("mlp", {{"hiden", 8}});
+  CHECK_FALSE(resolve_recipe(recipe, registry, found));
+  CHECK_THAT(render(found), ContainsSubstring("did you mean \"hidden\"?"));
+}
+
+}  // namespace runner

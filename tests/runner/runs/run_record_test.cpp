@@ -1,0 +1,132 @@
+#include "runner/runs/run_record.hpp"
+
+#include <catch2/catch_all.hpp>
+#include <cmath>
+
+#include "runner/run_folder/run_folder.hpp"
+#include "runner/runs/condition.hpp"
+#include "runner/runs/metrics_file.hpp"
+#include "runner/runs/run_log.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace runner {
+namespace {
+
+using testing::TemporaryFolder;
+using testing::write_file;
+
+const std::string recipe = R"([run]
+name = "cats"
+[optimizer]
+name = "sgd"
+lr = 0.01
+[[eval.metric]]
+name = "accuracy"
+)";
+
+TEST_CASE("metrics are read as far as they are whole, and on from there", "[runs]") {
+  const TemporaryFolder folder;
+  const auto file =
+      write_file(folder / "metrics.jsonl",
+                 "{\"step\":1,\"epoch\":0.5,\"time\":2,\"train/loss\":3.5}\n"
+                 "this is no JSON\n"
+                 "{\"step\":2,\"epoch\":1,\"time\":4,\"train/loss\":\"NaN\",\"eval/accuracy\":0.25}\n"
+                 "{\"step\":3,\"epo");
+  MetricsFile metrics(file);
+  std::vector<Record> records;
+  const auto keep = [&](const Record& record) { records.push_back(record); };
+  metrics.read(keep);
+  REQUIRE(records.size() == 2);
+  CHECK(metrics.unreadable_lines() == 1);
+  CHECK(records[0].step == 1);
+  CHECK(records[0].epoch == 0.5);
+  CHECK(records[0].time == 2);
+  CHECK(records[0].values == std::vector<std::pair<std::string, double>>{{"train/loss", 3.5}});
+  CHECK(std::isnan(records[1].values[0].second));
+  std::ofstream(file, std::ios::app) << "ch\":1.5,\"time\":5,\"train/loss\":1}\n";
+  metrics.read(keep);
+  REQUIRE(records.size() == 3);
+  CHECK(records[2].step == 3);
+  bool restarted = false;
+  write_file(file, "{\"step\":9,\"epoch\":1,\"time\":1}\n");
+  metrics.read(keep, [&] { restarted = true; });
+  CHECK(restarted);
+  CHECK(records.back().step == 9);
+}
+
+TEST_CASE("a run folder is read whatever is in it", "[runs]") {
+  const TemporaryFolder folder;
+  write_file(folder / "recipe.toml", recipe);
+  RunRecord run = read_run(folder.path());
+  CHECK(run.name == "cats");
+  CHECK(run.status == "unknown");  // nobody writes it
+  CHECK(run.setting("optimizer.lr") == "0.01");
+  write_file(folder / "metrics.jsonl",
+             "{\"step\":5,\"epoch\":1,\"time\":2,\"eval/"
+             "accuracy\":0.5}\n{\"step\":10,\"epoch\":2,\"time\":4,\"eval/accuracy\":0.4}\n");
+  RunSummaryLine line = summarize(run);
+  CHECK(line.steps == 10);
+  REQUIRE(line.best);
+  CHECK(line.best->metric == "eval/accuracy");
+  CHECK(line.best->at.value == 0.5);
+  CHECK(line.best->at.step == 5);
+  write_file(
+      folder / "result.json",
+      R"({"outcome":"failed","message":"no space","steps":12,"epochs":2.5,"seconds":7,"best":{"metric":"eval/f1","value":0.7,"step":3,"epoch":1},"last":{"eval/f1":0.6},"unknown":[1]})");
+  run = read_run(folder.path());
+  CHECK(run.status == "failed");
+  CHECK(run.message == "no space");
+  line = summarize(run);
+  CHECK(line.steps == 12);
+  CHECK(line.best->metric == "eval/f1");
+  write_file(folder / "result.json", "{\"outcome\": \"fin");
+  CHECK(read_run(folder.path()).status == "unknown");
+  const RunFolder writer = RunFolder::open(folder.path());
+  CHECK(read_run(folder.path()).status == "running");
+}
+
+TEST_CASE("runs are found below a folder, and not inside each other", "[runs]") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a/1", "a/2", "b", "b/inner"})
+    write_file(folder / (std::string(name) + "/recipe.toml"), recipe);
+  const auto found = find_runs(folder.path());
+  REQUIRE(found.size() == 3);
+  CHECK(found[0] == folder / "a/1");
+  CHECK(found[2] == folder / "b");
+}
+
+TEST_CASE("runs are chosen by conditions on recipe and results", "[runs]") {
+  const TemporaryFolder folder;
+  write_file(folder / "recipe.toml", recipe);
+  const RunRecord run = read_run(folder.path());
+  const RunSummaryLine line{.steps = 100};
+  const auto holds = [&](const char* text) { return Condition::parse(text).holds(run, line); };
+  CHECK(holds("optimizer.name=sgd"));
+  CHECK_FALSE(holds("optimizer.name=adam"));
+  CHECK(holds("optimizer.name!=adam"));
+  CHECK(holds("optimizer.lr=1e-2"));
+  CHECK(holds("optimizer.lr<0.1"));
+  CHECK_FALSE(holds("optimizer.lr>=0.1"));
+  CHECK(holds("steps>99"));
+  CHECK_FALSE(holds("best>0"));
+  CHECK_FALSE(holds("no.such.key=1"));
+  CHECK_THROWS_AS(Condition::parse("optimizer.name"), std::invalid_argument);
+  CHECK_THROWS_AS(Condition::parse("=3"), std::invalid_argument);
+}
+
+TEST_CASE("warnings and the last of each text are taken from the log", "[runs]") {
+  const TemporaryFolder folder;
+  const auto log = read_log(write_file(folder / "log.txt",
+                                       "2026-01-31 12:00:00.123 info: eval/confusion_matrix\nold\n"
+                                       "2026-01-31 12:00:01.123 warning: odd\n"
+                                       "2026-01-31 12:00:01.500 warning: odd\n"
+                                       "2026-01-31 12:00:02.123 info: eval/confusion_matrix\nrows\n  new\n"
+                                       "2026-01-31 12:00:03.123 info: a message of\ntwo lines\n"));
+  CHECK(log.warnings == std::vector<std::string>{"odd"});
+  REQUIRE(log.texts.size() == 1);
+  CHECK(log.texts[0] == std::pair<std::string, std::string>{"eval/confusion_matrix", "rows\n  new"});
+}
+
+}  // namespace
+}  // namespace runner

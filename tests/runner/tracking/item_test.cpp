@@ -1,0 +1,70 @@
+#include "runner/tracking/item.hpp"
+
+#include <catch2/catch_all.hpp>
+
+#include "runner/tracking/spool.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace runner {
+namespace {
+
+TEST_CASE("an item comes back from the disk as it was, whatever it holds") {
+  const double third = 1.0 / 3;
+  const auto record = std::get<Record>(read_item(
+      write_item(Record{7, third, 1e300, {{"\xff", INFINITY}, {"b", -0.0}, {"b", NAN}}, 1.5e9 + third})));
+  CHECK(record.step == 7);
+  CHECK(record.epoch == third);
+  CHECK(record.wall_time == 1.5e9 + third);
+  REQUIRE(record.values.size() == 3);
+  CHECK(record.values[0] == std::pair<std::string, double>("\xff", INFINITY));
+  CHECK(std::signbit(record.values[1].second));
+  CHECK(std::isnan(record.values[2].second));
+
+  const auto image =
+      std::get<ImageItem>(read_item(write_item(ImageItem{"t", {std::string("\0\xff", 2), 3, 4}, 5})));
+  CHECK(image.image.png == std::string("\0\xff", 2));
+  CHECK((image.image.height == 3 && image.image.width == 4 && image.step == 5));
+  const auto histogram = std::get<HistogramItem>(
+      read_item(write_item(HistogramItem{"h", {-1, 2, 3, 4, 5, {0.5, 2}, {1, 2}}, 9})));
+  CHECK(histogram.histogram.limits == std::vector<double>{0.5, 2});
+  CHECK((histogram.histogram.sum_of_squares == 5 && histogram.step == 9));
+  const auto end = std::get<EndItem>(read_item(write_item(EndItem{Outcome::stopped, "why"})));
+  CHECK((end.outcome == Outcome::stopped && end.message == "why"));
+  const auto artifact = std::get<ArtifactItem>(read_item(write_item(ArtifactItem{"a", "/x/y"})));
+  CHECK((artifact.name == "a" && artifact.file == "/x/y"));
+}
+
+TEST_CASE("a spool is taken up by the next process where the last one left it") {
+  testing::TemporaryFolder folder;
+  const auto first_step = [](Spool& spool) { return std::get<Record>(*spool.front(1).at(0)).step; };
+  {
+    Spool spool(folder / "x.spool");
+    CHECK(spool.size() == 0);
+    for (int step = 1; step <= 10; ++step) spool.append(Record{step});
+    CHECK(spool.front(3).size() == 3);
+    spool.remove_front();
+  }
+  {
+    Spool spool(folder / "x.spool");
+    CHECK(spool.size() == 7);
+    CHECK(first_step(spool) == 4);
+    spool.remove_after(6);
+    CHECK(spool.size() == 3);
+  }
+  {
+    Spool spool(folder / "x.spool");
+    CHECK(spool.size() == 3);
+    CHECK(first_step(spool) == 4);
+    spool.append(Record{20});
+    CHECK(spool.front(100).size() == 4);
+    spool.remove_front();
+    CHECK(std::filesystem::file_size(folder / "x.spool") == 0);
+    spool.append(Record{30});
+  }
+  Spool spool(folder / "x.spool");
+  CHECK(spool.size() == 1);
+  CHECK(first_step(spool) == 30);
+}
+
+}  // namespace
+}  // namespace runner
