@@ -10,13 +10,8 @@
 
 namespace runner {
 
-namespace {
-
-enum class TargetKind { classification, regression };
-constexpr auto describe(std::type_identity<TargetKind>) {
-  return choices(choice("classification", TargetKind::classification, "the target is one of several classes"),
-                 choice("regression", TargetKind::regression, "the target is a number"));
-}
+// Outside of the unnamed namespace, because optionals of these are described.
+namespace csv {
 
 enum class Separator : char { comma = ',', semicolon = ';', tab = '\t', bar = '|' };
 constexpr auto describe(std::type_identity<Separator>) {
@@ -24,15 +19,27 @@ constexpr auto describe(std::type_identity<Separator>) {
                  choice("tab", Separator::tab), choice("|", Separator::bar));
 }
 
-enum class DecimalMark : char { point = '.', comma = ',' };
-constexpr auto describe(std::type_identity<DecimalMark>) {
-  return choices(choice(".", DecimalMark::point), choice(",", DecimalMark::comma));
-}
-
 enum class ThousandsMark : char { comma = ',', point = '.', space = ' ', apostrophe = '\'' };
 constexpr auto describe(std::type_identity<ThousandsMark>) {
   return choices(choice(",", ThousandsMark::comma), choice(".", ThousandsMark::point),
                  choice(" ", ThousandsMark::space), choice("'", ThousandsMark::apostrophe));
+}
+
+}  // namespace csv
+
+namespace {
+
+using csv::Separator, csv::ThousandsMark;
+
+enum class TargetKind { classification, regression };
+constexpr auto describe(std::type_identity<TargetKind>) {
+  return choices(choice("classification", TargetKind::classification, "the target is one of several classes"),
+                 choice("regression", TargetKind::regression, "the target is a number"));
+}
+
+enum class DecimalMark : char { point = '.', comma = ',' };
+constexpr auto describe(std::type_identity<DecimalMark>) {
+  return choices(choice(".", DecimalMark::point), choice(",", DecimalMark::comma));
 }
 
 struct Csv {
@@ -239,7 +246,8 @@ class CsvDataset final : public Dataset {
   // The same share of each class.
   std::pair<TablePart, TablePart> split(const TablePart& whole) const {
     std::optional<std::size_t> by;
-    if (params_.task == TargetKind::classification) by = find_column(whole.columns(), params_.target, whole.name());
+    if (params_.task == TargetKind::classification)
+      by = find_column(whole.columns(), params_.target, whole.name());
     auto parts = whole.split(*params_.split, params_.split_seed.value_or(1), by);
     if (parts.second.size() > 0) return parts;
     throw IoError(whole.name() + " holds no two rows of one class: there is nothing to split.");
