@@ -122,6 +122,8 @@ def runs_are_listed_filtered_and_sorted(folder):
     assert [entry["name"] for entry in chosen] == ["a"]
     assert run("runs", "--sort", "colour", check=False).returncode == 2
     assert run("runs", folder / "runs", "--where", "nonsense", check=False).returncode == 2
+    mistyped = run("runs", folder / "runs", "--where", "optimizer.nme=sgd", check=False)
+    assert mistyped.returncode == 2 and 'did you mean "optimizer.name"?' in mistyped.stderr, mistyped
     table = run("runs", folder / "runs", "--reverse", "--sort", "name").stdout.splitlines()
     assert table[0].split()[:3] == ["name", "status", "steps"] and table[1].startswith("b") and table[2].startswith("a"), table
 
