@@ -16,6 +16,7 @@ EngineOptions engine_options(const Recipe& recipe) {
   options.clip_norm = recipe.train.clip_norm;
   options.clip_value = recipe.train.clip_value;
   options.on_out_of_memory = recipe.train.on_out_of_memory;
+  options.distributed = recipe.distributed;
   return options;
 }
 
@@ -26,7 +27,7 @@ std::unique_ptr<Dataset> build_dataset(const Recipe& recipe) {
 Splits open_data(const Recipe& recipe) {
   SplitRules rules{recipe.dataset.common, {}};
   if (const auto batches = recipe.loader.overfit_batches)
-    rules.overfit_examples = *batches * recipe.loader.batch_size;
+    rules.overfit_examples = *batches * recipe.loader.batch_size * recipe.train.accumulation_steps;
   return prepare_splits(*build_dataset(recipe), rules);
 }
 

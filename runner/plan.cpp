@@ -7,10 +7,10 @@
 
 namespace runner {
 
-Plan make_plan(const TrainSection& train, const LoaderSection& loader, std::int64_t samples) {
+Plan make_plan(const TrainSection& train, std::int64_t batch_size, std::int64_t samples) {
   Plan plan;
   plan.samples_per_epoch = samples;
-  plan.batches_per_epoch = divide_up(samples, loader.batch_size);
+  plan.batches_per_epoch = divide_up(samples, batch_size);
   plan.steps_per_epoch = divide_up(plan.batches_per_epoch, train.accumulation_steps);
   if (train.epochs) {
     // A hair less, so that 0.1 of 10 steps is 1 and not 2.

@@ -26,6 +26,7 @@ struct Plan {
   double share(const Progress& progress) const;  // of the run that is done, 0 to 1
 };
 
-Plan make_plan(const TrainSection& train, const LoaderSection& loader, std::int64_t samples);
+// `batch_size`: of one micro-batch, over all ranks.
+Plan make_plan(const TrainSection& train, std::int64_t batch_size, std::int64_t samples);
 
 }  // namespace runner

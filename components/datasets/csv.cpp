@@ -5,22 +5,41 @@
 #include "components/support/io/io_error.hpp"
 #include "components/support/tables/learn_columns.hpp"
 #include "components/support/tables/row_encoder.hpp"
+#include "components/support/tables/separator.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
 
-namespace {
-
-enum class Task { classification, regression };
-constexpr auto describe(std::type_identity<Task>) {
-  return choices(choice("classification", Task::classification, "the target is one of several classes"),
-                 choice("regression", Task::regression, "the target is a number"));
-}
+// Outside of the unnamed namespace, because optionals of these are described.
+namespace csv {
 
 enum class Separator : char { comma = ',', semicolon = ';', tab = '\t', bar = '|' };
 constexpr auto describe(std::type_identity<Separator>) {
   return choices(choice(",", Separator::comma), choice(";", Separator::semicolon),
                  choice("tab", Separator::tab), choice("|", Separator::bar));
+}
+
+enum class ThousandsMark : char { comma = ',', point = '.', space = ' ', apostrophe = '\'' };
+constexpr auto describe(std::type_identity<ThousandsMark>) {
+  return choices(choice(",", ThousandsMark::comma), choice(".", ThousandsMark::point),
+                 choice(" ", ThousandsMark::space), choice("'", ThousandsMark::apostrophe));
+}
+
+}  // namespace csv
+
+namespace {
+
+using csv::Separator, csv::ThousandsMark;
+
+enum class TargetKind { classification, regression };
+constexpr auto describe(std::type_identity<TargetKind>) {
+  return choices(choice("classification", TargetKind::classification, "the target is one of several classes"),
+                 choice("regression", TargetKind::regression, "the target is a number"));
+}
+
+enum class DecimalMark : char { point = '.', comma = ',' };
+constexpr auto describe(std::type_identity<DecimalMark>) {
+  return choices(choice(".", DecimalMark::point), choice(",", DecimalMark::comma));
 }
 
 struct Csv {
@@ -29,16 +48,20 @@ struct Csv {
   std::optional<double> split = {};
   std::optional<std::uint32_t> split_seed = {};
   std::string target = {};
-  Task task = Task::classification;
+  TargetKind task = TargetKind::classification;
   std::string trim_target = {};
   std::vector<std::string> numeric = {}, categorical = {}, ignore = {};
   Categories categories = Categories::ids;
   bool standardize = true;
+  std::optional<bool> standardize_target = {};
   bool missing_indicator = false;
   std::vector<std::string> missing = {"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"};
   std::vector<std::string> columns = {};
   std::optional<bool> header = {};
-  Separator separator = Separator::comma;
+  std::optional<Separator> separator = {};
+  DecimalMark decimal = DecimalMark::point;
+  std::optional<ThousandsMark> thousands = {};
+  std::vector<std::string> units = {};
   std::string comment = {};
   bool trim = true;
 };
@@ -68,6 +91,9 @@ constexpr auto describe(std::type_identity<Csv>) {
       field("standardize", &Csv::standardize,
             "Numeric columns get mean 0 and deviation 1, as measured on the "
             "training part."),
+      field("standardize_target", &Csv::standardize_target,
+            "For regression: the model learns the target with mean 0 and deviation 1, as measured on the "
+            "training part (default true). Predictions, mae and rmse are in the units of the table."),
       field("missing_indicator", &Csv::missing_indicator,
             "A further input, 0 or 1, for each numeric column with gaps in the "
             "training part. The mean fills "
@@ -77,7 +103,12 @@ constexpr auto describe(std::type_identity<Csv>) {
       field("header", &Csv::header,
             "Whether the first row names the columns; by itself, where "
             "`columns` does not."),
-      field("separator", &Csv::separator, "Between two values."),
+      field("separator", &Csv::separator,
+            "Between two values; where not given, it is recognised from the first rows."),
+      field("decimal", &Csv::decimal, "What stands before the decimals of a number."),
+      field("thousands", &Csv::thousands, "What parts numbers into groups of three digits."),
+      field("units", &Csv::units,
+            "What stands before or after numbers and is no part of them: [\"€\", \"%\"]."),
       field("comment", &Csv::comment, "Lines that begin with this say nothing."),
       field("trim", &Csv::trim, "Spaces around a value are no part of it, unless in quotes."));
 }
@@ -87,8 +118,12 @@ void check(const Csv& params, Report& report) {
   if (!params.eval && !params.split)
     report.error("eval", "or split is needed: nothing says what to evaluate with");
   if (!params.split && params.split_seed) report.error("split_seed", "means nothing without split");
-  if (params.task == Task::regression && !params.trim_target.empty())
+  if (params.task == TargetKind::regression && !params.trim_target.empty())
     report.error("trim_target", "is for classes, but the task is regression");
+  if (params.task == TargetKind::classification && params.standardize_target)
+    report.error("standardize_target", "is for regression: classes are not numbers");
+  if (params.thousands && static_cast<char>(*params.thousands) == static_cast<char>(params.decimal))
+    report.error("thousands", "cannot be the same as decimal");
   if (params.columns.empty() && !params.header.value_or(true))
     report.error("columns", "is needed where no header names the columns");
   std::vector<std::string> named{params.target};
@@ -104,12 +139,22 @@ void check(const Csv& params, Report& report) {
 }
 
 TableFormat format_of(const Csv& params) {
-  return {.csv = {.separator = static_cast<char>(params.separator),
+  return {.csv = {.separator = static_cast<char>(params.separator.value_or(Separator::comma)),
                   .trim = params.trim,
                   .comment = params.comment},
           .header = params.header.value_or(params.columns.empty()),
           .columns = params.columns,
-          .missing = params.missing};
+          .missing = params.missing,
+          .numbers = {.decimal = static_cast<char>(params.decimal),
+                      .thousands = params.thousands ? static_cast<char>(*params.thousands) : '\0',
+                      .units = params.units}};
+}
+
+// For a file: what separates its values is recognised where nobody says it.
+TableFormat format_of(const Csv& params, const std::filesystem::path& file) {
+  TableFormat format = format_of(params);
+  if (!params.separator) format.csv.separator = find_separator(file, format);
+  return format;
 }
 
 void say(const TablePart& training, const TableColumns& columns, std::int64_t eval_rows) {
@@ -119,6 +164,10 @@ void say(const TablePart& training, const TableColumns& columns, std::int64_t ev
     categories +=
         (categories.empty() ? "" : ", ") + column.name + " (" + std::to_string(column.values.size()) + ")";
   }
+  const char separator = training.format().csv.separator;
+  if (separator != ',')
+    log::info("{}: the values are separated by {}.", training.name(),
+              separator == '\t' ? "tabs" : std::string("\"") + separator + "\"");
   log::info(
       "{}: {} rows to train on, {} to evaluate with; numeric: {}; "
       "categorical: {}; target: {}{}.",
@@ -162,8 +211,10 @@ class CsvDataset final : public Dataset {
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
                                            const std::string& learned) const override {
     try {
-      return std::make_unique<TableInterpreter>(TableColumns::from_json(learned), format_of(params_),
-                                                params_.categories);
+      TableColumns columns = TableColumns::from_json(learned);
+      TableFormat format = format_of(params_);
+      format.csv.separator = columns.separator;
+      return std::make_unique<TableInterpreter>(std::move(columns), std::move(format), params_.categories);
     } catch (const IoError& error) {
       throw DataError(error.what());
     }
@@ -178,11 +229,12 @@ class CsvDataset final : public Dataset {
   const Table& table() const {
     if (table_) return *table_;
     try {
-      const TableFormat format = format_of(params_);
       require_file(params_.train, "train");
       if (params_.eval) require_file(*params_.eval, "eval");
-      const TablePart whole(params_.train, format);
-      auto [train, eval] = params_.split ? split(whole) : std::pair(whole, TablePart(*params_.eval, format));
+      const TablePart whole(params_.train, format_of(params_, params_.train));
+      auto [train, eval] =
+          params_.split ? split(whole)
+                        : std::pair(whole, TablePart(*params_.eval, format_of(params_, *params_.eval)));
       TableColumns columns = learn_columns(train, choice());
       table_.emplace(std::move(train), std::move(eval), std::move(columns));
       return *table_;
@@ -194,7 +246,8 @@ class CsvDataset final : public Dataset {
   // The same share of each class.
   std::pair<TablePart, TablePart> split(const TablePart& whole) const {
     std::optional<std::size_t> by;
-    if (params_.task == Task::classification) by = find_column(whole.columns(), params_.target, whole.name());
+    if (params_.task == TargetKind::classification)
+      by = find_column(whole.columns(), params_.target, whole.name());
     auto parts = whole.split(*params_.split, params_.split_seed.value_or(1), by);
     if (parts.second.size() > 0) return parts;
     throw IoError(whole.name() + " holds no two rows of one class: there is nothing to split.");
@@ -202,18 +255,21 @@ class CsvDataset final : public Dataset {
 
   ColumnChoice choice() const {
     return {.target = params_.target,
-            .regression = params_.task == Task::regression,
+            .regression = params_.task == TargetKind::regression,
             .trim_target = params_.trim_target,
             .numeric = params_.numeric,
             .categorical = params_.categorical,
             .ignore = params_.ignore,
             .standardize = params_.standardize,
+            .standardize_target = params_.standardize_target.value_or(true),
             .indicators = params_.missing_indicator};
   }
 
   Csv params_;
   mutable std::optional<Table> table_;  // read when first asked for
 };
+
+DatasetFacts facts(const Csv&) { return {.tasks = {runner::Task::table}}; }
 
 std::unique_ptr<Dataset> build(const Csv& params, const DatasetInputs&) {
   return std::make_unique<CsvDataset>(params);

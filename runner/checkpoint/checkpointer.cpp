@@ -36,13 +36,14 @@ bool at_multiple(const Interval& interval, const CheckpointSummary& summary) {
 
 Checkpointer::Checkpointer(const CheckpointSection& section, const std::filesystem::path& run_folder,
                            const States& states, TimeLedger& times, std::map<std::string, std::string> texts,
-                           std::map<std::string, std::string> versions)
+                           std::map<std::string, std::string> versions, bool writes)
     : section_(section),
       store_(run_folder),
       states_(states),
       times_(times),
       texts_(std::move(texts)),
       versions_(std::move(versions)),
+      writes_(writes),
       interval_(interval_of(section)) {
   if (section.keep_every) keep_every_.emplace(*section.keep_every);
 }
@@ -59,14 +60,15 @@ void Checkpointer::measured(const Measurements& measurements) {
 }
 
 bool Checkpointer::due(const Progress& before, const Progress& now) const {
+  if (!writes_) return false;
   if (interval_) return interval_->passed(before, now);
   if (section_.every != "auto") return false;
   return now.seconds - last_seconds_ >= std::max(shortest_interval, cost_ / most_share);
 }
 
-void Checkpointer::after_step(const Progress& before, const Progress& now, bool asked) {
+void Checkpointer::after_step(const Progress& now, bool wanted) {
   if (writing_.valid() && writing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) wait();
-  if (asked || due(before, now)) save(now);
+  if (wanted) save(now);
 }
 
 void Checkpointer::at_end(const Progress& now, bool interrupted) {
@@ -96,11 +98,15 @@ void Checkpointer::save(const Progress& now) {
   checkpoint.measurements = measurements_;
   checkpoint.texts = texts_;
   checkpoint.versions = versions_;
-  for (const auto& [name, stateful] : states_) checkpoint.states[name] = stateful->save().copy();
+  for (const auto& [name, stateful] : states_) {
+    const State state = stateful->save();
+    if (writes_) checkpoint.states[name] = state.copy();
+  }
   saved_samples_ = now.samples;
   saved_ = now;
   last_seconds_ = now.seconds;
   cost_ = std::chrono::duration<double>(Clock::now() - began).count();
+  if (!writes_) return;
   writing_ = std::async(std::launch::async, [this, checkpoint = std::move(checkpoint)] {
     const auto start = Clock::now();
     const CheckpointSettings settings{static_cast<std::int64_t>(section_.max_shard_size.bytes)};

@@ -22,17 +22,19 @@ class Checkpointer {
  public:
   using States = std::vector<std::pair<std::string, Stateful*>>;
 
+  // `writes`: whether this rank does. Every rank saves, because a state may be spread over all of them.
   Checkpointer(const CheckpointSection& section, const std::filesystem::path& run_folder,
                const States& states, TimeLedger& times, std::map<std::string, std::string> texts,
-               std::map<std::string, std::string> versions);
+               std::map<std::string, std::string> versions, bool writes = true);
   ~Checkpointer();
 
   // What the run measured last, to stand in the manifest.
   void measured(const Measurements& measurements);
 
+  // Whether one is due after this update. Only the rank that writes knows.
   bool due(const Progress& before, const Progress& now) const;
-  // After every update: saves where one is due, or asked for.
-  void after_step(const Progress& before, const Progress& now, bool asked);
+  // After every update: saves where that is wanted.
+  void after_step(const Progress& now, bool wanted);
   // When the loop has ended. Waits until everything is on the disk.
   void at_end(const Progress& now, bool interrupted);
   // When it failed between two updates: saves what there is, if it can.
@@ -51,6 +53,7 @@ class Checkpointer {
   const States& states_;
   TimeLedger& times_;
   std::map<std::string, std::string> texts_, versions_;
+  const bool writes_;
   std::map<std::string, double> measurements_;
   std::optional<Interval> interval_;  // none: "auto" or "never"
   std::optional<Interval> keep_every_;

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "registry/log.hpp"
+#include "runner/distributed/sighting.hpp"
 
 namespace runner {
 
@@ -244,6 +245,8 @@ void ProcessGroupWorld::once(Once scope, std::string_view what, const std::funct
 void ProcessGroupWorld::failed(const std::exception& error) {
   presence_.failed(error.what(), dynamic_cast<const RankError*>(&error) != nullptr);
 }
+
+void ProcessGroupWorld::tell_folder(const std::string& folder) { store_->set(folder_key, folder); }
 
 void ProcessGroupWorld::check_equal_calls(const std::string& call) {
   const auto key = [](std::int64_t number, int of) { return log::format("call/{}/{}", number, of); };

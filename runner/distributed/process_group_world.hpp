@@ -42,6 +42,7 @@ class ProcessGroupWorld final : public World {
   void once(Once scope, std::string_view what, const std::function<void()>& work) override;
   void reached(std::int64_t step) override { presence_.reached(step); }
   void failed(const std::exception& error) override;
+  void tell_folder(const std::string& folder) override;
 
  private:
   class Running;

@@ -7,7 +7,8 @@ namespace runner {
 struct Agreement {
   bool stop = false;        // a hook asks for it
   int signal = 0;           // that asks the process to stop; 0: none came
-  bool checkpoint = false;  // somebody asks for one
+  bool checkpoint = false;  // one is due, or asked for
+  double seconds = 0;       // of the run: one clock decides for all ranks
 };
 
 }  // namespace runner

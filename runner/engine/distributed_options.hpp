@@ -1,8 +1,8 @@
 #pragma once
 
 #include "registry/byte_size.hpp"
-#include "registry/component.hpp"
 #include "registry/duration.hpp"
+#include "registry/field.hpp"
 
 namespace runner {
 
@@ -58,6 +58,6 @@ constexpr auto describe(std::type_identity<DistributedSection>) {
           "check_collectives", &DistributedSection::check_collectives,
           "Compare every exchange across ranks and name the rank that differs: slow, for finding mistakes."));
 }
-void check(const DistributedSection& distributed, Report& report);
+void check(const DistributedSection& distributed, class Report& report);
 
 }  // namespace runner

@@ -13,6 +13,7 @@
 #include "runner/engine/device.hpp"
 #include "runner/engine/gradients.hpp"
 #include "runner/engine/out_of_memory.hpp"
+#include "runner/engine/sharded_optimizer.hpp"
 
 namespace runner {
 
@@ -41,7 +42,14 @@ void Engine::prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_
   }
   weights_ = std::make_unique<ModelWeights>(*model_);
   precision_->prepare(*model_);
-  if (make_optimizer) optimizer_ = make_optimizer(model_->named_parameters());
+  if (!world_->alone()) {
+    ranks_ = std::make_unique<RankSync>(*world_, options_.distributed);
+    ranks_->prepare(weights_->held_parameters(), weights_->held_buffers());
+  }
+  if (!make_optimizer) return;
+  optimizer_ = make_optimizer(model_->named_parameters());
+  if (ranks_ && ranks_->sharded_update())
+    optimizer_ = std::make_unique<ShardedOptimizer>(std::move(optimizer_), *world_, *ranks_);
 }
 
 std::vector<NamedTensor> Engine::full_weights() const { return weights_->all(); }
@@ -55,6 +63,7 @@ void Engine::set_trainable(const std::vector<Trainability>& changes) {
   const auto trained = [](const torch::Tensor& parameter) { return parameter.requires_grad(); };
   if (!changes.empty() && std::ranges::none_of(parameters_, trained))
     throw std::runtime_error("A hook has frozen every parameter: nothing is left to train.");
+  if (ranks_ && !changes.empty()) ranks_->trained_have_changed();
 }
 
 Batch Engine::placed(const Batch& batch) const {
@@ -71,17 +80,34 @@ WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
   if (options_.on_out_of_memory == OnFullMemory::split) start.emplace(*weights_, *precision_);
   while (true) {
     std::string why;
+    WindowLoss result;
     try {
-      return accumulate_once(window, loss);
+      result = accumulate_once(window, loss);
     } catch (const std::exception& error) {
       if (!is_out_of_memory(error)) throw;
       why = error.what();
       why.resize(std::min(why.size(), why.find('\n')));  // LibTorch then says where in its code it was
     }
+    const bool again = start && ranks_ ? world_->any(!why.empty(), "whether memory ran out") : !why.empty();
+    if (!again) return over_all_ranks(std::move(result));
     discard_gradients();
-    make_micro_batches_smaller(window, why);
+    if (!why.empty()) make_micro_batches_smaller(window, why);
     start->restore();
   }
+}
+
+// Every gradient, and the loss, of all ranks together.
+WindowLoss Engine::over_all_ranks(WindowLoss own) {
+  if (!ranks_) return own;
+  const auto counted = times_->during(TimeLedger::communication);
+  const torch::Tensor sum = own.sum.defined()
+                                ? own.sum.to(torch::kFloat64, /*non_blocking=*/false, /*copy=*/true)
+                                : torch::zeros({}, torch::dtype(torch::kFloat64).device(device_));
+  Work loss = world_->begin_all_reduce(sum, Reduction::sum, "the loss");
+  ranks_->reduce_gradients();
+  gradients_reduced_ = true;
+  loss.wait();
+  return {sum, own.weight};
 }
 
 WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
@@ -108,14 +134,29 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
       total = total.defined() ? total + sum.detach() : sum.detach();
     }
   }
-  return {total, window_weight_};
+  return {total, global_window_weight()};
 }
 
 void Engine::begin_window(double weight, std::int64_t micro_batches) {
   model_->train();
-  window_weight_ = weight != 0 ? weight : 1;  // every target is one to be ignored: no gradient, not 0 / 0
+  window_weight_ = weight;
+  if (ranks_) {  // on its way while this rank computes
+    weight_sum_ = torch::full({1}, weight, torch::kFloat64);
+    weight_work_ = world_->begin_all_reduce(weight_sum_, Reduction::sum, "the weight of the window");
+  }
   backward_left_ = micro_batches;
   gradients_unscaled_ = false;
+  gradients_reduced_ = false;
+}
+
+double Engine::global_window_weight() {
+  if (weight_sum_.defined()) {
+    weight_work_.wait();
+    window_weight_ = weight_sum_.item<double>();
+    weight_sum_.reset();
+  }
+  if (window_weight_ == 0) window_weight_ = 1;  // every target is one to be ignored: no gradient, not 0 / 0
+  return window_weight_;
 }
 
 torch::Tensor Engine::forward(const Batch& batch) {
@@ -126,8 +167,12 @@ torch::Tensor Engine::forward(const Batch& batch) {
 void Engine::backward(const torch::Tensor& loss_sum) {
   if (backward_left_-- <= 0)
     throw std::logic_error("backward() was called more often than begin_window() announced");
+  const double weight = global_window_weight();
+  // Gradients set out while backward runs; not where they may have to be computed again.
+  if (ranks_ && backward_left_ == 0 && options_.on_out_of_memory == OnFullMemory::stop)
+    ranks_->begin_last_backward();
   // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
-  loss_sum.backward(precision_->scale(torch::full_like(loss_sum, 1 / window_weight_)));
+  loss_sum.backward(precision_->scale(torch::full_like(loss_sum, 1 / weight)));
 }
 
 void Engine::make_micro_batches_smaller(const Window& window, const std::string& why) {
@@ -150,6 +195,9 @@ void Engine::make_micro_batches_smaller(const Window& window, const std::string&
 
 bool Engine::finish_gradients() {
   if (!gradients_unscaled_) {
+    if (ranks_ && !gradients_reduced_) ranks_->reduce_gradients();
+    gradients_reduced_ = true;
+    if (ranks_) ranks_->spread_non_finite();
     gradients_finite_ = precision_->unscale(gradients_of(parameters_));
     gradients_unscaled_ = true;
   }
@@ -158,7 +206,10 @@ bool Engine::finish_gradients() {
 
 torch::Tensor Engine::gradient_norm() {
   finish_gradients();
-  if (!norm_.defined()) norm_ = total_norm(gradients_of(parameters_));
+  if (!norm_.defined()) {
+    norm_ = total_norm(gradients_of(parameters_));
+    if (ranks_) norm_ = ranks_->total_norm(norm_);
+  }
   return norm_;
 }
 
@@ -169,9 +220,15 @@ bool Engine::update(double lr_factor) {
     if (options_.clip_norm) clip_to_norm(gradients, gradient_norm(), *options_.clip_norm);
     if (options_.clip_value) clip_to_value(gradients, *options_.clip_value);
     optimizer_->step(lr_factor);
+    if (ranks_) ranks_->share_weights();
   }
+  share_buffers();
   discard_gradients();
   return finite;
+}
+
+void Engine::share_buffers() {
+  if (ranks_) ranks_->share_buffers();
 }
 
 void Engine::discard_gradients() {
@@ -182,13 +239,12 @@ void Engine::discard_gradients() {
 Agreement Engine::agree(const Agreement& own) const {
   if (world_->alone()) return own;
   const auto counted = times_->during(TimeLedger::communication);
-  torch::Tensor wishes = torch::tensor({own.stop ? 1 : 0, own.signal, own.checkpoint ? 1 : 0}, torch::kInt64);
-  world_->all_reduce(wishes, Reduction::max, "whether to stop or to save");
-  return {wishes[0].item<std::int64_t>() != 0, wishes[1].item<int>(), wishes[2].item<std::int64_t>() != 0};
-}
-
-double Engine::agree_on_time(double seconds) const {
-  return world_->alone() ? seconds : world_->all_reduce(seconds, Reduction::max, "the time");
+  const torch::Tensor wishes = torch::tensor(
+      {own.stop ? 1.0 : 0.0, static_cast<double>(own.signal), own.checkpoint ? 1.0 : 0.0, own.seconds},
+      torch::kFloat64);
+  world_->all_reduce(wishes, Reduction::max, "what to do next");
+  const double* agreed = wishes.data_ptr<double>();
+  return {agreed[0] > 0, static_cast<int>(agreed[1]), agreed[2] > 0, agreed[3]};
 }
 
 torch::Tensor Engine::predict(Batch& batch) {

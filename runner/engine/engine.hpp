@@ -13,6 +13,7 @@
 #include "components/optimizers/optimizer.hpp"
 #include "runner/engine/agreement.hpp"
 #include "runner/engine/options.hpp"
+#include "runner/engine/rank_sync.hpp"
 #include "runner/engine/time_ledger.hpp"
 #include "runner/engine/window.hpp"
 #include "runner/engine/world.hpp"
@@ -48,6 +49,7 @@ class Engine final : public Stateful {
   void prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_optimizer = {});
   Model& model() const { return *model_; }  // its structure; its weights are reached through weights()
   Optimizer& optimizer() const { return *optimizer_; }
+  bool updates(const std::string& parameter) const { return !ranks_ || ranks_->updates(parameter); }
 
   // The weights: to look at; all of them, parameters and then buffers, whole, for saving (every rank takes
   // part); and what a checkpoint holds of them.
@@ -73,9 +75,11 @@ class Engine final : public Stateful {
   bool update(double lr_factor);
   void discard_gradients();
 
+  // Buffers become those of rank 0 on all ranks; update() does it, too.
+  void share_buffers();
+
   // Once per update: what any rank wants, all ranks do. With one rank it is what that rank wants.
   Agreement agree(const Agreement& own) const;
-  double agree_on_time(double seconds) const;  // one clock decides for all ranks
 
   // Output without gradients, in evaluation mode; the batch comes back where the output is.
   torch::Tensor predict(Batch& batch);
@@ -91,6 +95,8 @@ class Engine final : public Stateful {
   void make_micro_batches_smaller(const Window& window, const std::string& why);
   Batch placed(const Batch& batch) const;
   bool finish_gradients();
+  double global_window_weight();
+  WindowLoss over_all_ranks(WindowLoss own);
 
   World* world_;
   std::unique_ptr<TimeLedger> times_ = std::make_unique<TimeLedger>();
@@ -104,8 +110,12 @@ class Engine final : public Stateful {
   std::vector<std::string> names_;             // of the parameters
   std::vector<torch::Tensor> parameters_;      // those that are trained
   std::optional<std::int64_t> most_examples_;  // at once; none: whole micro-batches fit
-  double window_weight_ = 1;                   // of the window under way
-  std::int64_t backward_left_ = 0;             // micro-batches of it that are still to come
+  std::unique_ptr<RankSync> ranks_;            // none where there is one rank
+  torch::Tensor weight_sum_;                   // on its way between ranks
+  Work weight_work_;
+  bool gradients_reduced_ = true;
+  double window_weight_ = 1;        // of the window under way
+  std::int64_t backward_left_ = 0;  // micro-batches of it that are still to come
   bool gradients_finite_ = true;
   bool gradients_unscaled_ = false;
   torch::Tensor norm_;  // of the present gradients; undefined until somebody asks

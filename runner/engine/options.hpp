@@ -7,6 +7,7 @@
 
 #include "components/precisions/precision.hpp"
 #include "registry/field.hpp"
+#include "runner/engine/distributed_options.hpp"
 
 namespace runner {
 
@@ -33,6 +34,7 @@ struct EngineOptions {
   std::optional<double> clip_norm = {};   // gradients are scaled down to this total norm
   std::optional<double> clip_value = {};  // each gradient element is limited to this size
   OnFullMemory on_out_of_memory = OnFullMemory::stop;
+  DistributedSection distributed = {};  // for several ranks
 };
 
 }  // namespace runner

@@ -1,12 +1,14 @@
 #include "runner/engine/process.hpp"
 
 #include <malloc.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -15,8 +17,24 @@
 
 namespace runner {
 
+namespace {
+
+// What a launcher has not yet shared out, by binding each rank to cores of its own or by OMP_NUM_THREADS.
+int share_of_threads(int ranks) {
+  if (ranks == 1 || std::getenv("OMP_NUM_THREADS")) return 0;
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  const int cores = CPU_COUNT(&allowed);
+  const bool bound = cores * ranks <= sysconf(_SC_NPROCESSORS_ONLN);
+  return bound ? cores : std::max(1, cores / ranks);
+}
+
+}  // namespace
+
 void apply(const ProcessSettings& settings) {
-  if (settings.threads > 0) torch::set_num_threads(settings.threads);
+  const int threads = settings.threads > 0 ? settings.threads : share_of_threads(settings.local_ranks);
+  if (threads > 0) torch::set_num_threads(threads);
   at::globalContext().setDeterministicAlgorithms(settings.deterministic, /*warn_only=*/false);
   at::globalContext().setDeterministicCuDNN(settings.deterministic);
 }

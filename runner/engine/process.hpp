@@ -7,7 +7,8 @@ namespace runner {
 // What holds for the whole process, set once by the program, before it computes anything.
 
 struct ProcessSettings {
-  int threads = 0;             // CPU threads for computing; 0: all cores
+  int threads = 0;             // CPU threads for computing; 0: all cores, shared out among the ranks here
+  int local_ranks = 1;         // of this run on this machine
   bool deterministic = false;  // refuse operators whose result may differ from run to run
 };
 void apply(const ProcessSettings& settings);

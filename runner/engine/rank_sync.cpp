@@ -45,6 +45,10 @@ void RankSync::prepare(const std::vector<NamedTensor>& parameters, const std::ve
   require_equal(world_, all, "the weights");
 }
 
+bool RankSync::knows(const std::string& name) const {
+  return std::ranges::find(parameters_, name, &NamedTensor::name) != parameters_.end();
+}
+
 bool RankSync::updates(const std::string& name) const {
   if (owners_.empty()) return true;
   const auto found = std::ranges::find(parameters_, name, &NamedTensor::name);

@@ -23,6 +23,10 @@ class RankSync {
 
   // Whether this rank's optimizer updates the parameter.
   bool updates(const std::string& name) const;
+  bool knows(const std::string& name) const;
+  bool sharded_update() const {
+    return options_.strategy == RankStrategy::zero1 || options_.strategy == RankStrategy::zero2;
+  }
 
   // Some parameters have been frozen or released since.
   void trained_have_changed();
@@ -45,9 +49,6 @@ class RankSync {
   std::int64_t bytes_sent() const { return bytes_of_old_buckets_ + (buckets_ ? buckets_->bytes_sent() : 0); }
 
  private:
-  bool sharded_update() const {
-    return options_.strategy == RankStrategy::zero1 || options_.strategy == RankStrategy::zero2;
-  }
   bool sharded_gradients() const { return options_.strategy == RankStrategy::zero2; }
   void make_buckets();
 

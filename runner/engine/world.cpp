@@ -86,6 +86,20 @@ std::string World::broadcast_text(const std::string& text, int from, std::string
   return text_of(bytes);
 }
 
+std::string World::pass_text(const std::string& text, int from, int to, std::string_view what) {
+  if (from == to) return text;
+  if (rank() == from) {
+    send(torch::tensor({static_cast<std::int64_t>(text.size())}, torch::kInt64), to, what);
+    if (!text.empty()) send(bytes_of(text), to, what);
+    return "";
+  }
+  const torch::Tensor length = torch::empty(1, torch::kInt64);
+  receive(length, from, what);
+  const torch::Tensor bytes = torch::empty(length.item<std::int64_t>(), torch::kUInt8);
+  if (bytes.numel() > 0) receive(bytes, from, what);
+  return text_of(bytes);
+}
+
 std::vector<std::string> World::gather_texts(const std::string& text, std::string_view what) {
   if (alone()) return {text};
   std::vector<std::string> texts;

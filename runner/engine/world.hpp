@@ -99,6 +99,8 @@ class World {
 
   // Texts, or any bytes, of any length. The first returns what `from` has; the second what each rank has.
   std::string broadcast_text(const std::string& text, int from, std::string_view what);
+  // From one rank to another; the others need not take part. Returns it there.
+  std::string pass_text(const std::string& text, int from, int to, std::string_view what);
   std::vector<std::string> gather_texts(const std::string& text, std::string_view what);
 
   // Of numbers that every rank has, exact for integers below 2^53. No tensor is made where nobody else is.
@@ -114,6 +116,8 @@ class World {
   virtual void reached(std::int64_t /*step*/) {}
   // This rank gives up: the others learn why, instead of that it is gone.
   virtual void failed(const std::exception&) {}
+  // Where rank 0 has made the run's folder: whoever started the ranks puts their output there.
+  virtual void tell_folder(const std::string&) {}
 
  protected:
   const Place place_;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ostream>
 #include <set>
 #include <stdexcept>
@@ -103,14 +104,16 @@ struct Rank {
 // One try: all ranks from their start to their end.
 class Attempt {
  public:
-  Attempt(const LaunchOptions& options, int ranks, int restart, RunStore& store, const Signals& signals,
-          std::ostream& messages)
+  // `died`: when the attempt before this one did.
+  Attempt(const LaunchOptions& options, int ranks, int restart, std::optional<Clock::time_point> died,
+          RunStore& store, const Signals& signals, std::ostream& messages)
       : options_(options),
         restart_(restart),
         size_(options.nodes * ranks),
         store_(store),
         signals_(signals),
-        messages_(messages) {
+        messages_(messages),
+        died_(died) {
     for (int local = 0; local < ranks; ++local) start(local, ranks);
   }
 
@@ -126,6 +129,7 @@ class Attempt {
       for (int signal = signals_.next(); signal != 0; signal = signals_.next()) handle(signal);
       reap();
       find_folder();
+      report_recovery();
       for (Rank& rank : ranks_) rank.output.take();
       if (first_death_ && Clock::now() > first_death_at_ + grace) kill_all(SIGKILL);
     }
@@ -134,6 +138,7 @@ class Attempt {
   }
 
   bool interrupted() const { return interrupted_; }
+  const std::optional<std::string>& folder() const { return folder_; }  // the run's, where it was made
   Clock::time_point first_death_at() const { return first_death_at_; }
 
   // Those that failed by themselves, the first of them first; not those that only noticed.
@@ -213,7 +218,7 @@ class Attempt {
     for (const Rank& rank : ranks_)
       if (rank.output.open()) events.push_back({rank.output.descriptor(), POLLIN, 0});
     constexpr int to_look_for_the_folder = 200, for_ever = -1;
-    const bool restless = !folder_ || first_death_;
+    const bool restless = !folder_ || first_death_ || died_;
     poll(events.data(), events.size(), restless ? to_look_for_the_folder : for_ever);
   }
 
@@ -263,6 +268,19 @@ class Attempt {
     }
   }
 
+  // How long a restart took, up to the first update that counts.
+  void report_recovery() {
+    if (!died_) return;
+    const auto seen = sighting(0);
+    if (!seen || seen->collective == 0) return;
+    if (!resumed_at_) resumed_at_ = seen->step;
+    if (seen->step <= *resumed_at_) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - *died_).count();
+    messages_ << log::format("runner: training went on {} s after the death.\n",
+                             std::round(10 * seconds) / 10);
+    died_.reset();
+  }
+
   void show_output(const Rank& rank) const {
     if (rank.number == 0 || options_.tee || rank.output.last_lines().empty()) return;
     messages_ << "  its last words"
@@ -281,16 +299,19 @@ class Attempt {
   std::optional<std::string> folder_;  // the run's, once rank 0 has made it
   bool interrupted_ = false, asked_twice_ = false, first_death_ = false;
   Clock::time_point first_death_at_;
+  std::optional<Clock::time_point> died_;
+  std::optional<std::int64_t> resumed_at_;  // step
 };
 
 }  // namespace
 
-int launch(const LaunchOptions& options, std::ostream& messages) {
+int launch(LaunchOptions options, std::ostream& messages) {
   const Signals signals;  // first: every thread that starts from here on leaves them to this one
   RunStore store(options);
   int ranks = options.ranks;
+  std::optional<Clock::time_point> died;
   for (int restart = 0;; ++restart) {
-    Attempt attempt(options, ranks, restart, store, signals, messages);
+    Attempt attempt(options, ranks, restart, died, store, signals, messages);
     attempt.wait();
     const int code = attempt.exit_code();
     if (code == 0 || attempt.stopped()) return code;
@@ -300,6 +321,10 @@ int launch(const LaunchOptions& options, std::ostream& messages) {
     if (options.fewest_ranks) {
       ranks = std::max(ranks - static_cast<int>(attempt.culprits().size()), *options.fewest_ranks);
     }
+    died = attempt.first_death_at();
+    // Continued in its folder, from the newest checkpoint there.
+    if (attempt.folder() && !attempt.folder()->empty())
+      options.command.push_back("run.dir=" + *attempt.folder());
     messages << log::format("runner: starting {} ranks again (restart {} of {}).\n", options.nodes * ranks,
                             restart + 1, options.max_restarts)
              << std::flush;

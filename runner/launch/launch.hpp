@@ -26,6 +26,6 @@ struct LaunchOptions {
 // Starts the ranks of this machine, passes signals on to them and waits for them. When one dies, says which
 // was the first and why, ends the others, and starts them again if it may. Returns the exit code: 0, or that
 // of the rank that died first.
-int launch(const LaunchOptions& options, std::ostream& messages);
+int launch(LaunchOptions options, std::ostream& messages);
 
 }  // namespace runner

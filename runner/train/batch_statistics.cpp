@@ -53,7 +53,11 @@ void recompute_batch_statistics(Run& run, std::int64_t batches) {
   if (layers == 0) return;
   Loader loader(*run.data.train, training_options(run.recipe, run.engine));
   const std::int64_t most = std::min(batches, loader.batches_per_epoch());
-  for (std::int64_t count = 0; count < most; ++count) run.engine.pass(loader.next()->batch);
+  for (std::int64_t count = 0; count < most; ++count) {
+    const Batch batch = loader.next()->batch;
+    if (batch.size() > 0) run.engine.pass(batch);
+  }
+  run.engine.share_buffers();
 }
 
 }  // namespace runner

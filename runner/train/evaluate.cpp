@@ -1,20 +1,44 @@
 #include "runner/train/evaluate.hpp"
 
+#include "registry/divide_up.hpp"
+#include "runner/engine/pack_state.hpp"
 #include "runner/train/feed.hpp"
 #include "runner/train/kept_weights.hpp"
 
 namespace runner {
 
-Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches,
-                    const std::function<void(double)>& done, const std::string& weights) {
+namespace {
+
+// Each rank has measured the batches of its part: in the order of the data they become one measurement.
+void merge_across_ranks(const std::vector<std::unique_ptr<Metric>>& metrics, World& world) {
+  if (world.alone()) return;
+  State own;
+  for (std::size_t i = 0; i < metrics.size(); ++i) own.parts[std::to_string(i)] = metrics[i]->accumulated();
+  const std::vector<std::string> all = world.gather_texts(pack(own), "what metrics have measured");
+  for (const auto& metric : metrics) metric->reset();
+  for (const std::string& rank : all) {
+    const State theirs = unpack(rank);
+    for (std::size_t i = 0; i < metrics.size(); ++i) metrics[i]->merge(theirs.parts.at(std::to_string(i)));
+  }
+}
+
+}  // namespace
+
+Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const Evaluating& evaluating,
+                    const std::string& weights) {
   Evaluation result;
   if (!run.data.eval || run.metrics.empty()) return result;
   for (const auto& metric : run.metrics) metric->reset();
-  Loader loader(*run.data.eval, evaluation_options(run.recipe, run.engine));
-  const std::int64_t batches =
-      std::min(loader.batches_per_epoch(), most_batches.value_or(loader.batches_per_epoch()));
+  // Each rank measures its part of the batches, cut as they are for a single rank.
+  World& world = run.engine.world();
+  const LoaderOptions options = evaluation_options(run.recipe, run.engine);
+  const std::int64_t all = divide_up(run.data.eval->size(), options.batch_size);
+  const std::int64_t used = std::min(all, most_batches.value_or(all));
+  const std::int64_t first = used * world.rank() / world.size();
+  const std::int64_t batches = used * (world.rank() + 1) / world.size() - first;
+  Loader loader(*run.data.eval, options, {0, std::min(first * options.batch_size, run.data.eval->size())});
   for (std::int64_t count = 0; count < batches; ++count) {
-    done(static_cast<double>(count) / static_cast<double>(batches));
+    if (!evaluating(static_cast<double>(count) / static_cast<double>(batches))) return {.broken_off = true};
     auto loaded = loader.next();
     if (loaded->batch.size() == 0) continue;  // none of its examples could be read
     const torch::Tensor output = run.engine.predict(loaded->batch);
@@ -22,6 +46,7 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches,
     if (weights != "eval") continue;
     for (const auto& hook : run.hooks) hook->after_eval_batch(loaded->batch, output);
   }
+  merge_across_ranks(run.metrics, world);
   for (std::size_t i = 0; i < run.metrics.size(); ++i) {
     for (auto& [name, value] : run.metrics[i]->compute())
       result.measurements.emplace_back(weights + "/" + name, value);
@@ -32,13 +57,14 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches,
   return result;
 }
 
-Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches,
-                        const std::function<void(double)>& done) {
-  Evaluation all = evaluate(run, most_batches, done);
+Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches, const Evaluating& evaluating) {
+  Evaluation all = evaluate(run, most_batches, evaluating);
   for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->tensors.empty()) continue;
     const KeptWeightsInPlace in_place(run, *weights);
-    Evaluation more = evaluate(run, most_batches, done, weights->name);
+    if (all.broken_off) return all;
+    Evaluation more = evaluate(run, most_batches, evaluating, weights->name);
+    if (more.broken_off) return more;
     std::ranges::move(more.measurements, std::back_inserter(all.measurements));
     std::ranges::move(more.texts, std::back_inserter(all.texts));
   }

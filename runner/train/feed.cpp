@@ -26,8 +26,15 @@ LoaderOptions shared_options(const Recipe& recipe, const Engine& engine, Broken 
 
 }  // namespace
 
+std::int64_t global_batch_size(const Recipe& recipe, const World& world) {
+  const bool each = recipe.distributed.batch == BatchOf::rank;
+  return recipe.loader.batch_size * (each ? world.size() : 1);
+}
+
 LoaderOptions training_options(const Recipe& recipe, const Engine& engine) {
   LoaderOptions options = shared_options(recipe, engine, Broken::replace);
+  options.batch_size = global_batch_size(recipe, engine.world());
+  options.share = {engine.world().rank(), engine.world().size()};
   options.shuffle = recipe.loader.shuffle && !recipe.loader.overfit_batches;  // the same batches every time
   return options;
 }
@@ -40,7 +47,10 @@ LoaderOptions evaluation_options(const Recipe& recipe, const Engine& engine) {
 }
 
 Feed::Feed(const Split& split, const LoaderOptions& options, std::int64_t accumulation_steps, Cursor start)
-    : loader_(split, options, start), accumulation_steps_(accumulation_steps), seed_(options.seed) {}
+    : loader_(split, options, start),
+      accumulation_steps_(accumulation_steps),
+      seed_(options.seed),
+      rank_(static_cast<std::uint64_t>(options.share.rank)) {}
 
 TrainingWindow Feed::next() {
   TrainingWindow next;
@@ -48,11 +58,12 @@ TrainingWindow Feed::next() {
   while (!whole) {
     LoadedBatch loaded = *loader_.next();
     if (!next.window.seed) {
-      next.window.seed = sample_seed(seed_, static_cast<std::uint64_t>(loaded.begin.epoch),
-                                     static_cast<std::uint64_t>(loaded.begin.position));
+      const std::uint64_t seed = sample_seed(seed_, static_cast<std::uint64_t>(loaded.begin.epoch),
+                                             static_cast<std::uint64_t>(loaded.begin.position));
+      next.window.seed = rank_ == 0 ? seed : sample_seed(seed, rank_, 0);  // dropout differs between ranks
     }
     next.end = loaded.end;
-    next.samples += loaded.batch.size();
+    next.samples += loaded.examples;
     whole = loaded.last_of_epoch();
     next.window.batches.push_back(std::move(loaded.batch));
     whole = whole || static_cast<std::int64_t>(next.window.batches.size()) == accumulation_steps_;

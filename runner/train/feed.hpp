@@ -7,13 +7,16 @@
 
 namespace runner {
 
+// Examples of one micro-batch, over all ranks.
+std::int64_t global_batch_size(const Recipe& recipe, const World& world);
+
 LoaderOptions training_options(const Recipe& recipe, const Engine& engine);
 LoaderOptions evaluation_options(const Recipe& recipe, const Engine& engine);
 
 // The data of one update, and the place in the data after it.
 struct TrainingWindow {
   Window window;
-  std::int64_t samples = 0;
+  std::int64_t samples = 0;  // over all ranks
   Cursor end;
 };
 
@@ -30,7 +33,7 @@ class Feed {
  private:
   Loader loader_;
   std::int64_t accumulation_steps_;
-  std::uint64_t seed_;
+  std::uint64_t seed_, rank_;
 };
 
 }  // namespace runner

@@ -23,7 +23,8 @@ void save_weights(Run& run, const std::string& name, const std::filesystem::path
   for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->name == name) in_place.emplace(run, *weights);
   }
-  save_weights(run.engine.full_weights(), path);
+  const std::vector<NamedTensor> all = run.engine.full_weights();  // every rank takes part
+  if (run.engine.world().is_main()) save_weights(all, path);
 }
 
 }  // namespace runner

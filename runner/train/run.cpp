@@ -8,6 +8,7 @@
 #include "runner/inspect/blueprint.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
+#include "runner/train/feed.hpp"
 
 namespace runner {
 
@@ -42,6 +43,30 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const std::vector<Part<HookKind>>
   return hooks;
 }
 
+// What can only be done once, a download or a cache, one rank on each machine does before the others.
+Splits open_shared_data(const Recipe& recipe, World& world) {
+  std::optional<Splits> data;
+  world.once(World::Once::on_each_machine, "the preparation of the data", [&] { data = open_data(recipe); });
+  return data ? *std::move(data) : open_data(recipe);
+}
+
+// Of all parameters, those that this rank updates.
+std::vector<ParameterGroup> own_groups(std::vector<ParameterGroup> groups, const Engine& engine) {
+  for (ParameterGroup& group : groups) {
+    ParameterGroup own = group;
+    own.names.clear();
+    own.parameters.clear();
+    for (std::size_t i = 0; i < group.names.size(); ++i) {
+      if (!engine.updates(group.names[i])) continue;
+      own.names.push_back(group.names[i]);
+      own.parameters.push_back(group.parameters[i]);
+    }
+    group = std::move(own);
+  }
+  std::erase_if(groups, [](const ParameterGroup& group) { return group.names.empty(); });
+  return groups;
+}
+
 BestModel best_model(BestRule rule, const std::vector<Measured>& measured) {
   rule.mode = direction_of({rule.metric, rule.mode}, measured, "checkpoint.best");
   return BestModel(rule);
@@ -52,8 +77,8 @@ BestModel best_model(BestRule rule, const std::vector<Measured>& measured) {
 Run::Run(const Recipe& recipe_, World& world)
     : recipe(recipe_),
       engine(engine_options(recipe), world),
-      data(open_data(recipe)),
-      plan(make_plan(recipe.train, recipe.loader, data.train->size())),
+      data(open_shared_data(recipe, world)),
+      plan(make_plan(recipe.train, global_batch_size(recipe, world), data.train->size())),
       loss(build_loss(recipe, *data.train)),
       metrics(build_metrics(recipe, data.eval ? data.eval->spec() : data.train->spec(), *loss)),
       measured(measurements_of(recipe)),
@@ -64,7 +89,7 @@ Run::Run(const Recipe& recipe_, World& world)
   const DataSpec spec = data.train->spec();
   require_memory(recipe, spec);
   engine.prepare(build_model(recipe, spec), [&](const auto& parameters) {
-    return recipe.optimizer.build({make_groups(parameters, recipe.optimizer.common)});
+    return recipe.optimizer.build({own_groups(make_groups(parameters, recipe.optimizer.common), engine)});
   });
   if (!recipe.hook.empty()) hooks = build_hooks(recipe.hook, hook_inputs(engine, *loss, spec), measured);
   if (recipe.checkpoint.best) best = best_model(*recipe.checkpoint.best, measured);

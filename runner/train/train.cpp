@@ -56,11 +56,15 @@ Progress without_update(Progress progress, const Plan& plan) {
 void measure(Run& run, Journal& journal, const LoopControl& control) {
   const auto counted = run.engine.times().during(TimeLedger::evaluation);
   const auto began = Clock::now();
-  const Evaluation evaluation =
-      evaluate_all(run, control.eval_batches, [&](double share) { journal.evaluating(share); });
+  const Evaluation evaluation = evaluate_all(run, control.eval_batches, [&](double share) {
+    journal.evaluating(share);
+    // Ranks measure together, and all of them have to come to the end.
+    return control.signal() == 0 || !run.engine.world().alone();
+  });
+  run.evaluation_due = evaluation.broken_off;
   if (evaluation.measurements.empty()) return;
   const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
-  if (best) save_weights(run, run.best->weights(), control.folder / "best.safetensors");
+  if (best) save_weights(run, run.best->weights(), control.folder / "best.safetensors");  // rank 0 writes
   journal.evaluation(run.progress, evaluation, seconds_since(began), best);
   if (control.checkpoints) control.checkpoints->measured(evaluation.measurements);
   run.learning_rate.schedule().observe(evaluation.measurements);
@@ -86,7 +90,7 @@ using LookedAt = std::function<bool(const Progress& before, const Progress& now)
 
 // One update: forward and backward over the window, then hooks, clipping, the optimizer.
 void update(Run& run, Journal& journal, const TrainingWindow& next, const Interval& log_interval,
-            const LookedAt& looked_at, const RunClock& clock) {
+            const LookedAt& looked_at, double seconds) {
   Engine& engine = run.engine;
   run.updating = true;
   WindowLoss loss;
@@ -100,7 +104,7 @@ void update(Run& run, Journal& journal, const TrainingWindow& next, const Interv
     hook->before_update(run.progress, loss.mean(), engine.gradient_norm().item<double>(), run.requests);
   }
   const Progress before = run.progress;
-  Progress now = after(next, before, run.plan, engine.agree_on_time(clock.seconds()));
+  Progress now = after(next, before, run.plan, seconds);
   const double factor = learning_rate_factor(run);
   StepReport report{loss, engine.optimizer().peak_lr() * factor, next.samples};
   if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
@@ -131,32 +135,41 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
   };
   const auto diverged = [&] { return !run.divergence.problem().empty(); };
   const LookedAt looked_at = [&](const Progress& before, const Progress& now) {
-    return log_interval.passed(before, now) || eval_interval.passed(before, now) ||
+    // With several ranks all look, so that they see the same.
+    return !engine.world().alone() || log_interval.passed(before, now) || eval_interval.passed(before, now) ||
            (control.checkpoints && control.checkpoints->due(before, now));
   };
-  const auto agree = [&] {
-    const bool save = requests.take_checkpoint() || (control.checkpoint_asked && control.checkpoint_asked());
-    return engine.agree({requests.stop_reason().has_value(), control.signal(), save});
+  const auto agree = [&](bool due) {
+    const bool asked = requests.take_checkpoint() || (control.checkpoint_asked && control.checkpoint_asked());
+    engine.world().reached(run.progress.step);
+    return engine.agree(
+        {requests.stop_reason().has_value(), control.signal(), asked || due, clock.seconds()});
   };
-  Agreement agreed = agree();
+  if (run.evaluation_due) measure(run, journal, control);  // which the run before was stopped in
+  Agreement agreed = agree(false);
   while (!done() && !agreed.stop && agreed.signal == 0) {
     const TrainingWindow next = [&] {
       const auto counted = engine.times().during(TimeLedger::data);
       return feed.next();
     }();
     const Progress before = run.progress;
-    update(run, journal, next, log_interval, looked_at, clock);
+    // One clock for all ranks; it was read when they agreed last.
+    update(run, journal, next, log_interval, looked_at,
+           engine.world().alone() ? clock.seconds() : agreed.seconds);
     for (const auto& hook : run.hooks) hook->after_step(run.progress, requests);
     if (log_interval.passed(before, run.progress))
       journal.training(run.progress, engine.precision().report(), requests.take_measurements());
     if (diverged()) break;
     if (eval_interval.passed(before, run.progress)) measure(run, journal, control);
     carry_out_requests(run, journal);
-    agreed = agree();
-    if (control.checkpoints) control.checkpoints->after_step(before, run.progress, agreed.checkpoint);
+    agreed = agree(control.checkpoints && control.checkpoints->due(before, run.progress));
+    if (control.checkpoints) control.checkpoints->after_step(run.progress, agreed.checkpoint);
   }
+  // A short run, and the last steps of any, have a record too.
+  if (run.plan.reached(run.progress) && journal.has_unlogged_steps())
+    journal.training(run.progress, engine.precision().report(), requests.take_measurements());
   if (feed.unreadable_samples() > 0)
-    log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());
+    log::warning("{} examples could not be read; others took their places.", feed.unreadable_samples());
   const bool interrupted = agreed.signal != 0;  // somebody waits for the process to end
   const bool evaluates = recipe.eval.every.unit != Duration::Unit::never;
   if (!interrupted && !diverged() && evaluates && !journal.evaluated(run.progress))
@@ -167,8 +180,9 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
   if (!interrupted) journal.measurements(run.progress, requests.take_measurements());
   carry_out_requests(run, journal);
   if (diverged()) return {TrainingEnd::diverged, run.divergence.problem()};
-  if (interrupted) return {TrainingEnd::interrupted};
-  if (requests.stop_reason()) return {TrainingEnd::stopped, *requests.stop_reason()};
+  if (interrupted) return {TrainingEnd::interrupted, "", agreed.signal};
+  if (agreed.stop)
+    return {TrainingEnd::stopped, requests.stop_reason().value_or("another rank asked to stop")};
   return {};
 }
 
@@ -178,7 +192,9 @@ TrainingEnd train(Run& run, Journal& journal, const LoopControl& control) {
   try {
     return run_loop(run, journal, control);
   } catch (...) {
-    if (control.checkpoints && !run.updating) control.checkpoints->on_exception(run.progress);
+    // With several ranks the others may be elsewhere: the last checkpoint that all agreed on counts.
+    if (control.checkpoints && !run.updating && run.engine.world().alone())
+      control.checkpoints->on_exception(run.progress);
     throw;
   }
 }

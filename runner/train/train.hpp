@@ -25,6 +25,7 @@ struct TrainingEnd {
 
   Why why = finished;
   std::string reason = {};  // of a hook that stopped it, or what went wrong
+  int signal = 0;           // that interrupted it, on any rank
 };
 
 // The loop: from where the run stands to its end, or until a hook or a signal asks it to stop.

@@ -4,12 +4,15 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "components/support/io/sha256.hpp"
 #include "registry/log.hpp"
 #include "registry/log_files.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
 #include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
 #include "runner/engine/process.hpp"
+#include "runner/engine/together.hpp"
+#include "runner/inspect/slow_precision.hpp"
 #include "runner/plugins/keep_plugins.hpp"
 #include "runner/recipe/write.hpp"
 #include "runner/report/run_report.hpp"
@@ -150,16 +153,47 @@ void describe_run(const RunFolder& folder, const Run& run, const Value& kept) {
   fs::remove(folder.file("result.json"));  // of an earlier attempt
 }
 
+// The recipe as it is kept: it can be run again, and then makes a folder of its own.
+Value without_folder(Value resolved) {
+  resolved.as<Table>()->find("run")->as<Table>()->erase("dir");
+  return resolved;
+}
+
+std::string fingerprint(const std::string& text) {
+  Sha256 digest;
+  digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  return digest.hex().substr(0, 12);
+}
+
+// Ranks that were started with different things would not train one model.
+void require_equal_ranks(World& world, const Run& run, const Value& resolved, const Registry& registry) {
+  Claims claims{{"recipe", fingerprint(write_toml(resolved))},
+                {"training examples", std::to_string(run.data.train->size())},
+                {"evaluation examples", std::to_string(run.data.eval ? run.data.eval->size() : 0)},
+                {"data", fingerprint(write_data_spec(run.data.train->spec()) + run.data.learned)}};
+  for (const auto& [name, version] : versions()) claims.emplace_back("version of " + name, version);
+  for (const Library* library : registry.libraries())
+    claims.emplace_back("plugin " + fs::path(library->path).filename().string(),
+                        library->sha256.substr(0, 12));
+  require_equal(world, claims);
+}
+
 }  // namespace
 
 RunResult train_recipe(const Value& resolved, const Registry& registry, World& world,
                        const TrainOptions& options) {
   keep_freed_memory();
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
-  apply(ProcessSettings{recipe.run.threads, recipe.run.deterministic});
-  if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
+  apply(ProcessSettings{recipe.run.threads, world.local_size(), recipe.run.deterministic});
+  if (world.alone()) {  // several ranks have threads by now, and have done it before
+    if (const std::string steered = steer_around_broken_instructions(); !steered.empty())
+      log::warning(steered);
+  }
+  if (const std::string slow = slow_precision(recipe); !slow.empty() && world.is_main()) log::warning(slow);
+  // Rank 0 has the run's folder; the others only read what it says there is.
+  const bool main = world.is_main();
   std::optional<RunPlace> place;
-  if (!options.dry_run) {
+  if (main && !options.dry_run) {
     if (auto existing = RunFolder::find(recipe.run)) {
       if (options.resume_from)
         throw std::runtime_error("--resume starts a new run, but " + existing->path().string() +
@@ -168,22 +202,31 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
       place.emplace(take_up(std::move(*existing), recipe.checkpoint.resume));
     }
   }
+  const std::string found_by_main =
+      world.broadcast_text(place && place->checkpoint ? fs::absolute(place->checkpoint->folder).string() : "",
+                           0, "the checkpoint to go on from");
   Run run(recipe, world);
+  rehearse(run);
+  if (!world.alone()) require_equal_ranks(world, run, resolved, registry);
   if (!place)
     place.emplace(
-        RunPlace{options.dry_run ? RunFolder::make_temporary() : RunFolder::create(recipe.run), {}});
+        RunPlace{options.dry_run || !main ? RunFolder::make_temporary() : RunFolder::create(recipe.run), {}});
+  if (!main && !found_by_main.empty())
+    place->checkpoint = FoundCheckpoint{found_by_main, read_checkpoint(found_by_main)};
   if (options.resume_from)
     place->checkpoint = FoundCheckpoint{*options.resume_from, read_checkpoint(*options.resume_from)};
   const RunFolder& folder = place->folder;
   log::add_file(folder.file("log.txt"));
-  const Value kept = keep_plugins(resolved, registry, folder);
+  const Value kept = without_folder(main ? keep_plugins(resolved, registry, folder) : resolved);
   describe_run(folder, run, kept);
+  if (main) world.tell_folder(options.dry_run ? "" : fs::absolute(folder.path()).string());
 
-  Console console;
+  Console console(main ? ConsoleOutput::standard_error() : ConsoleOutput::silent(),
+                  main ? ConsoleOutput::standard_output() : ConsoleOutput::silent());
   RunSummary summary = summary_of(run, options.recipe_file);
   if (!options.dry_run) summary.folder = folder.path();
   console.summary(summary);
-  auto built = build_trackers(recipe.tracker, registry, {folder.path()});
+  auto built = main ? build_trackers(recipe.tracker, registry, {folder.path()}) : std::vector<NamedTracker>();
   if (options.dry_run) std::erase_if(built, [](const NamedTracker& each) { return !each.essential; });
   RunFacts facts = run_facts(recipe.run, folder.path(), resolved);
   State saved_trackers;
@@ -192,7 +235,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     saved_trackers = place->checkpoint->checkpoint.states["trackers"];
   }
   Trackers trackers(std::move(built), std::move(facts), options.resume_from ? State{} : saved_trackers);
-  Journal journal(trackers, console, run.plan, recipe.train.epochs);
+  Journal journal(trackers, console, run.plan, recipe.train.epochs, recipe.optimizer.common.group);
   TrackersState trackers_state(trackers);
   run.stateful.emplace_back("journal", &journal);
   run.stateful.emplace_back("trackers", &trackers_state);
@@ -209,14 +252,14 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
 
   const StopSignal signal;
   Checkpointer checkpoints(recipe.checkpoint, folder.path(), run.stateful, run.engine.times(),
-                           {{"recipe.toml", write_toml(kept)}}, versions());
+                           {{"recipe.toml", write_toml(kept)}}, versions(), main);
   const CheckpointSignal checkpoint_signal;
   const auto stopping = [&] {
+    folder.require_there();
     const bool enough = options.interrupt_at && run.progress.step >= *options.interrupt_at;
     return signal.received() != 0 ? signal.received() : enough ? SIGINT : 0;
   };
-  LoopControl control{stopping, folder.path(),
-                      [&] { return checkpoint_signal.take(); }};
+  LoopControl control{stopping, folder.path(), [&] { return checkpoint_signal.take(); }};
   if (options.dry_run) {
     control.steps = dry_run_steps;
     control.eval_batches = dry_run_eval_batches;
@@ -224,35 +267,41 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     control.checkpoints = &checkpoints;
   }
 
-  const auto close = [&](RunResult result) {
+  const auto write_down = [&](RunResult result) {
     if (folder.temporary()) result.files.clear();
     if (result.best && !folder.temporary())
       result.files.emplace_back("best model", folder.file("best.safetensors"));
     if (!folder.temporary()) result.files.emplace_back("measurements", folder.file("metrics.jsonl"));
     folder.write("result.json", result_json(result, folder.path()));
+    if (!folder.temporary()) leave_report(folder.path());
+    return result;
+  };
+  const auto say = [&](const RunResult& result) {
     console.closing(closing_of(result, journal));
     log::close_files();
-    if (!folder.temporary()) leave_report(folder.path());
   };
   try {
-    rehearse(run);
     const TrainingEnd end = train(run, journal, control);
     auto files = save_all_weights(run, folder);
-    const char* model = run.best && run.best->value() ? "best.safetensors" : "model.safetensors";
-    if (!options.dry_run) trackers.artifact(model, folder.file(model));
-    trackers.finish(end.why == TrainingEnd::finished   ? Outcome::finished
-                    : end.why == TrainingEnd::diverged ? Outcome::failed
-                                                       : Outcome::stopped,
-                    end.reason);
     RunResult result = result_of(run, journal);
     result.outcome = end.why == TrainingEnd::finished   ? RunResult::Outcome::finished
                      : end.why == TrainingEnd::stopped  ? RunResult::Outcome::stopped
                      : end.why == TrainingEnd::diverged ? RunResult::Outcome::failed
                                                         : RunResult::Outcome::interrupted;
     result.message = end.reason;
-    result.signal = stopping();
+    result.signal = end.signal;
     result.files = std::move(files);
-    close(result);
+    trackers.flush();  // the report reads metrics.jsonl
+    const RunResult written = write_down(result);
+    if (!folder.temporary()) {
+      const char* model = run.best && run.best->value() ? "best.safetensors" : "model.safetensors";
+      for (const char* name : {model, "report.html"}) trackers.artifact(name, folder.file(name));
+    }
+    trackers.finish(end.why == TrainingEnd::finished   ? Outcome::finished
+                    : end.why == TrainingEnd::diverged ? Outcome::failed
+                                                       : Outcome::stopped,
+                    end.reason);
+    say(written);
     return result;
   } catch (const std::exception& error) {
     log::write_to_files(std::string("error: ") + error.what());
@@ -261,7 +310,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     result.message = error.what();
     try {
       trackers.finish(Outcome::failed, error.what());
-      close(result);
+      say(write_down(result));
     } catch (const std::exception& second) {
       log::error("The end of the failed run could not be written: {}", second.what());
     }

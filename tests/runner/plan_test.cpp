@@ -9,7 +9,7 @@ namespace {
 Plan plan_for(const TrainSection& train, std::int64_t batch_size, std::int64_t samples) {
   LoaderSection loader;
   loader.batch_size = batch_size;
-  return make_plan(train, loader, samples);
+  return make_plan(train, loader.batch_size, samples);
 }
 
 }  // namespace

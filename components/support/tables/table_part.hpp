@@ -8,6 +8,7 @@
 
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/tables/csv_reader.hpp"
+#include "components/support/tables/number.hpp"
 
 namespace runner {
 
@@ -17,11 +18,12 @@ struct TableFormat {
   bool header = true;                       // the first row names the columns
   std::vector<std::string> columns = {};    // their names; none: the header's
   std::vector<std::string> missing = {""};  // what stands for a value that is not there
+  NumberFormat numbers = {};
 
   bool is_missing(std::string_view value) const;
 };
 
-// A reader of the rows behind the header. Throws IoError where the names are not as they should be.
+// A reader of the rows after the header. Throws IoError where the names are not as they should be.
 CsvReader table_rows(std::string_view text, const std::string& name, const TableFormat& format);
 
 // All or some of the rows of a file, which stays on disk.
