@@ -5,10 +5,12 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 
 #include "registry/codec.hpp"
 #include "registry/diagnostics.hpp"
 #include "registry/part_settings.hpp"
+#include "registry/recipe_error.hpp"
 #include "registry/schema.hpp"
 
 namespace runner {
@@ -209,19 +211,29 @@ class Part {
       : name_(default_name) {}  // NOLINT: a default reads Part<LossKind> loss = "mse"
   Part(std::string name, const PartSettings& settings)
       : name_(std::move(name)), settings_(table_of(settings)) {}
-  Part(const Descriptor& descriptor, CommonParameters<K> common_, std::shared_ptr<const void> params)
+  Part(const Descriptor& descriptor, CommonParameters<K> common_, std::shared_ptr<const void> params,
+       Origin origin = {})
       : common(std::move(common_)),
         name_(descriptor.name),
         descriptor_(&descriptor),
-        params_(std::move(params)) {}
+        params_(std::move(params)),
+        origin_(std::move(origin)) {}
 
   bool has_default() const { return !name_.empty(); }
   const std::string& name() const { return name_; }
   Value encode() const;  // the name, and what is set besides
+  const Origin& origin() const { return origin_; }  // where the recipe says so
 
+  // A std::runtime_error that the component throws means that its parameters do not suit its inputs, and
+  // comes back as a RecipeError; errors with a type of their own, such as DataError, pass as they are.
   std::unique_ptr<typename K::Product> build(const typename K::Inputs& inputs) const {
     const auto call = reinterpret_cast<typename Registration<K>::Caller>(descriptor_->call_build);
-    return call(descriptor_->build, params_.get(), inputs);
+    try {
+      return call(descriptor_->build, params_.get(), inputs);
+    } catch (const std::runtime_error& error) {
+      if (typeid(error) != typeid(std::runtime_error)) throw;
+      throw RecipeError(origin_, error.what());
+    }
   }
 
   ComponentFacts<K> facts() const {
@@ -235,7 +247,15 @@ class Part {
   Table settings_;  // written in code, not decoded yet
   const Descriptor* descriptor_ = nullptr;
   std::shared_ptr<const void> params_;
+  Origin origin_;
 };
+
+// What a component says of itself with its default parameters.
+template <Kind K>
+ComponentFacts<K> facts_of(const Descriptor& descriptor, const Registry& registry) {
+  const auto call = reinterpret_cast<typename Registration<K>::FactsCaller>(descriptor.call_facts);
+  return call(descriptor.decode(Value(), registry).get());
+}
 
 template <Kind K>
 Value Part<K>::encode() const {
@@ -269,7 +289,7 @@ struct Codec<Part<K>> {
     const std::string& name = *value.as<Table>()->find("name")->as<std::string>();
     const Descriptor& descriptor = find_component(registry, kind_info<K>, name);
     return {descriptor, decode_table<CommonParameters<K>>(value, registry),
-            descriptor.decode(value, registry)};
+            descriptor.decode(value, registry), value.origin};
   }
   static Value encode(const Part<K>& part) { return part.encode(); }
 };

@@ -36,23 +36,32 @@ Origin whole_source(Origin origin) {
 
 class Conformer {
  public:
-  Conformer(const Registry& registry, Diagnostics& diagnostics)
-      : registry_(registry), diagnostics_(diagnostics) {}
+  Conformer(const Registry& registry, Diagnostics& diagnostics, Blanks blanks)
+      : registry_(registry), diagnostics_(diagnostics), blanks_(blanks) {}
 
   Value table(const Value& value, const Schema& schema, const Place& place) {
-    const std::size_t errors_before = diagnostics_.errors();
+    const std::size_t gaps_before = gaps();
     report_unknown(*value.as<Table>(), schema, place, std::nullopt);
     Value result = known_fields(value, schema, place, std::nullopt);
-    run_check(schema, result, place, errors_before);
+    run_check(schema, result, place, gaps_before);
     return result;
   }
 
  private:
   bool enough() const { return diagnostics_.errors() >= most_errors; }
 
-  void run_check(const Schema& schema, const Value& result, const Place& place, std::size_t errors_before) {
-    if (!schema.check || diagnostics_.errors() > errors_before) return;
-    Report report(diagnostics_, result, place.label, place.see);
+  // What keeps a table from being decoded.
+  std::size_t gaps() const { return diagnostics_.errors() + blanks_left_; }
+
+  Value left_blank(const Origin& origin) {
+    ++blanks_left_;
+    return Value(Value::Data(std::string(blank)), origin);
+  }
+
+  void run_check(const Schema& schema, const Value& result, const Place& place, std::size_t gaps_before) {
+    if (!schema.check || gaps() > gaps_before) return;
+    // In the recipe as a whole the path itself says what is meant.
+    Report report(diagnostics_, result, place.path.empty() ? "" : place.label, place.see);
     schema.check(result, registry_, report);
   }
 
@@ -66,7 +75,10 @@ class Conformer {
       if (schema.find(member.key) || renamed) continue;
       if (name_layer && (member.key == "name" || member.key_origin.layer < *name_layer)) continue;
       std::string hint = "it takes none";
-      if (const auto meant = nearest(member.key, schema.names())) {
+      if (std::string elsewhere = place.path.empty() ? known_elsewhere(member, given, schema) : "";
+          !elsewhere.empty()) {
+        hint = std::move(elsewhere);
+      } else if (const auto meant = nearest(member.key, schema.names())) {
         hint = "did you mean " + in_quotes(*meant) + "?  (" + summary_text(*schema.find(*meant)) + ")";
       } else if (const auto inner = inner_key(given, schema, member.key)) {
         hint = "it belongs to a part of it: " + in_quotes(place.key(*inner));
@@ -77,6 +89,23 @@ class Conformer {
                          place.label + " has no " + place.noun + " " + in_quotes(member.key),
                          {std::move(hint)}, place.see);
     }
+  }
+
+  // A key at the top of the recipe that belongs into a section: `lr=0.1`.
+  std::string known_elsewhere(const Member& member, const Table& recipe, const Schema& schema) const {
+    if (member.value.as<Table>()) return "";
+    const SchemaPath schema_path(schema, registry_);
+    const Value tree(Value::Data{recipe});
+    const bool in_file = !member.key_origin.source || member.key_origin.source->kind == Source::Kind::file;
+    std::string hint;
+    for (const std::string& path : schema_path.settings_named(tree, member.key)) {
+      const auto field = schema_path.find(tree, path);
+      const bool shown = field && !field->rules.secret;
+      hint += hint.empty() ? "did you mean " : " or ";
+      hint += in_file ? in_quotes(member.key) + " in [" + path.substr(0, path.find('.')) + "]"
+                      : path + "=" + (shown ? member.value.typed : "..");
+    }
+    return hint.empty() ? hint : hint + "?";
   }
 
   // "tokenizer.vocab_size", where one of the parts in this table has the key that the table itself lacks.
@@ -94,7 +123,7 @@ class Conformer {
   bool suits(const Member& written, const FieldInfo& field, const Place& place) const {
     Diagnostics trial;
     const FieldReport report{field, place.key(field.name), place.see, trial};
-    Conformer(registry_, trial).any(written.value, field.type, report);
+    Conformer(registry_, trial, blanks_).any(written.value, field.type, report);
     return trial.ok();
   }
 
@@ -145,6 +174,7 @@ class Conformer {
   // What stands for a field that nobody wrote.
   std::optional<Value> fallback(const Value& parent, const FieldInfo& field, const Place& place) {
     if (field.required()) {
+      if (blanks_ == Blanks::allowed) return left_blank({});
       diagnostics_.error(parent.origin, place.label + " needs " + in_quotes(field.name),
                          {"(" + summary_text(field) + ")  " + std::string(field.doc)}, place.see);
       return std::nullopt;
@@ -156,6 +186,10 @@ class Conformer {
   }
 
   std::optional<Value> any(const Value& value, const TypeInfo& type, const FieldReport& report) {
+    if (const auto* text = value.as<std::string>(); text && *text == blank) {
+      if (blanks_ == Blanks::allowed) return left_blank(value.origin);
+      return report.wrong(value, "is still to be filled in");
+    }
     switch (type.kind) {
       case TypeInfo::Kind::list: return list(value, type, report);
       case TypeInfo::Kind::map: return map(value, type, report);
@@ -245,7 +279,7 @@ class Conformer {
 
   Value component(const Value& value, const Value& name, const Descriptor& descriptor,
                   const std::string& path) {
-    const std::size_t errors_before = diagnostics_.errors();
+    const std::size_t gaps_before = gaps();
     const std::string kind(descriptor.kind->name), own_name(descriptor.name);
     const Place place{kind + " " + in_quotes(own_name), "parameter", path,
                       "runner describe " + kind + " " + own_name};
@@ -263,21 +297,25 @@ class Conformer {
       result.as<Table>()->append(std::move(member.key), std::move(member.value),
                                  std::move(member.key_origin));
     }
-    run_check(schema, result, place, errors_before);
-    run_check(descriptor.kind->common(), result, place, errors_before);
+    run_check(schema, result, place, gaps_before);
+    run_check(descriptor.kind->common(), result, place, gaps_before);
     return result;
   }
 
   const Registry& registry_;
   Diagnostics& diagnostics_;
+  Blanks blanks_;
+  std::size_t blanks_left_ = 0;
 };
 
 }  // namespace
 
-Value conform(const Value& tree, const Schema& schema, const Registry& registry, Diagnostics& diagnostics) {
+Value conform(const Value& tree, const Schema& schema, const Registry& registry, Diagnostics& diagnostics,
+              Blanks blanks) {
   const Place recipe{"a recipe", "section", "", "runner describe section"};
   const Value nothing(Value::Data(Table{}), tree.origin);
-  Value result = Conformer(registry, diagnostics).table(tree.as<Table>() ? tree : nothing, schema, recipe);
+  Value result =
+      Conformer(registry, diagnostics, blanks).table(tree.as<Table>() ? tree : nothing, schema, recipe);
   hide_secrets(tree, secret_names(schema, registry), diagnostics);
   follow_secrets(result);
   return result;

@@ -6,6 +6,7 @@
 
 #include "registry/byte_size.hpp"
 #include "registry/duration.hpp"
+#include "registry/resolve_path.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -73,7 +74,9 @@ std::optional<Value> text(const Value& value, const TypeInfo& type, const FieldR
   if (!allowed.empty() && std::ranges::find(allowed, *held) == allowed.end()) {
     return report.not_among(value, *held, allowed);
   }
-  return with_data(value, *held);
+  const bool names_file = (type.kind == TypeInfo::Kind::path && !rules.in_run_folder) ||
+                          (rules.may_be_path && held->find_first_of("./~") != std::string::npos);
+  return with_data(value, names_file ? resolve_path(*held, value.origin) : *held);
 }
 
 std::optional<Value> choice(const Value& value, const TypeInfo& type, const FieldReport& report) {
@@ -90,11 +93,15 @@ std::nullopt_t no_quantity(const Value& value, const TypeInfo& type, const Field
                            const std::vector<std::string>& units) {
   if (!value.as<std::int64_t>() && !value.as<double>()) return report.wrong_type(value, type);
   if (report.field.rules.secret) return report.wrong(value, "needs a unit");
+  const double given =
+      value.as<double>() ? *value.as<double>() : static_cast<double>(*value.as<std::int64_t>());
+  const bool possible = in_range(given, report.field.rules);
   std::string examples;
   for (const std::string& unit : units) {
-    examples += (examples.empty() ? "" : ", ") + in_quotes(to_toml(value) + unit);
+    examples += (examples.empty() ? "" : ", ") + in_quotes((possible ? to_toml(value) : "1") + unit);
   }
-  return report.wrong(value, "needs a unit", {"write " + examples + " or another " + type_text(type)});
+  return report.wrong(value, possible ? "needs a unit" : "cannot be " + to_toml(value) + ", and needs a unit",
+                      {"write " + examples + " or another " + type_text(type)});
 }
 
 constexpr std::array<std::string_view, 4> unit_names{"ep", "step", "s", "run"};  // as in Duration::Unit
@@ -111,6 +118,20 @@ std::vector<std::string> example_units(const Rules& rules) {
   return examples.empty() ? std::vector<std::string>{"run"} : examples;
 }
 
+// "a time such as "30min"": what a field takes that does not take every unit.
+std::string allowed_durations(const Rules& rules) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> examples{
+      {{"ep", "epochs such as \"5ep\""},
+       {"step", "steps such as \"500step\""},
+       {"s", "a time such as \"30min\""},
+       {"run", "a share of the run such as \"0.1run\""}}};
+  std::string allowed;
+  for (const auto& [unit, example] : examples) {
+    if (unit_allowed(unit, rules)) allowed += (allowed.empty() ? "" : ", or ") + std::string(example);
+  }
+  return allowed;
+}
+
 std::optional<Value> duration(const Value& value, const TypeInfo& type, const FieldReport& report) {
   const auto* held = value.as<std::string>();
   if (!held) return no_quantity(value, type, report, example_units(report.field.rules));
@@ -120,9 +141,11 @@ std::optional<Value> duration(const Value& value, const TypeInfo& type, const Fi
   const Rules& rules = report.field.rules;
   if (known.unit == Duration::Unit::never && rules.or_never) return with_data(value, to_string(known));
   if (known.unit == Duration::Unit::never) return report.wrong(value, "cannot be \"never\"");
-  if (!unit_allowed(unit_names.at(static_cast<std::size_t>(known.unit)), rules) ||
-      !in_range(known.amount, rules))
-    return report.out_of_range(value);
+  if (!unit_allowed(unit_names.at(static_cast<std::size_t>(known.unit)), rules)) {
+    return report.wrong(
+        value, "needs " + allowed_durations(rules) + (rules.secret ? "" : ", not " + to_toml(value)));
+  }
+  if (!in_range(known.amount, rules)) return report.out_of_range(value);
   return with_data(value, to_string(known));
 }
 

@@ -29,14 +29,18 @@ void Diagnostics::hide_sources(const std::function<bool(const Origin&)>& holds_s
 }
 
 Diagnostic Report::at(std::string_view field, std::string message) const {
-  // A field left at its default has no place of its own: point at the table then.
-  const Value* value = table_.as<Table>() ? table_.as<Table>()->find(field) : nullptr;
-  const Origin& origin = value && !value->origin.is_default() ? value->origin : table_.origin;
-  return {Diagnostic::Severity::error,
-          origin,
-          owner_ + ": \"" + std::string(field) + "\" " + std::move(message),
-          {},
-          see_,
+  // A field left at its default has no place of its own: point at what holds it then.
+  const Value* value = &table_;
+  Origin origin = table_.origin;
+  for (std::string_view rest = field; value && !rest.empty();) {
+    const std::string_view key = rest.substr(0, rest.find('.'));
+    rest.remove_prefix(std::min(rest.size(), key.size() + 1));
+    value = value->as<Table>() ? value->as<Table>()->find(key) : nullptr;
+    if (value && !value->origin.is_default()) origin = value->origin;
+  }
+  const std::string subject =
+      owner_.empty() ? std::string(field) + " " : owner_ + ": \"" + std::string(field) + "\" ";
+  return {Diagnostic::Severity::error, origin, subject + std::move(message), {}, see_,
           value && value->secret};
 }
 

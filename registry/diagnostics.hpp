@@ -22,7 +22,7 @@ struct Diagnostic {
   bool hide_source = false;        // the line holds a secret
 };
 
-// Collects everything that is wrong, so that the user hears all of it at once.
+// Collects everything that is wrong, so that the user sees all of it at once.
 class Diagnostics {
  public:
   void add(Diagnostic diagnostic);
@@ -42,8 +42,8 @@ class Diagnostics {
   std::size_t errors_ = 0;
 };
 
-// What a cross-field `check` speaks to: it names a field, and the message points at that field's place in the
-// recipe.
+// What a cross-field `check` speaks to: it names a field, or a path such as "scheduler.warmup", and the
+// message points at its place in the recipe.
 class Report {
  public:
   Report(Diagnostics& diagnostics, const Value& table, std::string owner, std::string see)

@@ -1,6 +1,7 @@
 #include "registry/field_report.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "registry/suggest.hpp"
 #include "registry/wording.hpp"
@@ -13,6 +14,16 @@ std::string with_article(const TypeInfo& type) {
   const std::string text = type_text(type);
   if (type.kind == TypeInfo::Kind::choice) return text;
   return (std::string_view("aeiou").find(text.front()) != std::string_view::npos ? "an " : "a ") + text;
+}
+
+// Digits without quotes that no 64-bit number holds come here as text.
+bool no_number_holds(const std::string& text, const TypeInfo& type) {
+  const auto out_of_range = [&](auto number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc::result_out_of_range && end == text.data() + text.size();
+  };
+  if (type.kind == TypeInfo::Kind::integer) return out_of_range(std::int64_t{}) || out_of_range(double{});
+  return type.kind == TypeInfo::Kind::number && out_of_range(double{});
 }
 
 // What people write who come from other languages.
@@ -45,6 +56,8 @@ std::nullopt_t FieldReport::wrong(const Value& value, std::string message,
 }
 
 std::nullopt_t FieldReport::wrong_type(const Value& value, const TypeInfo& type) const {
+  if (const auto* text = value.as<std::string>(); text && no_number_holds(*text, type))
+    return wrong(value, "is a number too large or too small to be held");
   std::string message = "must be " + with_article(type) + ", not " + std::string(type_name(value));
   const auto* text = value.as<std::string>();
   if (text && !hidden(field, value) && text->size() < 60) message += " (" + in_quotes(*text) + ")";

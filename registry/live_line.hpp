@@ -4,8 +4,8 @@
 
 namespace runner {
 
-// The one line at the bottom of a terminal that is drawn again and again, as a progress line is. Whoever
-// prints ordinary lines meanwhile holds it back first:
+// The one line at the bottom of a terminal that is drawn again and again: the progress line. Code that prints
+// ordinary lines meanwhile pauses it first:
 //   const LiveLinePause pause;
 //   std::cout << "a whole line\n";
 // With no live line set, which is the rule, a pause only keeps two writers apart.

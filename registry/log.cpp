@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <deque>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -25,11 +26,9 @@ namespace {
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
-    case Level::debug: return spdlog::level::debug;
     case Level::info: return spdlog::level::info;
     case Level::warning: return spdlog::level::warn;
     case Level::error: return spdlog::level::err;
-    case Level::off: return spdlog::level::off;
   }
   return spdlog::level::info;
 }
@@ -60,15 +59,36 @@ std::shared_ptr<spdlog::sinks::sink> terminal_sink() {
   return sink;
 }
 
+struct Line {
+  spdlog::log_clock::time_point time;
+  spdlog::level::level_enum level;
+  std::string text;
+};
+
 // One lock for all of it: messages are rare beside the work they tell about, and files may come and go
 // meanwhile.
 struct State {
+  static constexpr std::size_t most_unfiled = 1000;
+
   std::mutex mutex;
   spdlog::logger logger{"runner", terminal_sink()};
   std::string prefix;
   std::vector<std::string> warnings;
+  std::deque<Line> unfiled;  // said while there was no file
+  int silences = 0;
 
-  State() { logger.set_level(spdlog::level::info); }
+  bool has_file() const { return logger.sinks().size() > 1; }  // the terminal comes first
+
+  void to_files(const Line& line) {
+    if (!has_file()) {
+      unfiled.push_back(line);
+      if (unfiled.size() > most_unfiled) unfiled.pop_front();
+    }
+    for (std::size_t file = 1; file < logger.sinks().size(); ++file) {
+      logger.sinks()[file]->log({line.time, {}, logger.name(), line.level, line.text});
+      logger.sinks()[file]->flush();
+    }
+  }
 };
 
 // Never destroyed: threads and destructors of other statics may still log while the process ends.
@@ -87,9 +107,15 @@ void must_be_writable(const std::filesystem::path& path) {
 
 }  // namespace
 
-void set_level(Level level) { state().logger.set_level(to_spdlog(level)); }
+Silence::Silence() {
+  const std::lock_guard lock{state().mutex};
+  ++state().silences;
+}
 
-bool enabled(Level level) { return level != Level::off && state().logger.should_log(to_spdlog(level)); }
+Silence::~Silence() {
+  const std::lock_guard lock{state().mutex};
+  --state().silences;
+}
 
 void set_prefix(std::string prefix) {
   const std::lock_guard lock{state().mutex};
@@ -102,6 +128,7 @@ void add_file(const std::filesystem::path& path) {
   sink->set_pattern("%Y-%m-%d %H:%M:%S.%e %l: %v");
   const std::lock_guard lock{state().mutex};
   state().logger.sinks().push_back(std::move(sink));
+  for (const Line& line : std::exchange(state().unfiled, {})) state().to_files(line);
 }
 
 void close_files() {
@@ -124,23 +151,24 @@ void write(Level level, std::string_view said) {
   const std::string message = shown_message(said);
   const LiveLinePause pause;  // before our own lock: the line may be drawn by somebody who logs
   const std::lock_guard lock{state().mutex};
-  auto& [mutex, logger, prefix, warnings] = state();
-  if (level == Level::warning && std::ranges::find(warnings, message) == warnings.end())
-    warnings.emplace_back(message);
-  if (!enabled(level)) return;
-  logger.log(to_spdlog(level), "{}{}", prefix, message);
-  logger.flush();  // a killed run must not lose its last words
+  State& all = state();
+  if (level == Level::warning && std::ranges::find(all.warnings, message) == all.warnings.end())
+    all.warnings.emplace_back(message);
+  if (all.silences > 0) return;
+  const Line line{spdlog::log_clock::now(), to_spdlog(level), all.prefix + std::string(message)};
+  try {
+    all.logger.sinks().front()->log({line.time, {}, all.logger.name(), line.level, line.text});
+    all.logger.sinks().front()->flush();
+  } catch (const spdlog::spdlog_ex&) {
+    // A terminal that is gone takes no more messages; the files still do.
+  }
+  all.to_files(line);  // flushed each time: a killed run must not lose its last words
 }
 
-void write_to_files(std::string_view message) {
+void write_to_files(std::string_view message, Level level) {
   const std::lock_guard lock{state().mutex};
-  auto& [mutex, logger, prefix, warnings] = state();
-  if (!enabled(Level::info)) return;
-  const std::string line = prefix + shown_message(message);
-  for (std::size_t file = 1; file < logger.sinks().size(); ++file) {  // the terminal comes first
-    logger.sinks()[file]->log({logger.name(), spdlog::level::info, line});
-    logger.sinks()[file]->flush();
-  }
+  if (state().silences == 0)
+    state().to_files({spdlog::log_clock::now(), to_spdlog(level), state().prefix + shown_message(message)});
 }
 
 }  // namespace runner::log

@@ -14,23 +14,29 @@
 
 namespace runner::log {
 
-enum class Level { debug, info, warning, error, off };
+enum class Level { info, warning, error };
 
-// Messages below the level are dropped, on stderr and in files. The default is info.
-void set_level(Level level);
-bool enabled(Level level);
+// Nothing is written while it lives, neither to stderr nor to files; warnings are kept all the same. For
+// tests.
+class Silence {
+ public:
+  Silence();
+  ~Silence();
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+};
 
 // Stands before every message from now on, for example "[rank 1] ". Empty by default.
 void set_prefix(std::string prefix);
 
-// Also writes, without colours, to the end of this file. Throws std::runtime_error if it cannot be opened.
+// Also writes, without colours, to the end of this file, and first what was said while there was no file: a
+// run has a folder only once its data is open. Throws std::runtime_error if it cannot be opened.
 void add_file(const std::filesystem::path& path);
 
 // Flushes and closes all files added.
 void close_files();
 
-// All warnings so far, in order, each text once, for a closing summary to repeat. They are kept whatever the
-// level is.
+// All warnings so far, in order, each text once, for a closing summary to repeat.
 std::vector<std::string> warnings();
 void clear_warnings();
 
@@ -42,13 +48,8 @@ template <class... Values>
 std::string format(std::string_view text, const Values&... values);
 
 template <class... Values>
-void debug(std::string_view text, const Values&... values) {
-  if (enabled(Level::debug)) write(Level::debug, format(text, values...));
-}
-
-template <class... Values>
 void info(std::string_view text, const Values&... values) {
-  if (enabled(Level::info)) write(Level::info, format(text, values...));
+  write(Level::info, format(text, values...));
 }
 
 template <class... Values>
@@ -58,7 +59,7 @@ void warning(std::string_view text, const Values&... values) {
 
 template <class... Values>
 void error(std::string_view text, const Values&... values) {
-  if (enabled(Level::error)) write(Level::error, format(text, values...));
+  write(Level::error, format(text, values...));
 }
 
 template <class... Values>

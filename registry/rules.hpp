@@ -30,6 +30,8 @@ struct Rules {
   bool non_empty = false;
   bool required = false;
   bool secret = false;
+  bool in_run_folder = false;  // a path that begins at the folder of the run
+  bool may_be_path = false;    // a string that is a path where it holds a slash or a dot
   OnResume on_resume = OnResume::unmarked;
   std::string_view renamed_from;
   std::array<std::string_view, most_words> words{};  // the allowed strings; none: any
@@ -68,6 +70,12 @@ constexpr auto required() {
 }
 constexpr auto secret() {
   return [](Rules& rules) { rules.secret = true; };
+}
+constexpr auto in_run_folder() {
+  return [](Rules& rules) { rules.in_run_folder = true; };
+}
+constexpr auto may_be_path() {
+  return [](Rules& rules) { rules.may_be_path = true; };
 }
 // Marks for a run that is continued with another value.
 constexpr auto on_resume(OnResume effect) {

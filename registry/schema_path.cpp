@@ -115,6 +115,23 @@ std::vector<KnownKey> SchemaPath::keys(const Value& tree, std::string_view path)
   return stop ? members(*stop) : std::vector<KnownKey>{};
 }
 
+std::vector<std::string> SchemaPath::settings_named(const Value& tree, std::string_view key) const {
+  const auto takes_key = [&](const FieldInfo& section) {
+    if (section.type.kind == TypeInfo::Kind::table) return section.type.schema().find(key) != nullptr;
+    if (section.type.kind != TypeInfo::Kind::part || key == "name") return false;
+    if (const Descriptor* named = named_component(registry_, section, child(&tree, section.name)))
+      return named->schema().find(key) != nullptr;
+    return std::ranges::any_of(registry_.of_kind(section.type.part_kind), [&](const Descriptor* component) {
+      return component->schema().find(key) != nullptr;
+    });
+  };
+  std::vector<std::string> found;
+  for (const FieldInfo& section : root_.fields) {
+    if (takes_key(section)) found.push_back(std::string(section.name) + "." + std::string(key));
+  }
+  return found;
+}
+
 std::optional<Value> SchemaPath::default_of(const Value& tree, std::string_view path) const {
   const auto field = find(tree, path);
   return field ? field->default_value : std::nullopt;

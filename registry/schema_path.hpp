@@ -31,6 +31,10 @@ class SchemaPath {
   // sections.
   std::vector<KnownKey> keys(const Value& tree, std::string_view path) const;
 
+  // The settings of this name in any section or its part: "lr" is optimizer.lr. Of a part that the tree does
+  // not name, those of all its components.
+  std::vector<std::string> settings_named(const Value& tree, std::string_view key) const;
+
   // The default of a key, where it has one.
   std::optional<Value> default_of(const Value& tree, std::string_view path) const;
 

@@ -27,6 +27,12 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::string without_nul(std::string text) {
+  for (auto at = text.find('\0'); at != std::string::npos; at = text.find('\0', at))
+    text.replace(at, 1, "\\0");
+  return text;
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {

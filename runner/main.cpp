@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "runner/cli/cli.hpp"
+#include "runner/engine/torch_warnings.hpp"
 #include "runner/failure.hpp"
 
 namespace {
@@ -46,7 +47,11 @@ void open_standard_descriptors() {
 int main(int argc, char** argv) {
   using namespace runner;
   open_standard_descriptors();
+  log_torch_warnings();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, which says so
+  // The reader of the output may leave (`| head`, a closed terminal): a run continues without one, and
+  // commands that only print find out when they flush.
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     Registry registry = Registry::of_linked();
     const auto variables = environment();

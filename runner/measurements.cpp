@@ -1,13 +1,13 @@
 #include "runner/measurements.hpp"
 
+#include "registry/wording.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 
 namespace runner {
 
 namespace {
-
-std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
 
 std::vector<Measured> measured_by(const EvalSection& eval) {
   std::vector<Measured> all;
@@ -47,14 +47,14 @@ std::vector<Watcher> watchers_of(const Recipe& recipe) {
       all.push_back({"hook", in_quotes(hook.name()) + " decides by ", *watched});
   }
   if (const auto& best = recipe.checkpoint.best)
-    all.push_back({"checkpoint", "keeps the best model by ", {best->metric, best->mode}});
+    all.push_back({"checkpoint.best", "goes by ", {best->metric, best->mode}});
   return all;
 }
 
 void require_targets(const Part<LossKind>& loss, const DataSpec& data) {
   const auto given = possible_targets(data);
   if (shared_targets(loss.facts().targets, given)) return;
-  throw std::runtime_error("loss " + in_quotes(loss.name()) + " needs " + to_string(loss.facts().targets) +
+  throw RecipeError(loss.origin(), "loss " + in_quotes(loss.name()) + " needs " + to_string(loss.facts().targets) +
                            " as targets, but the dataset gives " + to_string(given.front()) + ".");
 }
 
@@ -64,11 +64,11 @@ std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<Lo
   // Where the loss is about mixed targets, those of the evaluation set are still classes.
   const auto by_loss = shared_targets(loss.facts().targets, given);
   if (!shared_targets(understood, given)) {
-    throw std::runtime_error("metric " + in_quotes(metric.name()) + " needs " + to_string(understood) +
+    throw RecipeError(metric.origin(), "metric " + in_quotes(metric.name()) + " needs " + to_string(understood) +
                              " as targets, but the dataset gives " + to_string(given.front()) + ".");
   }
   const auto shared = by_loss ? shared_targets(*by_loss, understood) : std::nullopt;
-  if (!shared) throw std::runtime_error(disagreement(metric, loss) + ".");
+  if (!shared) throw RecipeError(metric.origin(), disagreement(metric, loss) + ".");
   if (understood.empty() || shared->empty()) return std::nullopt;
   return shared->front();
 }
@@ -85,7 +85,7 @@ void check_measurements(const Recipe& recipe, Report& report) {
   std::vector<std::string> names;
   for (const Measured& one : measured_by(recipe.eval)) {
     if (one.name != "*" && std::ranges::find(names, one.name) != names.end())
-      report.error("eval", "has two metrics that report \"eval/" + one.name + "\": delete one");
+      report.error("eval.metric", "has two that report \"eval/" + one.name + "\": delete one");
     names.push_back(one.name);
   }
   for (const auto& metric : recipe.eval.metric) {

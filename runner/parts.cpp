@@ -27,7 +27,7 @@ std::unique_ptr<Dataset> build_dataset(const Recipe& recipe) {
 Splits open_data(const Recipe& recipe) {
   SplitRules rules{recipe.dataset.common, {}};
   if (const auto batches = recipe.loader.overfit_batches)
-    rules.overfit_examples = *batches * recipe.loader.batch_size;
+    rules.overfit_examples = *batches * recipe.loader.batch_size * recipe.train.accumulation_steps;
   return prepare_splits(*build_dataset(recipe), rules);
 }
 

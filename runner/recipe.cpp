@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "registry/quantity.hpp"
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 #include "runner/measurements.hpp"
 
 namespace runner {
 
 namespace {
-
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
 bool is_device(std::string_view device) {
   if (device == "auto" || device == "cpu" || device == "cuda") return true;
@@ -35,13 +35,13 @@ std::optional<std::string> meant_device(const std::string& device) {
 void check(const RunSection& run, Report& report) {
   if (!is_device(run.device)) {
     const auto meant = meant_device(run.device);
-    report.error("device", "cannot be " + quoted(run.device) +
-                               (meant ? "; did you mean " + quoted(*meant) + "?" : "") +
+    report.error("device", "cannot be " + in_quotes(run.device) +
+                               (meant ? "; did you mean " + in_quotes(*meant) + "?" : "") +
                                " (\"auto\", \"cpu\", \"cuda\" or \"cuda:1\")");
   }
   // The name becomes a folder: one that would lead elsewhere is a mistake.
   if (run.name.find('/') != std::string::npos || run.name == "." || run.name == "..") {
-    report.error("name", "becomes the name of a folder, so it cannot be " + quoted(run.name) +
+    report.error("name", "becomes the name of a folder, so it cannot be " + in_quotes(run.name) +
                              "; choose where the run goes with \"dir\"");
   }
 }
@@ -75,6 +75,15 @@ void check(const TrainSection& train, Report& report) {
 
 namespace {
 
+// "100 steps", "1 epoch", "0.5 of the run".
+std::string in_words(const Duration& duration) {
+  const std::string amount = shortest(duration.amount);
+  const char* plural = duration.amount == 1 ? "" : "s";
+  if (duration.unit == Duration::Unit::step) return amount + " step" + plural;
+  if (duration.unit == Duration::Unit::epoch) return amount + " epoch" + plural;
+  return amount + " of the run";
+}
+
 // Only where the two are in one unit is it known before the data is: steps in an epoch are not.
 void check_warmup(const Recipe& recipe, Report& report) {
   const Duration& warmup = recipe.scheduler.common.warmup;
@@ -84,12 +93,17 @@ void check_warmup(const Recipe& recipe, Report& report) {
   if (warmup.unit == Duration::Unit::step && train.max_steps) length = static_cast<double>(*train.max_steps);
   if (warmup.unit == Duration::Unit::run) length = 1.0;
   if (!length || warmup.amount == 0 || warmup.amount < *length) return;
-  const std::string run = to_string(Duration{*length, warmup.unit});
+  const std::string run =
+      warmup.unit == Duration::Unit::run
+          ? "\"1run\""
+          : (warmup.unit == Duration::Unit::epoch ? "train.epochs=" : "train.max_steps=") + shortest(*length);
+  const std::string lengths = "(" + in_words(warmup) + ") is " +
+                              (warmup.amount > *length ? "longer than" : "as long as") + " the run (" + run +
+                              ")";
   if (warmup.amount > *length) {
-    report.error("scheduler",
-                 "warms up for " + to_string(warmup) + ", longer than the whole run (" + run + ")");
+    report.error("scheduler.warmup", lengths + "; lower it, or delete it with ~scheduler.warmup");
   } else {
-    report.warning("scheduler", "warms up for the whole run (" + run + "): the schedule itself never begins");
+    report.warning("scheduler.warmup", lengths + ": the schedule itself never begins");
   }
 }
 
@@ -100,7 +114,7 @@ namespace {
 void check_trackers(const std::vector<Part<TrackerKind>>& trackers, Report& report) {
   for (const auto& tracker : trackers) {
     if (tracker.common.logging_dir && !tracker.facts().writes_files)
-      report.error("tracker", quoted(tracker.name()) +
+      report.error("tracker", in_quotes(tracker.name()) +
                                   " has a logging_dir, but writes no files that could go there: delete it");
   }
 }

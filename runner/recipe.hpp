@@ -33,18 +33,19 @@ struct RunSection {
 };
 constexpr auto describe(std::type_identity<RunSection>) {
   return fields(
-      field("name", &RunSection::name, "What the run is called; part of its folder.", non_empty(),
+      field("name", &RunSection::name, "Name of the run, and of the folder that its runs are in.",
+            non_empty(), harmless()),
+      field("dir", &RunSection::dir, "Folder of this run; default: runs/<name>/<time> in the current folder.",
             harmless()),
-      field("dir", &RunSection::dir, "The run's own folder; runs/<name>/<time> where not given.", harmless()),
-      field("seed", &RunSection::seed, "Fixes initialisation, order, augmentation and dropout.",
+      field("seed", &RunSection::seed, "Seed of initialisation, data order, augmentation and dropout.",
             within(0, 9007199254740991), changes_course()),
       field("deterministic", &RunSection::deterministic,
-            "Refuse operators whose result may differ from run to run.", changes_course()),
-      field("threads", &RunSection::threads, "CPU threads for computing; 0: all cores.", within(0, 1024),
+            "Refuse operators whose results may differ from run to run.", changes_course()),
+      field("threads", &RunSection::threads, "CPU threads; 0: one per core.", within(0, 1024),
             changes_course()),
       field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
             non_empty(), changes_course()),
-      field("memory_format", &RunSection::memory_format, "How images lie in memory.", changes_course()),
+      field("memory_format", &RunSection::memory_format, "Memory layout of images.", changes_course()),
       field("tags", &RunSection::tags, "Words to find the run by, for the trackers that have tags.",
             harmless()));
 }
@@ -55,7 +56,7 @@ constexpr auto describe(std::type_identity<OnError>) {
   return choices(
       choice("stop", OnError::stop, "the run ends and names the file"),
       choice("skip", OnError::skip,
-             "the sample is replaced in training, left out of an evaluation, counted and reported"));
+             "the example is replaced by another in training, left out of an evaluation, and counted"));
 }
 
 inline constexpr double most_examples_at_once = 1 << 24;
@@ -71,22 +72,23 @@ struct LoaderSection {
 };
 constexpr auto describe(std::type_identity<LoaderSection>) {
   return fields(
-      field("batch_size", &LoaderSection::batch_size, "Examples in one micro-batch.",
+      field("batch_size", &LoaderSection::batch_size, "Examples per micro-batch.",
             within(1, most_examples_at_once), changes_course()),
       field("eval_batch_size", &LoaderSection::eval_batch_size,
-            "The same for evaluation; batch_size where not given.", within(1, most_examples_at_once),
+            "Examples per batch in evaluation; default: batch_size.", within(1, most_examples_at_once),
             harmless()),
       field("shuffle", &LoaderSection::shuffle,
-            "A new order every epoch, a function of seed and epoch alone.", changes_course()),
-      field(
-          "workers", &LoaderSection::workers,
-          "Threads that assemble batches in the background; 0: the threads that compute do it between steps. "
-          "Not given: 0 on a CPU, where they would share its cores, otherwise 1.",
-          within(0, 256), harmless()),
+            "Shuffle the training set every epoch; the order depends on seed and epoch only.",
+            changes_course()),
+      field("workers", &LoaderSection::workers,
+            "Background threads that assemble batches; 0: the compute threads do it between steps. Default: "
+            "0 on a "
+            "CPU, where they would compete for its cores, otherwise 1.",
+            within(0, 256), harmless()),
       field("prefetch", &LoaderSection::prefetch,
-            "Batches that workers keep ready; 4 where not given. Who gives it wants a worker, on a CPU too.",
+            "Batches that workers keep ready; default: 4. Setting it implies one worker, on a CPU too.",
             within(1, 1024), harmless()),
-      field("on_error", &LoaderSection::on_error, "What to do about a sample that cannot be read.",
+      field("on_error", &LoaderSection::on_error, "What to do with an example that cannot be read.",
             changes_course()),
       field("overfit_batches", &LoaderSection::overfit_batches,
             "Train and evaluate on this many batches of the training set, a random sample of its examples, "
@@ -117,22 +119,24 @@ struct TrainSection {
 };
 constexpr auto describe(std::type_identity<TrainSection>) {
   return fields(
-      field("epochs", &TrainSection::epochs, "Ends the run after this many passes over the data.", above(0),
-            at_most(1e9), harmless()),
+      field("epochs", &TrainSection::epochs, "End the run after this many passes over the training set.",
+            above(0), at_most(1e9), harmless()),
       field("max_steps", &TrainSection::max_steps,
-            "Ends the run after this many optimizer updates; 0: evaluate only.", within(0, 1e12), harmless()),
-      field("max_time", &TrainSection::max_time, "Ends the run after this time.", in_units({"s"}), above(0),
+            "End the run after this many update steps; 0: evaluate only.", within(0, 1e12), harmless()),
+      field("max_time", &TrainSection::max_time, "End the run after this time.", in_units({"s"}), above(0),
             harmless()),
-      field("accumulation_steps", &TrainSection::accumulation_steps, "Micro-batches in one optimizer update.",
-            within(1, 1e6), changes_course()),
-      field("clip_norm", &TrainSection::clip_norm, "Scales gradients down to this total norm.", above(0),
+      field("accumulation_steps", &TrainSection::accumulation_steps,
+            "Micro-batches per update step (gradient accumulation).", within(1, 1e6), changes_course()),
+      field("clip_norm", &TrainSection::clip_norm, "Clip gradients to this total norm.", above(0),
             changes_course()),
-      field("clip_value", &TrainSection::clip_value, "Limits each gradient element to this size.", above(0),
-            changes_course()),
-      field("log_every", &TrainSection::log_every, "How often training is measured and logged.", above(0),
-            harmless()),
+      field("clip_value", &TrainSection::clip_value,
+            "Clip each element of the gradients to this absolute value.", above(0), changes_course()),
+      field("log_every", &TrainSection::log_every,
+            "How often the training loss and learning rate are logged.", above(0), harmless()),
       field("on_out_of_memory", &TrainSection::on_out_of_memory,
-            "What to do when a micro-batch does not fit into memory. Batch-norm sees the smaller ones.",
+            "What to do when a micro-batch does not fit into memory. With \"split\", batch norm sees the "
+            "smaller "
+            "batches.",
             harmless()),
       field("on_divergence", &TrainSection::on_divergence,
             "What to do when the loss is no longer a finite number.", harmless()));
@@ -148,7 +152,7 @@ constexpr auto describe(std::type_identity<EvalSection>) {
       field("every", &EvalSection::every,
             "How often the evaluation set is measured, and in any case at the end; \"never\": not at all.",
             above(0), or_never(), harmless()),
-      field("metric", &EvalSection::metric, "What is measured.", harmless()));
+      field("metric", &EvalSection::metric, "Metrics to compute.", harmless()));
 }
 
 enum class SweepSearch { automatic, grid, random, tpe };
@@ -200,23 +204,24 @@ struct Recipe {
   std::optional<SweepSection> sweep;
 };
 constexpr auto describe(std::type_identity<Recipe>) {
-  return fields(field("plugins", &Recipe::plugins,
-                      "Files with components of your own, in the recipe's folder or on RUNNER_PLUGIN_PATH."),
-                field("run", &Recipe::run, "The run itself: its name, folder, seed and device."),
-                field("model", &Recipe::model, "The network that is trained.", required()),
-                field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),
-                field("loader", &Recipe::loader, "How examples become batches."),
-                field("loss", &Recipe::loss, "What training makes small."),
-                field("optimizer", &Recipe::optimizer, "Updates the weights from the gradients.", required()),
-                field("scheduler", &Recipe::scheduler, "The learning rate over the run."),
-                field("precision", &Recipe::precision, "The number format of the forward and backward pass."),
-                field("train", &Recipe::train, "How long, and how an update is made."),
-                field("eval", &Recipe::eval, "When the evaluation set is measured, and what is."),
-                field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
-                field("distributed", &Recipe::distributed, "How several ranks train together."),
-                field("tracker", &Recipe::tracker, "Where measurements are written, beside metrics.jsonl."),
-                field("hook", &Recipe::hook, "What watches the run and may stop it."),
-                field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing."));
+  return fields(
+      field("plugins", &Recipe::plugins,
+            "Files with components of your own, in the recipe's folder or on RUNNER_PLUGIN_PATH."),
+      field("run", &Recipe::run, "Name, folder, seed and device of the run."),
+      field("model", &Recipe::model, "The network to train.", required()),
+      field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),
+      field("loader", &Recipe::loader, "Batching and loading of examples."),
+      field("loss", &Recipe::loss, "The objective that training minimises."),
+      field("optimizer", &Recipe::optimizer, "Updates the weights from the gradients.", required()),
+      field("scheduler", &Recipe::scheduler, "The learning rate over the run."),
+      field("precision", &Recipe::precision, "The number format of the forward and backward pass."),
+      field("train", &Recipe::train, "Length of the run, gradient accumulation and clipping."),
+      field("eval", &Recipe::eval, "When the model is evaluated, and by which metrics."),
+      field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
+      field("distributed", &Recipe::distributed, "How several ranks train together."),
+      field("tracker", &Recipe::tracker, "Where metrics are written, in addition to metrics.jsonl."),
+      field("hook", &Recipe::hook, "Extensions that observe the run and may stop it."),
+      field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing."));
 }
 
 // Contradictions between parts that no single part can see.

@@ -4,11 +4,11 @@
 #include <tuple>
 
 #include "registry/codec.hpp"
-#include "registry/conform.hpp"
 #include "registry/schema_path.hpp"
 #include "registry/secrets.hpp"
 #include "runner/plugins/recipe_plugins.hpp"
 #include "runner/recipe.hpp"
+#include "runner/recipe/stray_variables.hpp"
 
 namespace runner {
 
@@ -47,7 +47,8 @@ void load_plugins_of(const RecipeSources& sources, const DefaultOf& default_of, 
 
 }  // namespace
 
-std::optional<Value> resolve_recipe(RecipeSources sources, Registry& registry, Diagnostics& diagnostics) {
+std::optional<Value> resolve_recipe(RecipeSources sources, Registry& registry, Diagnostics& diagnostics,
+                                    Blanks blanks) {
   const SchemaPath paths(recipe_schema(), registry);
   const auto default_of = [&](const Value& tree, std::string_view path) {
     return paths.default_of(tree, path);
@@ -59,7 +60,8 @@ std::optional<Value> resolve_recipe(RecipeSources sources, Registry& registry, D
     sources.secret_words.push_back(std::move(name));
   const std::optional<Value> tree = load_recipe(sources, default_of, diagnostics);
   if (!tree) return std::nullopt;
-  Value resolved = conform(*tree, recipe_schema(), registry, diagnostics);
+  warn_of_stray_variables(sources.environment, paths, *tree, diagnostics);
+  Value resolved = conform(*tree, recipe_schema(), registry, diagnostics, blanks);
   sort_by_place(diagnostics);
   if (!diagnostics.ok()) return std::nullopt;
   return resolved;

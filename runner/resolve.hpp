@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "registry/conform.hpp"
 #include "registry/diagnostics.hpp"
 #include "registry/registry.hpp"
 #include "registry/schema.hpp"
@@ -16,9 +17,10 @@ struct Recipe;
 const Schema& recipe_schema();
 
 // From text to the whole recipe, every key present and right: ready to be decoded and to be shown. Nothing
-// comes back where anything is wrong; the diagnostics say all of it. The registry takes up what the recipe's
-// plugins bring.
-std::optional<Value> resolve_recipe(RecipeSources sources, Registry& registry, Diagnostics& diagnostics);
+// comes back where anything is wrong; the diagnostics say all of it. With blanks it can be shown, but not
+// decoded. The registry takes up what the recipe's plugins bring.
+std::optional<Value> resolve_recipe(RecipeSources sources, Registry& registry, Diagnostics& diagnostics,
+                                    Blanks blanks = Blanks::refused);
 
 // The same for a recipe that was written in C++, checked as if it stood in a file.
 std::optional<Value> resolve_recipe(const Recipe& recipe, const Registry& registry, Diagnostics& diagnostics);

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
+
+#include "registry/utf8.hpp"
 
 namespace runner {
 
 // Data that is missing or broken: the message names the file and says what to do.
 struct DataError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit DataError(const std::string& message) : std::runtime_error(without_nul(message)) {}
 };
 
 }  // namespace runner

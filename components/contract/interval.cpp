@@ -6,7 +6,7 @@ namespace runner {
 
 namespace {
 
-// Thirds of an epoch do not add up to one in binary: a hair short of a moment counts as the moment.
+// Thirds of an epoch do not add up to one in binary: a moment missed by a rounding error counts as reached.
 constexpr double hair = 1e-9;
 
 double done(const Progress& progress, Duration::Unit unit) {

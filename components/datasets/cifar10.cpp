@@ -57,6 +57,10 @@ CifarFormat format_of(const Cifar10& params) {
   return format;
 }
 
+DatasetFacts facts(const Cifar10&) {
+  return {.tasks = {Task::images, Task::reconstruction}, .image_side = 32};
+}
+
 std::unique_ptr<Dataset> build(const Cifar10& params, const DatasetInputs& inputs) {
   return make_cifar(format_of(params), {params.dir, params.download, params.fallback}, inputs);
 }

@@ -98,6 +98,10 @@ CifarFormat format_of(const Cifar100& params) {
   return format;
 }
 
+DatasetFacts facts(const Cifar100&) {
+  return {.tasks = {Task::images, Task::reconstruction}, .image_side = 32};
+}
+
 std::unique_ptr<Dataset> build(const Cifar100& params, const DatasetInputs& inputs) {
   return make_cifar(format_of(params), {params.dir, params.download, params.fallback}, inputs);
 }

@@ -215,6 +215,8 @@ class CsvDataset final : public Dataset {
   mutable std::optional<Table> table_;  // read when first asked for
 };
 
+DatasetFacts facts(const Csv&) { return {.tasks = {Task::table}}; }
+
 std::unique_ptr<Dataset> build(const Csv& params, const DatasetInputs&) {
   return std::make_unique<CsvDataset>(params);
 }

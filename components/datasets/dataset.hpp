@@ -9,6 +9,7 @@
 #include "components/contract/batch.hpp"
 #include "components/contract/data_error.hpp"
 #include "components/contract/data_spec.hpp"
+#include "components/contract/task.hpp"
 #include "components/transforms/transform.hpp"
 #include "registry/component.hpp"
 
@@ -130,6 +131,7 @@ struct DatasetKind {
   using Product = Dataset;
   using Inputs = DatasetInputs;
   using Common = DatasetCommon;
+  using Facts = DatasetFacts;
 };
 
 }  // namespace runner

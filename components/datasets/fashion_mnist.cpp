@@ -58,6 +58,10 @@ class FashionMnistDataset final : public Dataset {
   FashionMnist params_;
 };
 
+DatasetFacts facts(const FashionMnist&) {
+  return {.tasks = {Task::images, Task::reconstruction}, .image_side = 28};
+}
+
 std::unique_ptr<Dataset> build(const FashionMnist& params, const DatasetInputs&) {
   return std::make_unique<FashionMnistDataset>(params);
 }

@@ -65,6 +65,8 @@ class IdxDataset final : public Dataset {
   Idx params_;
 };
 
+DatasetFacts facts(const Idx&) { return {.tasks = {Task::images, Task::reconstruction}}; }
+
 std::unique_ptr<Dataset> build(const Idx& params, const DatasetInputs&) {
   return std::make_unique<IdxDataset>(params);
 }

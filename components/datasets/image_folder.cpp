@@ -115,12 +115,30 @@ class ImageFolderDataset final : public Dataset {
     }
     for (const std::string& name : {params_.train, params_.eval}) {
       if (has(name)) continue;
+      if (const std::string other = other_name(name); !other.empty()) {
+        throw DataError("There is no folder " + (dir / name).string() + ", but there is " +
+                        (dir / other).string() + ": set dataset." +
+                        (name == params_.train ? "train" : "eval") + " = \"" + other + "\".");
+      }
       throw DataError("There is no folder " + (dir / name).string() + ". The images are expected in " +
                       params_.train + "/CLASS and " + params_.eval + "/CLASS; where the classes lie in " +
                       dir.string() +
                       " itself, set dataset.split = 0.2 to keep a fifth of them for evaluation.");
     }
     return same_classes();
+  }
+
+  // What the missing part is called in other collections.
+  std::string other_name(const std::string& missing) const {
+    const std::vector<std::string> usual =
+        missing == params_.train ? std::vector<std::string>{"train", "training"}
+                                 : std::vector<std::string>{"val", "valid", "validation", "eval", "test"};
+    std::error_code ignored;
+    for (const std::string& name : usual) {
+      const bool taken = name == params_.train || name == params_.eval;
+      if (!taken && std::filesystem::is_directory(params_.dir / name, ignored)) return name;
+    }
+    return "";
   }
 
   std::vector<std::string> same_classes() const {
@@ -150,6 +168,8 @@ class ImageFolderDataset final : public Dataset {
 
   ImageFolder params_;
 };
+
+DatasetFacts facts(const ImageFolder&) { return {.tasks = {Task::images, Task::reconstruction}}; }
 
 std::unique_ptr<Dataset> build(const ImageFolder& params, const DatasetInputs&) {
   return std::make_unique<ImageFolderDataset>(params);

@@ -81,6 +81,10 @@ class ShapesDataset final : public Dataset {
   Shapes params_;
 };
 
+DatasetFacts facts(const Shapes&) {
+  return {.tasks = {Task::images, Task::reconstruction}, .image_side = 32};
+}
+
 std::unique_ptr<Dataset> build(const Shapes& params, const DatasetInputs&) {
   return std::make_unique<ShapesDataset>(params);
 }

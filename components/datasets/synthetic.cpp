@@ -165,6 +165,12 @@ class SyntheticDataset final : public Dataset {
   std::uint64_t seed_;
 };
 
+DatasetFacts facts(const Synthetic& params) {
+  if (!synthetic_spec(params).images) return {.tasks = {Task::numbers}};
+  const bool square = params.shape[1] == params.shape[2];
+  return {.tasks = {Task::images, Task::reconstruction}, .image_side = square ? params.shape[1] : 0};
+}
+
 std::unique_ptr<Dataset> build(const Synthetic& params, const DatasetInputs& inputs) {
   return std::make_unique<SyntheticDataset>(params, inputs.seed);
 }

@@ -79,13 +79,16 @@ torch::Tensor find(const std::map<std::string, torch::Tensor>& tensors, const st
   return computable(found->second);
 }
 
-Pair read_pair(const Tensors& params, const std::filesystem::path& path) {
-  std::map<std::string, torch::Tensor> tensors;
+std::map<std::string, torch::Tensor> read_file(const std::filesystem::path& path) {
   try {
-    tensors = read_safetensors(path);
+    return read_safetensors(path);
   } catch (const std::runtime_error& error) {
     throw DataError(error.what());
   }
+}
+
+Pair read_pair(const Tensors& params, const std::filesystem::path& path) {
+  const auto tensors = read_file(path);
   Pair pair{path, find(tensors, params.input, path), find(tensors, params.target, path)};
   if (pair.input.size(0) != pair.target.size(0)) {
     throw DataError(path.string() + " holds " + std::to_string(pair.input.size(0)) + " inputs, but " +
@@ -183,6 +186,36 @@ class TensorRows final : public Split {
   Pair pair_;
 };
 
+// An input is a safetensors file, of which only the inputs are needed.
+class TensorInterpreter final : public Interpreter {
+ public:
+  TensorInterpreter(const Tensors& params, const TransformPipeline& transforms)
+      : params_(params), transforms_(transforms) {}
+
+  Batch read(std::span<const std::string> inputs) const override {
+    std::vector<torch::Tensor> batches;
+    for (const std::string& input : inputs) batches.push_back(examples_of(input));
+    return {.input = torch::cat(batches)};
+  }
+
+ private:
+  torch::Tensor examples_of(const std::filesystem::path& path) const {
+    Pair pair{path, find(read_file(path), params_.input, path), {}};
+    pair.target = torch::zeros({pair.input.size(0)}, torch::kInt64);
+    const DataSpec data = spec_of(params_, pair);
+    if (!data.images) return pair.input.to(data.input_type);
+    const TensorImages images(data, transforms_, Phase::evaluation, pair);
+    Batch batch = images.allocate(images.size(), torch::MemoryFormat::Contiguous);
+    std::vector<SampleRef> all(static_cast<std::size_t>(images.size()));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<std::int64_t>(i);
+    images.read(all, batch, 0);
+    return batch.input;
+  }
+
+  Tensors params_;
+  TransformPipeline transforms_;
+};
+
 class TensorDataset final : public Dataset {
  public:
   explicit TensorDataset(const Tensors& params) : params_(params) {}
@@ -204,6 +237,11 @@ class TensorDataset final : public Dataset {
     return {make(data, transforms, Phase::training, train), make(data, transforms, Phase::evaluation, eval)};
   }
 
+  std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
+                                           const std::string&) const override {
+    return std::make_unique<TensorInterpreter>(params_, transforms);
+  }
+
  private:
   static std::unique_ptr<Split> make(const DataSpec& data, const TransformPipeline& transforms, Phase phase,
                                      const Pair& pair) {
@@ -213,6 +251,10 @@ class TensorDataset final : public Dataset {
 
   Tensors params_;
 };
+
+DatasetFacts facts(const Tensors&) {
+  return {.tasks = {Task::numbers, Task::segmentation, Task::translation}};
+}
 
 std::unique_ptr<Dataset> build(const Tensors& params, const DatasetInputs&) {
   return std::make_unique<TensorDataset>(params);

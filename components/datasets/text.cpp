@@ -201,6 +201,8 @@ class TextDataset final : public Dataset {
   TokenizerFacts facts_ = params_.tokenizer.facts();
 };
 
+DatasetFacts facts(const Text&) { return {.tasks = {Task::language_model}}; }
+
 std::unique_ptr<Dataset> build(const Text& params, const DatasetInputs&) {
   return std::make_unique<TextDataset>(params);
 }

@@ -159,6 +159,8 @@ class TextClassificationDataset final : public Dataset {
   TextClassification params_;
 };
 
+DatasetFacts facts(const TextClassification&) { return {.tasks = {Task::sentences}}; }
+
 std::unique_ptr<Dataset> build(const TextClassification& params, const DatasetInputs&) {
   return std::make_unique<TextClassificationDataset>(params);
 }

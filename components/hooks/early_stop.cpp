@@ -76,8 +76,8 @@ std::unique_ptr<Hook> build(const EarlyStop& params, const HookInputs& in) {
                                          direction_of(watched(params), in.measured, "hook \"early_stop\""));
 }
 
-const Registration<HookKind> registration{"early_stop",
-                                          "Stops the run when a measurement no longer improves.", &build};
+const Registration<HookKind> registration{"early_stop", "Stops the run when a metric no longer improves.",
+                                          &build};
 
 }  // namespace
 }  // namespace runner

@@ -12,7 +12,7 @@ struct Ema {
 };
 constexpr auto describe(std::type_identity<Ema>) {
   return fields(
-      field("decay", &Ema::decay, "What is kept of the average at each update.", at_least(0), below(1)),
+      field("decay", &Ema::decay, "Decay of the moving average per update.", at_least(0), below(1)),
       field("warmup", &Ema::warmup,
             "A lower decay at first, (1 + n) / (10 + n) after n updates, so that the first weights are soon "
             "forgotten."));
@@ -65,7 +65,7 @@ std::unique_ptr<Hook> build(const Ema& params, const HookInputs& in) {
 }
 
 const Registration<HookKind> registration{
-    "ema", "Keeps a moving average of the weights: measured as ema/.., saved as ema.safetensors.", &build};
+    "ema", "Keeps a moving average of the weights: evaluated as ema/.., saved as ema.safetensors.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -73,8 +73,7 @@ std::unique_ptr<Hook> build(const Freeze& params, const HookInputs& in) {
 }
 
 const Registration<HookKind> registration{
-    "freeze", "Leaves parameters untrained for a part of the run: at its beginning, or from some time on.",
-    &build};
+    "freeze", "Freezes parameters for a part of the run: at its beginning, or from some time on.", &build};
 
 }  // namespace
 }  // namespace runner

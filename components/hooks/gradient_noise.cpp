@@ -19,8 +19,8 @@ constexpr auto describe(std::type_identity<GradientNoise>) {
   return fields(
       field("every", &GradientNoise::every, "Steps from one measurement to the next.", at_least(1)),
       field("over", &GradientNoise::over, "Updates in a row whose gradients are compared.", at_least(2)),
-      field("smoothing", &GradientNoise::smoothing,
-            "What is kept of the mean of noise and of signal at each measurement.", at_least(0), below(1)));
+      field("smoothing", &GradientNoise::smoothing, "Decay of the running means of noise and signal.",
+            at_least(0), below(1)));
 }
 
 void check(const GradientNoise& params, Report& report) {
@@ -114,7 +114,8 @@ std::unique_ptr<Hook> build(const GradientNoise& params, const HookInputs& in) {
 }
 
 const Registration<HookKind> registration{
-    "gradient_noise", "Logs the gradient noise scale: about the largest batch size that pays.", &build};
+    "gradient_noise",
+    "Logs the gradient noise scale: roughly the largest batch size that is still efficient.", &build};
 
 }  // namespace
 }  // namespace runner

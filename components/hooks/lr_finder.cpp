@@ -24,7 +24,7 @@ constexpr auto describe(std::type_identity<LrFinder>) {
                 field("smoothing", &LrFinder::smoothing, "What is kept of the mean loss at each step.",
                       at_least(0), below(1)),
                 field("diverged", &LrFinder::diverged,
-                      "Ends earlier when the loss is so many times its lowest.", above(1)));
+                      "Ends early when the loss exceeds its lowest value by this factor.", above(1)));
 }
 
 void check(const LrFinder& params, Report& report) {
@@ -57,13 +57,14 @@ class LrFinderHook : public Hook {
     const double smoothed = mean_ / weight_;
     if (!std::isfinite(smoothed)) {
       requests.skip_update();
-      return requests.stop(advice());
+      return requests.stop("the learning rates have been tried; lr_finder says what came of it");
     }
     points_.push_back({rate(static_cast<std::int64_t>(points_.size())), smoothed});
     requests.learning_rate(points_.back().rate);
     const double lowest = lowest_point().loss;
     const bool diverged = smoothed > lowest + (params_.diverged - 1) * std::abs(lowest);
-    if (diverged || static_cast<std::int64_t>(points_.size()) == params_.steps) requests.stop(advice());
+    if (diverged || static_cast<std::int64_t>(points_.size()) == params_.steps)
+      requests.stop("the learning rates have been tried; lr_finder says what came of it");
   }
 
   void finish(const Progress&, Requests& requests) override {

@@ -9,7 +9,7 @@ namespace {
 enum class Action { stop, skip };
 constexpr auto describe(std::type_identity<Action>) {
   return choices(choice("stop", Action::stop, "the run ends, with the weights of the step before"),
-                 choice("skip", Action::skip, "the update is left out, and the run goes on"));
+                 choice("skip", Action::skip, "the update is skipped, and the run continues"));
 }
 
 struct NanGuard {
@@ -19,8 +19,8 @@ struct NanGuard {
 constexpr auto describe(std::type_identity<NanGuard>) {
   return fields(
       field("action", &NanGuard::action, "What to do when the loss or a gradient is not a finite number."),
-      field("limit", &NanGuard::limit, "With \"skip\": this many updates left out in a row stop the run.",
-            at_least(1)));
+      field("limit", &NanGuard::limit,
+            "With \"skip\": the run stops after this many skipped updates in a row.", at_least(1)));
 }
 
 class NanGuardHook : public Hook {

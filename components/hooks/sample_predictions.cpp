@@ -16,8 +16,8 @@ struct SamplePredictions {
   std::int64_t count = 8;
 };
 constexpr auto describe(std::type_identity<SamplePredictions>) {
-  return fields(field("count", &SamplePredictions::count,
-                      "How many of the first evaluation examples are shown.", at_least(1)));
+  return fields(
+      field("count", &SamplePredictions::count, "Number of evaluation examples to show.", at_least(1)));
 }
 
 std::string numbers(const torch::Tensor& tensor) {
@@ -111,7 +111,7 @@ std::unique_ptr<Hook> build(const SamplePredictions& params, const HookInputs& i
 }
 
 const Registration<HookKind> registration{
-    "sample_predictions", "Shows predictions for a few evaluation examples beside the truth.", &build};
+    "sample_predictions", "Shows predictions and targets of a few evaluation examples.", &build};
 
 }  // namespace
 }  // namespace runner

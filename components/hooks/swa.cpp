@@ -14,7 +14,7 @@ struct Swa {
   std::int64_t statistics_batches = 100;
 };
 constexpr auto describe(std::type_identity<Swa>) {
-  return fields(field("from", &Swa::from, "When averaging begins.", at_least(0)),
+  return fields(field("from", &Swa::from, "When averaging starts.", at_least(0)),
                 field("every", &Swa::every, "How often the weights are added to the mean.", above(0)),
                 field("statistics_batches", &Swa::statistics_batches,
                       "Training batches that batch-norm statistics are computed from.", at_least(1)));
@@ -74,8 +74,7 @@ std::unique_ptr<Hook> build(const Swa& params, const HookInputs& in) {
 }
 
 const Registration<HookKind> registration{
-    "swa", "Averages the weights of late moments of the run: measured as swa/.., saved as swa.safetensors.",
-    &build};
+    "swa", "Stochastic weight averaging: evaluated as swa/.., saved as swa.safetensors.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -86,8 +86,8 @@ std::unique_ptr<Hook> build(const Throughput& params, const HookInputs& in) {
 }
 
 const Registration<HookKind> registration{
-    "throughput", "Logs samples a second, model FLOPs and their share of the measured matrix-multiply peak.",
-    &build};
+    "throughput",
+    "Logs examples per second, model FLOPs and their share of the measured matrix-multiply peak.", &build};
 
 }  // namespace
 }  // namespace runner

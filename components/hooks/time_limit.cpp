@@ -17,11 +17,11 @@ struct TimeLimit {
   Duration margin = seconds(60);
 };
 constexpr auto describe(std::type_identity<TimeLimit>) {
-  return fields(
-      field("limit", &TimeLimit::limit, "The time the job has, from the start of the process.", required(),
-            in_units({"s"}), above(0)),
-      field("margin", &TimeLimit::margin, "How long before the limit the run ends, to save in peace.",
-            in_units({"s"}), at_least(0)));
+  return fields(field("limit", &TimeLimit::limit, "The time the job has, from the start of the process.",
+                      required(), in_units({"s"}), above(0)),
+                field("margin", &TimeLimit::margin,
+                      "How long before the limit the run stops, to leave time for saving.", in_units({"s"}),
+                      at_least(0)));
 }
 
 void check(const TimeLimit& params, Report& report) {

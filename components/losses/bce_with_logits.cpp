@@ -11,9 +11,8 @@ struct BceWithLogits {
 };
 
 constexpr auto describe(std::type_identity<BceWithLogits>) {
-  return fields(field(
-      "pos_weight", &BceWithLogits::pos_weight,
-      "How much a yes counts against a no: one number, or one for each output; none: the same.", above(0)));
+  return fields(field("pos_weight", &BceWithLogits::pos_weight,
+                      "Weight of positive targets: one number, or one per output; default: 1.", above(0)));
 }
 
 LossFacts facts(const BceWithLogits&) { return {{Targets::yes_no}}; }
@@ -30,9 +29,7 @@ std::unique_ptr<Loss> build(const BceWithLogits& settings, const LossInputs&) {
 }
 
 const Registration<LossKind> registration{
-    "bce_with_logits",
-    "For answers of yes or no, one for each output: the negative log of the right one's probability.",
-    &build};
+    "bce_with_logits", "Binary cross entropy on logits: one yes-or-no decision per output.", &build};
 
 }  // namespace
 }  // namespace runner

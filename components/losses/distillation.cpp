@@ -34,7 +34,7 @@ constexpr auto describe(std::type_identity<Distillation>) {
       field("label_smoothing", &Distillation::label_smoothing,
             "Share of the target spread evenly over all classes, in the ordinary cross entropy.",
             within(0, 1)),
-      field("ignore_index", &Distillation::ignore_index, "Targets with this label count for nothing."));
+      field("ignore_index", &Distillation::ignore_index, "Targets with this label are ignored."));
 }
 
 void check(const Distillation& settings, Report& report) {
@@ -110,7 +110,7 @@ std::unique_ptr<Loss> build(const Distillation& settings, const LossInputs& inpu
 }
 
 const Registration<LossKind> registration{
-    "distillation", "Learning from another model's outputs, and from the targets.", &build};
+    "distillation", "Knowledge distillation: learns from a teacher's outputs and from the targets.", &build};
 
 }  // namespace
 }  // namespace runner

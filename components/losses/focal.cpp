@@ -27,14 +27,13 @@ struct Focal {
 constexpr auto describe(std::type_identity<Focal>) {
   return fields(
       field("answer", &Focal::answer, "What the outputs decide."),
-      field("gamma", &Focal::gamma, "How much less counts what is answered well; 0: cross entropy.",
-            at_least(0)),
+      field("gamma", &Focal::gamma, "Focusing parameter; 0: cross entropy.", at_least(0)),
       field("alpha", &Focal::alpha,
             "Balance of the classes: one number for each; for yes_no the one of yes, no has 1 - alpha. None: "
             "all the "
             "same.",
             within(0, 1)),
-      field("ignore_index", &Focal::ignore_index, "Targets with this label count for nothing (one_class)."));
+      field("ignore_index", &Focal::ignore_index, "Targets with this label are ignored (one_class)."));
 }
 
 void check(const Focal& settings, Report& report) {
@@ -101,7 +100,8 @@ std::unique_ptr<Loss> build(const Focal& settings, const LossInputs& inputs) {
 }
 
 const Registration<LossKind> registration{
-    "focal", "Cross entropy that looks away from what is already answered well: for rare classes.", &build};
+    "focal", "Cross entropy that down-weights examples that are already classified well: for rare classes.",
+    &build};
 
 }  // namespace
 }  // namespace runner

@@ -26,8 +26,7 @@ std::unique_ptr<Loss> build(const Huber& settings, const LossInputs&) {
 }
 
 const Registration<LossKind> registration{
-    "huber", "For regression: half the squared difference while it is small, its size where it is large.",
-    &build};
+    "huber", "For regression: squared difference up to delta, absolute difference beyond it.", &build};
 
 }  // namespace
 }  // namespace runner

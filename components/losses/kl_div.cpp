@@ -51,7 +51,7 @@ std::unique_ptr<Loss> build(const KlDiv& settings, const LossInputs&) {
 }
 
 const Registration<LossKind> registration{
-    "kl_div", "How far the outputs' distribution over the classes is from the targets', as information lost.",
+    "kl_div", "Kullback-Leibler divergence of the predicted distribution from the target distribution.",
     &build};
 
 }  // namespace

@@ -23,9 +23,7 @@ std::unique_ptr<Loss> build(const L1& settings, const LossInputs&) {
 }
 
 const Registration<LossKind> registration{
-    "l1",
-    "For regression: the absolute difference, which outliers pull less, over all numbers of all targets.",
-    &build};
+    "l1", "For regression: the mean absolute difference, less sensitive to outliers than mse.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -18,7 +18,7 @@ constexpr auto describe(std::type_identity<LmCrossEntropy>) {
   return fields(field("label_smoothing", &LmCrossEntropy::label_smoothing,
                       "Share of the target spread evenly over the vocabulary.", within(0, 1)),
                 field("ignore_index", &LmCrossEntropy::ignore_index,
-                      "Targets with this number count for nothing: padding, or a prompt."));
+                      "Targets with this token are ignored: padding, or a prompt."));
 }
 
 // Outputs are [examples, positions, vocabulary]; targets are token ids

@@ -32,7 +32,7 @@ struct LossFacts {
 
 struct LossKind {
   static constexpr std::string_view name = "loss";
-  static constexpr std::string_view summary = "What training makes small.";
+  static constexpr std::string_view summary = "The objective that training minimises.";
   using Product = Loss;
   using Inputs = LossInputs;
   using Facts = LossFacts;

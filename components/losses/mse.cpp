@@ -23,7 +23,7 @@ std::unique_ptr<Loss> build(const Mse& settings, const LossInputs&) {
 }
 
 const Registration<LossKind> registration{
-    "mse", "For regression: the squared difference, over all numbers of all targets.", &build};
+    "mse", "For regression: the mean squared difference over all target values.", &build};
 
 }  // namespace
 }  // namespace runner

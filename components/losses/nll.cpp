@@ -45,7 +45,7 @@ std::unique_ptr<Loss> build(const Nll& settings, const LossInputs& inputs) {
 }
 
 const Registration<LossKind> registration{
-    "nll", "As cross_entropy, for models that give logs of probabilities (log_softmax is in the model).",
+    "nll", "Like cross_entropy, for models that output log-probabilities (log_softmax in the model).",
     &build};
 
 }  // namespace

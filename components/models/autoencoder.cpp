@@ -63,6 +63,10 @@ class AutoencoderModel : public Model {
   torch::nn::Conv2d output{nullptr};
 };
 
+ModelFacts facts(const Autoencoder& params) {
+  return {.tasks = {Task::reconstruction}, .side_divisor = std::int64_t{1} << params.channels.size()};
+}
+
 std::unique_ptr<Model> build(const Autoencoder& params, const ModelInputs& in) {
   const ImageShape image = image_shape("autoencoder", in.data);
   require_halvings("autoencoder", image, static_cast<std::int64_t>(params.channels.size()));

@@ -8,6 +8,7 @@
 #include "components/models/support/activation_checkpoint.hpp"
 #include "components/models/support/attention.hpp"
 #include "components/models/support/data_fit.hpp"
+#include "components/models/support/pretrained_config.hpp"
 #include "components/models/support/weight_names.hpp"
 
 namespace runner {
@@ -105,7 +106,7 @@ class Layer : public torch::nn::Module {
 
 // Devlin et al. 2018, https://arxiv.org/abs/1810.04805, with the names of
 // HuggingFace's BertForSequenceClassification.
-class BertModel : public Model, public WeightNames {
+class BertModel : public Model, public WeightNames, public Pretrained {
  public:
   BertModel(const Bert& bert, std::int64_t outputs) : bert_(bert) {
     const auto whole = group(*this, "bert");
@@ -163,6 +164,22 @@ class BertModel : public Model, public WeightNames {
                   [](const auto& entry) { return entry.first.ends_with("embeddings.position_ids"); });
   }
 
+  void compare(PretrainedConfig& config) const override {
+    config.kind("bert");
+    config.same("num_hidden_layers", 12, "layers", bert_.layers);
+    config.same("num_attention_heads", 12, "heads", bert_.heads);
+    config.same("hidden_size", 768, "width", bert_.width);
+    config.same("intermediate_size", 3072, "hidden", bert_.hidden);
+    config.same("max_position_embeddings", 512, "context", bert_.context);
+    config.same("vocab_size", 30522, "vocabulary", bert_.vocabulary);
+    config.only("hidden_act", {"\"gelu\""});
+    config.only("layer_norm_eps", {"1e-12"});
+    config.only("type_vocab_size", {"2"});
+    config.only("position_embedding_type", {"\"absolute\""});
+    config.only("is_decoder", {"false"});
+    config.only("add_cross_attention", {"false"});
+  }
+
  private:
   torch::Tensor dropped(const torch::Tensor& x) const {
     return torch::dropout(x, bert_.dropout, is_training());
@@ -174,6 +191,8 @@ class BertModel : public Model, public WeightNames {
   std::vector<std::shared_ptr<Layer>> layers_;
   torch::nn::Linear pooler{nullptr}, classifier{nullptr};
 };
+
+ModelFacts facts(const Bert&) { return {.tasks = {Task::sentences}}; }
 
 std::unique_ptr<Model> build(const Bert& params, const ModelInputs& in) {
   Bert bert = params;

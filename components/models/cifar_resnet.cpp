@@ -59,6 +59,8 @@ constexpr Architecture resnet32{"resnet32", 5};
 constexpr Architecture resnet44{"resnet44", 7};
 constexpr Architecture resnet56{"resnet56", 9};
 
+ModelFacts facts(const CifarResnet&) { return {.tasks = {Task::images}}; }
+
 template <const Architecture& architecture>
 std::unique_ptr<Model> build(const CifarResnet& params, const ModelInputs& in) {
   return std::make_unique<CifarResnetModel>(architecture.blocks,

@@ -9,6 +9,7 @@
 #include "components/models/support/attention.hpp"
 #include "components/models/support/data_fit.hpp"
 #include "components/models/support/gpt_names.hpp"
+#include "components/models/support/pretrained_config.hpp"
 #include "components/models/support/tanh_gelu.hpp"
 #include "components/models/support/weight_names.hpp"
 
@@ -55,6 +56,12 @@ constexpr auto describe(std::type_identity<Gpt>) {
 void check(const Gpt& gpt, Report& report) {
   if (gpt.heads > 0 && gpt.width % gpt.heads != 0)
     report.error("width", "must be a multiple of heads, " + std::to_string(gpt.heads));
+}
+
+std::string activation_name(GptActivation activation) {
+  return activation == GptActivation::gelu_new ? "gelu_new"
+         : activation == GptActivation::gelu   ? "gelu"
+                                               : "relu";
 }
 
 constexpr double deviation = 0.02;
@@ -168,7 +175,7 @@ class Block : public torch::nn::Module {
 };
 
 // GPT-2 (Radford et al. 2019), with the names of HuggingFace's GPT2LMHeadModel.
-class GptModel : public LanguageModel, public WeightNames {
+class GptModel : public LanguageModel, public WeightNames, public Pretrained {
  public:
   explicit GptModel(const Gpt& gpt) : gpt_(gpt) {
     auto transformer = register_module("transformer", std::make_shared<torch::nn::Module>());
@@ -202,6 +209,25 @@ class GptModel : public LanguageModel, public WeightNames {
 
   void adapt(NamedWeights& weights) const override { to_gpt_names(weights, gpt_.tied); }
 
+  void compare(PretrainedConfig& config) const override {
+    config.kind("gpt2");
+    config.same("n_layer", 12, "layers", gpt_.layers);
+    config.same("n_head", 12, "heads", gpt_.heads);
+    config.same("n_embd", 768, "width", gpt_.width);
+    config.same("n_positions", 1024, "context", gpt_.context);
+    config.same("vocab_size", 50257, "vocabulary", gpt_.vocabulary);
+    config.same("tie_word_embeddings", true, "tied", gpt_.tied);
+    config.same("activation_function", std::string("gelu_new"), "activation",
+                activation_name(gpt_.activation));
+    config.only("activation_function", {"\"gelu_new\"", "\"gelu\"", "\"relu\""});
+    if (!gpt_.bias) config.differs("bias", "true");
+    config.only("n_inner", {std::to_string(4 * config.integer("n_embd", 768))});
+    config.only("layer_norm_epsilon", {"1e-05"});
+    config.only("scale_attn_weights", {"true"});
+    config.only("scale_attn_by_inverse_layer_idx", {"false"});
+    config.only("add_cross_attention", {"false"});
+  }
+
  private:
   torch::Tensor hidden(const torch::Tensor& tokens, DecodingCache* cache) {
     require_positions("gpt", (cache ? cache->length : 0) + tokens.size(1), gpt_.context);
@@ -225,6 +251,8 @@ class GptModel : public LanguageModel, public WeightNames {
   std::shared_ptr<Norm> ln_f;
   torch::nn::Linear lm_head{nullptr};
 };
+
+ModelFacts facts(const Gpt&) { return {.tasks = {Task::language_model}}; }
 
 std::unique_ptr<Model> build(const Gpt& params, const ModelInputs& in) {
   Gpt gpt = params;

@@ -7,6 +7,8 @@
 #include "components/models/support/activation_checkpoint.hpp"
 #include "components/models/support/attention.hpp"
 #include "components/models/support/data_fit.hpp"
+#include "components/models/support/pretrained_config.hpp"
+#include "components/models/support/pretrained_rope.hpp"
 #include "components/models/support/rotary.hpp"
 #include "components/models/support/weight_names.hpp"
 
@@ -22,6 +24,7 @@ struct Llama {
   std::int64_t context = 0;
   std::int64_t vocabulary = 0;
   double rope_theta = 10000;
+  std::optional<RopeScaling> rope_scaling = {};
   double epsilon = 1e-6;
   bool tied = false;
   bool checkpoint_activations = false;
@@ -42,6 +45,10 @@ constexpr auto describe(std::type_identity<Llama>) {
       field("vocabulary", &Llama::vocabulary, "How many tokens there are; 0: as many as the dataset has.",
             within(0, 1 << 20)),
       field("rope_theta", &Llama::rope_theta, "Base of the wavelengths of the rotary positions.", above(0)),
+      field("rope_scaling", &Llama::rope_scaling,
+            "For texts longer than those it was trained on first, as in Llama 3.1: { type = \"llama3\", "
+            "factor = 8.0, "
+            "original_context = 8192 }."),
       field("epsilon", &Llama::epsilon, "Added to the mean square in normalisations.", above(0)),
       field("tied", &Llama::tied, "The head is the embedding of the tokens."),
       field("checkpoint_activations", &Llama::checkpoint_activations, checkpoint_doc));
@@ -135,10 +142,11 @@ class Layer : public torch::nn::Module {
 };
 
 // Touvron et al. 2023, https://arxiv.org/abs/2302.13971, with the names of HuggingFace's LlamaForCausalLM.
-class LlamaModel : public LanguageModel, public WeightNames {
+class LlamaModel : public LanguageModel, public WeightNames, public Pretrained {
  public:
   explicit LlamaModel(const Llama& llama)
-      : llama_(llama), rotary_(llama.context, llama.width / llama.heads, llama.rope_theta) {
+      : llama_(llama),
+        rotary_(llama.context, llama.width / llama.heads, llama.rope_theta, llama.rope_scaling) {
     auto model = register_module("model", std::make_shared<torch::nn::Module>());
     embed_tokens =
         model->register_module("embed_tokens", torch::nn::Embedding(llama.vocabulary, llama.width));
@@ -169,6 +177,27 @@ class LlamaModel : public LanguageModel, public WeightNames {
     settle_head(weights, "lm_head.weight", "model.embed_tokens.weight", llama_.tied);
   }
 
+  void compare(PretrainedConfig& config) const override {
+    config.kind("llama");
+    config.same("num_hidden_layers", 32, "layers", llama_.layers);
+    config.same("num_attention_heads", 32, "heads", llama_.heads);
+    config.same("num_key_value_heads", config.integer("num_attention_heads", 32), "key_heads",
+                llama_.key_heads);
+    config.same("hidden_size", 4096, "width", llama_.width);
+    config.same("intermediate_size", 11008, "hidden", llama_.hidden);
+    config.same("vocab_size", 32000, "vocabulary", llama_.vocabulary);
+    config.same("rms_norm_eps", 1e-6, "epsilon", llama_.epsilon);
+    config.same("tie_word_embeddings", false, "tied", llama_.tied);
+    compare_rope(config, llama_.context, llama_.rope_theta, llama_.rope_scaling);
+    config.only("hidden_act", {"\"silu\"", "\"swish\""});
+    config.only("attention_bias", {"false"});
+    config.only("mlp_bias", {"false"});
+    config.only("pretraining_tp", {"1"});
+    config.only("head_dim",
+                {std::to_string(config.integer("hidden_size", 4096) /
+                                std::max<std::int64_t>(1, config.integer("num_attention_heads", 32)))});
+  }
+
  private:
   torch::Tensor hidden(const torch::Tensor& tokens, DecodingCache* cache) {
     const std::int64_t before = cache ? cache->length : 0;
@@ -194,6 +223,8 @@ class LlamaModel : public LanguageModel, public WeightNames {
   std::shared_ptr<RmsNorm> norm;
   torch::nn::Linear lm_head{nullptr};
 };
+
+ModelFacts facts(const Llama&) { return {.tasks = {Task::language_model}}; }
 
 std::unique_ptr<Model> build(const Llama& params, const ModelInputs& in) {
   Llama llama = params;

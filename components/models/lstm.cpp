@@ -134,6 +134,8 @@ class LstmLanguageModel : public LanguageModel {
   Recurrent net_;
 };
 
+ModelFacts facts(const Lstm&) { return {.tasks = {Task::sentences, Task::language_model}}; }
+
 std::unique_ptr<Model> build(const Lstm& params, const ModelInputs& in) {
   Lstm lstm = params;
   lstm.vocabulary = vocabulary_size("lstm", params.vocabulary, in.data);

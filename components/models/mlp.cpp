@@ -69,6 +69,11 @@ class MlpModel : public Model {
   double dropout_;
 };
 
+ModelFacts facts(const Mlp&) {
+  return {.tasks = {Task::images, Task::table, Task::numbers},
+          .dataset_settings = {{"categories", "one_hot"}}};
+}
+
 std::unique_ptr<Model> build(const Mlp& params, const ModelInputs& in) {
   if (!in.data.categories.empty()) {
     throw std::runtime_error(

@@ -164,6 +164,8 @@ class MobilenetV2Model : public Model {
   torch::nn::Linear head{nullptr};
 };
 
+ModelFacts facts(const MobilenetV2&) { return {.tasks = {Task::images}}; }
+
 std::unique_ptr<Model> build(const MobilenetV2& params, const ModelInputs& in) {
   return std::make_unique<MobilenetV2Model>(params, image_shape("mobilenet_v2", in.data).channels,
                                             output_count("mobilenet_v2", params.num_classes, in.data));

@@ -9,6 +9,7 @@
 
 #include "components/contract/batch.hpp"
 #include "components/contract/data_spec.hpp"
+#include "components/contract/task.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
@@ -33,8 +34,9 @@ struct ModelCommon {
 constexpr auto describe(std::type_identity<ModelCommon>) {
   return fields(
       field("weights", &ModelCommon::weights,
-            "Initial weights: a safetensors file, or one written by Python's torch.save (read "
-            "without executing it).",
+            "Initial weights: a safetensors file, one written by Python's torch.save (read without "
+            "executing it), or a folder written by HuggingFace's save_pretrained. A config.json beside "
+            "them has to fit the settings of the model.",
             harmless()),
       field("strict", &ModelCommon::strict,
             "Every weight must be in the file, with its shape, and nothing else.", harmless()),
@@ -48,11 +50,12 @@ constexpr auto describe(std::type_identity<ModelCommon>) {
 
 struct ModelKind {
   static constexpr std::string_view name = "model";
-  static constexpr std::string_view summary = "The network that is trained.";
+  static constexpr std::string_view summary = "The network to train.";
   static constexpr KindOnResume on_resume{.part = OnResume::fixed, .parameters = OnResume::fixed};
   using Product = Model;
   using Inputs = ModelInputs;
   using Common = ModelCommon;
+  using Facts = ModelFacts;
 };
 
 }  // namespace runner

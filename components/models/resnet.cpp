@@ -99,6 +99,8 @@ constexpr Architecture resnet50{"resnet50", Block::bottleneck, {3, 4, 6, 3}};
 constexpr Architecture resnet101{"resnet101", Block::bottleneck, {3, 4, 23, 3}};
 constexpr Architecture wide_resnet50{"wide_resnet50_2", Block::wide, {3, 4, 6, 3}};
 
+ModelFacts facts(const Resnet&) { return {.tasks = {Task::images}}; }
+
 template <const Architecture& architecture>
 std::unique_ptr<Model> build(const Resnet& params, const ModelInputs& in) {
   return std::make_unique<ResnetModel>(architecture, params, image_shape(architecture.name, in.data).channels,

@@ -43,13 +43,15 @@ class SimpleCnnModel : public Model {
   torch::nn::Linear fc1, fc2;
 };
 
+ModelFacts facts(const SimpleCnn&) { return {.tasks = {Task::images}}; }
+
 std::unique_ptr<Model> build(const SimpleCnn& params, const ModelInputs& in) {
   const ImageShape image = image_shape("simple_cnn", in.data);
   if (image.height < 4 || image.width < 4) {
     throw std::runtime_error(
         "Model \"simple_cnn\": images of " + std::to_string(image.height) + " x " +
         std::to_string(image.width) +
-        " are too small: nothing is left after the pooling behind conv2; 4 x 4 is the least.");
+        " are too small: nothing is left after the second pooling; the smallest size is 4 x 4.");
   }
   return std::make_unique<SimpleCnnModel>(image, output_count("simple_cnn", params.num_classes, in.data));
 }

@@ -88,6 +88,8 @@ class TabularModel : public Model {
   torch::nn::Linear head{nullptr};
 };
 
+ModelFacts facts(const Tabular&) { return {.tasks = {Task::table}}; }
+
 std::unique_ptr<Model> build(const Tabular& params, const ModelInputs& in) {
   const DataSpec& data = in.data;
   if (data.input_shape.size() != 1 || !torch::isFloatingType(data.input_type)) {

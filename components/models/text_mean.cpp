@@ -56,6 +56,8 @@ class TextMeanModel : public Model {
   torch::nn::Linear fc1{nullptr}, fc{nullptr};
 };
 
+ModelFacts facts(const TextMean&) { return {.tasks = {Task::sentences}}; }
+
 std::unique_ptr<Model> build(const TextMean& params, const ModelInputs& in) {
   TextMean text = params;
   text.vocabulary = vocabulary_size("text_mean", params.vocabulary, in.data);

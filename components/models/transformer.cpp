@@ -140,6 +140,8 @@ class TransformerModel : public Model {
   torch::nn::Linear fc;
 };
 
+ModelFacts facts(const Transformer&) { return {.tasks = {Task::translation}}; }
+
 std::unique_ptr<Model> build(const Transformer& params, const ModelInputs& in) {
   const DataSpec& data = in.data;
   Transformer model = params;

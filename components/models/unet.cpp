@@ -84,6 +84,10 @@ class UnetModel : public Model {
   torch::nn::Conv2d head{nullptr};
 };
 
+ModelFacts facts(const Unet& params) {
+  return {.tasks = {Task::segmentation}, .side_divisor = std::int64_t{1} << params.halvings};
+}
+
 std::unique_ptr<Model> build(const Unet& params, const ModelInputs& in) {
   const ImageShape image = image_shape("unet", in.data);
   require_halvings("unet", image, params.halvings);

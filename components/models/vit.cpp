@@ -178,6 +178,8 @@ class VitModel : public Model {
   torch::nn::Linear head{nullptr};
 };
 
+ModelFacts facts(const Vit& params) { return {.tasks = {Task::images}, .side_divisor = params.patch}; }
+
 std::unique_ptr<Model> build(const Vit& params, const ModelInputs& in) {
   Vit vit = params;
   const ImageShape image = image_shape("vit", in.data);

@@ -104,6 +104,8 @@ class WideResnetModel : public Model {
   torch::nn::Linear fc{nullptr};
 };
 
+ModelFacts facts(const WideResnet&) { return {.tasks = {Task::images}}; }
+
 std::unique_ptr<Model> build(const WideResnet& params, const ModelInputs& in) {
   return std::make_unique<WideResnetModel>(params, image_shape("wide_resnet", in.data).channels,
                                            output_count("wide_resnet", params.num_classes, in.data));

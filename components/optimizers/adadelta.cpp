@@ -64,7 +64,7 @@ std::unique_ptr<Optimizer> build(const Adadelta& settings, const OptimizerInputs
 }
 
 const Registration<OptimizerKind> registration{
-    "adadelta", "Steps as large as recent updates, over recent gradients.", &build};
+    "adadelta", "Adadelta: scales each step by the ratio of recent updates to recent gradients.", &build};
 
 }  // namespace
 }  // namespace runner

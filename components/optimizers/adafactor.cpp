@@ -24,7 +24,7 @@ constexpr auto describe(std::type_identity<Adafactor>) {
       field("eps1", &Adafactor::eps1,
             "Lowest root mean square; the precision of the weights' type where not given.", at_least(0)),
       field("eps2", &Adafactor::eps2, "Lowest size of weights that updates are relative to.", at_least(0)),
-      field("d", &Adafactor::d, "Updates with a larger root mean square than this are clipped.", at_least(1)),
+      field("d", &Adafactor::d, "Clip updates to this root mean square.", at_least(1)),
       field("weight_decay", &Adafactor::weight_decay, "Pulls weights towards zero, past the gradient.",
             at_least(0)));
 }

@@ -21,7 +21,7 @@ constexpr auto describe(std::type_identity<Adagrad>) {
       field("weight_decay", &Adagrad::weight_decay, "Pulls weights towards zero, through the gradient.",
             at_least(0)),
       field("initial_accumulator_value", &Adagrad::initial_accumulator_value,
-            "What the sums of squares begin with.", at_least(0)),
+            "Initial value of the sums of squares.", at_least(0)),
       field("eps", &Adagrad::eps, "Added to the denominator, against division by zero.", at_least(0)));
 }
 

@@ -17,15 +17,14 @@ struct Lars {
 };
 
 constexpr auto describe(std::type_identity<Lars>) {
-  return fields(
-      field("lr", &Lars::lr, "Peak learning rate, before the schedule.", above(0)),
-      field("momentum", &Lars::momentum, "How much of the last update's velocity is kept.", within(0, 1)),
-      field("weight_decay", &Lars::weight_decay, "Pulls weights towards zero, through the gradient.",
-            at_least(0)),
-      field("trust_coefficient", &Lars::trust_coefficient,
-            "How large an update may be against the weights of its layer.", above(0)),
-      field("adapt_biases_and_norms", &Lars::adapt_biases_and_norms,
-            "Scale the updates of parameters of one dimension too; else they are plain SGD."));
+  return fields(field("lr", &Lars::lr, "Peak learning rate, before the schedule.", above(0)),
+                field("momentum", &Lars::momentum, "Momentum.", within(0, 1)),
+                field("weight_decay", &Lars::weight_decay,
+                      "Pulls weights towards zero, through the gradient.", at_least(0)),
+                field("trust_coefficient", &Lars::trust_coefficient,
+                      "How large an update may be against the weights of its layer.", above(0)),
+                field("adapt_biases_and_norms", &Lars::adapt_biases_and_norms,
+                      "Scale the updates of parameters of one dimension too; else they are plain SGD."));
 }
 
 // You, Gitman and Ginsburg 2017.

@@ -53,8 +53,7 @@ std::unique_ptr<Optimizer> build(const Lion& settings, const OptimizerInputs& in
 }
 
 const Registration<OptimizerKind> registration{
-    "lion", "Only the sign of the momentum: every weight moves by the learning rate. One state tensor.",
-    &build};
+    "lion", "Lion: updates by the sign of the momentum; one state tensor per weight.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -40,11 +40,11 @@ constexpr auto describe(std::type_identity<Muon>) {
       field("lr", &Muon::lr, "Peak learning rate of the matrices, before the schedule.", above(0)),
       field("weight_decay", &Muon::weight_decay, "Pulls the matrices towards zero, past the gradient.",
             at_least(0)),
-      field("momentum", &Muon::momentum, "How much of the mean gradient is kept.", within(0, 1)),
+      field("momentum", &Muon::momentum, "Decay of the running mean of the gradient.", within(0, 1)),
       field("nesterov", &Muon::nesterov, "Look-ahead momentum."),
-      field("ns_coefficients", &Muon::ns_coefficients, "The polynomial that evens out singular values."),
+      field("ns_coefficients", &Muon::ns_coefficients, "Coefficients of the Newton-Schulz polynomial."),
       field("eps", &Muon::eps, "Lowest norm that a matrix is divided by.", at_least(0)),
-      field("ns_steps", &Muon::ns_steps, "How often the polynomial is applied.", within(1, 99)),
+      field("ns_steps", &Muon::ns_steps, "Newton-Schulz iterations.", within(1, 99)),
       field("adjust_lr", &Muon::adjust_lr, "How the learning rate follows the shape of a matrix."),
       field("adamw_for", &Muon::adamw_for,
             "Matrices that AdamW updates, by pattern: embeddings and the head. It has all that is no matrix "
@@ -52,7 +52,7 @@ constexpr auto describe(std::type_identity<Muon>) {
       field("adamw_lr", &Muon::adamw_lr, "AdamW's peak learning rate; the schedule multiplies both.",
             above(0)),
       field("adamw_betas", &Muon::adamw_betas, "AdamW's decay of the running means.", at_least(0), below(1)),
-      field("adamw_eps", &Muon::adamw_eps, "AdamW's guard against division by zero.", at_least(0)),
+      field("adamw_eps", &Muon::adamw_eps, "AdamW's epsilon, added to the denominator.", at_least(0)),
       field("adamw_weight_decay", &Muon::adamw_weight_decay, "AdamW's weight decay.", at_least(0)));
 }
 
@@ -170,8 +170,7 @@ std::unique_ptr<Optimizer> build(const Muon& settings, const OptimizerInputs& in
 }
 
 const Registration<OptimizerKind> registration{
-    "muon", "Steps of equal size in all directions of each weight matrix; AdamW for everything else.",
-    &build};
+    "muon", "Muon: orthogonalised momentum for weight matrices; AdamW for everything else.", &build};
 
 }  // namespace
 }  // namespace runner

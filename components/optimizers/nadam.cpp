@@ -31,7 +31,7 @@ constexpr auto describe(std::type_identity<Nadam>) {
                 field("momentum_decay", &Nadam::momentum_decay,
                       "How fast the momentum approaches its full size.", at_least(0)),
                 field("decoupled_weight_decay", &Nadam::decoupled_weight_decay,
-                      "The weight decay goes past the gradient, as in adamw."));
+                      "Apply weight decay to the weights, as in adamw, not to the gradient."));
 }
 
 void check(const Nadam& settings, Report& report) { check_betas(settings.betas, report); }

@@ -37,9 +37,9 @@ constexpr auto describe(std::type_identity<GroupRule>) {
   return fields(
       field("match", &GroupRule::match, "Parameters this is for, by pattern: \"fc.*\".", required(),
             non_empty()),
-      field("lr_multiplier", &GroupRule::lr_multiplier, "Their learning rate, as a multiple.", at_least(0)),
+      field("lr_multiplier", &GroupRule::lr_multiplier, "Multiplier of their learning rate.", at_least(0)),
       field("weight_decay", &GroupRule::weight_decay,
-            "Their own weight decay, biases and norms among them included.", at_least(0)));
+            "Their own weight decay, also for their biases and norms.", at_least(0)));
 }
 
 struct OptimizerCommon {
@@ -47,10 +47,11 @@ struct OptimizerCommon {
   bool decay_biases_and_norms = true;
 };
 constexpr auto describe(std::type_identity<OptimizerCommon>) {
-  return fields(field("group", &OptimizerCommon::group,
-                      "Settings for some of the parameters; the first that matches counts."),
-                field("decay_biases_and_norms", &OptimizerCommon::decay_biases_and_norms,
-                      "Weight decay on biases and normalisation layers too (parameters of one dimension)."));
+  return fields(
+      field("group", &OptimizerCommon::group,
+            "Settings for some of the parameters; the first group that matches a parameter applies."),
+      field("decay_biases_and_norms", &OptimizerCommon::decay_biases_and_norms,
+            "Weight decay on biases and normalisation layers too (parameters of one dimension)."));
 }
 
 struct OptimizerKind {

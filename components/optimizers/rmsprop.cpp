@@ -22,12 +22,11 @@ struct RmsProp {
 constexpr auto describe(std::type_identity<RmsProp>) {
   return fields(
       field("lr", &RmsProp::lr, "Peak learning rate, before the schedule.", above(0)),
-      field("alpha", &RmsProp::alpha, "How much of the mean squared gradient is kept.", within(0, 1)),
+      field("alpha", &RmsProp::alpha, "Decay of the running mean of the squared gradient.", within(0, 1)),
       field("eps", &RmsProp::eps, "Added to the denominator, against division by zero.", at_least(0)),
       field("weight_decay", &RmsProp::weight_decay, "Pulls weights towards zero, through the gradient.",
             at_least(0)),
-      field("momentum", &RmsProp::momentum, "How much of the last update's velocity is kept; 0: none.",
-            within(0, 1)),
+      field("momentum", &RmsProp::momentum, "Momentum; 0: none.", within(0, 1)),
       field("centered", &RmsProp::centered,
             "Divide by the deviation of the gradient, not by its mean square."));
 }

@@ -16,9 +16,8 @@ struct Sgd {
 constexpr auto describe(std::type_identity<Sgd>) {
   return fields(
       field("lr", &Sgd::lr, "Peak learning rate, before the schedule.", above(0)),
-      field("momentum", &Sgd::momentum, "How much of the last update's velocity is kept; 0: none.",
-            within(0, 1)),
-      field("dampening", &Sgd::dampening, "How much less the gradient adds to the velocity.", within(0, 1)),
+      field("momentum", &Sgd::momentum, "Momentum; 0: none.", within(0, 1)),
+      field("dampening", &Sgd::dampening, "Dampening of the gradient in the velocity.", within(0, 1)),
       field("nesterov", &Sgd::nesterov, "Look-ahead momentum."),
       field("weight_decay", &Sgd::weight_decay, "Pulls weights towards zero, through the gradient.",
             at_least(0)));

@@ -27,7 +27,7 @@ std::unique_ptr<Precision> build(const Bf16&, const PrecisionInputs& inputs) {
 }
 
 const Registration<PrecisionKind> registration{
-    "bf16", "bfloat16 for the operators that gain by it, fp32 for the rest and for the weights.", &build};
+    "bf16", "bfloat16 autocast: matrix operators in bfloat16, the rest and the weights in fp32.", &build};
 
 }  // namespace
 }  // namespace runner

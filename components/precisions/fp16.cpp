@@ -16,13 +16,13 @@ struct Fp16 {
 };
 
 constexpr auto describe(std::type_identity<Fp16>) {
-  return fields(field("init_scale", &Fp16::init_scale, "What the loss is multiplied by at first.", above(0)),
-                field("growth_factor", &Fp16::growth_factor, "How the scale grows after enough good updates.",
-                      above(1)),
-                field("backoff_factor", &Fp16::backoff_factor,
-                      "How it falls after an update with infinite gradients.", above(0), below(1)),
-                field("growth_interval", &Fp16::growth_interval, "Good updates in a row before it grows.",
-                      at_least(1)));
+  return fields(
+      field("init_scale", &Fp16::init_scale, "Initial loss scale.", above(0)),
+      field("growth_factor", &Fp16::growth_factor, "Factor by which the scale grows.", above(1)),
+      field("backoff_factor", &Fp16::backoff_factor,
+            "Factor by which the scale shrinks after gradients that are not finite.", above(0), below(1)),
+      field("growth_interval", &Fp16::growth_interval,
+            "Updates with finite gradients in a row before the scale grows.", at_least(1)));
 }
 
 // Small gradients vanish in fp16, so the loss is scaled up, as far as the gradients stay finite.
@@ -110,9 +110,7 @@ std::unique_ptr<Precision> build(const Fp16& settings, const PrecisionInputs& in
   return std::make_unique<Fp16Precision>(settings, inputs.device);
 }
 
-const Registration<PrecisionKind> registration{
-    "fp16", "16-bit floats for the operators that gain by them, with a loss scale that adjusts itself.",
-    &build};
+const Registration<PrecisionKind> registration{"fp16", "float16 autocast with dynamic loss scaling.", &build};
 
 }  // namespace
 }  // namespace runner

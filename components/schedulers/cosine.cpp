@@ -35,7 +35,7 @@ std::unique_ptr<Scheduler> build(const Cosine& settings, const SchedulerInputs& 
   return std::make_unique<CosineSchedule>(settings.end, inputs.stretch(settings.length));
 }
 
-const Registration<SchedulerKind> registration{"cosine", "Half a cosine wave from the peak down.", &build};
+const Registration<SchedulerKind> registration{"cosine", "Cosine annealing from the peak.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -45,8 +45,8 @@ std::unique_ptr<Scheduler> build(const CosineRestarts& settings, const Scheduler
   return std::make_unique<CosineRestartsSchedule>(settings, inputs.stretch(settings.period));
 }
 
-const Registration<SchedulerKind> registration{
-    "cosine_restarts", "Half a cosine wave from the peak down, again and again.", &build};
+const Registration<SchedulerKind> registration{"cosine_restarts", "Cosine annealing with warm restarts.",
+                                               &build};
 
 }  // namespace
 }  // namespace runner

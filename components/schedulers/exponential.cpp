@@ -29,8 +29,8 @@ std::unique_ptr<Scheduler> build(const Exponential& settings, const SchedulerInp
   return std::make_unique<ExponentialSchedule>(settings.gamma, inputs.stretch(settings.every));
 }
 
-const Registration<SchedulerKind> registration{"exponential",
-                                               "The same factor for every epoch, or every update.", &build};
+const Registration<SchedulerKind> registration{
+    "exponential", "Multiplies the learning rate by the same factor every epoch, or every step.", &build};
 
 }  // namespace
 }  // namespace runner

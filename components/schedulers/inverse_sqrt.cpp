@@ -37,8 +37,8 @@ std::unique_ptr<Scheduler> build(const InverseSqrt& settings, const SchedulerInp
   return std::make_unique<InverseSqrtSchedule>(timescale);
 }
 
-const Registration<SchedulerKind> registration{
-    "inverse_sqrt", "Falls with the square root of the updates, fast at first, without an end.", &build};
+const Registration<SchedulerKind> registration{"inverse_sqrt",
+                                               "Decays with the inverse square root of the step.", &build};
 
 }  // namespace
 }  // namespace runner

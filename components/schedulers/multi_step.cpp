@@ -38,8 +38,8 @@ std::unique_ptr<Scheduler> build(const MultiStep& settings, const SchedulerInput
   return std::make_unique<MultiStepSchedule>(std::move(milestones), settings.gamma);
 }
 
-const Registration<SchedulerKind> registration{"multi_step",
-                                               "Drops by a factor at each of the given moments.", &build};
+const Registration<SchedulerKind> registration{
+    "multi_step", "Multiplies the learning rate by a factor at each milestone.", &build};
 
 }  // namespace
 }  // namespace runner

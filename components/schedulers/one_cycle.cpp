@@ -86,8 +86,8 @@ std::unique_ptr<Scheduler> build(const OneCycle& settings, const SchedulerInputs
   return std::make_unique<OneCycleSchedule>(settings, inputs.stretch(settings.length));
 }
 
-const Registration<SchedulerKind> registration{"one_cycle", "One rise to the peak and one long fall.",
-                                               &build};
+const Registration<SchedulerKind> registration{
+    "one_cycle", "The one-cycle policy: one rise to the peak and one long decay.", &build};
 
 }  // namespace
 }  // namespace runner

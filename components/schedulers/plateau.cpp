@@ -31,11 +31,10 @@ constexpr auto describe(std::type_identity<Plateau>) {
             "Which direction is better; needed only for measurements of which it is not known."),
       field("factor", &Plateau::factor, "What the learning rate is multiplied by.", above(0), below(1)),
       field("patience", &Plateau::patience,
-            "Evaluations without improvement that are let pass; the next one drops.", at_least(0)),
+            "Evaluations without improvement to wait before the learning rate drops.", at_least(0)),
       field("threshold", &Plateau::threshold, "How much better counts as an improvement.", at_least(0)),
       field("threshold_mode", &Plateau::threshold_mode, "How the threshold is meant."),
-      field("cooldown", &Plateau::cooldown, "Evaluations after a drop in which nothing is counted.",
-            at_least(0)),
+      field("cooldown", &Plateau::cooldown, "Evaluations after a drop that are not counted.", at_least(0)),
       field("min", &Plateau::min, "Where it ends, as a share of the peak.", within(0, 1)));
 }
 
@@ -110,7 +109,7 @@ std::unique_ptr<Scheduler> build(const Plateau& settings, const SchedulerInputs&
 }
 
 const Registration<SchedulerKind> registration{
-    "plateau", "Drops by a factor whenever a measurement no longer improves.", &build};
+    "plateau", "Multiplies the learning rate by a factor whenever a metric no longer improves.", &build};
 
 }  // namespace
 }  // namespace runner

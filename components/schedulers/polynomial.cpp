@@ -36,7 +36,8 @@ std::unique_ptr<Scheduler> build(const Polynomial& settings, const SchedulerInpu
   return std::make_unique<PolynomialSchedule>(settings, inputs.stretch(settings.length));
 }
 
-const Registration<SchedulerKind> registration{"polynomial", "A power of what is left of the run.", &build};
+const Registration<SchedulerKind> registration{"polynomial", "Polynomial decay to the end of the run.",
+                                               &build};
 
 }  // namespace
 }  // namespace runner

@@ -29,7 +29,8 @@ std::unique_ptr<Scheduler> build(const Step& settings, const SchedulerInputs& in
   return std::make_unique<StepSchedule>(inputs.stretch(settings.every), settings.gamma);
 }
 
-const Registration<SchedulerKind> registration{"step", "Drops by a factor at even intervals.", &build};
+const Registration<SchedulerKind> registration{
+    "step", "Multiplies the learning rate by a factor at regular intervals.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -72,7 +72,7 @@ std::unique_ptr<Scheduler> build(const WarmupStableDecay& settings, const Schedu
 }
 
 const Registration<SchedulerKind> registration{
-    "warmup_stable_decay", "The peak for most of the run, and a fall at its end.", &build};
+    "warmup_stable_decay", "Constant at the peak for most of the run, then a decay at its end.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -132,7 +132,7 @@ struct Csv {
 };
 constexpr auto describe(std::type_identity<Csv>) {
   return fields(
-      field("file", &Csv::file, "The file; relative to logging_dir, or to the run folder.", non_empty()));
+      field("file", &Csv::file, "The file; relative to logging_dir, or to the run folder.", non_empty(), in_run_folder()));
 }
 
 TrackerFacts facts(const Csv&) { return {.writes_files = true}; }

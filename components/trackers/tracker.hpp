@@ -97,7 +97,7 @@ constexpr auto describe(std::type_identity<TrackerCommon>) {
   return fields(field("logging_dir", &TrackerCommon::logging_dir,
                       "The folder for this tracker's files; relative to the run folder, and inside it where "
                       "not given.",
-                      non_empty()));
+                      non_empty(), in_run_folder()));
 }
 
 struct TrackerKind {

@@ -58,8 +58,8 @@ std::unique_ptr<Transform> build(const Normalize& params, const TransformInputs&
   return std::make_unique<NormalizeTransform>(mean, deviation);
 }
 
-const Registration<TransformKind> registration{"normalize", "Brings each channel to mean 0 and deviation 1.",
-                                               &build};
+const Registration<TransformKind> registration{
+    "normalize", "Normalises each channel to mean 0 and standard deviation 1.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -63,7 +63,7 @@ struct TransformKind {
 // std::runtime_error, naming the transform, where one cannot follow another.
 TransformPipeline build_pipeline(const std::vector<Part<TransformKind>>& parts, const DataSpec& data);
 
-// What the data looks like behind the transforms that act in that phase.
+// What the data looks like after the transforms that act in that phase.
 DataSpec after(const TransformPipeline& pipeline, DataSpec data, bool training);
 
 }  // namespace runner

@@ -1,6 +1,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "components/contract/data_error.hpp"
+#include "registry/recipe_error.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
@@ -24,6 +26,10 @@ std::string verdict(const Diagnostics& found, const Style& style) {
 void check_deeply(const Value& resolved, const Registry& registry, Diagnostics& found) {
   try {
     runner::check_deeply(resolved, registry);
+  } catch (const RecipeError& error) {
+    found.error(error.origin.is_default() ? resolved.origin : error.origin, failure_text(error));
+  } catch (const DataError& error) {
+    found.error(resolved.as<Table>()->find("dataset")->origin, failure_text(error));
   } catch (const std::exception& error) {
     found.error(resolved.origin, failure_text(error));
   }

@@ -5,6 +5,8 @@
 #include <ostream>
 
 #include "registry/log.hpp"
+#include "registry/recipe_error.hpp"
+#include "registry/schema_path.hpp"
 #include "registry/suggest.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/help.hpp"
@@ -15,6 +17,7 @@
 #include "runner/plugins/load_plugin.hpp"
 #include "runner/plugins/plugin_error.hpp"
 #include "runner/plugins/read_stamp.hpp"
+#include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
 #include "runner/version.hpp"
 
@@ -58,6 +61,27 @@ int unknown_word(const std::string& word, Session& session) {
   }
   problem.see = "runner --help";
   return refuse(problem, session);
+}
+
+// "--lr 0.1" is how other programs take a setting.
+void add_meant_setting(const Command& command, std::string option, const Registry& registry,
+                       Problem& problem) {
+  const bool takes_settings = std::ranges::any_of(command.arguments, [](const Argument& argument) {
+    return argument.word == Word::override_ || argument.word == Word::recipes_and_overrides;
+  });
+  if (!takes_settings || option.empty()) return;
+  option.erase(0, option.find_first_not_of('-'));
+  std::string key = option.substr(0, option.find('='));
+  const std::string value = key.size() < option.size() ? option.substr(key.size() + 1) : "..";
+  std::ranges::replace(key, '-', '_');
+  const SchemaPath schema(recipe_schema(), registry);
+  std::vector<std::string> meant = schema.settings_named(Value(), key);
+  if (meant.empty() && key.find('.') != std::string::npos) meant = {key};
+  if (!meant.empty()) {
+    problem.hints.push_back("settings are written " + meant.front() + "=" + value);
+  } else {
+    problem.hints.push_back("settings are written as in optimizer.lr=0.1, without dashes");
+  }
 }
 
 int report_conflicts(Session& session) {
@@ -114,12 +138,20 @@ int run(const Command& command, const std::vector<std::string>& words, Session& 
   if (const auto* error = std::get_if<UsageError>(&parsed)) {
     Problem problem{error->message};
     if (!error->hint.empty()) problem.hints.push_back(error->hint);
+    add_meant_setting(command, error->unknown_option, session.registry, problem);
     problem.hints.push_back("usage: " + usage(command));
     problem.see = "runner " + std::string(command.name) + " --help";
     return refuse(problem, session);
   }
   if (const auto exit = load_plugins(session)) return *exit;
-  return command.run(std::get<Arguments>(parsed), session);
+  try {
+    return command.run(std::get<Arguments>(parsed), session);
+  } catch (const RecipeError& error) {
+    Diagnostics found;
+    found.error(error.origin, error.what());
+    session.err << render(found, session.err_style.colour);
+    return Exit::bad_input;
+  }
 }
 
 int show_help(const std::vector<std::string>& words, Session& session) {

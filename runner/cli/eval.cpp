@@ -123,8 +123,7 @@ Command eval_command() {
                     "on other images"},
                    {"runner eval recipes/cifar10_resnet20_eval.toml --weights resnet20.th", "without a run"}},
       .run = &run,
-      .details =
-          "Leaves nothing behind. Exit code 0: done; 1: failed; 2: something is wrong with the recipe."};
+      .details = "Writes no files. Exit code 0: done; 1: failed; 2: something is wrong with the recipe."};
 }
 
 }  // namespace runner::cli

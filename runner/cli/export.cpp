@@ -1,6 +1,6 @@
-#include <torch/csrc/jit/serialization/pickle.h>
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/serialization/pickler.h>
 
-#include <fstream>
 #include <ostream>
 
 #include "components/models/support/load_weights.hpp"
@@ -18,13 +18,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As Python's torch.load reads it, with weights_only too.
+// As Python's torch.load reads it, with weights_only too: a plain dictionary, each tensor with a storage of
+// its own.
 void write_pt(const std::map<std::string, torch::Tensor>& tensors, const fs::path& path) {
-  c10::Dict<std::string, torch::Tensor> dictionary;
+  c10::impl::GenericDict dictionary(c10::StringType::get(), c10::TensorType::get());
   for (const auto& [name, tensor] : tensors) dictionary.insert(name, tensor.contiguous().clone());
-  const std::vector<char> bytes = torch::jit::pickle_save(dictionary);
+
+  std::vector<char> program;
+  const auto append = [&](const char* data, std::size_t size) {
+    program.insert(program.end(), data, data + size);
+  };
+  const auto number = [next = 0](const torch::Tensor&) mutable { return std::to_string(next++); };
+  torch::jit::Pickler pickler(append, nullptr, nullptr, nullptr, number, /*tag_aggregates=*/false);
+  pickler.protocol();
+  pickler.pushIValue(dictionary);
+  pickler.stop();
+
   AtomicFile file(path);
-  file.write(std::string_view(bytes.data(), bytes.size()));
+  caffe2::serialize::PyTorchStreamWriter archive([&](const void* data, std::size_t size) {
+    file.write({static_cast<const std::byte*>(data), size});
+    return size;
+  });
+  archive.writeRecord("data.pkl", program.data(), program.size());
+  std::size_t index = 0;
+  for (const torch::Tensor& tensor : pickler.tensorData())
+    archive.writeRecord("data/" + std::to_string(index++), tensor.data_ptr(), tensor.nbytes());
+  archive.writeEndOfFile();
   file.commit();
 }
 

@@ -8,6 +8,7 @@
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
+#include "runner/cli/starting_point.hpp"
 #include "runner/describe/template.hpp"
 #include "runner/plugins/find_plugin.hpp"
 #include "runner/resolve.hpp"
@@ -44,7 +45,8 @@ void write_file(const fs::path& file, const std::string& text) {
   throw std::runtime_error("cannot write " + file.string() + (error ? ": " + error.message() : ""));
 }
 
-std::vector<std::string> overrides_of(const Arguments& arguments, const std::vector<std::string>& typed) {
+std::vector<std::string> overrides_of(const Arguments& arguments, const std::vector<std::string>& fitting,
+                                      const std::vector<std::string>& typed) {
   std::vector<std::string> overrides;
   const fs::path file = arguments.get("output");
   if (!file.empty()) overrides.push_back("run.name=" + quote_toml(file.stem().string()));
@@ -52,6 +54,7 @@ std::vector<std::string> overrides_of(const Arguments& arguments, const std::vec
     const std::string key(part->name);
     if (arguments.has(key)) overrides.push_back(key + "=" + quote_toml(arguments.get(key)));
   }
+  overrides.insert(overrides.end(), fitting.begin(), fitting.end());
   overrides.insert(overrides.end(), typed.begin(), typed.end());
   return overrides;
 }
@@ -62,20 +65,49 @@ std::optional<fs::path> find_template(const std::string& name, const Session& se
   return known_recipe(name, session.environment);
 }
 
+std::variant<StartingPoint, Problem> start_from_template(const std::string& wanted, const Session& session) {
+  if (const auto base = find_template(wanted, session)) return StartingPoint{*base};
+  Problem problem{"there is no recipe \"" + wanted + "\" to start from", {}, "runner new --help"};
+  const auto shipped = known_recipes(session.environment);
+  problem.hints.push_back(shipped.empty() ? "name a recipe file: runner new FILE"
+                                          : "there is: " + joined(shipped) + ", or any recipe file");
+  return problem;
+}
+
+// A template that is named is taken as it is; without one, what is made fits the parts that were chosen.
+std::variant<StartingPoint, Problem> starting_point(const Arguments& arguments, const std::string& named,
+                                                    const Session& session) {
+  if (arguments.has("task")) {
+    if (named.empty())
+      return Problem{"--task needs your data: runner new --task " + arguments.get("task") + " PATH"};
+    return start_from_data(arguments.get("task"), named);
+  }
+  if (!named.empty()) return start_from_template(named, session);
+  if (!arguments.has("dataset") && !arguments.has("model")) return start_from_template(starter, session);
+  return start_from_parts(arguments.get("dataset"), arguments.get("model"), session.registry);
+}
+
+// The keys that are still to be filled in.
+void find_blanks(const Value& value, const std::string& path, std::vector<std::string>& found) {
+  if (const auto* text = value.as<std::string>(); text && *text == blank) found.push_back(path);
+  if (const auto* list = value.as<Array>()) {
+    for (std::size_t i = 0; i < list->size(); ++i)
+      find_blanks((*list)[i], path + "." + std::to_string(i), found);
+  }
+  if (const auto* table = value.as<Table>()) {
+    for (const Member& member : *table)
+      find_blanks(member.value, (path.empty() ? "" : path + ".") + key_to_toml(member.key), found);
+  }
+}
+
 int make_new(const Arguments& arguments, Session& session) {
   std::vector<std::string> words = arguments.all("TEMPLATE");
   words.insert(words.end(), arguments.all("OVERRIDE").begin(), arguments.all("OVERRIDE").end());
-  const auto [templates, typed] = sort_words(words);
+  auto [templates, typed] = sort_words(words);
   if (templates.size() > 1) return refuse({"more than one template is named: " + joined(templates)}, session);
-  const std::string wanted = templates.empty() ? starter : templates.front();
-  const auto base = find_template(wanted, session);
-  if (!base) {
-    Problem problem{"there is no recipe \"" + wanted + "\" to start from", {}, "runner new --help"};
-    const auto shipped = known_recipes(session.environment);
-    problem.hints.push_back(shipped.empty() ? "name a recipe file: runner new FILE"
-                                            : "there is: " + joined(shipped) + ", or any recipe file");
-    return refuse(problem, session);
-  }
+  const auto start = starting_point(arguments, templates.empty() ? "" : templates.front(), session);
+  if (const auto* problem = std::get_if<Problem>(&start)) return refuse(*problem, session);
+  const auto& [base, fitting] = std::get<StartingPoint>(start);
   const fs::path file = arguments.get("output");
   std::error_code error;
   if (!file.empty() && fs::exists(file, error) && !arguments.has("force")) {
@@ -86,29 +118,39 @@ int make_new(const Arguments& arguments, Session& session) {
   std::map<std::string, std::string> environment;
   if (const auto path = session.environment.find(plugin_path_variable); path != session.environment.end())
     environment.insert(*path);
-  const auto resolved =
-      resolve_recipe({*base, environment, overrides_of(arguments, typed)}, session.registry, found);
+  const auto resolved = resolve_recipe({base, environment, overrides_of(arguments, fitting, typed)},
+                                       session.registry, found, Blanks::allowed);
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
-  const std::string text = commented_recipe(*resolved, recipe_schema(), session.registry);
+  const std::string text = commented_recipe(*resolved, recipe_schema(), session.registry, file.parent_path());
   if (file.empty()) {
     session.out << text;
     return Exit::done;
   }
   write_file(file, text);
-  session.out << "wrote " << file.string() << "; run it with: runner " << file.string() << "\n";
+  std::vector<std::string> blanks;
+  find_blanks(*resolved, "", blanks);
+  session.out << "wrote " << file.string() << "; ";
+  if (!blanks.empty()) session.out << "fill in what is marked \"???\" (" << joined(blanks) << "), then ";
+  session.out << "run it with: runner " << file.string() << "\n";
   return Exit::done;
 }
 
 }  // namespace
 
 Command new_command() {
-  std::vector<Option> options{{.name = "output",
-                               .doc = "Where to write it; the screen where not given.",
-                               .value = "FILE",
-                               .letter = 'o',
-                               .word = Word::file},
-                              {.name = "force", .doc = "Replace the file if it exists.", .letter = 'f'}};
+  std::vector<Option> options{
+      {.name = "output",
+       .doc = "Where to write it; the screen where not given.",
+       .value = "FILE",
+       .letter = 'o',
+       .word = Word::file},
+      {.name = "force", .doc = "Replace the file if it exists.", .letter = 'f'},
+      {.name = "task",
+       .doc = "Look at your own data, named in the place of TEMPLATE, and write the recipe for "
+              "it: " +
+              joined(data_tasks(), ", ") + ".",
+       .value = "TASK"}};
   for (const FieldInfo* part : single_parts()) {
     const std::string kind(part->type.part_kind);
     options.push_back({.name = std::string(part->name),
@@ -120,15 +162,25 @@ Command new_command() {
   return {
       .name = "new",
       .summary = "Write a commented recipe to start from: every parameter, its meaning and its default.",
-      .arguments = {{"TEMPLATE", "A recipe to begin with: a file, or the name of one that comes with runner.",
-                     Argument::Count::optional, Word::template_},
-                    {"OVERRIDE", "Changes to it, as for a run.", Argument::Count::any, Word::override_}},
+      .arguments =
+          {{"TEMPLATE",
+            "A recipe to begin with: a file, or the name of one that comes with runner. With --task: your "
+            "data, a file or a folder.",
+            Argument::Count::optional, Word::template_},
+           {"OVERRIDE", "Changes to it, as for a run.", Argument::Count::any, Word::override_}},
       .options = std::move(options),
-      .examples = {{"runner new -o mine.toml", "something small that runs anywhere"},
-                   {"runner new --model resnet18 --dataset cifar10", "with these parts"},
-                   {"runner new cifar10 optimizer=adamw -o mine.toml",
-                    "from a recipe that comes with runner"}},
-      .run = &make_new};
+      .examples =
+          {{"runner new -o mine.toml", "something small that runs anywhere"},
+           {"runner new --task images photos/ -o mine.toml", "for images of your own, in a folder a class"},
+           {"runner new --task table people.csv -o mine.toml", "for a table of your own"},
+           {"runner new --dataset csv --model tabular", "what fits these parts, with blanks to fill in"},
+           {"runner new cifar10 optimizer=adamw -o mine.toml", "from a recipe that comes with runner"}},
+      .run = &make_new,
+      .details =
+          "Where no template is named, what --dataset and --model need is chosen to fit them: loss, "
+          "metrics,\n"
+          "transforms. What only you can know is written as \"???\", and `runner check` says what belongs "
+          "there."};
 }
 
 }  // namespace runner::cli

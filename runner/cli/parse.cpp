@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner::cli {
 
 namespace {
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 class Parser {
  public:
@@ -41,7 +40,14 @@ class Parser {
 
   void take_option(const std::string& spelled, bool has_value, std::string value) {
     const Option* option = find_option(command_, spelled);
-    if (!option) return unknown(spelled);
+    if (!option) {
+      unknown(spelled);
+      problem_.unknown_option = spelled;
+      // "--lr 0.1" and "--lr=0.1" both mean a value.
+      if (!has_value && next_ < words_.size() && !words_[next_].starts_with("-")) value = words_[next_];
+      if (!value.empty()) problem_.unknown_option += "=" + value;
+      return;
+    }
     if (option->value.empty() && has_value) return fail(in_quotes(spelled) + " takes no value");
     if (!option->value.empty() && !has_value) {
       if (next_ == words_.size()) return fail(in_quotes(spelled) + " needs a value: " + option->value);

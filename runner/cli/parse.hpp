@@ -12,6 +12,7 @@ namespace runner::cli {
 struct UsageError {
   std::string message = {};
   std::string hint = {};
+  std::string unknown_option = {};  // "--lr=0.1", where that is what is wrong
 };
 
 struct HelpWanted {};

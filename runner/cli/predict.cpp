@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "components/datasets/support/image_file.hpp"
 #include "components/support/tables/csv_cell.hpp"
 #include "registry/utf8.hpp"
 #include "runner/cli/commands.hpp"
@@ -43,6 +44,23 @@ std::vector<std::string> inputs_of(const std::vector<std::string>& words) {
   }
   if (inputs.empty()) throw std::runtime_error("There is nothing to predict: no input came.");
   return inputs;
+}
+
+// A folder stands for the images in it.
+std::vector<std::string> with_folders_opened(const std::vector<std::string>& inputs) {
+  std::vector<std::string> opened;
+  for (const std::string& input : inputs) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(input, ignored)) {
+      opened.push_back(input);
+      continue;
+    }
+    const auto images = images_in(input);
+    if (images.empty())
+      throw std::runtime_error("There is no image (.jpg, .jpeg or .png) in the folder " + input + ".");
+    for (const auto& image : images) opened.push_back(image.string());
+  }
+  return opened;
 }
 
 std::string number(double value) {
@@ -110,7 +128,9 @@ int run(const Arguments& arguments, Session& session) {
                           session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!trained) return Exit::bad_input;
-  Predictions all = predict(*trained, inputs_of(arguments.all("INPUT")));
+  std::vector<std::string> inputs = inputs_of(arguments.all("INPUT"));
+  if (trained->data.images) inputs = with_folders_opened(inputs);
+  Predictions all = predict(*trained, inputs);
   for (Prediction& one : all) one.classes.resize(std::min(top, one.classes.size()));
   const std::string text = format == "csv" ? as_csv(all) : format == "json" ? as_json(all) : as_text(all);
   if (arguments.has("out")) {
@@ -127,13 +147,13 @@ Command predict_command() {
   return {
       .name = "predict",
       .summary = "What a trained model says about images, rows or sentences.",
-      .arguments =
-          {{"RUN", "A run folder, or the name of a run: the last one of it.", Argument::Count::one,
-            Word::file},
-           {"INPUT",
-            "An image file, a CSV file, a row, or a sentence; @FILE and - (standard input) hold one a "
-            "line.",
-            Argument::Count::at_least_one, Word::file}},
+      .arguments = {{"RUN", "A run folder, or the name of a run: the last one of it.", Argument::Count::one,
+                     Word::file},
+                    {"INPUT",
+                     "An image file or a folder of them, a CSV file, a row, a file of tensors, or a "
+                     "sentence; @FILE and "
+                     "- (standard input) hold one a line.",
+                     Argument::Count::at_least_one, Word::file}},
       .options =
           {{.name = "top", .doc = "So many classes, the likeliest first (default 1).", .value = "N"},
            {.name = "format", .doc = "text (default), csv or json.", .value = "FORMAT"},

@@ -53,7 +53,8 @@ std::optional<std::string> nearest_recipe(const std::string& missing) {
 
 std::optional<fs::path> known_recipe(const std::string& name,
                                      const std::map<std::string, std::string>& environment) {
-  if (name.empty() || name.find('/') != std::string::npos) return std::nullopt;
+  const bool safe = !name.empty() && !name.starts_with('/') && name.find("..") == std::string::npos;
+  if (!safe) return std::nullopt;
   for (const fs::path& folder : recipe_folders(environment)) {
     std::error_code error;
     const fs::path file = folder / (name + std::string(extension));

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "registry/log.hpp"
+#include "registry/log_files.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/distributed/join.hpp"
 #include "runner/engine/process.hpp"
@@ -48,9 +49,16 @@ int run(const Arguments& arguments, Session& session) {
   Diagnostics found;
   const auto resolved =
       resolve_recipe({recipe, session.environment, arguments.all("OVERRIDE")}, session.registry, found);
-  session.err << render(found, session.err_style.colour);
+  session.err << render(found, session.err_style.colour) << std::flush;
   if (!resolved) return Exit::bad_input;
-  const TrainOptions options{.recipe_file = recipe, .dry_run = arguments.has("dry-run")};
+  for (const Diagnostic& diagnostic : found.all())
+    log::write_to_files(render(diagnostic), log::Level::warning);
+  const TrainOptions options{
+      .recipe_file = recipe,
+      .dry_run = arguments.has("dry-run"),
+      .force = arguments.has("force"),
+      .resume_from = arguments.has("resume") ? std::optional<std::filesystem::path>(arguments.get("resume"))
+                                             : std::nullopt};
   if (const auto member = membership(session.environment))
     return run_as_rank(*member, *resolved, session, options);
   World world;
@@ -67,9 +75,17 @@ Command run_command() {
                     {"OVERRIDE",
                      "Changes to it: optimizer.lr=0.01, optimizer=adamw, tracker+=csv, ~scheduler.",
                      Argument::Count::any, Word::override_}},
-      .options = {{.name = "dry-run", .doc = "Two steps and one evaluation; leaves nothing behind."}},
+      .options = {{.name = "dry-run", .doc = "Run two steps and one short evaluation, and write no files."},
+                  {.name = "resume",
+                   .doc = "Begin a new run with the state of this checkpoint of another one.",
+                   .value = "CHECKPOINT",
+                   .word = Word::file},
+                  {.name = "force",
+                   .doc = "Continue the run in run.dir although the recipe changes its course."}},
       .examples = {{"runner recipes/shapes.toml", "as it is"},
-                   {"runner recipes/cifar10.toml train.epochs=1 optimizer.lr=0.05", "with other settings"}},
+                   {"runner recipes/cifar10.toml train.epochs=1 optimizer.lr=0.05", "with other settings"},
+                   {"runner recipes/shapes.toml run.dir=runs/mine",
+                    "again: continues it where it was killed"}},
       .run = &run,
       .details =
           "Everything about the recipe is checked before anything is touched.\n"

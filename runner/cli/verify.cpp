@@ -78,12 +78,11 @@ int run(const Arguments& arguments, Session& session) {
   const RunFolder scratch = RunFolder::make_temporary();
   const fs::path replay = scratch.path() / "run";
   Diagnostics found;
-  const auto resolved =
-      resolve_recipe({folder / "recipe.toml",
-                      session.environment,
-                      {"run.dir=" + replay.string(), "tracker=[]", "checkpoint.every=1000000000step",
-                       "checkpoint.at_end=true", "~checkpoint.best"}},
-                     session.registry, found);
+  const auto resolved = resolve_recipe({folder / "recipe.toml",
+                                        session.environment,
+                                        {"run.dir=" + replay.string(), "tracker=[]",
+                                         "checkpoint.every=1000000000step", "checkpoint.at_end=true"}},
+                                       session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
   World world;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "registry/log_files.hpp"
 #include "runner/console/lines.hpp"
 #include "runner/console/tables.hpp"
 #include "runner/terminal/text.hpp"
@@ -19,9 +20,12 @@ Look table_look(const ConsoleOutput& output) {
   return {output.utf8, {output.colour}, width};
 }
 
+const Look plain_look{true, {}, 100};  // of a log file
+
 }  // namespace
 
-Console::Console(ConsoleOutput output) : output_(std::move(output)) {
+Console::Console(ConsoleOutput progress, ConsoleOutput results)
+    : output_(std::move(progress)), results_(std::move(results)) {
   if (output_.terminal) set_live_line(this);
 }
 
@@ -31,7 +35,10 @@ Console::~Console() {
   if (output_.terminal) set_live_line(nullptr);
 }
 
-void Console::summary(const RunSummary& run) { print(summary_table(run, table_look(output_))); }
+void Console::summary(const RunSummary& run) {
+  print(summary_table(run, table_look(output_)));
+  log::write_to_files(summary_table(run, plain_look));
+}
 
 void Console::progress(const ProgressLine& line) {
   if (line.loss) loss_ = line.loss;
@@ -70,7 +77,9 @@ void Console::closing(const ClosingSummary& run) {
     erase();
     live_ = nullptr;
   }
-  print(closing_table(run, table_look(output_)));
+  const LiveLinePause pause;
+  results_.write(closing_table(run, table_look(results_)));
+  log::write_to_files(closing_table(run, plain_look));
 }
 
 bool Console::progress_due() const { return due(output_.terminal ? redraw_seconds : plain_seconds); }

@@ -40,8 +40,6 @@ struct RunSummary {
   std::vector<std::string> trackers = {};
   std::vector<std::string> hooks = {};
   std::filesystem::path folder;
-  std::vector<std::pair<std::string, std::string>> notes =
-      {};                // further rows: what they are about, what they say
   std::string stand_in;  // why the data is not the data asked for, in a sentence or two; empty: it is
 };
 
@@ -99,17 +97,20 @@ struct ConsoleOutput {
   std::function<int()> width = [] { return 80; };  // asked again for every line: terminals change
   std::function<double()> clock;                   // seconds, of any origin
 
-  // Standard error, as it is: NO_COLOR, TERM=dumb and the locale are respected.
+  // As they are: NO_COLOR, TERM=dumb and the locale are respected.
   static ConsoleOutput standard_error();
+  static ConsoleOutput standard_output();
   // Nowhere: for the ranks that nobody looks at.
   static ConsoleOutput silent();
 };
 
-// The summary, one live progress line (or plain lines where it is piped), evaluations and the closing table.
-// Messages logged meanwhile appear above the live line and do not tear it. For one thread.
+// The summary, one live progress line (or plain lines where it is piped) and evaluations; at the end the
+// closing table, which is the result and goes to an output of its own. Both tables are written to the log
+// files too. Messages logged meanwhile appear above the live line and do not tear it. For one thread.
 class Console : private LiveLine {
  public:
-  explicit Console(ConsoleOutput output = ConsoleOutput::standard_error());
+  Console() : Console(ConsoleOutput::standard_error(), ConsoleOutput::standard_output()) {}
+  Console(ConsoleOutput progress, ConsoleOutput results);
   ~Console() override;  // takes the live line away
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
@@ -133,7 +134,7 @@ class Console : private LiveLine {
   void print(const std::string& lines);
   std::string to_line_start() const;
 
-  ConsoleOutput output_;
+  ConsoleOutput output_, results_;
   std::optional<ProgressLine> first_;  // where this console came in: the pace is counted from there
   std::optional<double> loss_;
   std::optional<double> last_shown_;            // by the clock

@@ -35,9 +35,11 @@ std::string joined(const std::vector<Piece>& pieces) {
   return line;
 }
 
-// The epoch that is being worked on, not the number of those done.
+// The epoch that the last step was part of: the fifth until all of it is done, never the sixth before it
+// begins.
 std::string current_epoch(const ProgressLine& line) {
-  double current = std::floor(line.epoch) + 1;
+  constexpr double rounding = 1e-9;
+  double current = std::max(1.0, std::ceil(line.epoch - rounding));
   if (!line.epochs) return "epoch " + epoch_text(current);
   current = std::min(current, std::max(1.0, std::ceil(*line.epochs)));
   return "epoch " + epoch_text(current) + "/" + epoch_text(std::ceil(*line.epochs));
@@ -77,8 +79,15 @@ std::string bar(double share, int cells, const Look& look) {
 
 std::string live_progress(const ProgressLine& line, std::optional<double> eta, const Look& look) {
   constexpr int widest_bar = 24, narrowest_bar = 6, around_bar = 8;  // brackets, the percentage and the gaps
+  constexpr int usual_bar = 10, before_the_bar = 3;  // pieces that matter less make room for it
   const auto width = static_cast<std::size_t>(std::max(look.width, 0));
   std::vector<Piece> pieces = numbers(line, eta);
+  const std::size_t bar_room = usual_bar + around_bar;
+  while (width_of(pieces) + bar_room > width) {
+    const auto least = std::ranges::max_element(pieces, {}, &Piece::dispensable);
+    if (least->dispensable <= before_the_bar) break;
+    pieces.erase(least);
+  }
   fit(pieces, width);
   const int room = look.width - static_cast<int>(width_of(pieces)) - around_bar;
   if (room >= narrowest_bar) {

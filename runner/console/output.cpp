@@ -27,21 +27,36 @@ bool locale_is_utf8() {
   return false;
 }
 
-int terminal_width() {
+int terminal_width(int descriptor) {
   constexpr int usual = 80;
   winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return usual;
 }
 
-// What cannot be written to a closed terminal is not worth stopping a run for.
-void write_all(std::string_view text) {
+// What cannot be written to a closed terminal or pipe is not worth stopping a run for: the log has it too.
+void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+ConsoleOutput output_to(int descriptor) {
+  const bool terminal = ::isatty(descriptor) == 1;
+  const std::string kind = environment("TERM");
+  ConsoleOutput output;
+  output.write = [descriptor](std::string_view text) { write_all(descriptor, text); };
+  output.terminal = terminal && !kind.empty() && kind != "dumb";
+  output.colour = output.terminal && environment("NO_COLOR").empty();
+  output.utf8 = locale_is_utf8();
+  if (terminal) output.width = [descriptor] { return terminal_width(descriptor); };
+  output.clock = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  return output;
 }
 
 }  // namespace
@@ -50,19 +65,7 @@ ConsoleOutput ConsoleOutput::silent() {
   return {.write = [](std::string_view) {}, .clock = [] { return 0.0; }};
 }
 
-ConsoleOutput ConsoleOutput::standard_error() {
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  const std::string kind = environment("TERM");
-  ConsoleOutput output;
-  output.write = write_all;
-  output.terminal = terminal && !kind.empty() && kind != "dumb";
-  output.colour = output.terminal && environment("NO_COLOR").empty();
-  output.utf8 = locale_is_utf8();
-  if (terminal) output.width = terminal_width;
-  output.clock = [] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  };
-  return output;
-}
+ConsoleOutput ConsoleOutput::standard_error() { return output_to(STDERR_FILENO); }
+ConsoleOutput ConsoleOutput::standard_output() { return output_to(STDOUT_FILENO); }
 
 }  // namespace runner

@@ -54,7 +54,10 @@ std::string epochs_text(double epochs) { return epoch_text(epochs) + (epochs == 
 
 std::string length_text(const RunSummary& run, const Look& look) {
   std::vector<std::string> limits;
-  if (run.epochs) limits.push_back(epochs_text(*run.epochs));
+  // Where max_steps ends the run first, the epochs are not reached and not promised.
+  const bool all_epochs = run.epochs && static_cast<double>(run.total_steps) + 1e-9 >=
+                                            *run.epochs * static_cast<double>(run.steps_per_epoch);
+  if (all_epochs) limits.push_back(epochs_text(*run.epochs));
   if (run.total_steps > 0) limits.push_back(steps_text(run.total_steps));
   if (run.max_seconds) limits.push_back("at most " + duration_text(*run.max_seconds));
   if (run.steps_per_epoch > 0) limits.push_back(steps_text(run.steps_per_epoch) + " an epoch");
@@ -71,7 +74,9 @@ std::string headline(const ClosingSummary& run, const Look& look) {
                                                               : look.style.red(word);
   std::string text = painted + " after " + duration_text(run.seconds) + look.dot() + steps_text(run.steps) +
                      look.dot() + epochs_text(run.epochs);
-  if (run.skipped_steps > 0) text += look.dot() + grouped(run.skipped_steps) + " updates left out";
+  if (run.skipped_steps > 0)
+    text += look.dot() + grouped(run.skipped_steps) + (run.skipped_steps == 1 ? " update" : " updates") +
+            " skipped";
   return text + "\n" +
          (run.reason.empty() ? "" : wrapped(run.reason, static_cast<std::size_t>(look.width), "") + "\n");
 }
@@ -135,7 +140,6 @@ std::string summary_table(const RunSummary& run, const Look& look) {
             {"device", run.device},
             {"trackers", joined(run.trackers)},
             {"hooks", joined(run.hooks)}};
-  rows.insert(rows.end(), run.notes.begin(), run.notes.end());
   rows.emplace_back("folder", run.folder.string());
   text += table(rows, look) + "\n";
   return run.stand_in.empty() ? text : text + banner(stand_in_title, run.stand_in, look) + "\n";

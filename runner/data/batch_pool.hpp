@@ -15,7 +15,7 @@ class BatchPool {
 
   // A batch of that many examples that nobody uses any more; an empty one where there is none.
   Batch take(std::int64_t examples);
-  // Remembers the batch; it stays usable by whoever holds it.
+  // Remembers the batch; those who hold it can go on using it.
   void remember(const Batch& batch);
 
  private:

@@ -22,7 +22,7 @@ constexpr std::int64_t most_messages = 5;
 Cursor checked(Cursor start, std::int64_t size) {
   if (size <= 0) throw DataError("The dataset has no examples.");
   if (start.epoch < 0 || start.position < 0 || start.position > size) {
-    throw DataError(log::format("Sample {} of epoch {} does not exist: the dataset has {} examples.",
+    throw DataError(log::format("Example {} of epoch {} does not exist: the dataset has {} examples.",
                                 start.position, start.epoch, size));
   }
   return start.position == size ? Cursor{start.epoch + 1, 0} : start;
@@ -144,9 +144,11 @@ class Loader::Assembly {
         split_.read({&samples[i], 1}, loaded.batch, example++);
       } catch (const std::exception& error) {
         const std::string message =
-            log::format("Sample {} cannot be read: {}", samples[i].index, error.what());
+            log::format("Example {} cannot be read: {}", samples[i].index, error.what());
         const bool broken = dynamic_cast<const DataError*>(&error) != nullptr;
-        if (!broken || options_.broken == Broken::stop) throw DataError(message);
+        if (!broken) throw DataError(message);
+        if (options_.broken == Broken::stop)
+          throw DataError(message + " Set loader.on_error = \"skip\" to leave such examples out.");
         if (options_.broken == Broken::replace) read_substitute(order, at, loaded.batch, example - 1);
         if (options_.broken == Broken::leave_out) --example;
         loaded.unreadable.push_back(message);
@@ -164,7 +166,7 @@ class Loader::Assembly {
         continue;
       }
     }
-    throw DataError(log::format("None of the {} samples can be read.", size_));
+    throw DataError(log::format("None of the {} examples can be read.", size_));
   }
 
   const Split& split_;
@@ -187,7 +189,7 @@ std::optional<LoadedBatch> Loader::next() {
     const bool left_out = assembly_->options().broken == LoaderOptions::Broken::leave_out;
     if (unreadable_++ < most_messages)
       log::warning("{} {}", message, left_out ? "It is left out." : "Another one takes its place.");
-    if (unreadable_ == most_messages) log::warning("Further samples that cannot be read are only counted.");
+    if (unreadable_ == most_messages) log::warning("Further examples that cannot be read are only counted.");
   }
   return loaded;
 }

@@ -80,7 +80,7 @@ class OrderedPrefetch {
         result.error = std::current_exception();
       }
       lock.lock();
-      if (result.error) stopping_ = true;  // nothing behind it will be asked for
+      if (result.error) stopping_ = true;  // nothing after it will be asked for
       slots_[slot_of(number)] = std::move(result);
       made_.notify_one();
       if (stopping_ || started_ == count_) room_.notify_all();

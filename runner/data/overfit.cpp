@@ -25,12 +25,40 @@ class SameExamples final : public Split {
   const Split& split_;  // of the same Splits, on the heap: it stays where it is
 };
 
+// As many examples as the whole training set has, the same few over and over: an epoch is as long as ever.
+class Repeated final : public Split {
+ public:
+  Repeated(std::unique_ptr<Split> few, std::int64_t size) : few_(std::move(few)), size_(size) {}
+
+  const Split& few() const { return *few_; }
+  std::int64_t size() const override { return size_; }
+  DataSpec spec() const override { return few_->spec(); }
+  std::optional<std::int64_t> class_of(std::int64_t index) const override {
+    return few_->class_of(index % few_->size());
+  }
+  Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override {
+    return few_->allocate(examples, format);
+  }
+  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
+    std::vector<SampleRef> among_few(samples.begin(), samples.end());
+    for (SampleRef& sample : among_few) sample.index %= few_->size();
+    few_->read(among_few, batch, first);
+  }
+  void finish(Batch& batch, std::uint64_t seed) const override { few_->finish(batch, seed); }
+
+ private:
+  std::unique_ptr<Split> few_;
+  std::int64_t size_;
+};
+
 }  // namespace
 
 void overfit(Splits& data, std::int64_t examples, std::uint64_t seed) {
+  const std::int64_t size = data.train->size();
   auto chosen = random_sample(*data.train, examples, seed);
-  data.train = selection(std::move(data.train), std::move(chosen));
-  data.eval = std::make_unique<SameExamples>(*data.train);
+  auto repeated = std::make_unique<Repeated>(selection(std::move(data.train), std::move(chosen)), size);
+  data.eval = std::make_unique<SameExamples>(repeated->few());
+  data.train = std::move(repeated);
 }
 
 }  // namespace runner

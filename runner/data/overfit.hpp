@@ -4,7 +4,8 @@
 
 namespace runner {
 
-// Leaves that many examples of the training set, a random sample, and evaluates on the same.
+// Trains on that many examples of the training set, a random sample, over and over, for epochs as long as
+// before, and evaluates on the same.
 void overfit(Splits& data, std::int64_t examples, std::uint64_t seed);
 
 }  // namespace runner

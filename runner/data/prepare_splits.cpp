@@ -82,8 +82,9 @@ Splits prepare_splits(const Dataset& dataset, const SplitRules& rules, const Tra
   if (rules.overfit_examples) {
     overfit(data, *rules.overfit_examples, sample_seed_of(common));
     log::info(
-        "loader.overfit_batches: the run trains on {} training examples, {}, and evaluates with the same.",
-        data.train->size(), how_chosen(*data.train));
+        "loader.overfit_batches: the run trains on {} training examples, {}, over and over, and evaluates on the "
+        "same.",
+        data.eval->size(), how_chosen(*data.eval));
   }
   return data;
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "registry/conform.hpp"
 #include "runner/recipe/reference.hpp"
 
 namespace runner {
@@ -71,7 +72,8 @@ std::string comment(std::string_view text, const std::string& margin) {
 
 class Writer {
  public:
-  explicit Writer(const Registry& registry) : registry_(registry) {}
+  Writer(const Registry& registry, std::filesystem::path folder)
+      : registry_(registry), folder_(std::move(folder)) {}
 
   std::string write(const Value& resolved, const Schema& recipe) {
     out_ = "# A recipe for runner " RUNNER_VERSION
@@ -92,11 +94,37 @@ class Writer {
       if (field.rules.secret) {
         out_ += "# " + key + " = \"${env:NAME}\"\n";
       } else if (value) {
-        out_ += key + " = " + to_toml(escaped(*value)) + "\n";
+        const Value shown = escaped(names_files(field) ? from_folder(*value) : *value);
+        out_ += key + " = " + to_toml(shown) + (is_blank(*value) ? "  # fill this in" : "") + "\n";
       } else {
         out_ += "# " + key + " = " + example(field.type, field.rules) + "\n";
       }
     }
+  }
+
+  static bool names_files(const FieldInfo& field) {
+    const TypeInfo& type = field.type.element ? *field.type.element : field.type;
+    return (type.kind == TypeInfo::Kind::path && !field.rules.in_run_folder) || field.rules.may_be_path;
+  }
+
+  Value from_folder(Value value) const {
+    if (auto* text = value.as<std::string>()) {
+      const std::filesystem::path inside = std::filesystem::path(*text).lexically_relative(folder_);
+      const bool is_inside = !inside.empty() && *inside.begin() != "..";
+      if (is_inside && text->starts_with('/')) *text = inside.string();
+    }
+    if (auto* list = value.as<Array>()) {
+      for (Value& item : *list) item = from_folder(item);
+    }
+    if (auto* table = value.as<Table>()) {
+      for (Member& member : *table) member.value = from_folder(member.value);
+    }
+    return value;
+  }
+
+  static bool is_blank(const Value& value) {
+    const auto* text = value.as<std::string>();
+    return text && *text == blank;
   }
 
   // The default stands in the line itself, so here only the type and the rules.
@@ -119,6 +147,8 @@ class Writer {
       const auto* list = value ? value->as<Array>() : nullptr;
       if (!value || (list && list->empty())) {
         absent(field, path);
+      } else if (is_blank(*value)) {
+        out_ += "\n" + comment(field.doc, "#") + "[" + path + "]\nname = \"???\"  # fill this in\n";
       } else if (list) {
         for (const Value& item : *list) present(field, *field.type.element, item, path, "[[" + path + "]]");
       } else {
@@ -169,13 +199,15 @@ class Writer {
   }
 
   const Registry& registry_;
+  std::filesystem::path folder_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string commented_recipe(const Value& resolved, const Schema& recipe, const Registry& registry) {
-  return Writer(registry).write(resolved, recipe);
+std::string commented_recipe(const Value& resolved, const Schema& recipe, const Registry& registry,
+                             const std::filesystem::path& folder) {
+  return Writer(registry, std::filesystem::absolute(folder).lexically_normal()).write(resolved, recipe);
 }
 
 }  // namespace runner

@@ -11,7 +11,7 @@ namespace runner {
 // How the next token is drawn.
 struct TokenChoice {
   double temperature = 1.0;                // logits are divided by it; 0: always the likeliest
-  std::optional<std::int64_t> top_k = {};  // only so many of the likeliest
+  std::optional<std::int64_t> top_k = {};  // only the k likeliest tokens
   std::optional<double> top_p = {};        // only the likeliest that together reach this probability
 };
 

@@ -33,6 +33,23 @@ std::optional<fs::path> last_run_in(const fs::path& folder) {
   return last;
 }
 
+// The names of runs in the current folder, the latest first.
+std::string known_runs() {
+  constexpr std::size_t most_named = 10;
+  std::vector<std::pair<std::string, std::string>> runs;  // when the last of that name began, its folder
+  std::error_code error;
+  for (fs::directory_iterator entry("runs", error), end; !error && entry != end; entry.increment(error)) {
+    if (const auto last = last_run_in(entry->path()))
+      runs.emplace_back(fs::weakly_canonical(*last).filename().string(), entry->path().string());
+  }
+  if (runs.empty()) return "there are no runs in " + (fs::current_path() / "runs").string() + ".";
+  std::ranges::sort(runs, std::greater());
+  std::string names;
+  for (std::size_t i = 0; i < std::min(runs.size(), most_named); ++i)
+    names += (i == 0 ? "" : ", ") + runs[i].second;
+  return "there is: " + names + (runs.size() > most_named ? " and more in runs/." : ".");
+}
+
 std::string contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -75,8 +92,7 @@ fs::path find_run(const fs::path& run) {
   if (fs::is_directory(run)) {
     throw std::runtime_error("The folder " + run.string() + " is no run: it holds no recipe.toml.");
   }
-  throw std::runtime_error("There is no run folder " + run.string() +
-                           "; a run says at its beginning where its folder is.");
+  throw std::runtime_error("There is no run folder " + run.string() + "; " + known_runs());
 }
 
 fs::path find_weights(const fs::path& folder, const std::string& wanted) {

@@ -46,7 +46,7 @@ class Predictor {
       Batch part = part_of(batch, first, std::min(most, examples - first));
       const torch::Tensor output = run_.engine.predict(part).to(torch::kCPU, torch::kFloat64);
       for (std::int64_t i = 0; i < output.size(0); ++i) {
-        found_.push_back({examples == 1 ? input : input + ":" + std::to_string(first + i + 1)});
+        found_.push_back({examples == 1 ? input : input + " row " + std::to_string(first + i + 1)});
         interpret(output.narrow(0, i, 1), found_.back());
       }
     }

@@ -17,7 +17,7 @@ struct Prediction {
 };
 
 // Of image files, rows or sentences, as the run's dataset reads them. An input that holds several examples,
-// as a file of rows does, gives as many predictions: "rows.csv:1" .. Throws DataError where one cannot be
+// as a file of rows does, gives as many predictions: "rows.csv row 1" .. Throws DataError where one cannot be
 // read.
 std::vector<Prediction> predict(TrainedRun& run, std::span<const std::string> inputs);
 

@@ -1,23 +1,33 @@
 #include "runner/inspect/blueprint.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "components/support/meta_mode.hpp"
 #include "registry/byte_size.hpp"
+#include "registry/recipe_error.hpp"
 #include "runner/engine/memory.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
 
 namespace runner {
 
+namespace {
+
+bool from_plugin(const Part<ModelKind>& model) {
+  return find_component(Registry::of_linked(), ModelKind::name, model.name()).library != nullptr;
+}
+
+}  // namespace
+
 Blueprint draw_blueprint(const Recipe& recipe) {
   const auto dataset = build_dataset(recipe);
   const DataSpec raw = dataset->spec();
   const DataSpec data = after(build_pipeline(recipe.dataset.common.transform, raw), raw, /*training=*/true);
   if (std::ranges::any_of(data.input_shape, [](std::int64_t size) { return size < 0; })) {
-    throw std::runtime_error(
-        "the examples differ in size, so no batch can hold them; add a transform such as resize");
+    throw RecipeError(
+        recipe.dataset.origin(),
+        "the images may differ in size, and nothing makes them equal: add a transform such as resize to "
+        "dataset.transform");
   }
   require_targets(recipe.loss, data);
   // As many examples of each class: what shapes go through does not depend on the numbers.
@@ -26,6 +36,8 @@ Blueprint draw_blueprint(const Recipe& recipe) {
 }
 
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
+  // Code that looks at the numbers of a tensor it has made would read memory that is not there.
+  if (from_plugin(recipe.model)) return recipe.model.build({data});
   MetaMode meta;
   const OperatorModeScope scope(meta);
   return recipe.model.build({data});
@@ -40,27 +52,30 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
     return bytes <= small && bytes <= main_memory().available / plenty &&
            found.forward_flops_per_sample <= quick;
   };
+  const Places places{recipe.model.origin(), recipe.loss.origin()};
   Inspection sketched = count_weights(*blueprint.model);
   if (!blueprint.model->parameters().front().is_meta())
-    return inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+    return inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
   const bool small_enough = fits(sketched);
   try {
-    sketched = inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+    sketched = inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
   } catch (const std::exception&) {
     if (!small_enough) throw;  // the real model says it better
   }
   if (!fits(sketched)) return sketched;
   blueprint.model = recipe.model.build({blueprint.data});
-  return inspect(*blueprint.model, *blueprint.loss, blueprint.data);
+  return inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
 }
 
 void require_memory(const Recipe& recipe, const DataSpec& data) {
+  if (from_plugin(recipe.model)) return;
   const Inspection found = count_weights(*sketch_model(recipe, data));
-  const std::int64_t needed = 2 * found.weight_bytes, total = main_memory().total;
+  const std::int64_t gradients = recipe.model.common.freeze.empty() ? found.weight_bytes : 0;
+  const std::int64_t needed = found.weight_bytes + gradients, total = main_memory().total;
   if (total == 0 || needed <= total) return;
   const auto bytes = [](std::int64_t count) { return approximately({static_cast<std::uint64_t>(count)}); };
-  throw std::runtime_error("The model has " + std::to_string(found.parameters) +
-                           " parameters; they and their gradients take " + bytes(needed) +
+  throw std::runtime_error("The model has " + std::to_string(found.parameters) + " parameters; they" +
+                           (gradients > 0 ? " and their gradients" : "") + " take " + bytes(needed) +
                            " of memory, and this machine has " + bytes(total) +
                            ". Choose a smaller model; `runner estimate` says what one takes.");
 }

@@ -10,7 +10,7 @@ namespace runner {
 // The parts of a recipe that shapes go through, built without reading data or weights. The model is a sketch:
 // on the meta device, which takes no memory, unless it cannot be built there.
 struct Blueprint {
-  DataSpec data;  // behind the transforms, as in training
+  DataSpec data;  // after the transforms, as in training
   std::shared_ptr<Model> model;
   std::unique_ptr<Loss> loss;
 };

@@ -63,9 +63,11 @@ void check_deeply(const Value& resolved, const Registry& registry) {
   const Inspection found = inspect(recipe, blueprint);
   const auto dataset = build_dataset(recipe);
   const auto [batch, data] = evaluation_batch(recipe, *dataset);
-  if (batch.size() == 0) return;
+  if (batch.size() == 0 || !found.passed || found.output_shape.empty()) return;
   std::vector<std::int64_t> shape = found.output_shape;
   shape.front() = batch.size();
+  constexpr std::int64_t largest = std::int64_t{1} << 26;  // outputs that only a sketch of the model can have
+  if (c10::multiply_integers(shape) > largest) return;
   const ModelWeights weights(*blueprint.model);
   try_evaluation(recipe, build_metrics(recipe, data, *blueprint.loss),
                  build_hooks(recipe, found, weights, data), batch, torch::zeros(shape, found.output_type));

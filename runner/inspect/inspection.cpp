@@ -3,11 +3,10 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <stdexcept>
-
 #include "components/support/meta_mode.hpp"
 #include "components/support/shape_text.hpp"
 #include "components/support/torch_error.hpp"
+#include "registry/recipe_error.hpp"
 #include "runner/engine/out_of_memory.hpp"
 #include "runner/inspect/operator_trace.hpp"
 
@@ -24,16 +23,18 @@ bool on_meta(const Model& model) {
 
 // The loss looks at numbers, so it gets real zeros in the shape of the model's output, where that is not too
 // large.
-void try_loss(const Loss& loss, torch::Tensor output, const Batch& batch) {
+void try_loss(const Loss& loss, torch::Tensor output, const Batch& batch, const Origin& place) {
   constexpr std::int64_t largest = std::int64_t{1} << 26;
   if (output.is_meta() && output.numel() > largest) return;
   if (output.is_meta()) output = torch::zeros(output.sizes(), output.scalar_type());
   try {
     loss.sum(output, batch);
   } catch (const c10::Error& error) {
-    throw std::runtime_error("the model gives " + shape_text(output.sizes()) + " for targets of shape " +
-                             shape_text(batch.target.sizes()) +
-                             ", which the loss does not take: " + reason_of(error));
+    throw RecipeError(place, "the model gives " + shape_text(output.sizes()) + " for targets of shape " +
+                                 shape_text(batch.target.sizes()) +
+                                 ", which the loss does not take: " + reason_of(error));
+  } catch (const std::runtime_error& error) {
+    throw RecipeError(place, error.what());
   }
 }
 
@@ -72,7 +73,7 @@ Inspection count_weights(const Model& model) {
   return result;
 }
 
-Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {
+Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places) {
   Inspection result = count_weights(model);
   const Batch batch = zero_batch(data, examples);
   const bool was_training = model.is_training();
@@ -98,15 +99,18 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data) {
     }
     const std::string layer =
         trace.last_layer().empty() ? "" : ", at the latest in or after layer \"" + trace.last_layer() + "\"";
-    throw std::runtime_error("an example of shape " + shape_text(batch.input[0].sizes()) +
-                             " does not fit the model" + layer + ": " + reason_of(error));
+    throw RecipeError(places.model, "an example of shape " + shape_text(batch.input[0].sizes()) +
+                                        " does not fit the model" + layer + ": " + reason_of(error));
+  } catch (const std::runtime_error& error) {
+    restore();
+    throw RecipeError(places.model, error.what());
   }
   result.forward_flops_per_sample = trace.flops() / examples;
   result.activation_bytes_per_sample = trace.held_bytes() / examples;
   result.output_shape = output.sizes().vec();
   result.output_type = output.scalar_type();
   restore();
-  try_loss(loss, output, batch);
+  try_loss(loss, output, batch, places.loss);
   return result;
 }
 

@@ -22,9 +22,14 @@ struct Inspection {
 // Zeros in the shape of this data.
 Batch zero_batch(const DataSpec& data, std::int64_t examples);
 
-// Runs a small batch of zeros through model and loss. Throws where the shapes do not fit, and names the
-// layer. A model on the meta device passes shapes alone.
-Inspection inspect(Model& model, const Loss& loss, const DataSpec& data);
+// Where the recipe chooses model and loss, for messages.
+struct Places {
+  Origin model = {}, loss = {};
+};
+
+// Runs a small batch of zeros through model and loss. Throws RecipeError where the shapes do not fit, and names
+// the layer. A model on the meta device passes shapes alone.
+Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places = {});
 
 Inspection count_weights(const Model& model);
 

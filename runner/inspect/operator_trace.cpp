@@ -87,7 +87,6 @@ class OperatorTrace::MemoryListener : public c10::MemoryReportingInfoBase {
 
   void reportMemoryUsage(void*, std::int64_t size, std::size_t, std::size_t, c10::Device) override {
     trace_.held_bytes_ += size;
-    trace_.most_held_ = std::max(trace_.most_held_, trace_.held_bytes_);
   }
   bool memoryProfilingEnabled() const override { return true; }
 

@@ -21,7 +21,6 @@ class OperatorTrace {
 
   double flops() const { return flops_; }  // multiplications and additions in matrix products
   std::int64_t held_bytes() const;         // allocated since it began and not freed
-  std::int64_t most_held_bytes() const { return most_held_; }  // the most at any moment
   const std::string& last_layer() const { return last_layer_; }
 
  private:
@@ -32,7 +31,6 @@ class OperatorTrace {
   std::map<const void*, std::string> layer_of_parameter_;
   double flops_ = 0;
   std::int64_t held_bytes_ = 0;
-  std::int64_t most_held_ = 0;
   std::string last_layer_;
   // No allocator hears of tensors on the meta device: those made meanwhile are watched instead.
   std::map<const void*, c10::weak_intrusive_ptr<c10::StorageImpl>> made_on_meta_;

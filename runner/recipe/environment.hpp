@@ -9,8 +9,8 @@
 
 namespace runner {
 
-// RUNNER_OPTIMIZER__LR=0.01 sets optimizer.lr. Only names with a double underscore do; others are none of
-// ours.
+// RUNNER_OPTIMIZER__LR=0.01 sets optimizer.lr. Only names with a double underscore do;
+// warn_of_stray_variables speaks of the others.
 void apply_environment(const std::map<std::string, std::string>& environment, int layer, Value& tree,
                        const DefaultOf& default_of, Diagnostics& diagnostics);
 

@@ -19,7 +19,7 @@ struct KeyPath {
   };
   std::vector<Part> parts;
 
-  std::string text(std::size_t count) const;  // the first so many parts
+  std::string text(std::size_t count) const;  // the first `count` parts
   std::string text() const { return text(parts.size()); }
 };
 

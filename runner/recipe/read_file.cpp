@@ -84,7 +84,12 @@ std::shared_ptr<const Source> read_recipe_file(const fs::path& path, const Origi
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return fail("does not exist", similar_files(path));
-  if (status.type() == fs::file_type::directory) return fail("is a folder, not a recipe");
+  if (status.type() == fs::file_type::directory) {
+    std::vector<std::string> hints;
+    if (fs::is_regular_file(path / "recipe.toml", error))
+      hints.push_back("did you mean " + (path / "recipe.toml").string() + "?");
+    return fail("is a folder, not a recipe", std::move(hints));
+  }
   // A pipe would wait for somebody who writes into it.
   if (status.type() != fs::file_type::regular && fs::status_known(status))
     return fail("is not a regular file; save the recipe in one");

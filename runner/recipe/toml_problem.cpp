@@ -1,6 +1,7 @@
 #include "runner/recipe/toml_problem.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace runner {
 
@@ -26,13 +27,51 @@ bool is_plain_number(std::string_view word) {
   return word.find_first_not_of("0123456789+-_.") == std::string_view::npos;
 }
 
-// Without the parser's own affairs, and without what it met: that may be a secret, and the line shows it
-// anyway.
+std::string_view line_at(std::string_view text, std::size_t offset) {
+  offset = std::min(offset, text.size());
+  const std::size_t begin = offset == 0 ? 0 : text.rfind('\n', offset - 1) + 1;  // npos + 1 is 0
+  std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+// Where the string begins that is not closed on its line; none: all are.
+std::optional<std::size_t> unclosed_quote(std::string_view line) {
+  std::optional<std::size_t> open;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (open && line[*open] == '"' && line[i] == '\\') {
+      ++i;
+    } else if (open) {
+      if (line[i] == line[*open]) open.reset();
+    } else if (line[i] == '#') {
+      return std::nullopt;
+    } else if (line[i] == '"' || line[i] == '\'') {
+      open = i;
+    }
+  }
+  return open;
+}
+
+// "lr: 0.001" as TOML writes it. A value that is no number may be a secret, so it is left out.
+std::string with_equals(std::string_view line, std::size_t colon) {
+  const auto trimmed = [](std::string_view part) {
+    const auto first = part.find_first_not_of(" \t");
+    return first == std::string_view::npos ? std::string_view()
+                                           : part.substr(first, part.find_last_not_of(" \t") - first + 1);
+  };
+  const std::string_view value = trimmed(line.substr(colon + 1));
+  const bool harmless =
+      !value.empty() && value.find_first_not_of("0123456789+-_.e") == std::string_view::npos;
+  return std::string(trimmed(line.substr(0, colon))) + " = " + (harmless ? std::string(value) : "..");
+}
+
+// Without the parser's own details, and without the text that it found: that may be a secret, and the line
+// shows it anyway.
 std::string plain_description(std::string_view description) {
   constexpr std::string_view prefix = "Error while parsing ";
   if (description.starts_with(prefix)) description.remove_prefix(prefix.size());
   if (description.find("not representable") != std::string_view::npos)
-    return "the number does not fit into 64 bits";
+    return "no 64-bit number is this large or this small";
   std::string text(description.substr(0, description.find(", saw ")));
   if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
   return text;
@@ -44,8 +83,22 @@ TomlProblem explain_toml_error(std::string_view description, std::string_view te
   TomlProblem problem{"not valid TOML: " + plain_description(description), {}, offset, 1};
   const auto says = [&](std::string_view part) { return description.find(part) != std::string_view::npos; };
   const std::string_view word = unquoted_value(text, offset);
+  const std::string_view line = line_at(text, offset);
+  const auto line_start = static_cast<std::size_t>(line.data() - text.data());
+  const std::size_t column = std::min(offset, text.size()) - line_start;
+  const bool line_ends = column >= line.size();
   if (says("utf-8")) {
     problem.hints = {"save the file as UTF-8"};
+  } else if (const auto quote = unclosed_quote(line); quote && line_ends && !says("multi-line")) {
+    problem.message = "not valid TOML: the closing quote is missing";
+    problem.offset = line_start + *quote;
+    problem.length = line.size() - *quote;
+  } else if (says("expected '='") && !line_ends && line[column] == ':') {
+    problem.message = "not valid TOML: a key and its value are separated by =, not by a colon";
+    problem.hints = {"write " + with_equals(line, column)};
+  } else if (says("not representable")) {
+    problem.length = std::max<std::size_t>(1, word.size());
+    if (!word.empty()) problem.offset = static_cast<std::size_t>(word.data() - text.data());
   } else if (says("cannot redefine")) {
     const std::size_t open = description.find('\''), close = description.rfind('\'');
     const bool named = open < close && close != std::string_view::npos;

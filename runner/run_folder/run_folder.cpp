@@ -162,4 +162,11 @@ void RunFolder::write(std::string_view name, std::string_view text) const {
   out.commit();
 }
 
+void RunFolder::require_there() const {
+  std::error_code ignored;
+  if (fs::is_directory(path_, ignored)) return;
+  throw std::runtime_error("the run folder " + path_.string() +
+                           " was deleted or moved while the run was writing to it");
+}
+
 }  // namespace runner

@@ -35,6 +35,9 @@ class RunFolder {
   std::filesystem::path file(std::string_view name) const { return path_ / name; }
   void write(std::string_view name, std::string_view text) const;  // atomically
 
+  // Throws std::runtime_error where somebody has deleted it: what is written would go nowhere.
+  void require_there() const;
+
   // The process that writes the folder now; none: nobody does.
   struct Owner {
     long pid = 0;

@@ -24,8 +24,8 @@ void merge_across_ranks(const std::vector<std::unique_ptr<Metric>>& metrics, Wor
 
 }  // namespace
 
-Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches,
-                    const std::function<void(double)>& done, const std::string& weights) {
+Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const Evaluating& evaluating,
+                    const std::string& weights) {
   Evaluation result;
   if (!run.data.eval || run.metrics.empty()) return result;
   for (const auto& metric : run.metrics) metric->reset();
@@ -38,7 +38,7 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches,
   const std::int64_t batches = used * (world.rank() + 1) / world.size() - first;
   Loader loader(*run.data.eval, options, {0, std::min(first * options.batch_size, run.data.eval->size())});
   for (std::int64_t count = 0; count < batches; ++count) {
-    done(static_cast<double>(count) / static_cast<double>(batches));
+    if (!evaluating(static_cast<double>(count) / static_cast<double>(batches))) return {.broken_off = true};
     auto loaded = loader.next();
     if (loaded->batch.size() == 0) continue;  // none of its examples could be read
     const torch::Tensor output = run.engine.predict(loaded->batch);
@@ -57,13 +57,14 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches,
   return result;
 }
 
-Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches,
-                        const std::function<void(double)>& done) {
-  Evaluation all = evaluate(run, most_batches, done);
+Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches, const Evaluating& evaluating) {
+  Evaluation all = evaluate(run, most_batches, evaluating);
   for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->tensors.empty()) continue;
     const KeptWeightsInPlace in_place(run, *weights);
-    Evaluation more = evaluate(run, most_batches, done, weights->name);
+    if (all.broken_off) return all;
+    Evaluation more = evaluate(run, most_batches, evaluating, weights->name);
+    if (more.broken_off) return more;
     std::ranges::move(more.measurements, std::back_inserter(all.measurements));
     std::ranges::move(more.texts, std::back_inserter(all.texts));
   }

@@ -33,6 +33,7 @@ class Journal final : public Stateful {
   // A record of the updates since the last one: their mean loss, the present rate, and what others have to
   // add.
   void training(const Progress& progress, const Measurements& precision, const Measurements& hooks);
+  bool has_unlogged_steps() const { return samples_ > 0; }
   void evaluating(double share) { console_.evaluating(share); }
   void evaluation(const Progress& progress, const Evaluation& evaluation, double seconds, bool best);
   void measurements(const Progress& progress, Measurements values);

@@ -8,7 +8,8 @@ namespace runner {
 // How far a run is, as a checkpoint keeps it. What the plan says (share, total_steps) is worked out anew.
 class ProgressState final : public Stateful {
  public:
-  explicit ProgressState(Progress& progress) : progress_(progress) {}
+  ProgressState(Progress& progress, bool& evaluation_due)
+      : progress_(progress), evaluation_due_(evaluation_due) {}
 
   State save() const override {
     return {.integers = {{"step", progress_.step},
@@ -16,7 +17,8 @@ class ProgressState final : public Stateful {
                          {"samples", progress_.samples},
                          {"skipped_steps", progress_.skipped_steps},
                          {"cursor.epoch", progress_.cursor.epoch},
-                         {"cursor.position", progress_.cursor.position}},
+                         {"cursor.position", progress_.cursor.position},
+                         {"evaluation_due", evaluation_due_ ? 1 : 0}},
             .numbers = {{"exact_epoch", progress_.exact_epoch}, {"seconds", progress_.seconds}}};
   }
 
@@ -29,11 +31,13 @@ class ProgressState final : public Stateful {
     progress_.cursor = {saved.integer("cursor.epoch"), saved.integer("cursor.position")};
     progress_.exact_epoch = saved.number("exact_epoch");
     progress_.seconds = saved.number("seconds");
+    evaluation_due_ = saved.find_integer("evaluation_due").value_or(0) != 0;
     saved.finish();
   }
 
  private:
   Progress& progress_;
+  bool& evaluation_due_;
 };
 
 }  // namespace runner

@@ -39,7 +39,8 @@ struct Run {
   DivergenceGuard divergence;
   Requests requests;  // of the hooks, that wait
   Progress progress;
-  ProgressState progress_state{progress};
+  bool evaluation_due = false;  // one was broken off
+  ProgressState progress_state{progress, evaluation_due};
   Generators generators;
 
   // All that a checkpoint holds, by name. Whatever remembers something from one update to the next is here.

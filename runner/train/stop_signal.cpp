@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <csignal>
 #include <string_view>
 
 namespace runner {
@@ -12,28 +11,36 @@ namespace {
 volatile std::sig_atomic_t received_signal = 0;
 
 extern "C" void on_stop_signal(int signal) {
-  if (received_signal != 0) _exit(128 + signal);
+  // A closing session may send SIGHUP several times, and SIGTERM after it: only a person who asks twice means
+  // at once.
+  const bool asked_before = received_signal != 0 && received_signal != SIGHUP;
+  if (asked_before && signal != SIGHUP) _exit(128 + signal);
+  if (asked_before || received_signal == signal) return;
   received_signal = signal;
   constexpr std::string_view notice = "\nstopping after this step; once more stops at once\n";
   // Nothing can be done about a closed terminal here.
   [[maybe_unused]] const auto written = write(STDERR_FILENO, notice.data(), notice.size());
 }
 
-void handle(void (*handler)(int)) {
-  struct sigaction action{};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
-}
-
 }  // namespace
 
 StopSignal::StopSignal() {
   received_signal = 0;
-  handle(&on_stop_signal);
+  struct sigaction action{};
+  action.sa_handler = &on_stop_signal;
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction former{};
+    sigaction(signal, nullptr, &former);
+    if (former.sa_handler == SIG_IGN) continue;
+    sigaction(signal, &action, nullptr);
+    former_.emplace_back(signal, former);
+  }
 }
 
-StopSignal::~StopSignal() { handle(SIG_DFL); }
+StopSignal::~StopSignal() {
+  for (const auto& [signal, former] : former_) sigaction(signal, &former, nullptr);
+}
 
 int StopSignal::received() const { return received_signal; }
 

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <csignal>
+#include <utility>
+#include <vector>
+
 namespace runner {
 
-// Turns the first SIGINT or SIGTERM into a wish that the loop sees after its step; a second one ends the
-// process at once. One at a time: signal handlers belong to the process.
+// Turns the first SIGINT, SIGTERM or SIGHUP (the terminal is gone) into a request that the loop sees after
+// its step; a second SIGINT or SIGTERM ends the process at once. What was ignored when the program began, as
+// nohup does with SIGHUP, stays ignored. One at a time: signal handlers belong to the process.
 class StopSignal {
  public:
   StopSignal();
@@ -12,6 +17,9 @@ class StopSignal {
   StopSignal& operator=(const StopSignal&) = delete;
 
   int received() const;  // the signal's number; 0: none
+
+ private:
+  std::vector<std::pair<int, struct sigaction>> former_;
 };
 
 }  // namespace runner

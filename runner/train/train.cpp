@@ -56,8 +56,12 @@ Progress without_update(Progress progress, const Plan& plan) {
 void measure(Run& run, Journal& journal, const LoopControl& control) {
   const auto counted = run.engine.times().during(TimeLedger::evaluation);
   const auto began = Clock::now();
-  const Evaluation evaluation =
-      evaluate_all(run, control.eval_batches, [&](double share) { journal.evaluating(share); });
+  const Evaluation evaluation = evaluate_all(run, control.eval_batches, [&](double share) {
+    journal.evaluating(share);
+    // Ranks measure together, and all of them have to come to the end.
+    return control.signal() == 0 || !run.engine.world().alone();
+  });
+  run.evaluation_due = evaluation.broken_off;
   if (evaluation.measurements.empty()) return;
   const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
   if (best) save_weights(run, run.best->weights(), control.folder / "best.safetensors");  // rank 0 writes
@@ -141,6 +145,7 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
     return engine.agree(
         {requests.stop_reason().has_value(), control.signal(), asked || due, clock.seconds()});
   };
+  if (run.evaluation_due) measure(run, journal, control);  // which the run before was stopped in
   Agreement agreed = agree(false);
   while (!done() && !agreed.stop && agreed.signal == 0) {
     const TrainingWindow next = [&] {
@@ -160,8 +165,11 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
     agreed = agree(control.checkpoints && control.checkpoints->due(before, run.progress));
     if (control.checkpoints) control.checkpoints->after_step(run.progress, agreed.checkpoint);
   }
+  // A short run, and the last steps of any, have a record too.
+  if (run.plan.reached(run.progress) && journal.has_unlogged_steps())
+    journal.training(run.progress, engine.precision().report(), requests.take_measurements());
   if (feed.unreadable_samples() > 0)
-    log::warning("{} samples could not be read; others took their places.", feed.unreadable_samples());
+    log::warning("{} examples could not be read; others took their places.", feed.unreadable_samples());
   const bool interrupted = agreed.signal != 0;  // somebody waits for the process to end
   const bool evaluates = recipe.eval.every.unit != Duration::Unit::never;
   if (!interrupted && !diverged() && evaluates && !journal.evaluated(run.progress))

@@ -12,6 +12,7 @@
 #include "runner/checkpoint/resume.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/engine/together.hpp"
+#include "runner/inspect/slow_precision.hpp"
 #include "runner/plugins/keep_plugins.hpp"
 #include "runner/recipe/write.hpp"
 #include "runner/report/run_report.hpp"
@@ -171,6 +172,12 @@ void require_equal_ranks(World& world, const Run& run, const Value& resolved, co
   require_equal(world, claims);
 }
 
+// The recipe as it is kept: it can be run again, and then makes a folder of its own.
+Value without_folder(Value resolved) {
+  resolved.as<Table>()->find("run")->as<Table>()->erase("dir");
+  return resolved;
+}
+
 }  // namespace
 
 RunResult train_recipe(const Value& resolved, const Registry& registry, World& world,
@@ -182,6 +189,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     if (const std::string steered = steer_around_broken_instructions(); !steered.empty())
       log::warning(steered);
   }
+  if (const std::string slow = slow_precision(recipe); !slow.empty()) log::warning(slow);
   // Rank 0 has the run's folder; the others only read what it says there is.
   const bool main = world.is_main();
   std::optional<RunPlace> place;
@@ -208,11 +216,12 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     place->checkpoint = FoundCheckpoint{*options.resume_from, read_checkpoint(*options.resume_from)};
   const RunFolder& folder = place->folder;
   log::add_file(folder.file("log.txt"));
-  const Value kept = main ? keep_plugins(resolved, registry, folder) : resolved;
+  const Value kept = without_folder(main ? keep_plugins(resolved, registry, folder) : resolved);
   describe_run(folder, run, kept);
   if (main) world.tell_folder(options.dry_run ? "" : fs::absolute(folder.path()).string());
 
-  Console console(main ? ConsoleOutput::standard_error() : ConsoleOutput::silent());
+  Console console(main ? ConsoleOutput::standard_error() : ConsoleOutput::silent(),
+                  main ? ConsoleOutput::standard_output() : ConsoleOutput::silent());
   RunSummary summary = summary_of(run, options.recipe_file);
   if (!options.dry_run) summary.folder = folder.path();
   console.summary(summary);
@@ -245,6 +254,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
                            {{"recipe.toml", write_toml(kept)}}, versions(), main);
   const CheckpointSignal checkpoint_signal;
   const auto stopping = [&] {
+    folder.require_there();
     const bool enough = options.interrupt_at && run.progress.step >= *options.interrupt_at;
     return signal.received() != 0 ? signal.received() : enough ? SIGINT : 0;
   };

@@ -14,7 +14,8 @@ SKIPPED = 77
 
 
 def environment(**more):
-    return {**os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", **more}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RUNNER_")}
+    return {**kept, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", **more}
 
 
 def run(*arguments, check=True, **options):

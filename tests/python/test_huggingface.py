@@ -1,6 +1,7 @@
 """gpt, llama and bert against HuggingFace's: files that one writes are read by the other, with the same numbers."""
 
 import json
+import shutil
 import unittest
 
 import torch
@@ -49,10 +50,11 @@ class HuggingFace(ModelCase):
     def tokens(self):
         return torch.randint(1, VOCABULARY, (3, LENGTH), generator=torch.Generator().manual_seed(2))
 
-    def compare(self, settings, model, file="model.safetensors", own=None, mask=None, data=None):
+    def compare(self, settings, model, file="model.safetensors", own=None, mask=None, data=None, **saving):
         """Writes the model, or `own` of it, as its library does; our outputs and gradients on it are its own."""
         theirs, x = self.folder / "theirs", self.tokens()
-        (own or model).save_pretrained(theirs)
+        shutil.rmtree(theirs, ignore_errors=True)
+        (own or model).save_pretrained(theirs, **saving)
         model.train()
         output = model(x, **({"attention_mask": mask} if mask is not None else {})).logits
         gradient = torch.randn(output.shape, generator=torch.Generator().manual_seed(3))
@@ -91,6 +93,64 @@ class HuggingFace(ModelCase):
         rope = {"rope_type": "default", "rope_theta": 500.0}
         tied = randomise(transformers.LlamaForCausalLM(llama_config(tie_word_embeddings=True, rms_norm_eps=1e-3, rope_parameters=rope)))
         self.compare(LLAMA | {"tied": True, "epsilon": 1e-3, "rope_theta": 500.0}, tied)
+
+    def test_folders_and_shards_load_here(self):
+        model = randomise(transformers.LlamaForCausalLM(llama_config()))
+        self.compare(LLAMA, model, file="")
+        self.compare(LLAMA, model, file="", max_shard_size="4KB")
+        self.assertGreater(len(list((self.folder / "theirs").glob("model-*.safetensors"))), 2)
+        self.compare(LLAMA, model, file="model.safetensors.index.json", max_shard_size="4KB")
+
+    def test_scaled_rotary_positions(self):
+        llama3 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+        cases = [
+            ({"rope_type": "linear", "factor": 4.0}, LENGTH, {"type": "linear", "factor": 4.0}),
+            # Longer than it was trained for: only then is anything scaled.
+            ({"rope_type": "dynamic", "factor": 2.0}, LENGTH // 2, {"type": "dynamic", "factor": 2.0, "original_context": LENGTH // 2}),
+            ({"rope_type": "dynamic", "factor": 2.0}, LENGTH, {"type": "dynamic", "factor": 2.0, "original_context": LENGTH}),
+            ({"rope_type": "llama3", "original_max_position_embeddings": 8} | llama3, LENGTH, {"type": "llama3", "original_context": 8} | llama3),
+        ]
+        for rope, positions, ours in cases:
+            with self.subTest(**rope, positions=positions):
+                config = llama_config(rope_parameters=rope | {"rope_theta": 50.0})
+                config.max_position_embeddings = positions
+                self.compare(LLAMA | {"rope_theta": 50.0, "rope_scaling": ours}, randomise(transformers.LlamaForCausalLM(config)))
+
+    def refused(self, config, kind, settings):
+        """What a run says that starts from weights with a config.json that the recipe does not fit."""
+        folder = self.folder / "pretrained"
+        shutil.rmtree(folder, ignore_errors=True)
+        kind(config).save_pretrained(folder)
+        (self.folder / "text.txt").write_text("To be, or not to be, that is the question. " * 20)
+        lines = {f"model.{key}": value for key, value in settings.items()} | {"model.weights": str(folder)}
+        lines |= {"dataset.name": "text", "dataset.file": str(self.folder / "text.txt"), "dataset.tokenizer": "byte", "dataset.length": LENGTH}
+        lines |= {"loss.name": "lm_cross_entropy", "optimizer.name": "sgd", "optimizer.lr": 0.1, "train.max_steps": 1, "loader.batch_size": 2}
+        (self.folder / "recipe.toml").write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in lines.items()))
+        done = run("run", self.folder / "recipe.toml", f"run.dir={self.folder / 'run'}", check=False)
+        shutil.rmtree(self.folder / "run", ignore_errors=True)
+        return done.returncode, done.stderr
+
+    def test_a_config_that_does_not_fit_is_an_error_that_says_what_to_set(self):
+        llama, gpt = transformers.LlamaForCausalLM, transformers.GPT2LMHeadModel
+        llama3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8, "rope_theta": 10000.0}
+        cases = [
+            (llama_config(rms_norm_eps=1e-5), llama, LLAMA, "model.epsilon = 1e-05"),
+            (llama_config(rope_parameters={"rope_type": "default", "rope_theta": 5e5}), llama, LLAMA, "model.rope_theta = 500000.0"),
+            (llama_config(rope_parameters=llama3), llama, LLAMA, 'model.rope_scaling = { type = "llama3", factor = 8.0, original_context = 8'),
+            (llama_config(hidden_act="gelu"), llama, LLAMA, 'hidden_act = "gelu"'),
+            (llama_config(attention_bias=True), llama, LLAMA, "attention_bias = true"),
+            (gpt_config(scale_attn_by_inverse_layer_idx=True), gpt, GPT, "scale_attn_by_inverse_layer_idx = true"),
+            (gpt_config(activation_function="relu"), gpt, GPT, 'model.activation = "relu"'),
+            (gpt_config(layer_norm_epsilon=1e-3), gpt, GPT, "layer_norm_epsilon = 0.001"),
+        ]
+        for config, kind, settings, expected in cases:
+            with self.subTest(expected):
+                code, said = self.refused(config, kind, settings)
+                self.assertIn(expected, said)
+                self.assertIn("config.json", said)
+                self.assertNotEqual(code, 0)
+        code, said = self.refused(llama_config(), llama, LLAMA)
+        self.assertEqual(code, 0, said)
 
     def test_bert_files_load_here(self):
         model = randomise(transformers.BertForSequenceClassification(bert_config()))

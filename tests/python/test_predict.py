@@ -58,7 +58,7 @@ def rows_are_predicted_as_pytorch_does(folder):
     expected = torch.nn.functional.linear(x, weights["fc2.weight"], weights["fc2.bias"]).softmax(1)
     assert learned["classes"] == ["no", "yes"] and len(said) == 3
     for row, entry in enumerate(said):
-        assert entry["input"] == f"new.csv:{row + 1}"
+        assert entry["input"] == f"new.csv row {row + 1}"
         for one in entry["classes"]:
             wanted = expected[row, learned["classes"].index(one["class"])].item()
             assert math.isclose(one["probability"], wanted, abs_tol=1e-6), (one, wanted)
@@ -149,8 +149,56 @@ def images_are_seen_as_in_the_evaluation(folder):
     assert told.returncode == 1 and "no.png" in told.stderr and told.stdout == "", told
 
 
+def a_file_with_a_header_is_read_by_it_though_training_had_none(folder):
+    write_people(folder / "people.csv")
+    rows = (folder / "people.csv").read_text().split("\n", 1)[1]
+    (folder / "people.csv").write_text(rows)  # training without a header
+    (folder / "table.toml").write_text(TABLE.replace('target = "buys"', 'target = "buys", columns = ["age", "city", "weight", "buys"]'))
+    run("table.toml", *QUICK, f"run.dir={folder}/run", cwd=folder)
+    (folder / "plain.csv").write_text("30,Rome,50\n70,Oslo,60.5\n")
+    (folder / "named.csv").write_text("city,weight,age\nRome,50,30\nOslo,60.5,70\n")
+    said = [json.loads(run("predict", folder / "run", name, "--format", "json", cwd=folder).stdout) for name in ("plain.csv", "named.csv")]
+    assert len(said[1]) == 2 and [one["classes"] for one in said[0]] == [one["classes"] for one in said[1]], said
+
+
+def a_folder_of_images_is_each_image_in_it(folder):
+    from PIL import Image
+    run(SOURCE / "recipes/shapes.toml", *QUICK, "dataset.train=64", "dataset.eval=32", "train.max_steps=2", f"run.dir={folder}/run")
+    for name in ("b.png", "a.jpg", "in/c.png"):
+        (folder / "photos" / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(numpy.full((40, 40, 3), 90, dtype=numpy.uint8)).save(folder / "photos" / name)
+    (folder / "photos/notes.txt").write_text("no image")
+    said = json.loads(run("predict", folder / "run", "photos", "--format", "json", cwd=folder).stdout)
+    assert [one["input"] for one in said] == ["photos/a.jpg", "photos/b.png", "photos/in/c.png"], said
+    (folder / "empty").mkdir()
+    refused = run("predict", folder / "run", "empty", cwd=folder, check=False)
+    assert refused.returncode == 1 and "no image" in refused.stderr, refused.stderr
+
+
+def a_file_of_tensors_is_predicted_as_pytorch_does(folder):
+    from safetensors.torch import save_file
+    torch.manual_seed(0)
+    inputs = torch.randn(40, 3)
+    targets = (inputs.sum(1) > 0).long()
+    for name in ("train", "eval"):
+        save_file({"input": inputs, "target": targets}, folder / f"{name}.safetensors")
+    save_file({"input": inputs[:5]}, folder / "new.safetensors")
+    (folder / "numbers.toml").write_text('model = { name = "mlp", hidden = [4] }\noptimizer = "sgd"\ntrain = { epochs = 2 }\n'
+                                         'dataset = { name = "tensors", train = "train.safetensors", eval = "eval.safetensors" }\n')
+    run("numbers.toml", *QUICK, f"run.dir={folder}/run", cwd=folder)
+    said = json.loads(run("predict", folder / "run", "new.safetensors", "--top", 2, "--format", "json", cwd=folder).stdout)
+    weights = load_file(folder / "run/model.safetensors")
+    x = torch.relu(torch.nn.functional.linear(inputs[:5], weights["fc1.weight"], weights["fc1.bias"]))
+    expected = torch.nn.functional.linear(x, weights["fc2.weight"], weights["fc2.bias"]).softmax(1)
+    assert len(said) == 5
+    for row, one in enumerate(said):
+        for entry in one["classes"]:
+            assert math.isclose(entry["probability"], expected[row, int(entry["class"])].item(), abs_tol=1e-6), (row, one)
+
+
 if __name__ == "__main__":
-    main([rows_are_predicted_as_pytorch_does, an_evaluation_alone_measures_what_the_run_measured,
+    main([a_file_with_a_header_is_read_by_it_though_training_had_none, a_folder_of_images_is_each_image_in_it,
+          a_file_of_tensors_is_predicted_as_pytorch_does, rows_are_predicted_as_pytorch_does, an_evaluation_alone_measures_what_the_run_measured,
           the_best_weights_come_first, inputs_come_from_files_and_standard_input_and_results_go_to_files,
           what_cannot_be_predicted_is_told_and_nothing_is_written, numbers_are_predicted_where_the_target_is_one,
           images_are_seen_as_in_the_evaluation])

@@ -1,9 +1,12 @@
 """Whole runs, as a user starts them: what they leave behind, how they end, and that they can be repeated."""
 
+import fcntl
 import os
 import pathlib
+import pty
 import signal
 import subprocess
+import termios
 import time
 import tomllib
 
@@ -69,9 +72,9 @@ def evaluation_does_not_depend_on_the_batch_size(folder):
     assert all(abs(loss[0] - found[0][1][0]) < 1e-5 for _, loss in found), found
 
 
-def start(*arguments):
-    return subprocess.Popen([RUNNER, *map(str, arguments)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-                            env=environment(), start_new_session=True)
+def start(*arguments, **options):
+    return subprocess.Popen([RUNNER, *map(str, arguments)], **{"stderr": subprocess.STDOUT, "stdout": subprocess.PIPE, "text": True,
+                            "env": environment(), "start_new_session": True, **options})
 
 
 def wait_for_steps(folder, process, wanted=3):
@@ -81,14 +84,14 @@ def wait_for_steps(folder, process, wanted=3):
         if metrics.exists() and metrics.read_text().count("train/loss") >= wanted:
             return
         time.sleep(0.02)
-    raise AssertionError("the run did not get going: " + process.stderr.read())
+    raise AssertionError("the run did not get going: " + (process.stdout.read() if process.stdout else ""))
 
 
 def stopped_by(number, folder):
     process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run")
     wait_for_steps(folder / "run", process)
     process.send_signal(number)
-    message = process.communicate(timeout=120)[1]
+    message = process.communicate(timeout=120)[0]
     assert process.returncode == 128 + number, (process.returncode, message)
     assert "stop" in message and "model.safetensors" in message, message
     assert load_file(folder / "run/model.safetensors")["fc2.bias"].shape == (10,)
@@ -100,6 +103,106 @@ def one_interrupt_stops_after_the_step_and_saves(folder):
 
 def so_does_a_request_to_terminate(folder):
     stopped_by(signal.SIGTERM, folder)
+
+
+def so_does_a_lost_connection(folder):
+    stopped_by(signal.SIGHUP, folder)
+
+
+def a_terminal_that_closes_stops_and_saves_though_nobody_reads(folder):
+    master, slave = pty.openpty()
+    process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run", stdin=slave, stdout=slave, stderr=slave,
+                    start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(slave)
+    wait_for_steps(folder / "run", process)
+    os.close(master)  # the kernel sends SIGHUP, and what is written from now on fails
+    assert process.wait(timeout=120) == 128 + signal.SIGHUP
+    assert load_file(folder / "run/model.safetensors")["fc2.bias"].shape == (10,)
+    assert "interrupted" in (folder / "run/log.txt").read_text()
+
+
+def nohup_is_respected(folder):
+    process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run",
+                    preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    wait_for_steps(folder / "run", process)
+    process.send_signal(signal.SIGHUP)
+    before = len(series(folder / "run", "train/loss"))
+    wait_for_steps(folder / "run", process, before + 20)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=120)
+    assert process.returncode == 128 + signal.SIGTERM
+
+
+def a_closed_pipe_does_not_end_a_run(folder):
+    process = start(SHAPES, *SMALL, "train.epochs=2", f"run.dir={folder}/run")
+    process.stdout.readline()
+    process.stdout.close()  # as `runner X 2>&1 | head -1` does
+    assert process.wait(timeout=120) == 0
+    log = (folder / "run/log.txt").read_text()
+    assert "finished after" in log and "eval  epoch 2" in log, log
+    assert (folder / "run/model.safetensors").exists()
+
+
+def results_are_on_standard_output_and_progress_is_not(folder):
+    done = run(SHAPES, *SMALL, "train.epochs=1", f"run.dir={folder}/run")
+    assert done.stdout.lstrip().startswith("finished after") and "eval/accuracy" in done.stdout, done.stdout
+    assert "simple_cnn" in done.stderr and "epoch 1" in done.stderr and "finished after" not in done.stderr, done.stderr
+
+
+def the_log_holds_all_that_was_said(folder):
+    (folder / "people.csv").write_text("age,city,buys\n" + "30,Rome,yes\n40,Oslo,no\n" * 20)
+    (folder / "table.toml").write_text('model = "tabular"\ndataset = { name = "csv", train = "people.csv", split = 0.25, target = "buys" }\n'
+                                       'optimizer = "sgd"\ntrain = { max_steps = 1, clip_norm = 1, clip_value = 2 }\n')
+    run("table.toml", f"run.dir={folder}/table", cwd=folder)
+    log = (folder / "table/log.txt").read_text()
+    assert "categorical: city" in log and "changes nothing" in log, log
+    run(SOURCE / "recipes/cifar10.toml", "dataset.download=false", f"dataset.dir={folder}/nothing", "model=simple_cnn",
+        "dataset.fallback.train=64", "dataset.fallback.eval=64", "train.max_steps=1", f"run.dir={folder}/stand_in")
+    assert "STAND-IN DATA" in (folder / "stand_in/log.txt").read_text()
+
+
+def a_failure_is_in_the_log(folder):
+    for name in ("train", "val"):
+        for kind in ("a", "b"):
+            (folder / "photos" / name / kind).mkdir(parents=True)
+            (folder / "photos" / name / kind / "1.png").write_text("no image")
+    done = run(SHAPES, *SMALL[2:], "dataset=image_folder", f"dataset.dir={folder}/photos", "train.epochs=1",
+               'dataset.transform=[{name="resize", height=32, width=32}]', f"run.dir={folder}/run", check=False)
+    assert done.returncode == 1 and 'loader.on_error = "skip"' in done.stderr, done.stderr
+    log = (folder / "run/log.txt").read_text()
+    assert "error: Example" in log and "1.png" in log, log
+
+
+def the_kept_recipe_repeats_the_run_from_anywhere(folder):
+    work, elsewhere = folder / "work", folder / "elsewhere"
+    (work / "data").mkdir(parents=True)
+    elsewhere.mkdir()
+    (work / "data/people.csv").write_text("age,city,buys\n" + "30,Rome,yes\n40,Oslo,no\n" * 20)
+    (work / "table.toml").write_text('model = "tabular"\ndataset = { name = "csv", train = "data/people.csv", split = 0.25, target = "buys" }\n'
+                                     'optimizer = "sgd"\ntrain = { max_steps = 3 }\nrun = { dir = "first" }\n')
+    run("work/table.toml", cwd=folder)  # the file's paths begin at the file
+    assert (work / "first/model.safetensors").exists()
+    run(work / "first/recipe.toml", cwd=elsewhere)
+    second = next((elsewhere / "runs/run").iterdir())
+    assert (second / "model.safetensors").read_bytes() == (work / "first/model.safetensors").read_bytes()
+
+
+def overfitting_takes_as_many_steps_as_the_run_has(folder):
+    run(SHAPES, *SMALL, "loader.overfit_batches=1", "train.accumulation_steps=2", "train.epochs=2", f"run.dir={folder}/run")
+    losses = series(folder / "run", "train/loss")
+    assert len(losses) == 8, losses  # 256 examples, 64 a step, twice
+    assert losses[-1] < losses[0], losses
+    assert len(series(folder / "run", "eval/accuracy")) == 2
+
+
+def a_mistake_that_shows_late_is_one_of_the_recipe(folder):
+    (folder / "words.txt").write_text("some words to learn from\n" * 20)
+    (folder / "bad.toml").write_text('dataset = { name = "text", file = "words.txt", length = 8 }\noptimizer = "sgd"\n'
+                                     'train = { max_steps = 1 }\n[model]\nname = "simple_cnn"\n')
+    for words in (["check", "--deep", "bad.toml"], ["bad.toml"]):
+        done = run(*words, cwd=folder, check=False)
+        assert done.returncode == 2 and "bad.toml:4" in done.stderr and "this model needs images" in done.stderr, (words, done.stderr)
+    assert not (folder / "runs").exists()
 
 
 def a_killed_run_leaves_readable_measurements(folder):
@@ -194,7 +297,11 @@ if __name__ == "__main__":
     main([a_run_leaves_everything_in_its_folder, the_resolved_recipe_runs_again_and_gives_the_same,
           loader_workers_change_nothing, a_short_last_window_counts_for_what_it_is,
           evaluation_does_not_depend_on_the_batch_size, one_interrupt_stops_after_the_step_and_saves,
-          so_does_a_request_to_terminate, a_killed_run_leaves_readable_measurements, a_dry_run_leaves_nothing_behind,
+          so_does_a_request_to_terminate, so_does_a_lost_connection,
+          a_terminal_that_closes_stops_and_saves_though_nobody_reads, nohup_is_respected, a_closed_pipe_does_not_end_a_run,
+          results_are_on_standard_output_and_progress_is_not, the_log_holds_all_that_was_said, a_failure_is_in_the_log,
+          the_kept_recipe_repeats_the_run_from_anywhere, overfitting_takes_as_many_steps_as_the_run_has,
+          a_mistake_that_shows_late_is_one_of_the_recipe, a_killed_run_leaves_readable_measurements, a_dry_run_leaves_nothing_behind,
           a_dry_run_is_planned_as_the_whole_run, limits_leave_the_first_examples,
           evaluations_and_trackers_are_told_to_log_and_person,
           a_loss_that_is_not_a_number_stops_the_run, a_run_never_writes_over_another,

@@ -1,5 +1,7 @@
 #include "registry/log.hpp"
 
+#include "registry/log_files.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -45,7 +47,6 @@ struct Sandbox {
 
   ~Sandbox() {
     log::close_files();
-    log::set_level(log::Level::info);
     log::set_prefix("");
     log::clear_warnings();
     std::fflush(stderr);
@@ -83,27 +84,36 @@ TEST_CASE("messages go to stderr, plain when it is not a terminal", "[log]") {
   CHECK(sandbox.on_stderr() == "error: disk full\n");
 }
 
-TEST_CASE("messages below the level are dropped", "[log]") {
+TEST_CASE("in a silence nothing is written", "[log]") {
   const Sandbox sandbox;
-  log::debug("quiet");
-  CHECK_FALSE(log::enabled(log::Level::debug));
-  log::set_level(log::Level::debug);
-  log::debug("heard");
-  log::set_level(log::Level::off);
-  log::error("nothing");
-  CHECK(sandbox.on_stderr() == "debug: heard\n");
+  log::add_file(sandbox.dir / "log.txt");
+  {
+    const log::Silence outer;
+    {
+      const log::Silence inner;
+    }
+    log::error("nothing");
+  }
+  log::error("heard");
+  CHECK(sandbox.on_stderr() == "error: heard\n");
+  CHECK_THAT(read(sandbox.dir / "log.txt"), !ContainsSubstring("nothing"));
 }
 
-TEST_CASE("a file gets what is logged from then on, with the time", "[log]") {
+TEST_CASE("a file gets what was said before there was one, too, each with its time", "[log]") {
   const Sandbox sandbox;
+  log::add_file(sandbox.dir / "former.txt");  // takes what other tests said
+  log::close_files();
   log::info("before");
+  log::write_to_files("shown elsewhere", log::Level::error);
   log::add_file(sandbox.dir / "log.txt");
   log::info("during");
   const auto text = read(sandbox.dir / "log.txt");  // readable at once: a killed run keeps it
   log::close_files();
   log::info("after");
 
-  CHECK_THAT(text, Catch::Matchers::Matches(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} info: during\n)"));
+  const std::string time = R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} )";
+  CHECK_THAT(text, Catch::Matchers::Matches(time + "info: before\n" + time + "error: shown elsewhere\n" +
+                                            time + "info: during\n"));
   CHECK(read(sandbox.dir / "log.txt") == text);
   CHECK_THAT(sandbox.on_stderr(), ContainsSubstring("before") && ContainsSubstring("after"));
 }
@@ -131,9 +141,9 @@ TEST_CASE("the prefix stands before every message", "[log]") {
   CHECK(sandbox.on_stderr() == "warning: [rank 1] slow\n");
 }
 
-TEST_CASE("warnings are kept once each, in order, whatever the level", "[log]") {
+TEST_CASE("warnings are kept once each, in order, in a silence too", "[log]") {
   const Sandbox sandbox;
-  log::set_level(log::Level::off);
+  const log::Silence quiet;
   log::warning("b {}", 1);
   log::warning("a");
   log::warning("b 1");

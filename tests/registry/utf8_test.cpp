@@ -30,4 +30,9 @@ TEST_CASE("utf8: what is printed cannot move a terminal's cursor", "[utf8]") {
   CHECK(printable(std::string_view("\0", 1)) == "?");
 }
 
+TEST_CASE("a NUL is written out", "[utf8]") {
+  CHECK(without_nul(std::string("a\0b\0", 4)) == "a\\0b\\0");
+  CHECK(without_nul("plain") == "plain");
+}
+
 }  // namespace runner

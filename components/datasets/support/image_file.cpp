@@ -1,10 +1,30 @@
 #include "components/datasets/support/image_file.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 #include "components/datasets/dataset.hpp"
 #include "components/support/io/image_codec.hpp"
 #include "components/support/io/open_file.hpp"
 
 namespace runner {
+
+namespace fs = std::filesystem;
+
+bool is_image_file(const fs::path& path) {
+  std::string ending = path.extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char letter) { return std::tolower(letter); });
+  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
+}
+
+std::vector<fs::path> images_in(const fs::path& folder) {
+  std::vector<fs::path> images;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && is_image_file(entry.path())) images.push_back(entry.path());
+  }
+  std::ranges::sort(images);
+  return images;
+}
 
 ImageView read_image(const std::filesystem::path& path, Scratch& scratch) {
   thread_local std::vector<std::uint8_t> encoded;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "components/datasets/dataset.hpp"
+#include "components/datasets/support/image_file.hpp"
 #include "components/support/stratified_split.hpp"
 #include "registry/log.hpp"
 
@@ -14,12 +15,6 @@ namespace fs = std::filesystem;
 
 bool hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
-bool is_image(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
-}
-
 struct Found {
   std::vector<std::string> images;  // paths below the folder given, sorted
   std::int64_t others = 0;
@@ -30,7 +25,7 @@ Found find_images(const fs::path& folder, const std::string& class_name) {
   Found found;
   for (const auto& entry : fs::recursive_directory_iterator(folder / class_name)) {
     if (!entry.is_regular_file() || hidden(entry.path())) continue;
-    if (is_image(entry.path())) {
+    if (is_image_file(entry.path())) {
       found.images.push_back(entry.path().lexically_relative(folder).string());
     } else {
       ++found.others;

@@ -1,5 +1,7 @@
 #include "components/datasets/support/table_interpreter.hpp"
 
+#include <algorithm>
+
 #include "components/support/io/io_error.hpp"
 #include "registry/log.hpp"
 
@@ -7,14 +9,27 @@ namespace runner {
 
 namespace {
 
-// Where the recipe names the columns, their number alone tells that the target
-// is not there.
-std::size_t values_in_first_row(const std::string& file, const TableFormat& format) {
+std::vector<std::string> first_row(const std::string& file, const TableFormat& format) {
   const MappedFile mapped(file);
   const auto bytes = mapped.bytes();
   CsvReader reader({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file, format.csv);
   reader.next();
-  return reader.values().size();
+  return {reader.values().begin(), reader.values().end()};
+}
+
+// Where the recipe names the columns, a file may still begin with their names, and may lack the target, which
+// the number of values alone tells.
+void adapt_to(const std::vector<std::string>& first, const std::string& target, TableFormat& format) {
+  const auto names_column = [&](const std::string& value) {
+    return std::ranges::find(format.columns, value) != format.columns.end();
+  };
+  const bool complete = first.size() + 1 >= format.columns.size();
+  if (!format.header && complete && std::ranges::all_of(first, names_column)) {
+    format.header = true;
+    format.columns.clear();
+  } else if (first.size() + 1 == format.columns.size()) {
+    std::erase(format.columns, target);
+  }
 }
 
 }  // namespace
@@ -40,9 +55,7 @@ Batch TableInterpreter::read(std::span<const std::string> inputs) const {
 
 void TableInterpreter::add_file(const std::string& file, EncodedRows& rows) const {
   TableFormat format = format_;
-  if (!format.columns.empty() && values_in_first_row(file, format) + 1 == format.columns.size()) {
-    std::erase(format.columns, columns_.target);
-  }
+  if (!format.columns.empty()) adapt_to(first_row(file, format), columns_.target, format);
   const TablePart part(file, format);
   RowEncoder encoder(columns_, format, "");
   encoder.begin(part.columns(), file, /*with_target=*/false);

@@ -15,11 +15,19 @@ namespace {
   throw std::runtime_error("Model \"" + std::string(model) + "\": " + why + ".");
 }
 
-void require_numbers(std::string_view model, const DataSpec& data) {
-  if (!torch::isFloatingType(data.input_type)) {
-    fail(model, "it computes on floating-point inputs, but the dataset gives " +
-                    std::string(torch::toString(data.input_type)));
-  }
+// What a person calls the inputs of a dataset.
+std::string inputs_text(const DataSpec& data) {
+  if (data.vocabulary > 0) return "tokens";
+  if (data.images) return "images";
+  if (!data.categories.empty()) return "rows of a table";
+  if (!torch::isFloatingType(data.input_type))
+    return "whole numbers (" + std::string(torch::toString(data.input_type)) + ")";
+  return "examples of shape " + shape_text(data.input_shape);
+}
+
+void require_numbers(std::string_view model, const DataSpec& data, std::string_view needed = "numbers") {
+  if (!torch::isFloatingType(data.input_type))
+    fail(model, "the dataset gives " + inputs_text(data) + "; this model needs " + std::string(needed));
   if (data.input_shape.empty() ||
       std::ranges::any_of(data.input_shape, [](auto extent) { return extent < 1; })) {
     fail(model, "the dataset gives examples of shape " + shape_text(data.input_shape) +
@@ -54,10 +62,10 @@ std::int64_t output_count(std::string_view model, std::int64_t wanted, const Dat
 }
 
 ImageShape image_shape(std::string_view model, const DataSpec& data) {
-  require_numbers(model, data);
+  require_numbers(model, data, "images");
   if (data.input_shape.size() != 3) {
-    fail(model, "it needs images (channels, height, width), but the dataset gives examples of shape " +
-                    shape_text(data.input_shape));
+    fail(model,
+         "the dataset gives " + inputs_text(data) + "; this model needs images (channels, height, width)");
   }
   return {data.input_shape[0], data.input_shape[1], data.input_shape[2]};
 }
@@ -77,7 +85,8 @@ std::int64_t flat_size(std::string_view model, const DataSpec& data) {
 
 std::int64_t vocabulary_size(std::string_view model, std::int64_t wanted, const DataSpec& data) {
   if (data.vocabulary == 0 && (torch::isFloatingType(data.input_type) || wanted == 0)) {
-    fail(model, "it needs tokens, but the dataset gives none; use a text dataset");
+    fail(model,
+         "the dataset gives " + inputs_text(data) + "; this model needs tokens, as text datasets give them");
   }
   if (wanted != 0 && wanted < data.vocabulary) {
     fail(model, "vocabulary is " + std::to_string(wanted) + ", but the dataset has " +

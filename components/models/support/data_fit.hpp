@@ -27,7 +27,7 @@ std::int64_t flat_size(std::string_view model, const DataSpec& data);
 // at least as many as the data's examples have. 0: as the data.
 std::int64_t vocabulary_size(std::string_view model, std::int64_t wanted, const DataSpec& data);
 std::int64_t context_length(std::string_view model, std::int64_t wanted, const DataSpec& data);
-// That so many tokens fit into the context.
+// Throws where this many tokens do not fit into the context.
 void require_positions(std::string_view model, std::int64_t tokens, std::int64_t context);
 
 }  // namespace runner

@@ -8,13 +8,12 @@
 #include <stdexcept>
 #include <unordered_set>
 
+#include "components/models/support/pretrained_config.hpp"
+#include "components/models/support/weight_files.hpp"
 #include "components/models/support/weight_names.hpp"
 #include "components/support/io/mapping_guard.hpp"
-#include "components/support/io/private_mapping.hpp"
 #include "components/support/pattern.hpp"
 #include "components/support/shape_text.hpp"
-#include "components/support/weights/safetensors.hpp"
-#include "components/support/weights/torch_file.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -23,27 +22,8 @@ namespace {
 
 using Tensors = std::map<std::string, torch::Tensor>;
 
-struct Contents {
-  std::string format;
-  Tensors tensors;
-  std::vector<std::string> others = {};  // keys without a tensor
-};
-
-Contents read_contents(const std::filesystem::path& path) {
-  const auto file = PrivateMapping::open(path);
-  if (looks_like_torch_file(file->bytes())) {
-    TorchFile read = read_torch_file(path);
-    const std::string where = read.found_in.empty() ? "" : ", key " + in_quotes(read.found_in);
-    return {"torch.save (" + read.layout + where + ")", std::move(read.tensors), std::move(read.others)};
-  }
-  if (looks_like_safetensors(file->bytes())) return {"safetensors", read_safetensors(path)};
-  throw std::runtime_error("Cannot read " + path.string() +
-                           ": it is neither a safetensors file nor one written by Python's torch.save" +
-                           (file->bytes().empty() ? "; it is empty." : "."));
-}
-
 // DataParallel and DistributedDataParallel put every name under "module.".
-void strip_wrapper(Contents& contents) {
+void strip_wrapper(WeightFiles& contents) {
   constexpr std::string_view prefix = "module.";
   const auto wrapped = [&](const auto& entry) { return entry.first.starts_with(prefix); };
   if (contents.tensors.empty() || !std::ranges::all_of(contents.tensors, wrapped)) return;
@@ -112,7 +92,13 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
   for (const auto& [name, tensor] : own) names.push_back(name);
   require_matches("model.replace", common.replace, names);
 
-  Contents contents = read_contents(path);
+  if (auto config = PretrainedConfig::beside(path)) {
+    if (const auto* pretrained = dynamic_cast<const Pretrained*>(&model)) {
+      pretrained->compare(*config);
+      config->finish();
+    }
+  }
+  WeightFiles contents = read_weight_files(path);
   strip_wrapper(contents);
   if (const auto* namer = dynamic_cast<const WeightNames*>(&model)) namer->adapt(contents.tensors);
   const bool counters = counts_batches(contents.tensors);

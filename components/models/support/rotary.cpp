@@ -2,16 +2,52 @@
 
 #include <torch/utils.h>
 
+#include <cmath>
+#include <numbers>
+
 namespace runner {
 
-Rotary::Rotary(std::int64_t positions, std::int64_t head_size, double theta) {
-  const auto even = torch::arange(0, head_size, 2, torch::kFloat32) / static_cast<double>(head_size);
+void check(const RopeScaling& scaling, Report& report) {
+  if (scaling.type != RopeType::linear && scaling.original_context == 0)
+    report.error("original_context",
+                 "is needed: how many tokens the texts had that the model was trained on first");
+  if (scaling.type == RopeType::llama3 && scaling.low_freq_factor >= scaling.high_freq_factor)
+    report.error("low_freq_factor", "must be below high_freq_factor");
+}
+
+Rotary::Rotary(std::int64_t positions, std::int64_t head_size, double theta,
+               const std::optional<RopeScaling>& scaling)
+    : head_size_(head_size), theta_(theta), scaling_(scaling), all_(angles(positions, frequencies(theta))) {}
+
+torch::Tensor Rotary::frequencies(double theta) const {
+  const auto even = torch::arange(0, head_size_, 2, torch::kFloat32) / static_cast<double>(head_size_);
   const auto frequency = 1.0 / torch::pow(theta, even);
+  if (!scaling_ || scaling_->type == RopeType::dynamic) return frequency;
+  if (scaling_->type == RopeType::linear) return frequency / scaling_->factor;
+  // Between the two wavelengths, from kept to stretched.
+  const auto original = static_cast<double>(scaling_->original_context);
+  const auto turns = original / (2 * std::numbers::pi / frequency);
+  const auto kept =
+      ((turns - scaling_->low_freq_factor) / (scaling_->high_freq_factor - scaling_->low_freq_factor))
+          .clamp(0, 1);
+  return (1 - kept) * frequency / scaling_->factor + kept * frequency;
+}
+
+Rotation Rotary::angles(std::int64_t positions, const torch::Tensor& frequency) const {
   const auto angle = torch::outer(torch::arange(positions, torch::kFloat32), frequency);
-  all_ = {angle.cos(), angle.sin()};
+  return {angle.cos(), angle.sin()};
 }
 
 Rotation Rotary::at(std::int64_t first, std::int64_t count, torch::Device device) {
+  if (scaling_ && scaling_->type == RopeType::dynamic && first + count > scaling_->original_context) {
+    const double length =
+        static_cast<double>(first + count) / static_cast<double>(scaling_->original_context);
+    const auto size = static_cast<double>(head_size_);
+    const double theta =
+        theta_ * std::pow(scaling_->factor * length - (scaling_->factor - 1), size / (size - 2));
+    const Rotation longer = angles(first + count, frequencies(theta));
+    return {longer.cosine.narrow(0, first, count).to(device), longer.sine.narrow(0, first, count).to(device)};
+  }
   if (all_.cosine.device() != device) all_ = {all_.cosine.to(device), all_.sine.to(device)};
   return {all_.cosine.narrow(0, first, count), all_.sine.narrow(0, first, count)};
 }

@@ -2,7 +2,43 @@
 
 #include <torch/types.h>
 
+#include <optional>
+
+#include "registry/component.hpp"
+
 namespace runner {
+
+enum class RopeType { linear, dynamic, llama3 };
+constexpr auto describe(std::type_identity<RopeType>) {
+  return choices(
+      choice("linear", RopeType::linear, "positions are closer together by the factor"),
+      choice("dynamic", RopeType::dynamic,
+             "only texts longer than original_context are squeezed, by a larger rope_theta"),
+      choice("llama3", RopeType::llama3, "long wavelengths are stretched by the factor, short ones kept"));
+}
+
+// How a model that was trained on shorter texts reads longer ones.
+struct RopeScaling {
+  RopeType type = RopeType::linear;
+  double factor = 1;
+  std::int64_t original_context = 0;
+  double low_freq_factor = 1;
+  double high_freq_factor = 4;
+
+  bool operator==(const RopeScaling&) const = default;
+};
+constexpr auto describe(std::type_identity<RopeScaling>) {
+  return fields(
+      field("type", &RopeScaling::type, "The way of it.", required()),
+      field("factor", &RopeScaling::factor, "How many times longer.", required(), at_least(1)),
+      field("original_context", &RopeScaling::original_context,
+            "Tokens in the texts it was trained on first; needed by dynamic and llama3.", at_least(0)),
+      field("low_freq_factor", &RopeScaling::low_freq_factor,
+            "llama3: wavelengths above original_context divided by this are stretched fully.", above(0)),
+      field("high_freq_factor", &RopeScaling::high_freq_factor,
+            "llama3: wavelengths below original_context divided by this are kept.", above(0)));
+}
+void check(const RopeScaling& scaling, Report& report);
 
 // The angles of some positions, as cosines and sines: [positions, size / 2].
 struct Rotation {
@@ -13,11 +49,18 @@ struct Rotation {
 // and number i of its second half are the coordinates that are turned, as HuggingFace pairs them.
 class Rotary {
  public:
-  Rotary(std::int64_t positions, std::int64_t head_size, double theta);
+  Rotary(std::int64_t positions, std::int64_t head_size, double theta,
+         const std::optional<RopeScaling>& scaling = {});
 
   Rotation at(std::int64_t first, std::int64_t count, torch::Device device);
 
  private:
+  torch::Tensor frequencies(double theta) const;
+  Rotation angles(std::int64_t positions, const torch::Tensor& frequency) const;
+
+  std::int64_t head_size_;
+  double theta_;
+  std::optional<RopeScaling> scaling_;
   Rotation all_;
 };
 

@@ -107,7 +107,7 @@ class TanhGelu : public torch::autograd::Function<TanhGelu> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& gradients) {
     const torch::Tensor x = context->get_saved_variables()[0];
-    // Whoever differentiates the gradient once more needs an operator that knows how.
+    // Differentiating the gradient once more needs an operator that autograd knows.
     if (at::GradMode::is_enabled()) return {at::gelu_backward(gradients[0], x, "tanh")};
     torch::Tensor result;
     return {

@@ -9,7 +9,7 @@ namespace runner {
 namespace {
 
 // The kernels walk parameter, gradient and state as flat memory, so their layouts have to agree. Autograd
-// keeps to the parameter's layout; whoever sets a gradient by hand may not.
+// keeps the parameter's layout; code that sets a gradient by hand may not.
 torch::Tensor in_layout_of(const torch::Tensor& parameter, const torch::Tensor& gradient) {
   if (gradient.strides() == parameter.strides() && gradient.scalar_type() == parameter.scalar_type())
     return gradient;
@@ -48,7 +48,7 @@ void FusedOptimizer::step(double lr_factor) {
         lists.gradients.push_back(in_layout_of(parameter, parameter.grad()));
       }
       update(lists, peak_lr_ * lr_factor * bucket.lr_multiplier, bucket.weight_decay);
-      lists.gradients.clear();  // whoever sets gradients to none expects their memory back
+      lists.gradients.clear();  // code that sets gradients to none expects their memory to be freed
       ++lists.updates;
       for (const std::size_t member : bucket.listed[i]) ++bucket.members[member].updates;
     }

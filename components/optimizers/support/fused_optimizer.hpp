@@ -26,8 +26,8 @@ class FusedOptimizer : public Optimizer {
   void load(const State& state) override;
 
  protected:
-  // Parameters that one kernel call updates: one group, one device, one type, equally many updates behind
-  // them.
+  // Parameters that one kernel call updates: one group, one device, one type, the same number of updates done
+  // by them.
   struct Lists {
     std::vector<torch::Tensor> parameters = {};
     std::vector<torch::Tensor> gradients = {};           // only while update() runs

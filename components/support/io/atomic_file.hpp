@@ -8,7 +8,7 @@
 namespace runner {
 
 // A file that is there complete or not at all: written without a name in the same folder, flushed to the disk
-// and then named. Destroyed before commit(), or killed, it leaves nothing behind. Errors are IoError.
+// and then named. Destroyed before commit(), or killed, it leaves no file. Errors are IoError.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
+
+#include "registry/utf8.hpp"
 
 namespace runner {
 
 // A file or a transfer that is missing, broken or refused: the message is a sentence that names it.
 struct IoError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit IoError(const std::string& message) : std::runtime_error(without_nul(message)) {}
 };
 
 }  // namespace runner

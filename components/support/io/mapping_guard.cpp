@@ -88,7 +88,7 @@ void require_whole_files() {
   if (!any_cut.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(slots_mutex);
   for (const Slot& slot : slots) {
-    if (slot.cut.load())
+    if (slot.begin.load() != 0 && slot.cut.load())
       throw IoError(escaped_name(slot.path) +
                     " became shorter while it was being read. Put it back as it was, and "
                     "let nothing write to it during a run.");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "components/support/encoding_remedy.hpp"
 #include "components/support/io/io_error.hpp"
 #include "registry/utf8.hpp"
 #include "registry/wording.hpp"
@@ -99,7 +100,7 @@ void CsvReader::read_value() {
   const std::string_view value = rest_.starts_with('"') ? quoted_value() : bare_value();
   if (!is_ascii(value) && !is_utf8(value)) {
     fail_at(line, values_.size(),
-            in_quotes(value) + " is not UTF-8. Convert the file, for example: iconv -f LATIN1 -t UTF-8");
+            in_quotes(value) + " is not UTF-8. " + encoding_remedy(value));
   }
   if (values_.size() == most_values) {
     throw IoError(file_ + ":" + std::to_string(line) + ": the row has more than " +
@@ -137,7 +138,7 @@ std::string_view CsvReader::quoted_value() {
   if (format_.trim) pass_spaces();
   if (!at_line_end() && rest_[0] != format_.separator) {
     fail_at(line_, values_.size(),
-            "there is text behind the closing quote. A quote inside of quotes is written twice");
+            "there is text after the closing quote. A quote inside quotes is written twice");
   }
   return doubled ? unescaped_.emplace_back(without_doubled_quotes(text)) : text;
 }

@@ -12,7 +12,7 @@ namespace runner {
 
 // Rows as numbers, one after the other.
 struct EncodedRows {
-  std::vector<float> numbers = {};        // standardised, the indicators behind them
+  std::vector<float> numbers = {};        // standardised, followed by the indicators
   std::vector<std::int32_t> ids = {};     // of categories
   std::vector<std::int32_t> labels = {};  // of classes,
   std::vector<float> values = {};         // or what is to be predicted

@@ -21,7 +21,7 @@ struct TableFormat {
   bool is_missing(std::string_view value) const;
 };
 
-// A reader of the rows behind the header. Throws IoError where the names are not as they should be.
+// A reader of the rows after the header. Throws IoError where the names are not as they should be.
 CsvReader table_rows(std::string_view text, const std::string& name, const TableFormat& format);
 
 // All or some of the rows of a file, which stays on disk.

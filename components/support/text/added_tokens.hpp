@@ -15,7 +15,7 @@ struct AddedToken {
   bool single_word = false;  // only where no letter touches it
   bool strip_left = false;   // takes the spaces beside it
   bool strip_right = false;
-  bool normalized = false;  // looked for behind the normalizer, not before
+  bool normalized = false;  // looked for after the normalizer, not before
   bool special = false;     // left out of decoded text
 };
 

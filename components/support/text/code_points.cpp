@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "components/contract/data_error.hpp"
+#include "components/support/encoding_remedy.hpp"
 #include "registry/utf8.hpp"
 
 namespace runner {
@@ -11,8 +12,9 @@ namespace runner {
 namespace {
 
 // A tokenizer needs several times the memory of what it is given at once. A longer text is cut at line ends:
-// that may change a token there, which nobody will notice among so many.
+// that may change a token there, which does not matter among so many.
 constexpr std::size_t most_at_once = 64 << 20;
+constexpr std::size_t most_looked_at = 1 << 20;  // to guess an encoding
 
 }  // namespace
 
@@ -59,7 +61,8 @@ void check_utf8(std::string_view text, const std::filesystem::path& file, const 
     char byte[8];
     std::snprintf(byte, sizeof byte, "0x%02X", static_cast<unsigned char>(text[position]));
     throw DataError(file.string() + " is not UTF-8: line " + std::to_string(line) + ", byte " + byte +
-                    " at offset " + std::to_string(position) + ". " + remedy);
+                    " at offset " + std::to_string(position) + ". " +
+                    (remedy.empty() ? encoding_remedy(text.substr(0, most_looked_at)) : remedy));
   }
 }
 

@@ -13,7 +13,7 @@ void append_utf8(std::string& text, char32_t code_point);
 
 // Throws DataError with the line and the byte where the text of the file is not UTF-8.
 void check_utf8(std::string_view text, const std::filesystem::path& file,
-                const std::string& remedy = "Convert it, for example with: iconv -f latin1 -t utf-8");
+                const std::string& remedy = "");  // none: by what the bytes look like
 
 std::string from_latin1(std::string_view bytes);  // as UTF-8
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "components/contract/data_error.hpp"
+#include "components/support/encoding_remedy.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/tables/learn_columns.hpp"
@@ -18,7 +19,9 @@ std::string read_all(const std::filesystem::path& path, TextEncoding encoding) {
   const MappedFile file(path);
   const std::string_view bytes(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   if (encoding == TextEncoding::latin1) return from_latin1(bytes);
-  check_utf8(bytes, path, "Where it is Latin-1, set dataset.encoding = \"latin-1\".");
+  const std::string remedy = encoding_remedy(bytes);
+  const bool western = remedy.find("Latin-1") != std::string::npos;
+  check_utf8(bytes, path, western ? "If it is Latin-1, set dataset.encoding = \"latin-1\"." : remedy);
   return std::string(bytes);
 }
 

@@ -8,7 +8,7 @@
 
 namespace runner {
 
-// Sentences as rows of equally many tokens: cut off behind `length`, filled up with padding to it.
+// Sentences as rows of `length` tokens each: longer ones are truncated, shorter ones padded.
 class SentenceEncoder {
  public:
   SentenceEncoder(std::unique_ptr<Tokenizer> tokenizer, std::int64_t length)

@@ -7,7 +7,7 @@
 
 namespace runner {
 
-// The tokens before and behind a sentence.
+// The tokens before and after a sentence.
 struct SentenceFrame {
   std::vector<Token> prefix = {}, suffix = {};
 };

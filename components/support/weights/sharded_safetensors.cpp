@@ -2,12 +2,11 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <stdexcept>
 
 #include "components/support/io/atomic_file.hpp"
-#include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
+#include "components/support/weights/weight_index.hpp"
 
 namespace runner {
 
@@ -77,19 +76,8 @@ std::map<std::string, torch::Tensor> read_sharded_safetensors(const fs::path& fo
                                                               const std::string& stem) {
   const fs::path index_file = folder / (stem + ".safetensors.index.json");
   if (!fs::exists(index_file)) return read_safetensors(folder / (stem + ".safetensors"));
-  const nlohmann::json index = read_json_file(index_file);
-  const auto map = index.is_object() ? index.find("weight_map") : index.end();
-  if (!index.is_object() || map == index.end() || !map->is_object())
-    throw std::runtime_error("Cannot read " + index_file.string() + ": it has no \"weight_map\".");
-  std::set<std::string> names;
-  for (const auto& [tensor, file] : map->items()) {
-    if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>())
-      throw std::runtime_error("Cannot read " + index_file.string() + ": \"" + tensor +
-                               "\" is not in a file beside it.");
-    names.insert(file.get<std::string>());
-  }
   std::map<std::string, torch::Tensor> all;
-  for (const std::string& name : names) all.merge(read_safetensors(folder / name));
+  for (const auto& [file, names] : read_weight_index(index_file)) all.merge(read_safetensors(folder / file));
   return all;
 }
 

@@ -13,7 +13,7 @@
 namespace runner {
 namespace {
 
-constexpr int precision = 22;  // bits behind the point: a byte and a sign bit are left above them
+constexpr int precision = 22;  // bits after the binary point: a byte and a sign bit are left above them
 constexpr std::int32_t half = 1 << (precision - 1);
 
 double triangle(double x) { return std::max(0.0, 1.0 - std::abs(x)); }

@@ -16,10 +16,7 @@ using testing::Setting;
 using testing::Settings;
 using testing::SmallModel;
 
-struct Quiet {
-  Quiet() { log::set_level(log::Level::off); }
-  ~Quiet() { log::set_level(log::Level::info); }
-};
+using Quiet = log::Silence;
 
 std::unique_ptr<Hook> freeze(const Settings& settings, const SmallModel& model) {
   HookInputs in;

@@ -13,10 +13,7 @@ using testing::part;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-struct Quiet {
-  Quiet() { log::set_level(log::Level::off); }
-  ~Quiet() { log::set_level(log::Level::info); }
-};
+using Quiet = log::Silence;
 
 Progress at(std::int64_t step) {
   Progress progress;

@@ -73,13 +73,12 @@ TEST_CASE("profiler begins with the first step, and ends with a run that is shor
 
 TEST_CASE("profiler says so where the run ends before it begins") {
   const TemporaryFolder folder;
-  log::set_level(log::Level::off);
+  const log::Silence quiet;
   log::clear_warnings();
   CHECK(profile({{"skip", 3}}, 2, folder.path()).empty());
   REQUIRE(log::warnings().size() == 1);
   CHECK_THAT(log::warnings()[0], ContainsSubstring("saw nothing"));
   log::clear_warnings();
-  log::set_level(log::Level::info);
   CHECK_FALSE(std::filesystem::exists(folder / "trace.json"));
 }
 

@@ -18,10 +18,7 @@ Progress at(std::int64_t step, double seconds) {
   return progress;
 }
 
-struct Quiet {
-  Quiet() { log::set_level(log::Level::off); }
-  ~Quiet() { log::set_level(log::Level::info); }
-};
+using Quiet = log::Silence;
 
 TEST_CASE("throughput is the examples over the time of so many steps, the first left out") {
   Quiet quiet;

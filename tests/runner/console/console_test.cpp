@@ -74,7 +74,7 @@ RunSummary example_run() {
 
 TEST_CASE("the summary is an aligned table of what is about to run") {
   Desk desk(false);
-  Console console(desk.output);
+  Console console(desk.output, desk.output);
   console.summary(example_run());
   CHECK(desk.written ==
         "cifar10  recipes/cifar10.toml\n"
@@ -94,7 +94,7 @@ TEST_CASE("the summary is an aligned table of what is about to run") {
 TEST_CASE("on a terminal one line is drawn over and over, ten times a second at most") {
   Desk desk(true);
   {
-    Console console(desk.output);
+    Console console(desk.output, desk.output);
     CHECK(console.progress_due());
     console.progress(at(1));
     const std::string first = desk.written;
@@ -120,7 +120,7 @@ TEST_CASE("on a terminal one line is drawn over and over, ten times a second at 
 
 TEST_CASE("the loss shown last stays until there is a new one") {
   Desk desk(true);
-  Console console(desk.output);
+  Console console(desk.output, desk.output);
   console.progress(at(1));
   desk.now = 1;
   ProgressLine line = at(2);
@@ -133,7 +133,7 @@ TEST_CASE(
     "a terminal that becomes narrower breaks the old line; the new one fits, and nothing is left of the "
     "old") {
   Desk desk(true);
-  Console console(desk.output);
+  Console console(desk.output, desk.output);
   console.evaluation({3, 0.03, {{"eval/accuracy", 0.5}}, 1, false});
   console.progress(at(1));
   for (const int width : {40, 25, 120, 12}) {
@@ -152,7 +152,7 @@ TEST_CASE(
 
 TEST_CASE("whoever prints from another thread does not tear the line") {
   Desk desk(true);
-  Console console(desk.output);
+  Console console(desk.output, desk.output);
   std::atomic<bool> done = false;
   std::thread other([&] {
     for (int i = 0; i < 500; ++i) {
@@ -173,7 +173,7 @@ TEST_CASE("whoever prints from another thread does not tear the line") {
 
 TEST_CASE("piped, there are plain lines every ten seconds and one at the end") {
   Desk desk(false);
-  Console console(desk.output);
+  Console console(desk.output, desk.output);
   ProgressLine without_loss = at(1);
   without_loss.loss.reset();
   console.progress(without_loss);
@@ -192,7 +192,7 @@ TEST_CASE("piped, there are plain lines every ten seconds and one at the end") {
 
 TEST_CASE("piped, nothing but text is written") {
   Desk desk(false);
-  Console console(desk.output);
+  Console console(desk.output, desk.output);
   console.summary(example_run());
   console.progress(at(1));
   console.evaluating(0.5);
@@ -204,7 +204,7 @@ TEST_CASE("piped, nothing but text is written") {
 
 TEST_CASE("the closing table has the curve, the best result, the files and the warnings") {
   Desk desk(false);
-  Console console(desk.output);
+  Console console(desk.output, desk.output);
   ClosingSummary run;
   run.ending = ClosingSummary::Ending::stopped;
   run.reason = "eval/accuracy has not improved for 5 evaluations";
@@ -231,7 +231,7 @@ TEST_CASE("the closing table has the curve, the best result, the files and the w
 
 TEST_CASE("of many warnings the first are repeated and the rest counted") {
   Desk desk(false);
-  Console console(desk.output);
+  Console console(desk.output, desk.output);
   ClosingSummary run;
   for (int i = 0; i < 250; ++i) run.warnings.push_back("warning " + std::to_string(i));
   console.closing(run);
@@ -244,7 +244,7 @@ TEST_CASE("stand-in data is boxed at the start and at the end, in every kind of 
   for (const int width : {40, 80, 200}) {
     Desk desk(true, width);
     desk.output.utf8 = utf8;
-    Console console(desk.output);
+    Console console(desk.output, desk.output);
     RunSummary run = example_run();
     run.stand_in = "CIFAR-10 was not found, so the run trains on drawn shapes.";
     console.summary(run);
@@ -263,7 +263,7 @@ TEST_CASE("colours only where they are wanted") {
   Desk desk(true);
   desk.output.colour = true;
   {
-    Console console(desk.output);
+    Console console(desk.output, desk.output);
     console.closing({});
   }
   CHECK_THAT(desk.written, ContainsSubstring("\x1b[32mfinished\x1b[0m"));

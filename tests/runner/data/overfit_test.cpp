@@ -27,29 +27,21 @@ class Numbers : public Split {
 
 }  // namespace
 
-TEST_CASE("limited: the first examples of a split, or all it has") {
-  CHECK(limited(std::make_unique<Numbers>(10), 4)->size() == 4);
-  CHECK(limited(std::make_unique<Numbers>(10), 40)->size() == 10);
-  CHECK(limited(std::make_unique<Numbers>(10), std::nullopt)->size() == 10);
-  const auto some = limited(std::make_unique<Numbers>(10), 4);
-  Batch batch = some->allocate(2, torch::MemoryFormat::Contiguous);
-  const std::vector<SampleRef> samples{{3, 0}, {1, 0}};
-  some->read(samples, batch, 0);
-  some->finish(batch, 0);
-  CHECK(torch::equal(batch.input, torch::tensor({{-3.0F}, {-1.0F}})));
-}
-
-TEST_CASE("overfitting evaluates on the examples that are trained on, unmixed") {
+TEST_CASE("overfitting evaluates on the examples that are trained on, unmixed, over and over") {
   Splits data;
   data.train = std::make_unique<Numbers>(100);
   data.eval = std::make_unique<Numbers>(50);
-  overfit(data, 6);
-  Splits moved = std::move(data);
-  CHECK(moved.train->size() == 6);
+  overfit(data, 6, 1);
+  const Splits moved = std::move(data);
+  CHECK(moved.train->size() == 100);  // epochs, schedule and evaluations stay where they were
   REQUIRE(moved.eval->size() == 6);
-  Batch batch = moved.eval->allocate(1, torch::MemoryFormat::Contiguous);
-  const std::vector<SampleRef> samples{{5, 0}};
-  moved.eval->read(samples, batch, 0);
-  moved.eval->finish(batch, 0);
-  CHECK(batch.input.item<double>() == 5);
+  const auto read = [](const Split& split, const std::vector<SampleRef>& samples) {
+    Batch batch = split.allocate(static_cast<std::int64_t>(samples.size()), torch::MemoryFormat::Contiguous);
+    split.read(samples, batch, 0);
+    split.finish(batch, 0);
+    return batch.input;
+  };
+  const std::vector<SampleRef> first{{0, 0}, {1, 0}, {5, 0}}, later{{6, 0}, {13, 0}, {95, 0}};
+  CHECK(torch::equal(read(*moved.train, first), read(*moved.train, later)));
+  CHECK(torch::equal(read(*moved.train, first), -read(*moved.eval, first)));  // mixed in training only
 }

@@ -17,8 +17,9 @@ using Catch::Matchers::WithinRel;
 namespace {
 
 struct Quiet {
-  Quiet() { log::set_level(log::Level::off), log::clear_warnings(); }
-  ~Quiet() { log::set_level(log::Level::info), log::clear_warnings(); }
+  log::Silence silence;
+  Quiet() { log::clear_warnings(); }
+  ~Quiet() { log::clear_warnings(); }
 };
 
 // As if memory held so many examples and no more.

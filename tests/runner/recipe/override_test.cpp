@@ -69,6 +69,61 @@ TEST_CASE("override: values are TOML, bare words are strings", "[override]") {
   CHECK(value("1\ny=2") == "\"1\\ny=2\"");
   CHECK(value("\"\"\"a\nb\"\"\"") == "\"a\\nb\"");
   CHECK(value("gr\xC3\xBC\xC3\x9F") == "\"gr\xC3\xBC\xC3\x9F\"");
+  // A shell takes quotes away: words in lists and tables need none.
+  CHECK(value("[accuracy, loss]") == "[\"accuracy\", \"loss\"]");
+  CHECK(value("{metric=eval/accuracy, mode=max}") == "{ metric = \"eval/accuracy\", mode = \"max\" }");
+  CHECK(value("{a.b = 1, a.'c d' = 2}") == "{ a = { b = 1, \"c d\" = 2 } }");
+  CHECK(value("[1, 2,]") == "[1, 2]");
+  CHECK(value("[]") == "[]");
+  CHECK(value("{}") == "{}");
+}
+
+TEST_CASE("override: scalars are those of TOML", "[override]") {
+  // The parser of recipe files is the judge: what it takes as a value means the same here, anything else is
+  // text.
+  for (const char* word : {"0",
+                           "-0",
+                           "+7",
+                           "1_000",
+                           "1__0",
+                           "_1",
+                           "1_",
+                           "0x1F",
+                           "0xG",
+                           "0o17",
+                           "0b101",
+                           "-0x1",
+                           "007",
+                           "1.",
+                           ".5",
+                           "1.5",
+                           "-2.5e3",
+                           "1e3",
+                           "1E+3",
+                           "1e",
+                           "6.02_2",
+                           "inf",
+                           "-inf",
+                           "+nan",
+                           "nan",
+                           "NaN",
+                           "true",
+                           "TRUE",
+                           "1-2",
+                           "9223372036854775807",
+                           "9223372036854775808",
+                           "1e400",
+                           "00.5",
+                           "1.e3",
+                           "0.0",
+                           "1e06"}) {
+    INFO(word);
+    const std::string here = after({std::string("x=") + word}, "x");
+    Recipes file(std::string("x = ") + word);
+    const Value tree = file.load();
+    const bool taken = file.said.empty();
+    CHECK(here == (taken ? testing::toml(tree, "x") : "\"" + std::string(word) + "\""));
+  }
 }
 
 TEST_CASE("override: what was typed is kept beside what it means", "[override]") {
@@ -154,10 +209,18 @@ TEST_CASE("override: mistakes are pointed at", "[override]") {
              ContainsSubstring("a key is made of letters, digits, _ and -") && ContainsSubstring("|  ^\n"));
   CHECK_THAT(complaint("\"a.b=1"), ContainsSubstring("this sets nothing"));
   CHECK_THAT(complaint("'a'b=1"), ContainsSubstring("other text needs quotes"));
-  CHECK_THAT(complaint("a=[1, word]"), ContainsSubstring("cannot read the value") &&
-                                           ContainsSubstring("|       ^^^^\n") &&
-                                           ContainsSubstring("put the whole argument in single quotes"));
-  CHECK_THAT(complaint("tracker+={name=csv}"), ContainsSubstring("single quotes"));
+  CHECK_THAT(complaint("a=[1, w=x]"), ContainsSubstring("cannot read the value") &&
+                                          ContainsSubstring("|       ^^^\n") &&
+                                          ContainsSubstring("put the whole argument in single quotes"));
+  CHECK_THAT(complaint("a=[1, 2"),
+             ContainsSubstring("the bracket is not closed") && ContainsSubstring("|   ^\n"));
+  CHECK_THAT(complaint("a=[1 2]"), !ContainsSubstring("error"));  // one word with a space in it
+  CHECK_THAT(complaint("a=[1,,2]"), ContainsSubstring("a value is missing"));
+  CHECK_THAT(complaint("a={b}"), ContainsSubstring("a table holds key = value"));
+  CHECK_THAT(complaint("a={b=1, b=2}"), ContainsSubstring("second time"));
+  CHECK_THAT(complaint("a=\"x\" y"), ContainsSubstring("there is more after the value"));
+  CHECK_THAT(complaint("a=\"\\q\""), ContainsSubstring("an unknown escape"));
+  CHECK_THAT(complaint("a=\"\\uD800\""), ContainsSubstring("no character"));
   CHECK_THAT(complaint("a=\"open"), ContainsSubstring("cannot read the value"));
   CHECK_THAT(complaint("a=\xFF"), ContainsSubstring("the value is not valid UTF-8"));
   CHECK_THAT(complaint("a=" + std::string(20'000, '[')), ContainsSubstring("nested more than 100 levels"));

@@ -108,11 +108,8 @@ Record at(std::int64_t step) { return {step, 0, 0, {{"train/loss", 1.0}}}; }
 
 // The warnings of one test, with nothing printed.
 struct Quiet {
-  Quiet() {
-    log::clear_warnings();
-    log::set_level(log::Level::off);
-  }
-  ~Quiet() { log::set_level(log::Level::info); }
+  log::Silence silence;
+  Quiet() { log::clear_warnings(); }
 };
 
 TEST_CASE("every record reaches every tracker, in order, on a thread of its own") {

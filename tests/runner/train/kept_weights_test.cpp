@@ -105,7 +105,7 @@ TEST_CASE("what hooks keep is measured under their names, and saved by name") {
   const Recipe recipe = recipe_of(files, {"hook+=ema", "hook+={name=\"swa\"}"});
   World alone;
   Run run(recipe, alone);
-  const Evaluation found = evaluate_all(run, {}, [](double) {});
+  const Evaluation found = evaluate_all(run, {}, [](double) { return true; });
   std::vector<std::string> names;
   for (const auto& [name, value] : found.measurements) names.push_back(name);
   CHECK(names == std::vector<std::string>{"eval/accuracy", "ema/accuracy"});  // swa has not begun

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace runner {
+
+// What a dataset and a model can be used for together, as each of them says in its facts: `runner new` puts
+// together what has a task in common. Each has a recipe to start from, recipes/tasks/NAME.toml.
+enum class Task {
+  images,
+  reconstruction,
+  segmentation,
+  sentences,
+  language_model,
+  translation,
+  table,
+  numbers
+};
+
+struct DatasetFacts {
+  std::vector<Task> tasks = {};  // the likeliest first; none: any
+  std::int64_t image_side = 0;   // pixels, where all images are squares of one size
+};
+
+struct ModelFacts {
+  std::vector<Task> tasks = {};   // as above
+  std::int64_t side_divisor = 1;  // of the height and width of images
+  // Parameters that a dataset needs for this model, where it has such parameters.
+  std::vector<std::pair<std::string, std::string>> dataset_settings = {};
+};
+
+}  // namespace runner

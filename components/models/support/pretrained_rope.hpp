@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+
+#include "components/models/support/pretrained_config.hpp"
+#include "components/models/support/rotary.hpp"
+
+namespace runner {
+
+// What config.json says of rotary positions: how many there are, "rope_theta" and "rope_scaling", or both in
+// "rope_parameters".
+void compare_rope(PretrainedConfig& config, std::int64_t context, double theta,
+                  const std::optional<RopeScaling>& scaling);
+
+}  // namespace runner

@@ -1,0 +1,75 @@
+#include "components/models/support/weight_files.hpp"
+
+#include <array>
+#include <stdexcept>
+
+#include "components/support/io/private_mapping.hpp"
+#include "components/support/weights/safetensors.hpp"
+#include "components/support/weights/torch_file.hpp"
+#include "components/support/weights/weight_index.hpp"
+#include "registry/wording.hpp"
+
+namespace runner {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& path, const std::string& why) {
+  throw std::runtime_error("Cannot read " + escaped_name(path.string()) + ": " + why + ".");
+}
+
+WeightFiles read_one(const fs::path& path) {
+  const auto file = PrivateMapping::open(path);
+  if (looks_like_torch_file(file->bytes())) {
+    TorchFile read = read_torch_file(path);
+    const std::string where = read.found_in.empty() ? "" : ", key " + in_quotes(read.found_in);
+    return {"torch.save (" + read.layout + where + ")", std::move(read.tensors), std::move(read.others)};
+  }
+  if (looks_like_safetensors(file->bytes())) return {"safetensors", read_safetensors(path)};
+  fail(path, std::string("it is neither a safetensors file nor one written by Python's torch.save") +
+                 (file->bytes().empty() ? "; it is empty" : ""));
+}
+
+WeightFiles read_shards(const fs::path& index) {
+  WeightFiles all;
+  const auto files = read_weight_index(index);
+  for (const auto& [file, names] : files) {
+    const fs::path path = index.parent_path() / file;
+    WeightFiles part = read_one(path);
+    for (const std::string& name : names) {
+      const auto found = part.tensors.find(name);
+      if (found == part.tensors.end())
+        fail(path,
+             "it has no tensor " + in_quotes(name) + ", which " + index.filename().string() + " says it has");
+      all.tensors.insert_or_assign(name, found->second);
+      part.tensors.erase(found);
+    }
+    if (!part.tensors.empty()) {
+      fail(path, "it has a tensor " + in_quotes(part.tensors.begin()->first) + ", which " +
+                     index.filename().string() + " does not name");
+    }
+    all.format = part.format;
+  }
+  all.format += " in " + std::to_string(files.size()) + " files";
+  return all;
+}
+
+}  // namespace
+
+WeightFiles read_weight_files(const fs::path& path) {
+  if (path.filename().string().ends_with(".index.json")) return read_shards(path);
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return read_one(path);
+  constexpr std::array<const char*, 4> usual{"model.safetensors", "model.safetensors.index.json",
+                                             "pytorch_model.bin", "pytorch_model.bin.index.json"};
+  for (const char* name : usual) {
+    if (!fs::exists(path / name, ignored)) continue;
+    return std::string_view(name).ends_with(".json") ? read_shards(path / name) : read_one(path / name);
+  }
+  fail(path,
+       "the folder holds none of model.safetensors, model.safetensors.index.json, pytorch_model.bin and "
+       "pytorch_model.bin.index.json, as HuggingFace's save_pretrained writes them");
+}
+
+}  // namespace runner

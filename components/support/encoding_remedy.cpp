@@ -1,0 +1,33 @@
+#include "components/support/encoding_remedy.hpp"
+
+namespace runner {
+
+namespace {
+
+bool is_high(char byte) { return static_cast<unsigned char>(byte) >= 0x80; }
+
+// Western text has single bytes above 127 between letters; the encodings of East Asia have them in runs.
+bool high_bytes_stand_together(std::string_view bytes) {
+  std::size_t high = 0, together = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (!is_high(bytes[i])) continue;
+    ++high;
+    if ((i > 0 && is_high(bytes[i - 1])) || (i + 1 < bytes.size() && is_high(bytes[i + 1]))) ++together;
+  }
+  return together * 2 > high;
+}
+
+}  // namespace
+
+std::string encoding_remedy(std::string_view bytes) {
+  if (bytes.starts_with("\x1F\x8B")) return "It is compressed with gzip: unpack it first, with gunzip.";
+  if (bytes.starts_with("PK\x03\x04")) return "It is a zip archive: unpack it first, with unzip.";
+  if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF"))
+    return "It is UTF-16. Convert it with: iconv -f utf-16 -t utf-8";
+  if (high_bytes_stand_together(bytes))
+    return "Convert it from the encoding it was written in, such as GBK, Big5 or Shift-JIS: "
+           "iconv -f gbk -t utf-8";
+  return "Convert it from the encoding it was written in, most often Latin-1: iconv -f latin1 -t utf-8";
+}
+
+}  // namespace runner

@@ -1,0 +1,245 @@
+// Looks at the user's own files and says how a recipe has to begin for them.
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "components/datasets/support/image_file.hpp"
+#include "components/support/io/mapped_file.hpp"
+#include "components/support/tables/csv_reader.hpp"
+#include "registry/value.hpp"
+#include "runner/cli/starting_point.hpp"
+#include "runner/terminal/text.hpp"
+
+namespace runner::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Found = std::variant<StartingPoint, Problem>;
+
+std::string setting(const std::string& key, const std::string& value) {
+  return key + "=" + quote_toml(value);
+}
+
+std::string full_path(const fs::path& path) { return fs::absolute(path).lexically_normal().string(); }
+
+std::vector<fs::path> entries(const fs::path& folder, bool folders) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_directory() == folders && !entry.path().filename().string().starts_with('.'))
+      found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+// ---- images: a folder for each class, or folders of such folders
+
+// The largest usual size that does not blow the first image up.
+std::int64_t side_for(const fs::path& image) {
+  Scratch scratch;
+  const ImageView view = read_image(image, scratch);
+  const std::int64_t shorter = std::min(view.height, view.width);
+  for (const std::int64_t side : {224, 128, 64}) {
+    if (shorter >= side) return side;
+  }
+  return 32;
+}
+
+Found images(const fs::path& data) {
+  if (!fs::is_directory(data))
+    return Problem{data.string() + " is no folder: images lie in a folder for each class"};
+  const auto images = images_in(data);
+  if (images.empty()) return Problem{"there is no image (.jpg, .jpeg or .png) in " + data.string()};
+  StartingPoint start{task_recipe("image-folder"), {setting("dataset.dir", full_path(data))}};
+  if (fs::is_directory(data / "train")) {
+    const std::vector<std::string> usual{"val", "valid", "validation", "eval", "test"};
+    const auto eval =
+        std::ranges::find_if(usual, [&](const auto& name) { return fs::is_directory(data / name); });
+    if (eval == usual.end())
+      return Problem{data.string() + " has a folder train, but none to evaluate with",
+                     {"name it val or test: " + (data / "val").string()}};
+    start.overrides.push_back(setting("dataset.eval", *eval));
+  } else if (entries(data, /*folders=*/true).size() < 2) {
+    return Problem{"the images in " + data.string() + " are not in classes",
+                   {"put those of each class into a folder of its own"}};
+  } else {
+    start.overrides.emplace_back("dataset.split=0.2");
+  }
+  const std::string side = std::to_string(side_for(images.front()));
+  start.overrides.push_back("dataset.transform.0.height=" + side);
+  start.overrides.push_back("dataset.transform.0.width=" + side);
+  if (side == "32") start.overrides.emplace_back("model.stem=cifar");
+  return start;
+}
+
+// ---- tables
+
+struct Column {
+  std::string name;
+  std::map<std::string, std::int64_t, std::less<>> values = {};
+  std::int64_t numbers = 0, filled = 0;
+  std::size_t letters = 0;  // in all values
+
+  bool numeric() const { return filled > 0 && numbers == filled; }
+};
+
+struct Sheet {
+  std::string separator;  // as dataset.separator names it
+  bool header = true;
+  std::vector<Column> columns = {};
+};
+
+bool is_number(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+char likeliest_separator(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const std::string_view known = ",;\t|";
+  return *std::ranges::max_element(known, {},
+                                   [&](char separator) { return std::ranges::count(line, separator); });
+}
+
+Sheet look_at(const fs::path& file) {
+  constexpr std::int64_t most_rows = 5000;
+  const MappedFile mapped(file);
+  const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
+  const char separator = likeliest_separator(text);
+  Sheet sheet{separator == '\t' ? "tab" : std::string(1, separator)};
+  CsvReader reader(text, file.string(), {.separator = separator});
+  for (std::int64_t row = 0; row < most_rows && reader.next(); ++row) {
+    if (row == 0) {
+      sheet.header = std::ranges::none_of(reader.values(), is_number);
+      for (std::size_t i = 0; i < reader.values().size(); ++i)
+        sheet.columns.push_back(
+            {sheet.header ? std::string(reader.values()[i]) : "column" + std::to_string(i + 1)});
+      if (sheet.header) continue;
+    }
+    for (std::size_t i = 0; i < std::min(sheet.columns.size(), reader.values().size()); ++i) {
+      const std::string_view value = reader.values()[i];
+      if (value.empty()) continue;
+      Column& column = sheet.columns[i];
+      ++column.values[std::string(value)];
+      ++column.filled;
+      column.numbers += is_number(value) ? 1 : 0;
+      column.letters += value.size();
+    }
+  }
+  return sheet;
+}
+
+std::string names_of(const Sheet& sheet) {
+  std::string list;
+  for (const Column& column : sheet.columns) list += (list.empty() ? "" : ", ") + quote_toml(column.name);
+  return "[" + list + "]";
+}
+
+const Column* column_called(const Sheet& sheet, std::initializer_list<std::string_view> names) {
+  for (const Column& column : sheet.columns) {
+    std::string name = column.name;
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (std::ranges::find(names, name) != names.end()) return &column;
+  }
+  return nullptr;
+}
+
+Found table(const fs::path& data) {
+  constexpr std::size_t most_classes = 20;  // more different numbers than these are measured, not counted
+  if (!fs::is_regular_file(data)) return Problem{"there is no file " + data.string()};
+  const Sheet sheet = look_at(data);
+  if (sheet.columns.size() < 2) return Problem{data.string() + " has fewer than two columns"};
+  const Column* target = column_called(sheet, {"target", "label", "class", "y", "outcome"});
+  if (!target) target = &sheet.columns.back();
+  const bool regression = target->numeric() && target->values.size() > most_classes;
+  StartingPoint start{task_recipe(regression ? "regression" : "table"),
+                      {setting("dataset.train", full_path(data)), setting("dataset.target", target->name)}};
+  if (sheet.separator != ",") start.overrides.push_back(setting("dataset.separator", sheet.separator));
+  if (!sheet.header) start.overrides.push_back("dataset.columns=" + names_of(sheet));
+  return start;
+}
+
+// ---- sentences: a table, or a file for each class
+
+Found sentences(const fs::path& data) {
+  StartingPoint start{task_recipe("sentences")};
+  if (fs::is_directory(data)) {
+    const auto files = entries(data, /*folders=*/false);
+    if (files.size() < 2)
+      return Problem{data.string() + " holds no two files",
+                     {"put the sentences of each class into a file, one a line"}};
+    start.overrides.emplace_back("~dataset.file");
+    for (const fs::path& file : files)
+      start.overrides.push_back(
+          setting("dataset.files." + quote_toml(file.stem().string()), full_path(file)));
+    return start;
+  }
+  if (!fs::is_regular_file(data)) return Problem{"there is neither a file nor a folder " + data.string()};
+  const Sheet sheet = look_at(data);
+  if (sheet.columns.size() < 2)
+    return Problem{data.string() + " is no table of sentences and classes",
+                   {"it should have a column of sentences and one of classes, or be a folder with a file for "
+                    "each class"}};
+  const auto& text = *std::ranges::max_element(sheet.columns, {}, &Column::letters);
+  const Column* label = column_called(sheet, {"label", "class", "target", "category", "sentiment", "y"});
+  if (!label || label == &text) {
+    const auto few = [&](const Column& column) {
+      return &column == &text || column.filled == 0 ? std::numeric_limits<std::size_t>::max()
+                                                    : column.values.size();
+    };
+    label = &*std::ranges::min_element(sheet.columns, {}, few);
+  }
+  start.overrides.push_back(setting("dataset.file", full_path(data)));
+  start.overrides.push_back(setting("dataset.text", text.name));
+  start.overrides.push_back(setting("dataset.label", label->name));
+  if (!sheet.header) start.overrides.push_back("dataset.columns=" + names_of(sheet));
+  return start;
+}
+
+// ---- a language model: any text
+
+Found language_model(const fs::path& data) {
+  constexpr std::uintmax_t much = 4 << 20;  // bytes: more is worth learning pieces of words from
+  std::uintmax_t size = 0;
+  if (fs::is_regular_file(data)) {
+    size = fs::file_size(data);
+  } else if (fs::is_directory(data)) {
+    for (const fs::path& file : entries(data, /*folders=*/false)) {
+      if (file.extension() == ".txt") size += fs::file_size(file);
+    }
+    if (size == 0) return Problem{"there is no text (.txt) in " + data.string()};
+  } else {
+    return Problem{"there is neither a file nor a folder " + data.string()};
+  }
+  StartingPoint start{task_recipe("language-model"), {setting("dataset.file", full_path(data))}};
+  start.overrides.push_back(size > much ? "dataset.tokenizer=bpe" : "dataset.tokenizer=char");
+  start.overrides.emplace_back("dataset.length=64");
+  for (const char* small : {"model.layers=4", "model.heads=4", "model.width=128"})
+    start.overrides.emplace_back(small);
+  return start;
+}
+
+}  // namespace
+
+const std::vector<std::string>& data_tasks() {
+  static const std::vector<std::string> tasks{"images", "text", "table", "language-model"};
+  return tasks;
+}
+
+Found start_from_data(const std::string& task, const fs::path& data) {
+  if (task == "images") return images(data);
+  if (task == "text") return sentences(data);
+  if (task == "table") return table(data);
+  if (task == "language-model") return language_model(data);
+  return Problem{
+      "there is no task \"" + task + "\"", {"tasks: " + joined(data_tasks())}, "runner new --help"};
+}
+
+}  // namespace runner::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "registry/registry.hpp"
+#include "runner/cli/problem.hpp"
+
+namespace runner::cli {
+
+// What a new recipe is made from: a recipe file and changes to it.
+struct StartingPoint {
+  std::filesystem::path recipe;
+  std::vector<std::string> overrides = {};
+};
+
+// For a dataset and a model that have a task in common; an empty name stands for any. Says why where they do
+// not go together.
+std::variant<StartingPoint, Problem> start_from_parts(const std::string& dataset, const std::string& model,
+                                                      const Registry& registry);
+
+// For the user's own data, which is looked at: "images", "text", "table" or "language-model".
+std::variant<StartingPoint, Problem> start_from_data(const std::string& task,
+                                                     const std::filesystem::path& data);
+const std::vector<std::string>& data_tasks();
+
+// The recipe of a task, recipes/tasks/NAME.toml. Throws where the program came without it.
+std::filesystem::path task_recipe(const std::string& name);
+
+}  // namespace runner::cli

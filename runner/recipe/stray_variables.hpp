@@ -1,0 +1,17 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "registry/diagnostics.hpp"
+#include "registry/schema_path.hpp"
+#include "registry/value.hpp"
+
+namespace runner {
+
+// Warns of each variable that begins with RUNNER_ and sets nothing: RUNNER_FOO, or RUNNER_OPTIMIZER_LR, where
+// an underscore is missing.
+void warn_of_stray_variables(const std::map<std::string, std::string>& environment, const SchemaPath& schema,
+                             const Value& tree, Diagnostics& diagnostics);
+
+}  // namespace runner
