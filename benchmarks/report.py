@@ -68,12 +68,19 @@ def growth_table(found):
         ["", "s for a process of one step", "ms a step", "peak MB", "of it private"], rows) + "\n"
 
 
+def trackers_table(found):
+    rows = [[cores, name, spread(steps, 1000), f"{median(steps) / median(one['no trackers']):.3f}"]
+            for cores, one in found.items() for name, steps in one.items()]
+    return "### Trackers (simple_cnn, batch 64, every step logged)\n\n" + table(["", "", "ms a step", "ratio to no trackers"], rows) + "\n"
+
+
 def markdown(result):
     text = f"Machine: {result['machine']}. Data: {result['data']}. Medians of {result['rounds']} rounds (least to most).\n\n"
     text += f"Best settings {'with' if result['jemalloc'] else 'without'} jemalloc{'' if result['jemalloc'] else ', which is not installed'}.\n\n"
     if result["steps"]:
         text += summary(result["steps"]) + step_tables(result["steps"])
-    for key, section in (("job", job_table), ("loader", loader_table), ("growth", growth_table)):
+    for key, section in (("job", job_table), ("loader", loader_table), ("growth", growth_table),
+                         ("trackers", trackers_table)):
         if key in result:
             text += section(result[key])
     return text

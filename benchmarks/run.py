@@ -12,6 +12,7 @@ from pathlib import Path
 
 import growth
 import report
+import trackers
 from contenders import CONTENDERS, HERE, LOADER, RUNNER, Work, jemalloc, run
 from data import Data
 
@@ -73,7 +74,7 @@ def machine():
 
 
 def main():
-    names = [work.name.split(",")[0] for work in WORKS] + ["job", "loader", "growth"]
+    names = [work.name.split(",")[0] for work in WORKS] + ["job", "loader", "growth", "trackers"]
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("names", nargs="*", metavar="name", help=f"some of: {', '.join(dict.fromkeys(names))}")
     arguments.add_argument("--rounds", type=int, default=5)
@@ -100,6 +101,9 @@ def main():
             result["loader"] = loaders(data, options.rounds)
         if wanted("growth"):
             result["growth"] = growth.measure(options.rounds)
+        if wanted("trackers"):
+            result["trackers"] = {f"{cores} core" + ("s" if cores > 1 else ""): trackers.measure(data, cores, options.rounds)
+                                  for cores in options.cores}
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "benchmarks.json").write_text(json.dumps(result, indent=1))
     text = report.markdown(result)

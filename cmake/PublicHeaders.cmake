@@ -11,4 +11,10 @@ set(registry_headers
 file(GLOB component_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
      "${PROJECT_SOURCE_DIR}/components/contract/*.hpp" "${PROJECT_SOURCE_DIR}/components/*s/*.hpp")
 
-set(runner_headers runner/plugins/stamp.hpp)
+# A recipe written in C++, trained as the program does it; and the engine, for a loop of one's own.
+set(runner_headers
+  runner/recipe.hpp runner/recipe/load.hpp runner/recipe/write.hpp runner/resolve.hpp runner/plugins/stamp.hpp
+  runner/checkpoint/checkpoint_section.hpp runner/checkpoint/recipe_changes.hpp
+  runner/train/train_recipe.hpp runner/run_folder/run_result.hpp
+  runner/engine/agreement.hpp runner/engine/engine.hpp runner/engine/options.hpp runner/engine/time_ledger.hpp
+  runner/engine/window.hpp runner/engine/world.hpp components/models/support/model_weights.hpp)

@@ -221,7 +221,7 @@ class Part {
 
   bool has_default() const { return !name_.empty(); }
   const std::string& name() const { return name_; }
-  Value encode() const;  // the name, and what is set besides
+  Value encode() const;                             // the name, and what is set besides
   const Origin& origin() const { return origin_; }  // where the recipe says so
 
   // A std::runtime_error that the component throws means that its parameters do not suit its inputs, and

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
+#include "registry/quantity.hpp"
 #include "registry/suggest.hpp"
 #include "registry/wording.hpp"
 
@@ -24,6 +26,10 @@ bool no_number_holds(const std::string& text, const TypeInfo& type) {
   };
   if (type.kind == TypeInfo::Kind::integer) return out_of_range(std::int64_t{}) || out_of_range(double{});
   return type.kind == TypeInfo::Kind::number && out_of_range(double{});
+}
+
+std::string bound(double number) {
+  return std::abs(number) < 1e15 ? shortest(number) : to_toml(Value(number));
 }
 
 // What people write who come from other languages.
@@ -67,9 +73,15 @@ std::nullopt_t FieldReport::wrong_type(const Value& value, const TypeInfo& type)
 }
 
 std::nullopt_t FieldReport::out_of_range(const Value& value) const {
-  const bool general = field.rules.low_is_general || field.rules.high_is_general;
-  return wrong(value, "must be " + (general ? bounds_text(field.rules) : rule_text(field)) +
-                          (hidden(field, value) ? "" : ", not " + to_toml(value)));
+  const Rules& rules = field.rules;
+  const auto* whole = value.as<std::int64_t>();
+  const auto* real = value.as<double>();
+  const double number = whole ? static_cast<double>(*whole) : real ? *real : 0;
+  std::string range = rule_text(field);
+  // What holds for any number is said to those alone who meet it.
+  if (rules.high_is_general && number > rules.high) range = "at most " + bound(rules.high);
+  if (rules.low_is_general && number < rules.low) range = "at least " + bound(rules.low);
+  return wrong(value, "must be " + range + (hidden(field, value) ? "" : ", not " + to_toml(value)));
 }
 
 std::nullopt_t FieldReport::not_among(const Value& value, const std::string& held,

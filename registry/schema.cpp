@@ -58,9 +58,9 @@ std::string join_words(const Words& words, std::string_view quote, std::string_v
   return out;
 }
 
-std::string range_text(const Rules& rules, bool general) {
-  const bool has_low = std::isfinite(rules.low) && (general || !rules.low_is_general);
-  const bool has_high = std::isfinite(rules.high) && (general || !rules.high_is_general);
+std::string range_text(const Rules& rules) {
+  const bool has_low = std::isfinite(rules.low) && !rules.low_is_general;
+  const bool has_high = std::isfinite(rules.high) && !rules.high_is_general;
   if (has_low && has_high) {
     if (!rules.low_excluded && !rules.high_excluded)
       return shortest(rules.low) + " to " + shortest(rules.high);
@@ -101,14 +101,12 @@ std::string type_text(const TypeInfo& type) {
 
 std::string rule_text(const FieldInfo& field) {
   const Rules& rules = field.rules;
-  std::vector<std::string> parts{range_text(rules, false), join_words(rules.words, "\"", " or ")};
+  std::vector<std::string> parts{range_text(rules), join_words(rules.words, "\"", " or ")};
   if (const std::string units = join_words(rules.units, "", " or "); !units.empty())
     parts.push_back("in " + units);
   if (rules.non_empty) parts.emplace_back("not empty");
   return join_words(parts, "", ", ");
 }
-
-std::string bounds_text(const Rules& rules) { return range_text(rules, true); }
 
 Rules with_general_bounds(Rules rules, const TypeInfo& type) {
   const TypeInfo* leaf = &type;

@@ -76,7 +76,6 @@ struct Schema {
 // "number, above 0, default 0.1": one line for people.
 std::string type_text(const TypeInfo& type);
 std::string rule_text(const FieldInfo& field);
-std::string bounds_text(const Rules& rules);  // the general ones too
 
 // With the bounds that hold for any number, where the field has none of its own.
 Rules with_general_bounds(Rules rules, const TypeInfo& type);

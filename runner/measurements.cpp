@@ -13,7 +13,7 @@ std::vector<Measured> measured_by(const EvalSection& eval) {
   std::vector<Measured> all;
   for (const auto& metric : eval.metric) {
     std::vector<Measured> own = metric.facts().measures;
-    if (own.empty()) own = {{"*"}};  // it does not say
+    if (own.empty()) own.push_back({"*"});  // it does not say
     std::ranges::move(own, std::back_inserter(all));
   }
   return all;
@@ -54,8 +54,9 @@ std::vector<Watcher> watchers_of(const Recipe& recipe) {
 void require_targets(const Part<LossKind>& loss, const DataSpec& data) {
   const auto given = possible_targets(data);
   if (shared_targets(loss.facts().targets, given)) return;
-  throw RecipeError(loss.origin(), "loss " + in_quotes(loss.name()) + " needs " + to_string(loss.facts().targets) +
-                           " as targets, but the dataset gives " + to_string(given.front()) + ".");
+  throw RecipeError(loss.origin(),
+                    "loss " + in_quotes(loss.name()) + " needs " + to_string(loss.facts().targets) +
+                        " as targets, but the dataset gives " + to_string(given.front()) + ".");
 }
 
 std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<LossKind>& loss,
@@ -64,8 +65,9 @@ std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<Lo
   // Where the loss is about mixed targets, those of the evaluation set are still classes.
   const auto by_loss = shared_targets(loss.facts().targets, given);
   if (!shared_targets(understood, given)) {
-    throw RecipeError(metric.origin(), "metric " + in_quotes(metric.name()) + " needs " + to_string(understood) +
-                             " as targets, but the dataset gives " + to_string(given.front()) + ".");
+    throw RecipeError(metric.origin(), "metric " + in_quotes(metric.name()) + " needs " +
+                                           to_string(understood) + " as targets, but the dataset gives " +
+                                           to_string(given.front()) + ".");
   }
   const auto shared = by_loss ? shared_targets(*by_loss, understood) : std::nullopt;
   if (!shared) throw RecipeError(metric.origin(), disagreement(metric, loss) + ".");

@@ -33,46 +33,57 @@ void sort_by_place(Diagnostics& diagnostics) {
   for (Diagnostic& diagnostic : all) diagnostics.add(std::move(diagnostic));
 }
 
+// Defaults of keys that the recipe leaves out, as its components say them.
+DefaultOf defaults_of(const Registry& registry) {
+  return [&registry](const Value& tree, std::string_view path) {
+    return SchemaPath(recipe_schema(), registry).default_of(tree, path);
+  };
+}
+
 // Overrides that make no sense yet are left out: what is wrong with them is said once plugins are there.
-void load_plugins_of(const RecipeSources& sources, const DefaultOf& default_of, Registry& registry,
-                     Diagnostics& diagnostics) {
+void load_plugins_of(const RecipeSources& sources, Registry& registry, Diagnostics& diagnostics) {
   RecipeSources plain = sources;
   std::erase_if(plain.overrides, [](const std::string& text) { return !text.starts_with("plugins"); });
   for (const RecipeSources* tried : {&sources, static_cast<const RecipeSources*>(&plain)}) {
     Diagnostics ignored;
-    const auto tree = load_recipe(*tried, default_of, ignored);
+    const auto tree = load_recipe(*tried, defaults_of(registry), ignored);
     if (tree) return load_recipe_plugins(*tree, sources.environment, registry, diagnostics);
   }
 }
 
-}  // namespace
-
-std::optional<Value> resolve_recipe(RecipeSources sources, Registry& registry, Diagnostics& diagnostics,
-                                    Blanks blanks) {
-  const SchemaPath paths(recipe_schema(), registry);
-  const auto default_of = [&](const Value& tree, std::string_view path) {
-    return paths.default_of(tree, path);
-  };
-  // Overrides and references may build on a default that only a plugin knows, so plugins come first.
-  load_plugins_of(sources, default_of, registry, diagnostics);
+std::optional<Value> conformed(RecipeSources sources, const Registry& registry, Diagnostics& diagnostics,
+                               Blanks blanks) {
   // Before the text is understood only its words can tell what must not be shown.
   for (std::string& name : secret_names(recipe_schema(), registry))
     sources.secret_words.push_back(std::move(name));
-  const std::optional<Value> tree = load_recipe(sources, default_of, diagnostics);
+  const std::optional<Value> tree = load_recipe(sources, defaults_of(registry), diagnostics);
   if (!tree) return std::nullopt;
-  warn_of_stray_variables(sources.environment, paths, *tree, diagnostics);
+  warn_of_stray_variables(sources.environment, SchemaPath(recipe_schema(), registry), *tree, diagnostics);
   Value resolved = conform(*tree, recipe_schema(), registry, diagnostics, blanks);
   sort_by_place(diagnostics);
   if (!diagnostics.ok()) return std::nullopt;
   return resolved;
 }
 
+}  // namespace
+
+std::optional<Value> resolve_recipe(RecipeSources sources, Registry& registry, Diagnostics& diagnostics,
+                                    Blanks blanks) {
+  // Overrides and references may build on a default that only a plugin knows, so plugins come first.
+  load_plugins_of(sources, registry, diagnostics);
+  if (!diagnostics.ok()) return std::nullopt;
+  return conformed(std::move(sources), registry, diagnostics, blanks);
+}
+
 std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, const Value& resolved,
                                         const Registry& registry) {
   Diagnostics ignored;
-  Registry own = registry;
-  const auto before = resolve_recipe({saved, {}, {}}, own, ignored);
-  return before ? recipe_changes(*before, resolved, recipe_schema(), registry) : std::vector<RecipeChange>{};
+  const auto before = conformed({saved, {}, {}}, registry, ignored, Blanks::refused);
+  if (!before) return {};
+  std::vector<RecipeChange> changes = recipe_changes(*before, resolved, recipe_schema(), registry);
+  // Where plugins lie changes nothing: a run names its own copies.
+  std::erase_if(changes, [](const RecipeChange& change) { return change.key.starts_with("plugins"); });
+  return changes;
 }
 
 std::optional<Value> resolve_recipe(const Recipe& recipe, const Registry& registry,

@@ -44,7 +44,7 @@ users_libtorch() {
 have_wheel() { compgen -G ".deps/venv/lib/python3*/site-packages/torch/lib/libtorch_cpu.so" >/dev/null; }
 
 # A stamp says that this very script, with these very requirements, has finished before.
-key=$(cat scripts/setup.sh tests/requirements.txt | sha256sum | cut -d' ' -f1)
+key=$(cat scripts/setup.sh tests/requirements.txt tests/requirements-trackers.txt | sha256sum | cut -d' ' -f1)
 own_libtorch=false
 users_libtorch && own_libtorch=true
 done_before() { [[ -f ".deps/$1.stamp" && "$(<".deps/$1.stamp")" == "$key" ]]; }
@@ -89,15 +89,15 @@ install_packages() {
 
 # Debian's own Python first: it is a version the wheel exists for, whatever else the user has in PATH.
 make_venv() {
-  local python=/usr/bin/python3
+  local folder=$1 python=/usr/bin/python3
   "$python" -c 'import ensurepip' 2>/dev/null || python=python3
-  [[ -x .deps/venv/bin/pip ]] || "$python" -m venv .deps/venv
+  [[ -x $folder/bin/pip ]] || "$python" -m venv "$folder"
 }
 
 pip_install() { .deps/venv/bin/pip install --quiet --disable-pip-version-check --no-input "$@"; }
 
 install_libtorch() {
-  make_venv
+  make_venv .deps/venv
   have_wheel || echo "setup: installing LibTorch $torch_version into .deps/"
   pip_install --no-deps "torch==$torch_version"
   # A CUDA build finds its CUDA libraries in packages of their own.
@@ -106,11 +106,27 @@ install_libtorch() {
   fi
 }
 
+# Large, and only for the tests that read what trackers write: they skip where it cannot be installed.
+install_tracker_tools() {
+  local stamp=.deps/trackers-venv/stamp wanted
+  wanted=$(sha256sum tests/requirements-trackers.txt | cut -d' ' -f1)
+  [[ -f $stamp && "$(<$stamp)" == "$wanted" ]] && return
+  echo "setup: installing the trackers' own tools into .deps/trackers-venv"
+  make_venv .deps/trackers-venv
+  if .deps/trackers-venv/bin/pip install --quiet --disable-pip-version-check --no-input -r tests/requirements-trackers.txt; then
+    echo "$wanted" >$stamp
+  else
+    rm -rf .deps/trackers-venv
+    echo "setup: that failed; the tests that need them will be skipped" >&2
+  fi
+}
+
 install_packages
 $own_libtorch || install_libtorch
 if $with_tests; then
-  make_venv
+  make_venv .deps/venv
   pip_install -r tests/requirements.txt
+  install_tracker_tools
   echo "$key" >.deps/tests.stamp
 fi
 echo "$key" >.deps/build.stamp

@@ -75,9 +75,8 @@ def reasons(name: str, header: str):
 
 
 def folder_of(path: str):
-    """The node of the graph that a file belongs to: a folder below a layer; a file directly in a layer is its own."""
-    parts = path.split("/")
-    return "/".join(parts[:2]) if len(parts) > 2 else path.rsplit(".", 1)[0]
+    """The node of the graph that a file belongs to: a folder below a layer; a file directly in a layer stands for itself."""
+    return "/".join(path.split("/")[:2])
 
 
 def circles(root: Path):

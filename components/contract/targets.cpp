@@ -22,7 +22,7 @@ std::string to_string(const std::vector<Targets>& targets) {
 }
 
 std::vector<Targets> possible_targets(const DataSpec& data) {
-  const bool floating = torch::isFloatingType(data.target_type);
+  const bool floating = c10::isFloatingType(data.target_type);
   if (data.vocabulary > 0 && !data.target_shape.empty() && !floating)
     return {Targets::tokens, Targets::class_index};
   const bool for_each_class =

@@ -5,6 +5,7 @@
 #include "components/support/io/io_error.hpp"
 #include "components/support/tables/learn_columns.hpp"
 #include "components/support/tables/row_encoder.hpp"
+#include "components/support/tables/separator.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -23,6 +24,17 @@ constexpr auto describe(std::type_identity<Separator>) {
                  choice("tab", Separator::tab), choice("|", Separator::bar));
 }
 
+enum class DecimalMark : char { point = '.', comma = ',' };
+constexpr auto describe(std::type_identity<DecimalMark>) {
+  return choices(choice(".", DecimalMark::point), choice(",", DecimalMark::comma));
+}
+
+enum class ThousandsMark : char { comma = ',', point = '.', space = ' ', apostrophe = '\'' };
+constexpr auto describe(std::type_identity<ThousandsMark>) {
+  return choices(choice(",", ThousandsMark::comma), choice(".", ThousandsMark::point),
+                 choice(" ", ThousandsMark::space), choice("'", ThousandsMark::apostrophe));
+}
+
 struct Csv {
   std::filesystem::path train = {};
   std::optional<std::filesystem::path> eval = {};
@@ -34,11 +46,15 @@ struct Csv {
   std::vector<std::string> numeric = {}, categorical = {}, ignore = {};
   Categories categories = Categories::ids;
   bool standardize = true;
+  std::optional<bool> standardize_target = {};
   bool missing_indicator = false;
   std::vector<std::string> missing = {"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"};
   std::vector<std::string> columns = {};
   std::optional<bool> header = {};
-  Separator separator = Separator::comma;
+  std::optional<Separator> separator = {};
+  DecimalMark decimal = DecimalMark::point;
+  std::optional<ThousandsMark> thousands = {};
+  std::vector<std::string> units = {};
   std::string comment = {};
   bool trim = true;
 };
@@ -68,6 +84,9 @@ constexpr auto describe(std::type_identity<Csv>) {
       field("standardize", &Csv::standardize,
             "Numeric columns get mean 0 and deviation 1, as measured on the "
             "training part."),
+      field("standardize_target", &Csv::standardize_target,
+            "For regression: the model learns the target with mean 0 and deviation 1, as measured on the "
+            "training part (default true). Predictions, mae and rmse are in the units of the table."),
       field("missing_indicator", &Csv::missing_indicator,
             "A further input, 0 or 1, for each numeric column with gaps in the "
             "training part. The mean fills "
@@ -77,7 +96,12 @@ constexpr auto describe(std::type_identity<Csv>) {
       field("header", &Csv::header,
             "Whether the first row names the columns; by itself, where "
             "`columns` does not."),
-      field("separator", &Csv::separator, "Between two values."),
+      field("separator", &Csv::separator,
+            "Between two values; where not given, it is recognised from the first rows."),
+      field("decimal", &Csv::decimal, "What stands before the decimals of a number."),
+      field("thousands", &Csv::thousands, "What parts numbers into groups of three digits."),
+      field("units", &Csv::units,
+            "What stands before or after numbers and is no part of them: [\"€\", \"%\"]."),
       field("comment", &Csv::comment, "Lines that begin with this say nothing."),
       field("trim", &Csv::trim, "Spaces around a value are no part of it, unless in quotes."));
 }
@@ -89,6 +113,10 @@ void check(const Csv& params, Report& report) {
   if (!params.split && params.split_seed) report.error("split_seed", "means nothing without split");
   if (params.task == Task::regression && !params.trim_target.empty())
     report.error("trim_target", "is for classes, but the task is regression");
+  if (params.task == Task::classification && params.standardize_target)
+    report.error("standardize_target", "is for regression: classes are not numbers");
+  if (params.thousands && static_cast<char>(*params.thousands) == static_cast<char>(params.decimal))
+    report.error("thousands", "cannot be the same as decimal");
   if (params.columns.empty() && !params.header.value_or(true))
     report.error("columns", "is needed where no header names the columns");
   std::vector<std::string> named{params.target};
@@ -104,12 +132,22 @@ void check(const Csv& params, Report& report) {
 }
 
 TableFormat format_of(const Csv& params) {
-  return {.csv = {.separator = static_cast<char>(params.separator),
+  return {.csv = {.separator = static_cast<char>(params.separator.value_or(Separator::comma)),
                   .trim = params.trim,
                   .comment = params.comment},
           .header = params.header.value_or(params.columns.empty()),
           .columns = params.columns,
-          .missing = params.missing};
+          .missing = params.missing,
+          .numbers = {.decimal = static_cast<char>(params.decimal),
+                      .thousands = params.thousands ? static_cast<char>(*params.thousands) : '\0',
+                      .units = params.units}};
+}
+
+// For a file: what separates its values is recognised where nobody says it.
+TableFormat format_of(const Csv& params, const std::filesystem::path& file) {
+  TableFormat format = format_of(params);
+  if (!params.separator) format.csv.separator = find_separator(file, format);
+  return format;
 }
 
 void say(const TablePart& training, const TableColumns& columns, std::int64_t eval_rows) {
@@ -119,6 +157,10 @@ void say(const TablePart& training, const TableColumns& columns, std::int64_t ev
     categories +=
         (categories.empty() ? "" : ", ") + column.name + " (" + std::to_string(column.values.size()) + ")";
   }
+  const char separator = training.format().csv.separator;
+  if (separator != ',')
+    log::info("{}: the values are separated by {}.", training.name(),
+              separator == '\t' ? "tabs" : std::string("\"") + separator + "\"");
   log::info(
       "{}: {} rows to train on, {} to evaluate with; numeric: {}; "
       "categorical: {}; target: {}{}.",
@@ -162,8 +204,10 @@ class CsvDataset final : public Dataset {
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
                                            const std::string& learned) const override {
     try {
-      return std::make_unique<TableInterpreter>(TableColumns::from_json(learned), format_of(params_),
-                                                params_.categories);
+      TableColumns columns = TableColumns::from_json(learned);
+      TableFormat format = format_of(params_);
+      format.csv.separator = columns.separator;
+      return std::make_unique<TableInterpreter>(std::move(columns), std::move(format), params_.categories);
     } catch (const IoError& error) {
       throw DataError(error.what());
     }
@@ -178,11 +222,12 @@ class CsvDataset final : public Dataset {
   const Table& table() const {
     if (table_) return *table_;
     try {
-      const TableFormat format = format_of(params_);
       require_file(params_.train, "train");
       if (params_.eval) require_file(*params_.eval, "eval");
-      const TablePart whole(params_.train, format);
-      auto [train, eval] = params_.split ? split(whole) : std::pair(whole, TablePart(*params_.eval, format));
+      const TablePart whole(params_.train, format_of(params_, params_.train));
+      auto [train, eval] =
+          params_.split ? split(whole)
+                        : std::pair(whole, TablePart(*params_.eval, format_of(params_, *params_.eval)));
       TableColumns columns = learn_columns(train, choice());
       table_.emplace(std::move(train), std::move(eval), std::move(columns));
       return *table_;
@@ -208,6 +253,7 @@ class CsvDataset final : public Dataset {
             .categorical = params_.categorical,
             .ignore = params_.ignore,
             .standardize = params_.standardize,
+            .standardize_target = params_.standardize_target.value_or(true),
             .indicators = params_.missing_indicator};
   }
 

@@ -50,7 +50,7 @@ class SamplePredictionsHook : public Hook {
       add_classes(output.narrow(0, 0, some), batch.target.narrow(0, 0, some));
     } else {
       for (std::int64_t i = 0; i < some; ++i)
-        add_line(numbers(batch.target[i]), numbers(output[i]), std::nullopt, false);
+        add_line(numbers(in_units(batch.target[i])), numbers(in_units(output[i])), std::nullopt, false);
     }
     if (!data_.images || batch.input.dim() != 4) return;
     for (std::int64_t i = 0; i < some; ++i)
@@ -71,6 +71,12 @@ class SamplePredictionsHook : public Hook {
   }
 
  private:
+  // Of the data, where targets were standardised.
+  torch::Tensor in_units(const torch::Tensor& values) const {
+    if (data_.target_mean == 0 && data_.target_deviation == 1) return values;
+    return values.to(torch::kDouble) * data_.target_deviation + data_.target_mean;
+  }
+
   void add_classes(const torch::Tensor& output, const torch::Tensor& target) {
     const torch::Tensor truth = labels_of(target, output).cpu();
     const auto [sure, likely] = output.to(torch::kDouble).softmax(1).cpu().max(1);

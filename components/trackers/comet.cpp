@@ -1,14 +1,15 @@
 // An offline experiment of Comet: a zip archive of experiment.json and messages.json, as `comet upload` takes
 // it. While training, messages.json grows line by line; the archive is made at the end of the run. What a
 // killed run left is made into one by `runner track`.
+#include <algorithm>
+#include <limits>
+
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/json_number.hpp"
 #include "components/trackers/support/keep_lines.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "components/trackers/support/zip_writer.hpp"
 #include "components/trackers/tracker.hpp"
-
-#include <algorithm>
 
 namespace runner {
 namespace {
@@ -27,9 +28,7 @@ constexpr auto describe(std::type_identity<Comet>) {
 std::int64_t milliseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1000); }
 
 // False for what a run that is resumed at that step takes back.
-bool is_up_to(std::string_view line, std::int64_t step) {
-  const Json message = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (message.is_discarded()) return false;
+bool is_up_to(const Json& message, std::int64_t step) {
   const Json& payload = message["payload"];
   return !payload.contains("metric") || payload["metric"]["step"].get<std::int64_t>() <= step;
 }
@@ -45,22 +44,11 @@ class CometExperiment : public Tracker {
   CometExperiment(Comet params, std::filesystem::path folder)
       : params_(std::move(params)), folder_(std::move(folder)) {}
 
-  State save() const override { return {.integers = {{"messages", messages_}}}; }
-  void load(const State& state) override {
-    StateReader saved(state);
-    messages_ = saved.integer("messages");
-    saved.finish();
-  }
-
   void start(const RunFacts& facts) override {
     facts_ = facts;
     const std::filesystem::path path = folder_ / (facts.id + "-messages.json");
     const bool is_new = !std::filesystem::exists(path);
-    if (!is_new) {
-      cut_unfinished_line(path);
-      if (facts.resumed_at)
-        keep_lines(path, [&](std::string_view line) { return is_up_to(line, *facts.resumed_at); });
-    }
+    if (!is_new) take_up(path, facts.resumed_at.value_or(std::numeric_limits<std::int64_t>::max()));
     file_ = AppendFile(path);
     if (!is_new) return;
     other("Name", facts.name);
@@ -102,6 +90,15 @@ class CometExperiment : public Tracker {
   }
 
  private:
+  void take_up(const std::filesystem::path& path, std::int64_t step) {
+    cut_unfinished_line(path);
+    keep_lines(path, [&](std::string_view line) {
+      const Json message = Json::parse(line);
+      messages_ = std::max(messages_, message["payload"]["message_id"].get<std::int64_t>());
+      return is_up_to(message, step);
+    });
+  }
+
   Json experiment() const {
     return {{"offline_id", facts_.id},
             {"project_name", params_.project},

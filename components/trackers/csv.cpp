@@ -131,8 +131,8 @@ struct Csv {
   std::filesystem::path file = "metrics.csv";
 };
 constexpr auto describe(std::type_identity<Csv>) {
-  return fields(
-      field("file", &Csv::file, "The file; relative to logging_dir, or to the run folder.", non_empty(), in_run_folder()));
+  return fields(field("file", &Csv::file, "The file; relative to logging_dir, or to the run folder.",
+                      non_empty(), in_run_folder()));
 }
 
 TrackerFacts facts(const Csv&) { return {.writes_files = true}; }

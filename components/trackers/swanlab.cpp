@@ -4,6 +4,7 @@
 // checkpoint.
 #include <chrono>
 #include <fstream>
+#include <limits>
 #include <set>
 
 #include <protozero/pbf_reader.hpp>
@@ -76,19 +77,9 @@ class SwanLabRun : public Tracker {
   SwanLabRun(SwanLab params, std::filesystem::path folder)
       : params_(std::move(params)), parent_(std::move(folder)) {}
 
-  State save() const override { return {.texts = {{"id", id_}, {"folder", folder_.string()}}}; }
-  void load(const State& state) override {
-    StateReader saved(state);
-    id_ = saved.text("id");
-    folder_ = saved.text("folder");
-    saved.finish();
-  }
-
   void start(const RunFacts& facts) override {
-    if (id_.empty()) {
-      id_ = facts.id.substr(0, 21);  // as long as SwanLab's own
-      folder_ = std::filesystem::absolute(parent_) / ("run-" + time_for_name(facts.started_at) + "-" + id_);
-    }
+    id_ = facts.id.substr(0, 21);  // as long as SwanLab's own
+    folder_ = std::filesystem::absolute(parent_) / ("run-" + time_for_name(facts.started_at) + "-" + id_);
     std::filesystem::create_directories(folder_ / "files");
     const std::filesystem::path path = folder_ / ("run-" + id_ + ".swanlab");
     const bool is_new = !std::filesystem::exists(path);
@@ -145,9 +136,8 @@ class SwanLabRun : public Tracker {
   using Clock = std::chrono::steady_clock;
 
   void take_up(const std::filesystem::path& path, std::optional<std::int64_t> step) {
-    keep_records(path, file_header, [&](std::string_view record) {
-      return step ? is_up_to(record, *step) : !message_of(record, Field::finish_);
-    });
+    const std::int64_t last = step.value_or(std::numeric_limits<std::int64_t>::max());
+    keep_records(path, file_header, [&](std::string_view record) { return is_up_to(record, last); });
     read_chunk_log(path, file_header, [&](std::string_view record) {
       ++records_;
       if (auto described = message_of(record, Field::column)) {

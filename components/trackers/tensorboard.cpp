@@ -28,8 +28,12 @@ class Events : public Tracker {
       : folder_(std::move(folder)), metrics_(std::move(metrics)) {}
 
   void start(const RunFacts& facts) override {
+    const bool is_new = !std::filesystem::exists(folder_) || std::filesystem::is_empty(folder_);
     writer_ = std::make_unique<TensorBoardWriter>(folder_);
-    if (facts.resumed_at) writer_->purge_from(*facts.resumed_at + 1);
+    if (is_new)
+      writer_->start_session(0);
+    else if (facts.resumed_at)
+      writer_->start_session(*facts.resumed_at + 1);
     if (!facts.recipe.empty()) writer_->add_text("recipe", 0, as_code(facts.recipe));
     if (!facts.settings.empty()) writer_->add_hparams(facts.settings, metrics_);
     writer_->flush();

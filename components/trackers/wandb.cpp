@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -119,19 +120,9 @@ class WandbRun : public Tracker {
   WandbRun(WeightsAndBiases params, std::filesystem::path folder)
       : params_(std::move(params)), parent_(std::move(folder)) {}
 
-  State save() const override { return {.texts = {{"id", id_}, {"folder", folder_.string()}}}; }
-  void load(const State& state) override {
-    StateReader saved(state);
-    id_ = saved.text("id");
-    folder_ = saved.text("folder");
-    saved.finish();
-  }
-
   void start(const RunFacts& facts) override {
-    if (id_.empty()) {
-      id_ = facts.id.substr(0, 16);
-      folder_ = parent_ / "wandb" / ("offline-run-" + time_for_name(facts.started_at) + "-" + id_);
-    }
+    id_ = facts.id.substr(0, 16);
+    folder_ = parent_ / "wandb" / ("offline-run-" + time_for_name(facts.started_at) + "-" + id_);
     std::filesystem::create_directories(folder_ / "files");
     const std::filesystem::path path = folder_ / ("run-" + id_ + ".wandb");
     const bool is_new = !std::filesystem::exists(path);
@@ -198,8 +189,8 @@ class WandbRun : public Tracker {
  private:
   // What the earlier process wrote: how many rows, the last value of each metric, and which are declared.
   void take_up(const std::filesystem::path& path, std::optional<std::int64_t> step) {
-    if (step)
-      keep_records(path, file_header, [&](std::string_view record) { return is_up_to(record, *step); });
+    const std::int64_t last = step.value_or(std::numeric_limits<std::int64_t>::max());
+    keep_records(path, file_header, [&](std::string_view record) { return is_up_to(record, last); });
     read_chunk_log(path, file_header, [&](std::string_view record) {
       ++records_;
       const Row row = row_of(record);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "registry/schema_path.hpp"
 #include "runner/cli/complete.hpp"
 #include "runner/plugins/recipe_plugins.hpp"

@@ -12,6 +12,7 @@
 #include "runner/terminal/format.hpp"
 #include "runner/terminal/grid.hpp"
 #include "runner/terminal/text.hpp"
+#include "runner/version.hpp"
 
 namespace runner::cli {
 
@@ -95,7 +96,7 @@ void print(const DataFindings& found, Session& session) {
 
 void write_page(const std::string& file, const std::string& recipe, nlohmann::ordered_json data) {
   data["recipe"] = recipe;
-  data["version"] = RUNNER_VERSION;
+  data["version"] = version_text;
   AtomicFile out(file);
   out.write(html_page("Data of " + data["title"].get<std::string>(), "data", data));
   out.commit();

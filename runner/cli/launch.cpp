@@ -113,6 +113,11 @@ LaunchOptions launch_options(const Arguments& arguments, const Session& session)
 }
 
 int run(const Arguments& arguments, Session& session) {
+  if (arguments.get("RECIPE") == "-") {
+    return refuse({"launch cannot take the recipe from standard input: every rank reads it for itself",
+                   {"write it to a file: runner show - > recipe.toml"}},
+                  session);
+  }
   // Mistakes in the recipe are said once, not by every rank.
   Diagnostics found;
   const auto resolved = resolve_recipe(

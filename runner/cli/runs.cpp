@@ -159,9 +159,8 @@ Command runs_command() {
                    {"runner runs --where optimizer.name=sgd --sort best", "some of them, the best last"}},
       .run = &run,
       .details =
-          "A run without result.json is \"running\" where it wrote something in the last five minutes, else "
-          "\"unknown\": it was "
-          "killed, or is very slow."};
+          "A run without a result is \"running\" where a process has its folder open, else \"unknown\": it "
+          "was killed."};
 }
 
 }  // namespace runner::cli

@@ -6,11 +6,11 @@
 #include <ostream>
 
 #include "components/support/io/atomic_file.hpp"
-#include "registry/schema_path.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
+#include "runner/measurements.hpp"
 #include "runner/recipe.hpp"
 #include "runner/resolve.hpp"
 #include "runner/sweep/sweep.hpp"
@@ -61,6 +61,19 @@ std::vector<Parameter> parsed(const std::vector<std::string>& texts) {
         "the recipe");
   }
   return parameters;
+}
+
+// checkpoint.best, or else the first measurement that has a better direction.
+Objective objective_of(const Recipe& recipe) {
+  const std::vector<Measured> measured = measurements_of(recipe);
+  if (const auto& best = recipe.checkpoint.best)
+    return {best->metric,
+            direction_of({best->metric, best->mode}, measured, "checkpoint.best") == Better::max};
+  for (const Measured& each : measured) {
+    if (each.better && !each.name.ends_with('*')) return {each.name, *each.better == Better::max};
+  }
+  throw std::invalid_argument(
+      "the recipe measures nothing that makes one trial better than another: say what with --metric");
 }
 
 std::int64_t usable_cores() {
@@ -178,9 +191,8 @@ int sweep(const Arguments& arguments, Session& session) {
   for (const std::string& word : arguments.all("SETTING"))
     (is_parameter(word) ? over : plan.overrides).push_back(word);
   if (arguments.has("metric")) {
-    const std::string mode = arguments.has("mode") ? arguments.get("mode") : "max";
-    plan.overrides.push_back("checkpoint.best={metric=\"" + arguments.get("metric") + "\",mode=\"" + mode +
-                             "\"}");
+    const std::string mode = arguments.has("mode") ? ",mode=\"" + arguments.get("mode") + "\"" : "";
+    plan.overrides.push_back("checkpoint.best={metric=\"" + arguments.get("metric") + "\"" + mode + "}");
   } else if (arguments.has("mode")) {
     throw std::invalid_argument(
         "--mode says which direction of --metric is better, and there is no --metric");
@@ -191,16 +203,11 @@ int sweep(const Arguments& arguments, Session& session) {
   const SweepSection section = recipe.sweep.value_or(SweepSection{});
   if (over.empty()) over = section.over;
   plan.parameters = parsed(over);
-  const auto objective = objective_of(*base);
-  if (!objective)
-    throw std::invalid_argument(
-        "the recipe measures nothing, so no trial is better than another: add a metric to [[eval.metric]]");
-  plan.objective = *objective;
+  plan.objective = objective_of(recipe);
   plan.samples = whole_option(arguments, "samples", 1).value_or(section.samples.value_or(0));
   plan.jobs = whole_option(arguments, "jobs", 1).value_or(section.jobs);
   plan.halving = arguments.has("halving") || section.halving;
   plan.folder = arguments.has("dir") ? fs::path(arguments.get("dir")) : fs::path("sweeps") / recipe.run.name;
-  plan.resumes = SchemaPath(recipe_schema(), session.registry).find(*base, "checkpoint.resume").has_value();
   const SweepSearch search = search_of(arguments.get("search"), section);
   const auto seed = whole_option(arguments, "seed", 0).value_or(section.seed);
   const auto sampler = make_sampler(search, plan, static_cast<std::uint64_t>(seed));
@@ -257,27 +264,29 @@ Command sweep_command() {
                      "log_uniform(1e-4,0.1); any other override is for "
                      "all trials. Without one to try, [sweep] of the recipe says it.",
                      Argument::Count::any, Word::override_}},
-      .options = {{.name = "search",
-                   .doc = "grid, random, tpe or auto: grid where all values can be tried, else tpe.",
-                   .value = "HOW"},
-                  {.name = "samples", .doc = "How many trials.", .value = "N"},
-                  {.name = "jobs",
-                   .doc = "Trials at the same time; they share the cores.",
-                   .value = "N",
-                   .letter = 'j'},
-                  {.name = "halving",
-                   .doc = "Stop trials early that are not among the best third of those that came as far."},
-                  {.name = "metric",
-                   .doc = "What decides, such as eval/accuracy; without it checkpoint.best of the recipe.",
-                   .value = "NAME"},
-                  {.name = "mode",
-                   .doc = "max or min: which direction of --metric is better; max where not given.",
-                   .value = "MODE"},
-                  {.name = "seed", .doc = "Of what is drawn at random.", .value = "N"},
-                  {.name = "dir",
-                   .doc = "The folder of the sweep; sweeps/<run.name> where not given.",
-                   .value = "DIR",
-                   .word = Word::file}},
+      .options =
+          {{.name = "search",
+            .doc = "grid, random, tpe or auto: grid where all values can be tried, else tpe.",
+            .value = "HOW"},
+           {.name = "samples", .doc = "How many trials.", .value = "N"},
+           {.name = "jobs",
+            .doc = "Trials at the same time; they share the cores.",
+            .value = "N",
+            .letter = 'j'},
+           {.name = "halving",
+            .doc = "Stop trials early that are not among the best third of those that came as far."},
+           {.name = "metric",
+            .doc = "What decides, such as eval/accuracy; without it checkpoint.best of the recipe.",
+            .value = "NAME"},
+           {.name = "mode",
+            .doc =
+                "max or min: which direction of --metric is better, where the metric does not say it itself.",
+            .value = "MODE"},
+           {.name = "seed", .doc = "Of what is drawn at random.", .value = "N"},
+           {.name = "dir",
+            .doc = "The folder of the sweep; sweeps/<run.name> where not given.",
+            .value = "DIR",
+            .word = Word::file}},
       .examples =
           {{"runner sweep recipes/shapes.toml optimizer.lr=choice(0.1,0.01) run.seed=range(0,3)",
             "a grid of six"},

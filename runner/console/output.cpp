@@ -68,4 +68,8 @@ ConsoleOutput ConsoleOutput::silent() {
 ConsoleOutput ConsoleOutput::standard_error() { return output_to(STDERR_FILENO); }
 ConsoleOutput ConsoleOutput::standard_output() { return output_to(STDOUT_FILENO); }
 
+ConsoleOutput ConsoleOutput::silent() {
+  return {.write = [](std::string_view) {}, .clock = [] { return 0.0; }};
+}
+
 }  // namespace runner

@@ -82,7 +82,8 @@ Splits prepare_splits(const Dataset& dataset, const SplitRules& rules, const Tra
   if (rules.overfit_examples) {
     overfit(data, *rules.overfit_examples, sample_seed_of(common));
     log::info(
-        "loader.overfit_batches: the run trains on {} training examples, {}, over and over, and evaluates on the "
+        "loader.overfit_batches: the run trains on {} training examples, {}, over and over, and evaluates on "
+        "the "
         "same.",
         data.eval->size(), how_chosen(*data.eval));
   }

@@ -64,7 +64,8 @@ class Predictor {
                                         sorted[i].item<double>());
       }
     } else if (run_.data.classes == 0 && output.dim() <= 2) {
-      const torch::Tensor values = output.reshape({-1}).contiguous();
+      const torch::Tensor values =
+          (output.reshape({-1}) * run_.data.target_deviation + run_.data.target_mean).contiguous();
       prediction.values.assign(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
     } else {
       throw std::runtime_error(log::format(

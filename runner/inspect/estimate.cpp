@@ -3,6 +3,8 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <limits>
+
 #include "components/models/support/load_weights.hpp"
 #include "components/optimizers/support/groups.hpp"
 #include "components/schedulers/support/learning_rate.hpp"
@@ -14,6 +16,13 @@
 namespace runner {
 
 namespace {
+
+// At most a number that can still be added to others: more memory than there is, in any case.
+std::int64_t product(std::int64_t one, std::int64_t other) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 8;
+  std::int64_t result = 0;
+  return __builtin_mul_overflow(one, other, &result) ? most : std::min(result, most);
+}
 
 // Optimizers make their state at the first update: let it make one that changes nothing that matters here.
 std::int64_t state_bytes(Model& model, Optimizer& optimizer) {
@@ -72,7 +81,7 @@ Estimate estimate(const Value& resolved, const Registry& registry) {
   result.batch_size = recipe.loader.batch_size;
   result.examples_per_step = recipe.loader.batch_size * recipe.train.accumulation_steps;
   result.passed = found.passed;
-  result.activation_bytes = found.activation_bytes_per_sample * result.batch_size;
+  result.activation_bytes = product(found.activation_bytes_per_sample, result.batch_size);
   result.forward_flops_per_example = found.forward_flops_per_sample;
   result.step_flops = 3 * found.forward_flops_per_sample * static_cast<double>(result.examples_per_step);
   result.train_examples = blueprint.data.train_examples;

@@ -27,8 +27,8 @@ struct Places {
   Origin model = {}, loss = {};
 };
 
-// Runs a small batch of zeros through model and loss. Throws RecipeError where the shapes do not fit, and names
-// the layer. A model on the meta device passes shapes alone.
+// Runs a small batch of zeros through model and loss. Throws RecipeError where the shapes do not fit, and
+// names the layer. A model on the meta device passes shapes alone.
 Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places = {});
 
 Inspection count_weights(const Model& model);

@@ -1,5 +1,7 @@
 #include "runner/plugins/keep_plugins.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -47,14 +49,23 @@ class UsedLibraries {
   const Registry& registry_;
 };
 
+// A run that is continued has a copy already, which may be the very file that is loaded; several ranks may
+// copy at once. So a copy is only ever replaced whole.
 std::string copy_into(const RunFolder& folder, const Library& library) {
   const std::string name = "plugins/" + fs::path(library.path).filename().string();
-  fs::create_directories(folder.file("plugins"));
-  fs::copy_file(library.path, folder.file(name));
-  if (sha256_of_file(folder.file(name)) != library.sha256)
-    throw std::runtime_error("the plugin " + library.path +
-                             " was changed while the run began; start it again");
-  return name;
+  const fs::path copy = folder.file(name);
+  const bool there = fs::exists(copy);
+  if (there && sha256_of_file(copy) == library.sha256) return name;
+  if (there)
+    log::warning("The run goes on with another build of the plugin {} than it began with.", library.path);
+  fs::create_directories(copy.parent_path());
+  const fs::path unfinished = copy.string() + "." + std::to_string(getpid()) + ".part";
+  fs::copy_file(library.path, unfinished, fs::copy_options::overwrite_existing);
+  const bool same = sha256_of_file(unfinished) == library.sha256;
+  if (same) fs::rename(unfinished, copy);
+  if (same) return name;
+  fs::remove(unfinished);
+  throw std::runtime_error("the plugin " + library.path + " was changed while the run began; start it again");
 }
 
 }  // namespace

@@ -138,6 +138,7 @@ constexpr PluginStamp own_stamp() {
   detail::put(stamp.build, detail::build_type());
   detail::StampTypes(stamp)
       .add("Descriptor", sizeof(Descriptor))
+      .add("KindInfo", sizeof(KindInfo))
       .add("Value", sizeof(Value))
       .add("FieldInfo", sizeof(FieldInfo))
       .add("Tensor", sizeof(torch::Tensor))

@@ -11,6 +11,7 @@
 #include "runner/report/page.hpp"
 #include "runner/runs/run_log.hpp"
 #include "runner/runs/run_record.hpp"
+#include "runner/version.hpp"
 
 namespace runner {
 
@@ -150,7 +151,7 @@ Json report_data(const std::vector<fs::path>& runs) {
     all.push_back(run_data(folder, most_points / runs.size(), few ? 10 * most_text : most_text / 4, few));
   }
   const std::string title = title_of(all);
-  return {{"title", title}, {"version", RUNNER_VERSION}, {"runs", std::move(all)}};
+  return {{"title", title}, {"version", version_text}, {"runs", std::move(all)}};
 }
 
 std::string run_report(const std::vector<fs::path>& runs) {

@@ -57,6 +57,8 @@ std::string write_data_spec(const DataSpec& data) {
                   {"input_type", name_of(data.input_type)},
                   {"target_shape", data.target_shape},
                   {"target_type", name_of(data.target_type)},
+                  {"target_mean", data.target_mean},
+                  {"target_deviation", data.target_deviation},
                   {"classes", data.classes},
                   {"class_names", data.class_names},
                   {"vocabulary", data.vocabulary},
@@ -75,6 +77,8 @@ DataSpec read_data_spec(const std::string& text) try {
   data.input_type = type_of(json.at("input_type"));
   json.at("target_shape").get_to(data.target_shape);
   data.target_type = type_of(json.at("target_type"));
+  data.target_mean = json.value("target_mean", 0.0);  // runs of before it was standardised have none
+  data.target_deviation = json.value("target_deviation", 1.0);
   json.at("classes").get_to(data.classes);
   json.at("class_names").get_to(data.class_names);
   json.at("vocabulary").get_to(data.vocabulary);

@@ -9,6 +9,7 @@
 #include "registry/diagnostics.hpp"
 #include "runner/describe/flatten.hpp"
 #include "runner/recipe/parse.hpp"
+#include "runner/run_folder/run_folder.hpp"
 #include "runner/runs/metrics_file.hpp"
 
 namespace runner {
@@ -50,16 +51,6 @@ double number_at(const Json& json, const char* key) {
   return found != json.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-// Whoever is still training writes at least every few minutes.
-std::string status_without_result(const fs::path& folder) {
-  constexpr std::time_t patience = 300;
-  std::time_t last = 0;
-  for (const char* name : {"metrics.jsonl", "log.txt", "recipe.toml"}) {
-    last = std::max(last, changed(folder / name).value_or(0));
-  }
-  return std::time(nullptr) - last < patience ? "running" : "unknown";
-}
-
 std::string shown(const Value& value) {
   if (value.secret) return "(secret)";
   const auto* text = value.as<std::string>();
@@ -71,6 +62,14 @@ std::optional<std::string> setting_of(const Value& recipe, std::string_view path
     if (name == path) return shown(*value);
   }
   return std::nullopt;
+}
+
+// By its name alone: the program that made the run knew more, but its parts need not be here.
+bool small_is_good(std::string_view metric) {
+  for (const char* word : {"loss", "error", "mae", "mse", "perplexity"}) {
+    if (metric.find(word) != std::string_view::npos) return true;
+  }
+  return false;
 }
 
 std::optional<BestValue> best_of(const RunRecord& run, const RunMetrics* metrics) {
@@ -98,15 +97,13 @@ std::optional<std::string> RunRecord::setting(std::string_view path) const {
 }
 
 std::optional<Objective> objective_of(const Value& recipe) {
-  if (const auto metric = setting_of(recipe, "checkpoint.best.metric")) {
-    return Objective{*metric, setting_of(recipe, "checkpoint.best.mode").value_or("max") == "max"};
+  std::optional<std::string> metric = setting_of(recipe, "checkpoint.best.metric");
+  if (const auto mode = setting_of(recipe, "checkpoint.best.mode"); metric && mode)
+    return Objective{*metric, *mode == "max"};
+  if (!metric) {
+    if (const auto first = setting_of(recipe, "eval.metric.0.name")) metric = "eval/" + *first;
   }
-  const auto first = setting_of(recipe, "eval.metric.0.name");
-  if (!first) return std::nullopt;
-  // What is called a loss or an error is to be small; so are these.
-  const bool small = first->find("loss") != std::string::npos || first->find("error") != std::string::npos ||
-                     *first == "mae" || *first == "rmse" || *first == "mse" || *first == "perplexity";
-  return Objective{"eval/" + *first, !small};
+  return metric ? std::optional(Objective{*metric, !small_is_good(*metric)}) : std::nullopt;
 }
 
 bool is_run_folder(const fs::path& folder) {
@@ -122,7 +119,7 @@ RunRecord read_run(const fs::path& folder) {
   if (!run.result.is_object()) run.result = Json::object();
   run.status = text_at(run.result, "outcome");
   run.message = text_at(run.result, "message");
-  if (run.status.empty()) run.status = status_without_result(folder);
+  if (run.status.empty()) run.status = RunFolder::owner(folder) ? "running" : "unknown";
   run.stand_in = contents(folder / "STAND-IN-DATA.txt");
   run.began = changed(folder / "recipe.toml").value_or(0);
   return run;
@@ -137,7 +134,8 @@ RunMetrics read_metrics(const fs::path& run_folder) {
 RunSummaryLine summarize(const RunRecord& run, const RunMetrics* metrics) {
   RunSummaryLine line;
   std::optional<RunMetrics> read;
-  if (!metrics && !run.result.contains("steps")) metrics = &read.emplace(read_metrics(run.folder));
+  const bool told = run.result.contains("steps") && run.result.contains("best");
+  if (!metrics && !told) metrics = &read.emplace(read_metrics(run.folder));
   if (metrics) {
     const Moment last = metrics->last();
     line = {static_cast<std::int64_t>(last.step), last.epoch, last.time};

@@ -43,27 +43,24 @@ class RunningTrial {
     arguments.insert(arguments.end(), plan.overrides.begin(), plan.overrides.end());
     for (std::string& setting : plan.settings(trial_.point)) arguments.push_back(std::move(setting));
     arguments.push_back("run.dir=" + fs::absolute(folder).string());
-    if (plan.resumes) arguments.emplace_back("checkpoint.resume=auto");
-    process_.emplace(arguments, output_, folder.string() + ".lock", [&] {
-      if (!plan.resumes) fs::remove_all(folder);  // what is left of a trial that did not end; it begins anew
-    });
+    arguments.emplace_back("checkpoint.resume=auto");  // an unfinished trial goes on from its last checkpoint
+    process_.emplace(arguments, output_, folder.string() + ".lock");
   }
 
   // What it measured since the last time; false where halving says that it is hopeless.
   bool look(Halving& halving) {
+    if (!plan_.halving) return true;
     bool goes_on = true;
-    metrics_.read([&](const Record& record) {
-      trial_.step = static_cast<double>(record.step);
-      trial_.seconds = record.time;
+    const auto judge = [&](const Record& record) {
       for (const auto& [name, value] : record.values) {
         if (name != plan_.objective.metric) continue;
-        const bool better = plan_.objective.highest ? value > trial_.value.value_or(-INFINITY)
-                                                    : value < trial_.value.value_or(INFINITY);
-        if (better) trial_.value = value;
-        const double best = trial_.value.value_or(plan_.objective.highest ? -INFINITY : INFINITY);
-        if (plan_.halving && !halving.goes_on(++evaluations_, plan_.objective.highest ? -best : best))
-          goes_on = false;
+        best_ = std::min(best_, plan_.objective.highest ? -value : value);
+        if (!halving.goes_on(++evaluations_, best_)) goes_on = false;
       }
+    };
+    metrics_.read(judge, [&] {  // it went on from a checkpoint, and what came after that is gone
+      best_ = INFINITY;
+      evaluations_ = 0;
     });
     return goes_on;
   }
@@ -75,10 +72,10 @@ class RunningTrial {
   void interrupt() { process_->stop(); }
 
   // Whether it is over; an interrupted one stays unfinished.
-  bool over(Halving& halving, bool interrupted) {
+  bool over(bool interrupted) {
     const auto code = process_->exit_code();
     if (!code) return false;
-    look(halving);
+    take_results();
     const bool failed = *code != 0 && *code <= 128;
     if (hopeless_ && !failed) {
       trial_.outcome = Trial::Outcome::stopped_early;
@@ -95,12 +92,21 @@ class RunningTrial {
   const Trial& trial() const { return trial_; }
 
  private:
+  void take_results() {
+    const RunMetrics metrics = read_metrics(plan_.trial_folder(trial_.number));
+    const auto best = metrics.best_of(plan_.objective.metric, plan_.objective.highest);
+    if (best) trial_.value = best->value;
+    trial_.step = metrics.last().step;
+    trial_.seconds = metrics.last().time;
+  }
+
   const SweepPlan& plan_;
   Trial trial_;
   MetricsFile metrics_;
   fs::path output_;
   std::optional<TrialProcess> process_;
   std::int64_t evaluations_ = 0;
+  double best_ = INFINITY;  // lower is better
   bool hopeless_ = false;
 };
 
@@ -190,7 +196,7 @@ std::vector<Trial> run_sweep(const SweepPlan& plan, const Sampler& sampler, cons
     for (auto each = running.begin(); each != running.end();) {
       if (interrupted) each->interrupt();
       if (!each->look(halving)) each->give_up();
-      if (!each->over(halving, interrupted)) {
+      if (!each->over(interrupted)) {
         ++each;
         continue;
       }

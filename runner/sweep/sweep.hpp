@@ -21,7 +21,6 @@ struct SweepPlan {
   std::int64_t samples = 0;  // 0: until the sampler has nothing left
   std::int64_t jobs = 1;
   bool halving = false;
-  bool resumes = false;  // the recipe knows checkpoint.resume
 
   std::vector<std::string> settings(const Point& point) const;  // "optimizer.lr=0.1" ..
   std::filesystem::path trial_folder(std::int64_t trial) const;

@@ -39,12 +39,11 @@ class FileDescriptor {
 }  // namespace
 
 TrialProcess::TrialProcess(const std::vector<std::string>& arguments, const std::filesystem::path& output,
-                           const std::filesystem::path& lock, const std::function<void()>& prepare) {
+                           const std::filesystem::path& lock) {
   const FileDescriptor out(output, O_WRONLY | O_APPEND), locked(lock, O_RDWR);
   while (::flock(locked.number(), LOCK_EX) != 0) {
     if (errno != EINTR) fail("Cannot lock " + lock.string());
   }
-  prepare();
   std::vector<char*> words{const_cast<char*>("runner")};
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);

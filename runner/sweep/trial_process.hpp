@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,11 +11,10 @@ namespace runner {
 
 // This program once more, in a process of its own, with what it says in a file. It ends with this process,
 // and a trial of an earlier sweep that is still about to end is waited for: a lock that it inherits says so.
-// `prepare` is called when that is over.
 class TrialProcess {
  public:
   TrialProcess(const std::vector<std::string>& arguments, const std::filesystem::path& output,
-               const std::filesystem::path& lock, const std::function<void()>& prepare);
+               const std::filesystem::path& lock);
   ~TrialProcess();  // kills it where nobody waited
   TrialProcess(const TrialProcess&) = delete;
   TrialProcess& operator=(const TrialProcess&) = delete;

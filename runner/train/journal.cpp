@@ -30,6 +30,10 @@ void Journal::training(const Progress& progress, const Measurements& precision, 
   const double seconds = progress.seconds - training_seconds_ - evaluation_seconds_;
   samples_per_second_ = seconds > 0 ? static_cast<double>(samples_) / seconds : 0;
   Measurements values{{"train/loss", loss}, {"train/lr", last_.lr}};
+  for (const GroupRule& group : groups_) {
+    if (group.lr_multiplier != 1)
+      values.emplace_back("train/lr/" + group.match, last_.lr * group.lr_multiplier);
+  }
   if (last_.gradient_norm.defined())
     values.emplace_back("train/grad_norm", last_.gradient_norm.item<double>());
   if (progress.skipped_steps > 0)

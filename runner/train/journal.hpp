@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "components/hooks/hook.hpp"
+#include "components/optimizers/optimizer.hpp"
 #include "runner/console/console.hpp"
 #include "runner/plan.hpp"
 #include "runner/tracking/trackers.hpp"
@@ -26,8 +27,9 @@ struct StepReport {
 // Tells trackers and console what happens. Reads from the device only what somebody is about to see.
 class Journal final : public Stateful {
  public:
-  Journal(Trackers& trackers, Console& console, const Plan& plan, std::optional<double> epochs)
-      : trackers_(trackers), console_(console), plan_(plan), epochs_(epochs) {}
+  Journal(Trackers& trackers, Console& console, const Plan& plan, std::optional<double> epochs,
+          std::vector<GroupRule> groups = {})
+      : trackers_(trackers), console_(console), plan_(plan), epochs_(epochs), groups_(std::move(groups)) {}
 
   void step(const Progress& progress, const StepReport& report);
   // A record of the updates since the last one: their mean loss, the present rate, and what others have to
@@ -55,6 +57,7 @@ class Journal final : public Stateful {
   Console& console_;
   const Plan& plan_;
   std::optional<double> epochs_;
+  std::vector<GroupRule> groups_;  // of parameters, some with a learning rate of their own
   StepReport last_;
   TrainingLoss training_loss_;  // since the last record
   std::int64_t samples_ = 0;    // likewise

@@ -153,6 +153,12 @@ void describe_run(const RunFolder& folder, const Run& run, const Value& kept) {
   fs::remove(folder.file("result.json"));  // of an earlier attempt
 }
 
+// The recipe as it is kept: it can be run again, and then makes a folder of its own.
+Value without_folder(Value resolved) {
+  resolved.as<Table>()->find("run")->as<Table>()->erase("dir");
+  return resolved;
+}
+
 std::string fingerprint(const std::string& text) {
   Sha256 digest;
   digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
@@ -172,12 +178,6 @@ void require_equal_ranks(World& world, const Run& run, const Value& resolved, co
   require_equal(world, claims);
 }
 
-// The recipe as it is kept: it can be run again, and then makes a folder of its own.
-Value without_folder(Value resolved) {
-  resolved.as<Table>()->find("run")->as<Table>()->erase("dir");
-  return resolved;
-}
-
 }  // namespace
 
 RunResult train_recipe(const Value& resolved, const Registry& registry, World& world,
@@ -189,7 +189,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     if (const std::string steered = steer_around_broken_instructions(); !steered.empty())
       log::warning(steered);
   }
-  if (const std::string slow = slow_precision(recipe); !slow.empty()) log::warning(slow);
+  if (const std::string slow = slow_precision(recipe); !slow.empty() && world.is_main()) log::warning(slow);
   // Rank 0 has the run's folder; the others only read what it says there is.
   const bool main = world.is_main();
   std::optional<RunPlace> place;
@@ -206,6 +206,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
       world.broadcast_text(place && place->checkpoint ? fs::absolute(place->checkpoint->folder).string() : "",
                            0, "the checkpoint to go on from");
   Run run(recipe, world);
+  rehearse(run);
   if (!world.alone()) require_equal_ranks(world, run, resolved, registry);
   if (!place)
     place.emplace(
@@ -234,7 +235,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     saved_trackers = place->checkpoint->checkpoint.states["trackers"];
   }
   Trackers trackers(std::move(built), std::move(facts), options.resume_from ? State{} : saved_trackers);
-  Journal journal(trackers, console, run.plan, recipe.train.epochs);
+  Journal journal(trackers, console, run.plan, recipe.train.epochs, recipe.optimizer.common.group);
   TrackersState trackers_state(trackers);
   run.stateful.emplace_back("journal", &journal);
   run.stateful.emplace_back("trackers", &trackers_state);
@@ -266,26 +267,22 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     control.checkpoints = &checkpoints;
   }
 
-  const auto close = [&](RunResult result) {
+  const auto write_down = [&](RunResult result) {
     if (folder.temporary()) result.files.clear();
     if (result.best && !folder.temporary())
       result.files.emplace_back("best model", folder.file("best.safetensors"));
     if (!folder.temporary()) result.files.emplace_back("measurements", folder.file("metrics.jsonl"));
     folder.write("result.json", result_json(result, folder.path()));
+    if (!folder.temporary()) leave_report(folder.path());
+    return result;
+  };
+  const auto say = [&](const RunResult& result) {
     console.closing(closing_of(result, journal));
     log::close_files();
-    if (!folder.temporary()) leave_report(folder.path());
   };
   try {
-    rehearse(run);
     const TrainingEnd end = train(run, journal, control);
     auto files = save_all_weights(run, folder);
-    const char* model = run.best && run.best->value() ? "best.safetensors" : "model.safetensors";
-    if (!options.dry_run) trackers.artifact(model, folder.file(model));
-    trackers.finish(end.why == TrainingEnd::finished   ? Outcome::finished
-                    : end.why == TrainingEnd::diverged ? Outcome::failed
-                                                       : Outcome::stopped,
-                    end.reason);
     RunResult result = result_of(run, journal);
     result.outcome = end.why == TrainingEnd::finished   ? RunResult::Outcome::finished
                      : end.why == TrainingEnd::stopped  ? RunResult::Outcome::stopped
@@ -294,7 +291,17 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     result.message = end.reason;
     result.signal = end.signal;
     result.files = std::move(files);
-    close(result);
+    trackers.flush();  // the report reads metrics.jsonl
+    const RunResult written = write_down(result);
+    if (!folder.temporary()) {
+      const char* model = run.best && run.best->value() ? "best.safetensors" : "model.safetensors";
+      for (const char* name : {model, "report.html"}) trackers.artifact(name, folder.file(name));
+    }
+    trackers.finish(end.why == TrainingEnd::finished   ? Outcome::finished
+                    : end.why == TrainingEnd::diverged ? Outcome::failed
+                                                       : Outcome::stopped,
+                    end.reason);
+    say(written);
     return result;
   } catch (const std::exception& error) {
     log::write_to_files(std::string("error: ") + error.what());
@@ -303,7 +310,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     result.message = error.what();
     try {
       trackers.finish(Outcome::failed, error.what());
-      close(result);
+      say(write_down(result));
     } catch (const std::exception& second) {
       log::error("The end of the failed run could not be written: {}", second.what());
     }

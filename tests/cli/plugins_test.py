@@ -5,6 +5,7 @@ do not fit. Compiles real plugins; with ccache a second run takes seconds. RUNNE
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import struct
 import subprocess
@@ -284,15 +285,29 @@ class Plugins(unittest.TestCase):
         self.refused(run("plugin", "new", "x", "--kind", "modle", cwd=self.folder), 'did you mean "model"?')
         self.refused(run("plugin", "build", self.folder), "holds no CMakeLists.txt")
 
-    def test_a_program_of_its_own_links_the_package(self):
-        (self.folder / "main.cpp").write_text('#include "registry/registry.hpp"\nint main() { return runner::Registry::of_linked().find("model", "mlp") ? 0 : 1; }\n')
-        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "runner"], capture_output=True, text=True,
-                               env={**os.environ, "PKG_CONFIG_PATH": str(next(PREFIX.rglob("pkgconfig")))}) if shutil.which("pkg-config") else None
-        if flags is None:
+    def test_a_program_of_its_own_uses_the_package(self):
+        source = WORK / "recipe_in_code"
+        shutil.rmtree(source, ignore_errors=True)
+        shutil.copytree(ROOT / "examples/recipe_in_code", source)
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        for command in (["cmake", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={PREFIX}", "-DCMAKE_CXX_COMPILER=clang++-19", *launcher],
+                        ["cmake", "--build", source / "build"]):
+            done = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        trained = subprocess.run([source / "build/train"], cwd=self.folder, capture_output=True, text=True, env=environment())
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        (self.folder / "written.toml").write_text(trained.stdout)
+        self.assertEqual(run("check", self.folder / "written.toml").returncode, 0)
+
+    def test_pkg_config_names_what_a_compiler_needs(self):
+        if not shutil.which("pkg-config"):
             self.skipTest("pkg-config is not installed")
-        words = flags.stdout.replace('\\"', '"').split()
-        libraries = [word[2:] for word in words if word.startswith("-L")]
-        subprocess.run(["clang++-19", self.folder / "main.cpp", "-o", self.folder / "main", *words, *[f"-Wl,-rpath,{path}" for path in libraries]], check=True)
+        (self.folder / "main.cpp").write_text('#include "registry/registry.hpp"\nint main() { return runner::Registry::of_linked().find("model", "mlp") ? 0 : 1; }\n')
+        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "runner"], check=True, capture_output=True, text=True,
+                               env={**os.environ, "PKG_CONFIG_PATH": str(next(PREFIX.rglob("pkgconfig")))})
+        words = shlex.split(flags.stdout)
+        libraries = [f"-Wl,-rpath,{word[2:]}" for word in words if word.startswith("-L")]
+        subprocess.run(["clang++-19", self.folder / "main.cpp", "-o", self.folder / "main", *words, *libraries], check=True)
         self.assertEqual(subprocess.run([self.folder / "main"]).returncode, 0)
 
 

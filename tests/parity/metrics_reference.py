@@ -60,6 +60,29 @@ def lines():
     yield "zeros.average_precision", [metrics.average_precision_score(0 * one_class, scores)]
     yield "zeros.f1", [metrics.f1_score(0 * one_class, scores > 0)]
 
+    # Averages over classes that rank.
+    for average in ("macro", "micro", "weighted"):
+        yield f"all.auroc_{average}", [metrics.roc_auc_score(everything, probabilities, multi_class="ovr", average=average)]
+        yield f"all.average_precision_{average}", [
+            metrics.average_precision_score(label_binarize(everything, classes=range(5)), probabilities, average=average)]
+
+    # Several labels of yes or no for each example; the last one is never right and never answered.
+    label_scores = rounded(EXAMPLES * 4, 0.7, (EXAMPLES, 4)).numpy()
+    label_scores[:, 3] = -1
+    wanted = (reference.wave(EXAMPLES * 4, 1.9, (EXAMPLES, 4)) > 0.2).numpy().astype(int)
+    wanted[:, 3] = 0
+    answered = label_scores > 0
+    yield "labels.accuracy", [metrics.accuracy_score(wanted, answered)]
+    yield "labels.accuracy_each", [(wanted == answered).mean()]  # torchmetrics' MultilabelAccuracy
+    for average in ("macro", "micro", "weighted", "samples"):
+        for kind in ("precision", "recall", "f1"):
+            yield f"labels.{kind}_{average}", [getattr(metrics, f"{kind}_score")(wanted, answered, average=average)]
+    for average in ("macro", "micro", "weighted"):
+        yield f"labels.auroc_{average}", [metrics.roc_auc_score(wanted[:, :3], label_scores[:, :3], average=average)]
+        yield f"labels.average_precision_{average}", [metrics.average_precision_score(wanted[:, :3], label_scores[:, :3], average=average)]
+    yield "labels.balanced_accuracy", [numpy.mean([metrics.balanced_accuracy_score(wanted[:, i], answered[:, i]) for i in range(4)])]
+    yield "labels.confusion", metrics.multilabel_confusion_matrix(wanted, answered).ravel().tolist()
+
     # Regression, far from zero: sums of squares would cancel. The last column of the targets never varies.
     target = 1000 + reference.wave(EXAMPLES * 3, 0.2, (EXAMPLES, 3)).double()
     target = target.float().double()

@@ -91,7 +91,7 @@ def lengths_and_unknown_words_of_texts_are_counted(folder):
     (folder / "good.txt").write_text("".join(f"good film number {i} is fine\n" for i in range(40)))
     (folder / "bad.txt").write_text("".join(f"bad\n" if i % 2 else "a very long and bad film that never ends at all\n" for i in range(40)))
     seen = found(recipe(folder, f'name = "text_classification"\nfiles = {{good = "{folder}/good.txt", bad = "{folder}/bad.txt"}}\n'
-                        'tokenizer = "word"\nlength = 8\nvocab_size = 12', 'name = "text_mean"'))
+                        'tokenizer = { name = "word", vocab_size = 12 }\nlength = 8', 'name = "text_mean"'))
     train = seen["parts"][0]
     assert train["unknown_tokens"] > 0.1 * train["tokens"], train
     assert seen["lengths"]["least"] == 1 and seen["lengths"]["most"] == 8

@@ -124,6 +124,29 @@ class TensorBoardReads(unittest.TestCase):
             file.write_bytes(whole[:-cut])
             self.assertEqual([point.value for point in read(file.parent).Scalars("train/loss")], list(range(99)), cut)
 
+    def test_resumed_run_shows_nothing_that_was_taken_back(self):
+        scratch = Path(self.scratch.name) / "resumed"
+        subprocess.run([PROGRAM.parent / "tracker_tool", "tensorboard", scratch / "a", "resumed"], check=True)
+        self.assertEqual(len(list((scratch / "a/tensorboard").iterdir())), 2)
+        reader = read(scratch / "a/tensorboard")
+        self.assertEqual([point.step for point in reader.Scalars("train/loss")], list(range(1, 81)))
+        self.assertEqual([point.step for point in reader.Scalars("eval/accuracy")], [20, 40, 60, 80])
+        for loader in ("true", "false"):
+            with self.subTest(load_fast=loader), Server(scratch, loader, self.environment) as server:
+                tag = urllib.parse.urlencode({"run": "a/tensorboard", "tag": "train/loss"})
+                points = server.wait_for("scalars/scalars?" + tag, until=lambda points: points[-1][1] == 80)
+                self.assertEqual([step for _, step, _ in points], list(range(1, 81)))
+
+    def test_images_of_a_run(self):
+        scratch = Path(self.scratch.name) / "images"
+        subprocess.run([PROGRAM.parent / "tracker_tool", "tensorboard", scratch, "whole"], check=True)
+        reader = read(scratch / "tensorboard")
+        (image,) = reader.Images("samples/first_batch")
+        self.assertEqual((image.step, image.width, image.height), (0, 3, 2))
+        self.assertEqual(image.encoded_image_string[:4], b"\x89PNG")
+        start = metadata.parse_session_start_info_plugin_data(hparams(reader, "session_start_info"))
+        self.assertEqual(start.hparams["train.epochs"].number_value, 3)
+
     def test_a_real_server_answers(self):
         for loader in ("true", "false"):
             with self.subTest(load_fast=loader), Server(self.runs, loader, self.environment) as server:

@@ -46,6 +46,8 @@ DataSpec table_spec(const TableColumns& columns, Categories how) {
   spec.classes = static_cast<std::int64_t>(columns.classes.size());
   spec.class_names = columns.classes;
   if (columns.classes.empty()) spec.target_type = torch::kFloat32;
+  spec.target_mean = columns.target_mean;
+  spec.target_deviation = columns.target_deviation;
   return spec;
 }
 

@@ -99,8 +99,7 @@ void CsvReader::read_value() {
   const std::int64_t line = line_;
   const std::string_view value = rest_.starts_with('"') ? quoted_value() : bare_value();
   if (!is_ascii(value) && !is_utf8(value)) {
-    fail_at(line, values_.size(),
-            in_quotes(value) + " is not UTF-8. " + encoding_remedy(value));
+    fail_at(line, values_.size(), in_quotes(value) + " is not UTF-8. " + encoding_remedy(value));
   }
   if (values_.size() == most_values) {
     throw IoError(file_ + ":" + std::to_string(line) + ": the row has more than " +

@@ -34,11 +34,45 @@ struct Distribution {
 
 using Distinct = std::set<std::string, std::less<>>;
 
-struct Contents {  // of one column
-  std::int64_t numbers = 0, texts = 0;
-  std::int64_t text_line = 0;  // the first one
+struct Cell {
+  std::int64_t line = 0;
   std::string text = {};
 };
+
+struct Contents {  // of one column
+  std::int64_t numbers = 0, texts = 0;
+  std::int64_t otherwise = 0;            // texts that are numbers in another notation
+  std::vector<Cell> cells = {};          // the first few texts
+  std::optional<NumberFormat> notation;  // of the first one in another notation
+
+  void add(const CsvReader& row, std::size_t column) {
+    constexpr std::size_t shown = 3;
+    const std::string_view text = row.values()[column];
+    ++texts;
+    if (cells.size() < shown) cells.push_back({row.line(), std::string(text)});
+    const auto other = other_notation(text);
+    otherwise += other.has_value();
+    if (other && (!notation || !parse_number(text, *notation))) notation = other;
+  }
+
+  std::string shown() const {
+    std::string list;
+    for (const Cell& cell : cells)
+      list += (list.empty() ? "\"" : ", \"") + cell.text + "\" in line " + std::to_string(cell.line);
+    return list + (texts > std::ssize(cells) ? " .." : "");
+  }
+};
+
+std::string setting_of(const NumberFormat& format) {
+  std::string text;
+  const auto add = [&](const std::string& setting) {
+    text += (text.empty() ? "dataset." : ", dataset.") + setting;
+  };
+  if (format.decimal != '.') add("decimal = \",\"");
+  if (format.thousands) add(std::string("thousands = \"") + format.thousands + "\"");
+  for (const std::string& unit : format.units) add("units = [\"" + unit + "\"]");
+  return text;
+}
 
 struct Learner {
   const TablePart& training;
@@ -60,11 +94,10 @@ struct Learner {
       for (std::size_t i = 0; i < roles.size(); ++i) {
         if (roles[i] != Role::unknown || missing(row, i)) continue;
         Contents& found = contents[i];
-        if (parse_number(row.values()[i])) {
+        if (parse_number(row.values()[i], training.format().numbers)) {
           ++found.numbers;
-        } else if (found.texts++ == 0) {
-          found.text_line = row.line();
-          found.text = row.values()[i];
+        } else {
+          found.add(row, i);
         }
       }
     });
@@ -78,12 +111,19 @@ struct Learner {
       log::warning("{}: column {} is ignored: it holds no value in the training part.", training.name(),
                    in_quotes(name));
       roles[column] = Role::ignored;
+    } else if (found.otherwise > 0 &&
+               found.numbers + found.otherwise >= 9 * (found.texts - found.otherwise)) {
+      throw IoError(log::format(
+          "{}: column {} holds numbers in a notation that is not read as such: {}. If they are numbers, "
+          "say "
+          "how they are written ({}); if not, name the column in dataset.categorical or dataset.ignore.",
+          training.name(), in_quotes(name), found.shown(), setting_of(*found.notation)));
     } else if (found.texts > 0 && found.numbers >= 9 * found.texts) {
       throw IoError(log::format(
-          "{}:{}: column {}: {} is not a number, but nearly all other values of the column are. "
-          "Correct "
-          "it, or add it to dataset.missing, or name the column in dataset.categorical or dataset.ignore.",
-          training.name(), found.text_line, in_quotes(name), in_quotes(found.text)));
+          "{}:{}: column {} holds {} numbers and {} that are not: {}. Correct them, or add them to "
+          "dataset.missing, or name the column in dataset.categorical or dataset.ignore.",
+          training.name(), found.cells.front().line, in_quotes(name), found.numbers, found.texts,
+          found.shown()));
     } else {
       roles[column] = found.texts == 0 ? Role::numeric : Role::categorical;
     }
@@ -110,18 +150,25 @@ struct Learner {
     training.each([&](const CsvReader& row) {
       for (std::size_t i = 0; i < roles.size(); ++i) {
         if (roles[i] == Role::ignored || missing(row, i)) continue;
-        if (roles[i] == Role::numeric) numbers[i].add(finite_number(row, i));
+        if (roles[i] == Role::numeric) numbers[i].add(finite_number(row, i, training.format().numbers));
         if (roles[i] == Role::categorical) note(i, row.values()[i]);
         if (roles[i] == Role::target && !choice.regression)
           note(i, without_ending(row.values()[i], choice.trim_target));
+        if (roles[i] == Role::target && choice.regression)
+          numbers[i].add(finite_number(row, i, training.format().numbers));
       }
     });
-    TableColumns columns{.file = training.columns(), .target = choice.target};
+    TableColumns columns{
+        .file = training.columns(), .target = choice.target, .separator = training.format().csv.separator};
     for (std::size_t i = 0; i < roles.size(); ++i) {
       const std::string& name = training.columns()[i];
       if (roles[i] == Role::numeric) columns.numeric.push_back(numeric(name, numbers[i]));
       if (roles[i] == Role::categorical) columns.categorical.push_back(categorical(name, values[i]));
       if (roles[i] == Role::target && !choice.regression) columns.classes = classes(values[i]);
+      if (roles[i] == Role::target && choice.regression && choice.standardize_target) {
+        columns.target_mean = numbers[i].mean;
+        columns.target_deviation = numbers[i].deviation();
+      }
     }
     if (columns.numeric.empty() && columns.categorical.empty())
       throw IoError(training.name() + " has no column to learn from beside the target.");

@@ -15,6 +15,7 @@ struct ColumnChoice {
   std::string trim_target = {};  // characters at the end of the target that are no part of it
   std::vector<std::string> numeric = {}, categorical = {}, ignore = {};
   bool standardize = true;
+  bool standardize_target = true;  // where it is a number
   bool indicators = false;
 };
 

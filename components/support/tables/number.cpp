@@ -1,5 +1,7 @@
 #include "components/support/tables/number.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -8,7 +10,9 @@
 
 namespace runner {
 
-std::optional<double> parse_number(std::string_view text) {
+namespace {
+
+std::optional<double> parse_plain(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);  // from_chars knows no plus
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -17,13 +21,85 @@ std::optional<double> parse_number(std::string_view text) {
   return error == std::errc::result_out_of_range ? std::strtod(std::string(text).c_str(), nullptr) : value;
 }
 
-double finite_number(const CsvReader& row, std::size_t column) {
+std::string_view without_spaces(std::string_view text) {
+  const auto first = text.find_first_not_of(' ');
+  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+// The sign may stand before the unit: "-$5".
+std::string without_units(std::string_view text, const std::vector<std::string>& units) {
+  std::string sign;
+  if (text.starts_with('-') || text.starts_with('+')) {
+    sign = text.substr(0, 1);
+    text.remove_prefix(1);
+  }
+  for (const std::string& unit : units) {
+    if (text.starts_with(unit)) text.remove_prefix(unit.size());
+    if (text.ends_with(unit)) text.remove_suffix(unit.size());
+    text = without_spaces(text);
+  }
+  return sign + std::string(text);
+}
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+// In the usual notation; nothing where the separators do not part groups of three digits.
+std::optional<std::string> in_usual_notation(const std::string& text, const NumberFormat& format) {
+  const std::size_t point = std::min(text.find(format.decimal), text.size());
+  std::string whole = text.substr(0, point);
+  if (format.decimal != '.' && text.find('.') != std::string::npos && format.thousands != '.')
+    return std::nullopt;
+  if (format.thousands && whole.find(format.thousands) != std::string::npos) {
+    std::size_t digits = 0;
+    for (std::size_t i = whole.size(); i-- > 0;) {
+      if (whole[i] == format.thousands) {
+        if (digits != 3 || i == 0 || !is_digit(whole[i - 1])) return std::nullopt;
+        digits = 0;
+      } else {
+        digits += is_digit(whole[i]);
+      }
+    }
+    if (digits > 3) return std::nullopt;
+    std::erase(whole, format.thousands);
+  }
+  return point < text.size() ? whole + "." + text.substr(point + 1) : whole;
+}
+
+}  // namespace
+
+std::optional<double> parse_number(std::string_view text, const NumberFormat& format) {
+  if (format.decimal == '.' && !format.thousands && format.units.empty()) return parse_plain(text);
+  const auto usual = in_usual_notation(without_units(text, format.units), format);
+  return usual ? parse_plain(*usual) : std::nullopt;
+}
+
+std::optional<NumberFormat> other_notation(std::string_view text) {
+  static const std::array<std::string, 6> units{"€", "$", "£", "¥", "%", "₹"};
+  std::vector<std::string> used;
+  for (const std::string& unit : units) {
+    if (text.starts_with(unit) || text.ends_with(unit) || text.starts_with("-" + unit)) used.push_back(unit);
+  }
+  if (std::ranges::none_of(text, is_digit)) return std::nullopt;
+  // Of "1,234" nobody can tell: the first that fits. Other cells of its column decide.
+  for (const auto& [decimal, thousands] :
+       {std::pair{'.', '\0'}, {',', '\0'}, {'.', ','}, {',', '.'}, {'.', '\''}, {'.', ' '}, {',', ' '}}) {
+    const NumberFormat format{decimal, thousands, used};
+    const auto number = parse_number(text, format);
+    if (number && std::isfinite(*number)) return format;
+  }
+  return std::nullopt;
+}
+
+double finite_number(const CsvReader& row, std::size_t column, const NumberFormat& format) {
   const std::string_view text = row.values()[column];
-  const auto number = parse_number(text);
+  const auto number = parse_number(text, format);
   if (!number) {
-    row.fail(column, in_quotes(text) +
-                         " is not a number. Correct it, or add it to dataset.missing, or name the column in "
-                         "dataset.categorical or dataset.ignore");
+    row.fail(
+        column,
+        "\"" + std::string(text) +
+            "\" is not a number. Correct it, or add it to dataset.missing, or name the column in "
+            "dataset.categorical or dataset.ignore; dataset.decimal, thousands and units say how numbers "
+            "are written");
   }
   if (!std::isfinite(static_cast<float>(*number))) {
     row.fail(column, in_quotes(text) + " is not a finite number. Correct it, or add it to dataset.missing");

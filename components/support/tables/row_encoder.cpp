@@ -43,7 +43,8 @@ void RowEncoder::add(const CsvReader& row, EncodedRows& rows) const {
   }
   for (std::size_t i = 0; i < numeric_.size(); ++i) {
     const NumericColumn& column = columns_.numeric[i];
-    const double value = missing(numeric_[i]) ? column.fill : finite_number(row, numeric_[i]);
+    const double value =
+        missing(numeric_[i]) ? column.fill : finite_number(row, numeric_[i], format_.numbers);
     rows.numbers.push_back(static_cast<float>((value - column.mean) / column.deviation));
   }
   for (std::size_t i = 0; i < numeric_.size(); ++i) {
@@ -62,8 +63,11 @@ void RowEncoder::add_target(const CsvReader& row, EncodedRows& rows) const {
   if (format_.is_missing(value)) {
     row.fail(*target_, "the target is missing. Fill it in, or remove the row");
   }
-  if (columns_.classes.empty())
-    return rows.values.push_back(static_cast<float>(finite_number(row, *target_)));
+  if (columns_.classes.empty()) {
+    const double number = finite_number(row, *target_, format_.numbers);
+    return rows.values.push_back(
+        static_cast<float>((number - columns_.target_mean) / columns_.target_deviation));
+  }
   const auto label = labels_.find(without_ending(value, trim_target_));
   if (label == labels_.end()) fail_unknown(row, value);
   rows.labels.push_back(label->second);

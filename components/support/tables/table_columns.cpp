@@ -26,7 +26,10 @@ std::string TableColumns::json() const {
                  {"numeric", numbers},
                  {"categorical", categories},
                  {"target", target},
-                 {"classes", classes}};
+                 {"classes", classes},
+                 {"target_mean", target_mean},
+                 {"target_deviation", target_deviation},
+                 {"separator", std::string(1, separator)}};
   return all.dump(1) + "\n";
 }
 
@@ -37,6 +40,10 @@ TableColumns TableColumns::from_json(const std::string& text) {
     all.at("columns").get_to(columns.file);
     all.at("target").get_to(columns.target);
     all.at("classes").get_to(columns.classes);
+    columns.target_mean = all.value("target_mean", 0.0);
+    columns.target_deviation = all.value("target_deviation", 1.0);
+    if (const std::string separator = all.value("separator", ","); separator.size() == 1)
+      columns.separator = separator.front();
     for (const auto& column : all.at("numeric")) {
       columns.numeric.push_back({column.at("name"), column.at("mean"), column.at("deviation"),
                                  column.at("fill"), column.at("indicator")});

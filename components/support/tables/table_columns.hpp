@@ -24,7 +24,9 @@ struct TableColumns {
   std::vector<NumericColumn> numeric = {};
   std::vector<CategoricalColumn> categorical = {};
   std::string target = {};
-  std::vector<std::string> classes = {};  // of the target; none: it is a number
+  std::vector<std::string> classes = {};         // of the target; none: it is a number,
+  double target_mean = 0, target_deviation = 1;  // from which this is taken off, and which is divided by this
+  char separator = ',';
 
   std::string json() const;
   static TableColumns from_json(const std::string& text);  // throws IoError

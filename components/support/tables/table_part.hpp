@@ -8,6 +8,7 @@
 
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/tables/csv_reader.hpp"
+#include "components/support/tables/number.hpp"
 
 namespace runner {
 
@@ -17,6 +18,7 @@ struct TableFormat {
   bool header = true;                       // the first row names the columns
   std::vector<std::string> columns = {};    // their names; none: the header's
   std::vector<std::string> missing = {""};  // what stands for a value that is not there
+  NumberFormat numbers = {};
 
   bool is_missing(std::string_view value) const;
 };

@@ -99,7 +99,7 @@ TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder)
   flush();
 }
 
-void TensorBoardWriter::purge_from(std::int64_t step) {
+void TensorBoardWriter::start_session(std::int64_t step) {
   constexpr int start = 1;
   std::string bytes;
   Message event(bytes);

@@ -29,8 +29,9 @@ class TensorBoardWriter {
   explicit TensorBoardWriter(
       const std::filesystem::path& folder);  // made where missing; a new event file in it
 
-  // Readers forget what event files before this one say about this step and later ones.
-  void purge_from(std::int64_t step);
+  // The first one is the start of the run. With a further one, readers forget what was said before about this
+  // step and later ones.
+  void start_session(std::int64_t step);
 
   void add_scalar(std::string_view tag, std::int64_t step, double value);
   void add_text(std::string_view tag, std::int64_t step, std::string_view markdown);

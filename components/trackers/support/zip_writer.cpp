@@ -52,8 +52,9 @@ Compressed compress(const std::function<std::string_view()>& next) {
     const std::string_view piece = next();
     ended = piece.empty();
     result.size += piece.size();
-    result.crc = static_cast<std::uint32_t>(
-        crc32_z(result.crc, reinterpret_cast<const Bytef*>(piece.data()), piece.size()));
+    if (!ended)  // zlib takes nothing at no address for a new beginning
+      result.crc = static_cast<std::uint32_t>(
+          crc32_z(result.crc, reinterpret_cast<const Bytef*>(piece.data()), piece.size()));
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
     stream.avail_in = static_cast<uInt>(piece.size());
     do {

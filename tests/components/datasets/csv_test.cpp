@@ -94,11 +94,70 @@ TEST_CASE_METHOD(Fixture, "gaps can be told by inputs of their own", "[csv]") {
 }
 
 TEST_CASE_METHOD(Fixture, "a number can be the target", "[csv]") {
-  const Splits splits = open(
-      "csv", with({{"target", "weight"}, {"task", "regression"}, {"train", (folder / "eval.csv").string()}}));
+  const Splits splits = open("csv", with({{"target", "weight"},
+                                          {"task", "regression"},
+                                          {"standardize_target", false},
+                                          {"train", (folder / "eval.csv").string()}}));
   CHECK(splits.train->spec().classes == 0);
   CHECK(splits.train->spec().target_type == torch::kFloat32);
   CHECK(read(*splits.train, {0}).target.item<float>() == 65);
+}
+
+TEST_CASE_METHOD(Fixture, "a number as target is standardised by the training part, and the spec says how",
+                 "[csv]") {
+  write("x,y\n1,100\n2,300\n3,500\n", "x,y\n1,900\n");
+  const Splits splits = open("csv", with({{"target", "y"}, {"task", "regression"}}));
+  const double deviation = std::sqrt(80000.0 / 3);
+  CHECK_THAT(splits.train->spec().target_mean, WithinRel(300, 1e-12));
+  CHECK_THAT(splits.train->spec().target_deviation, WithinRel(deviation, 1e-12));
+  CHECK_THAT(read(*splits.train, {0}).target.item<float>(), WithinRel(-200 / deviation, 1e-6));
+  CHECK_THAT(read(*splits.eval, {0}).target.item<float>(), WithinRel(600 / deviation, 1e-6));
+  const Settings plain = with({{"target", "y"}, {"task", "regression"}, {"standardize_target", false}});
+  CHECK(read(*open("csv", plain).eval, {0}).target.item<float>() == 900);
+  CHECK_THROWS_WITH(dataset("csv", with({{"standardize_target", true}})),
+                    ContainsSubstring("is for regression"));
+}
+
+TEST_CASE_METHOD(Fixture, "numbers in another notation are told, and read where the recipe says how",
+                 "[csv]") {
+  const auto table = [](const std::string& cell) {
+    std::string rows = "price;buys\n";
+    for (int i = 0; i < 10; ++i) rows += cell + (i % 2 ? ";yes\n" : ";no\n");
+    return rows;
+  };
+  const auto prices = [&](const std::string& cell, Settings how) {
+    write(table(cell), table(cell));
+    how.emplace_back("standardize", false);
+    return read(*open("csv", with(how)).train, {0}).input.item<float>();
+  };
+  refuses(table("1.234,50"), "\"1.234,50\" in line 2");
+  refuses(table("1.234,50"), "dataset.decimal = \",\", dataset.thousands = \".\"");
+  refuses(table("1,234,567"), "dataset.thousands = \",\"");
+  refuses(table("€ 12"), "dataset.units = [\"€\"]");
+  refuses(table("12 %"), "dataset.units = [\"%\"]");
+  CHECK(prices("1.234,50", {{"decimal", ","}, {"thousands", "."}}) == 1234.5F);
+  CHECK(prices("-€1,50", {{"decimal", ","}, {"units", Setting::list({"€"})}}) == -1.5F);
+  CHECK(prices("1'234'567", {{"thousands", "'"}}) == 1234567.F);
+  refuses(table("1,23,456"), "not a number", {{"thousands", ","}, {"numeric", Setting::list({"price"})}});
+  // Codes and dates are no numbers in any notation.
+  for (const std::string cell : {"10.0.0.1", "2020-01-02", "A12", "1,23,4"}) {
+    write(table(cell), table(cell));
+    CHECK(open("csv", settings).train->spec().categories == std::vector<std::int64_t>{2});
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "what separates the values is recognised", "[csv]") {
+  for (const std::string separator : {",", ";", "\t", "|"}) {
+    const std::string rows = "age" + separator + "buys\n1" + separator + "no\n2" + separator + "yes\n";
+    write(rows, rows);
+    CHECK(open("csv", settings).train->size() == 2);
+  }
+  write("a;b;buys\n1,5;2,5;no\n3,5;4,5;yes\n", "a;b;buys\n1,5;2,5;no\n");
+  const Splits splits = open("csv", with({{"decimal", ","}, {"standardize", false}}));
+  CHECK(torch::equal(read(*splits.train, {0}).input, torch::tensor({{1.5F, 2.5F}})));
+  const auto reader =
+      dataset("csv", with({{"decimal", ","}, {"standardize", false}}))->interpreter({}, splits.learned);
+  CHECK(torch::equal(reader->read(std::vector<std::string>{"3,5;4,5"}).input, torch::tensor({{3.5F, 4.5F}})));
 }
 
 TEST_CASE_METHOD(Fixture, "what is said about columns is followed", "[csv]") {
@@ -168,7 +227,8 @@ TEST_CASE_METHOD(Fixture, "what is wrong in a table is told with its place and a
     return rows + odd;
   };
   const std::string file = (folder / "train.csv").string();
-  refuses(many("old,Rome,50,no\n"), file + ":22: column \"age\": \"old\" is not a number, but nearly all");
+  refuses(many("old,Rome,50,no\n"),
+          file + ":22: column \"age\" holds 20 numbers and 1 that are not: \"old\" in line 22");
   refuses(many("old,Rome,50,no\n"),
           file + ":22: column \"age\": \"old\" is not a number. Correct it, or add it",
           {{"numeric", Setting::list({"age"})}});

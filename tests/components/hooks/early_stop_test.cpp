@@ -12,7 +12,7 @@ using testing::Settings;
 
 HookInputs inputs() {
   HookInputs in;
-  in.metrics = {"eval/accuracy", "eval/loss"};
+  in.measured = {{"eval/accuracy", Better::max}, {"eval/loss", Better::min}, {"eval/speed"}};
   return in;
 }
 
@@ -33,8 +33,8 @@ int stops_at(Hook& hook, const std::string& metric, const std::vector<double>& v
 TEST_CASE("early_stop waits for so many evaluations without improvement") {
   CHECK(stops_at(*early_stop({{"metric", "eval/accuracy"}, {"patience", 2}}), "eval/accuracy",
                  {0.1, 0.2, 0.2, 0.3, 0.3, 0.3, 0.9}) == 6);
-  CHECK(stops_at(*early_stop({{"metric", "eval/loss"}, {"mode", "min"}, {"patience", 2}}), "eval/loss",
-                 {3, 2, 1, 0.5, 0.4}) == 0);
+  CHECK(stops_at(*early_stop({{"metric", "eval/loss"}, {"patience", 2}}), "eval/loss", {3, 2, 1, 0.5, 0.4}) ==
+        0);
   CHECK(stops_at(*early_stop({{"metric", "eval/loss"}, {"mode", "min"}, {"patience", 1}}), "eval/loss",
                  {1, 2}) == 2);
 }
@@ -64,6 +64,18 @@ TEST_CASE("early_stop goes on from its state where it was") {
   CHECK(stops_at(*after, "eval/accuracy", {0.45}) == 1);
   after->load(early_stop(settings)->save());  // of one that has seen nothing
   CHECK(stops_at(*after, "eval/accuracy", {0.1, 0.1, 0.1, 0.1}) == 4);
+}
+
+TEST_CASE("early_stop knows which direction is better, and hears no other") {
+  CHECK_THROWS_WITH(early_stop({{"metric", "eval/loss"}, {"mode", "max"}}),
+                    ContainsSubstring("of it lower is better: delete mode"));
+  CHECK_THROWS_WITH(early_stop({{"metric", "eval/speed"}}),
+                    ContainsSubstring("say mode = \"max\" or \"min\""));
+  CHECK(stops_at(*early_stop({{"metric", "eval/speed"}, {"mode", "min"}, {"patience", 1}}), "eval/speed",
+                 {3, 2, 4}) == 3);
+  const auto watched = part<HookKind>("early_stop", {{"metric", "eval/loss"}}).facts().watches;
+  REQUIRE(watched);
+  CHECK(watched->metric == "eval/loss");
 }
 
 TEST_CASE("early_stop refuses a metric that nobody computes, and names the nearest") {

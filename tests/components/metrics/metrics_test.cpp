@@ -99,8 +99,6 @@ TEST_CASE("the loss metric is the mean over the whole set, by the loss's own wei
 TEST_CASE("the confusion matrix counts which class is taken for which", "[metrics]") {
   const auto metric =
       part<MetricKind>("confusion_matrix").build({{.classes = 3, .class_names = {"cat", "dog", "frog"}}});
-  REQUIRE(metric->names() ==
-          std::vector<std::string>{"balanced_accuracy", "recall/cat", "recall/dog", "recall/frog"});
   const torch::Tensor output = torch::eye(3).index_select(0, torch::tensor({0, 0, 1, 1, 0}));
   const torch::Tensor target = torch::tensor({0, 0, 0, 1, 1});
   metric->update(output.slice(0, 0, 2), {torch::zeros({2, 1}), target.slice(0, 0, 2)});
@@ -129,12 +127,29 @@ TEST_CASE("a confusion matrix too wide for a screen lists the worst mistakes", "
   REQUIRE(metric->text() == "the most frequent mistakes\n2 times 3 taken for 7\n1 times 1 taken for 30");
 }
 
-TEST_CASE("names are known before the data is", "[metrics]") {
-  REQUIRE(part<MetricKind>("accuracy").build({})->names() == std::vector<std::string>{"accuracy"});
-  REQUIRE(part<MetricKind>("top_k").build({})->names() == std::vector<std::string>{"top_5"});
-  REQUIRE(part<MetricKind>("loss").build({})->names() == std::vector<std::string>{"loss"});
-  REQUIRE(part<MetricKind>("confusion_matrix").build({})->names() ==
-          std::vector<std::string>{"balanced_accuracy"});
+TEST_CASE("names and directions are known before anything is built", "[metrics]") {
+  const auto known = [](const std::string& name, const Settings& settings = {}) {
+    return part<MetricKind>(name, settings).facts().measures;
+  };
+  REQUIRE(known("accuracy").front().name == "accuracy");
+  REQUIRE(known("top_k", {{"k", 3}}).front().name == "top_3");
+  REQUIRE(known("f1", {{"average", "weighted"}}).front().name == "f1_weighted");
+  REQUIRE(known("recall", {{"average", "binary"}}).front().name == "recall");
+  REQUIRE(known("confusion_matrix").size() == 2);
+  for (const std::string name : {"loss", "perplexity", "mae", "rmse", "expected_calibration_error"})
+    REQUIRE(known(name).front().better == Better::min);
+  for (const std::string name :
+       {"accuracy", "f1", "precision", "recall", "auroc", "average_precision", "r2", "top_k"})
+    REQUIRE(known(name).front().better == Better::max);
+}
+
+TEST_CASE("every metric says what it measures, and reports just that", "[metrics]") {
+  const Registry registry = Registry::of_linked();
+  for (const Descriptor* component : registry.of_kind("metric")) {
+    const auto facts = part<MetricKind>(std::string(component->name)).facts();
+    INFO(component->name);
+    REQUIRE_FALSE(facts.measures.empty());
+  }
 }
 
 TEST_CASE("what cannot be measured is explained", "[metrics]") {

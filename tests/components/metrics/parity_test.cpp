@@ -28,11 +28,23 @@ torch::Tensor five_classes() {
   return outputs;
 }
 
+torch::Tensor label_scores() {
+  torch::Tensor scores = rounded({examples, 4}, 0.7);
+  scores.select(1, 3).fill_(-1);
+  return scores;
+}
+torch::Tensor wanted_labels() {
+  torch::Tensor wanted = wave({examples, 4}, 1.9).gt(0.2).to(torch::kFloat32);
+  wanted.select(1, 3).fill_(0);
+  return wanted;
+}
+
 struct Case {
   std::string name;
   std::string metric;
   torch::Tensor output, target;
   Settings settings = {};
+  std::optional<Targets> targets = {};
 };
 
 std::vector<Case> cases() {
@@ -65,6 +77,30 @@ std::vector<Case> cases() {
     all.push_back({"zeros." + metric, metric, scores, torch::zeros({examples}, torch::kInt64)});
   }
   all.push_back({"zeros.f1", "f1", scores, torch::zeros({examples}, torch::kInt64), {{"average", "binary"}}});
+  for (const std::string metric : {"auroc", "average_precision"}) {
+    for (const std::string average : {"macro", "micro", "weighted"}) {
+      const Settings how{{"average", average}};
+      all.push_back({"all." + metric + "_" + average, metric, outputs, labels(5, 1.1), how});
+      all.push_back({"labels." + metric + "_" + average, metric, label_scores().slice(1, 0, 3),
+                     wanted_labels().slice(1, 0, 3), how, Targets::yes_no});
+    }
+  }
+  for (const std::string metric : {"precision", "recall", "f1"}) {
+    for (const std::string average : {"macro", "micro", "weighted", "samples"})
+      all.push_back({"labels." + metric + "_" + average,
+                     metric,
+                     label_scores(),
+                     wanted_labels(),
+                     {{"average", average}},
+                     Targets::yes_no});
+  }
+  all.push_back({"labels.accuracy", "accuracy", label_scores(), wanted_labels(), {}, Targets::yes_no});
+  all.push_back({"labels.accuracy_each",
+                 "accuracy",
+                 label_scores(),
+                 wanted_labels(),
+                 {{"labels", "each"}},
+                 Targets::yes_no});
   torch::Tensor target = (1000 + wave({examples, 3}, 0.2).to(torch::kFloat64)).to(torch::kFloat32);
   target.select(1, 2).fill_(1000);
   const torch::Tensor output =
@@ -89,7 +125,6 @@ double over_batches(Metric& metric, const torch::Tensor& output, const torch::Te
   }
   const auto results = metric.compute();
   REQUIRE(results.size() == 1);
-  REQUIRE(metric.names() == std::vector<std::string>{results.front().first});
   return results.front().second;
 }
 
@@ -97,7 +132,7 @@ TEST_CASE("metrics are scikit-learn's, for every batch size", "[metrics]") {
   const ReferenceNumbers reference("metrics.txt");
   for (const Case& one : cases()) {
     DYNAMIC_SECTION(one.name << " of outputs " << one.output.sizes()) {
-      const auto metric = part<MetricKind>(one.metric, one.settings).build({});
+      const auto metric = part<MetricKind>(one.metric, one.settings).build({.targets = one.targets});
       const double expected = reference[one.name].front();
       for (const std::int64_t batch_size : {1, 7, 61}) {
         const double ours = over_batches(*metric, one.output, one.target, batch_size);
@@ -110,6 +145,46 @@ TEST_CASE("metrics are scikit-learn's, for every batch size", "[metrics]") {
       }
     }
   }
+}
+
+TEST_CASE("a confusion matrix of several labels is scikit-learn's, label by label", "[metrics]") {
+  const ReferenceNumbers reference("metrics.txt");
+  const auto metric = part<MetricKind>("confusion_matrix").build({.targets = Targets::yes_no});
+  metric->update(label_scores(), {torch::zeros({examples, 1}), wanted_labels()});
+  CHECK_THAT(metric->compute().front().second,
+             Catch::Matchers::WithinRel(reference["labels.balanced_accuracy"].front(), 1e-12));
+  std::istringstream text(metric->text());
+  std::string line;
+  std::getline(text, line);
+  std::vector<double> numbers;
+  for (std::string label; text >> label;) {
+    for (int i = 0; i < 4; ++i) {
+      double number = 0;
+      text >> number;
+      numbers.push_back(number);
+    }
+  }
+  CHECK(numbers == reference["labels.confusion"]);
+}
+
+TEST_CASE("what has no meaning for these targets is refused", "[metrics]") {
+  const auto refuses = [](const std::string& name, const Settings& settings, const std::string& why) {
+    const auto metric = part<MetricKind>(name, settings).build({.targets = Targets::yes_no});
+    CHECK_THROWS_WITH(metric->update(label_scores(), {torch::zeros({examples, 1}), wanted_labels()}),
+                      ContainsSubstring(why));
+  };
+  refuses("expected_calibration_error", {}, "several of yes or no");
+  refuses("f1", {{"average", "binary"}}, "use \"macro\"");
+  const Batch batch{torch::zeros({examples, 1}), labels(5, 1.1)};
+  for (const auto& [name, settings] : {std::pair<std::string, Settings>{"f1", {{"average", "samples"}}},
+                                       {"accuracy", {{"labels", "all"}}}}) {
+    const auto metric = part<MetricKind>(name, settings).build({});
+    CHECK_THROWS_WITH(metric->update(five_classes(), batch),
+                      ContainsSubstring("several labels for each example"));
+  }
+  const auto auroc = part<MetricKind>("auroc", {{"average", "micro"}}).build({});
+  CHECK_THROWS_WITH(auroc->update(rounded({examples}, 0.5), {torch::zeros({examples, 1}), labels(2, 2.3)}),
+                    ContainsSubstring("\"average\" is for more than two classes"));
 }
 
 TEST_CASE("labels to ignore are as if they were not there, in dense outputs too", "[metrics]") {

@@ -102,7 +102,7 @@ TEST_CASE("plateau follows its measurement as ReduceLROnPlateau does, over a res
       {"plateau_cooldown", "plateau", {{"patience", 1}, {"factor", 0.3}, {"cooldown", 3}, {"min", 0.05}}},
       {"plateau_max",
        "plateau",
-       {{"metric", "eval/accuracy"}, {"mode", "max"}, {"patience", 3}, {"factor", 0.7}, {"threshold", 0.02}}},
+       {{"metric", "eval/accuracy"}, {"patience", 3}, {"factor", 0.7}, {"threshold", 0.02}}},
       {"plateau_abs",
        "plateau",
        {{"patience", 2}, {"factor", 0.5}, {"threshold", 0.05}, {"threshold_mode", "abs"}}},
@@ -119,7 +119,7 @@ TEST_CASE("plateau follows its measurement as ReduceLROnPlateau does, over a res
   for (const Case& one : plateaus) {
     DYNAMIC_SECTION(one.name << (inside ? ", inside another" : "")) {
       const auto fresh = [&] {
-        const std::vector<std::string> metrics{"eval/loss", "eval/accuracy"};
+        const std::vector<Measured> metrics{{"eval/loss", Better::min}, {"eval/accuracy", Better::max}};
         if (!inside)
           return LearningRate(part<SchedulerKind>(one.scheduler, one.settings), updates, 1, metrics);
         Table own;

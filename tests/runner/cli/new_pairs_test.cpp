@@ -1,5 +1,5 @@
-// `runner new --dataset D --model M`: every dataset with every model that has a task in common with it gives a
-// recipe that `check --deep` finds right, once its blanks are filled in.
+// `runner new --dataset D --model M`: every dataset with every model that has a task in common with it gives
+// a recipe that `check --deep` finds right, once its blanks are filled in.
 #include <catch2/catch_all.hpp>
 
 #include <torch/types.h>
@@ -26,7 +26,8 @@ class Data {
  public:
   Data() {
     write_file(folder_ / "people.csv", "age,city,buys\n30,Rome,yes\n40,Oslo,no\n50,Rome,yes\n60,Oslo,no\n");
-    write_file(folder_ / "words.txt", std::string(40, 'a') + " some words to learn from, and some more of them\n");
+    write_file(folder_ / "words.txt",
+               std::string(40, 'a') + " some words to learn from, and some more of them\n");
     write_file(folder_ / "films.csv", "text,label\ngood,yes\nbad,no\nfine,yes\nawful,no\n");
     const std::string images = idx_header({0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 28, 0, 0, 0, 28}, 28 * 28);
     const std::string labels = idx_header({0, 0, 8, 1, 0, 0, 0, 1}, 1);
@@ -52,7 +53,9 @@ class Data {
     if (dataset == "idx" || dataset == "fashion_mnist") return {at("dir", "idx")};
     if (dataset == "image_folder") return {at("dir", "photos")};
     if (dataset != "tensors") return {};
-    const std::string task = model == "unet" ? "segmentation" : model == "transformer" ? "translation" : "numbers";
+    const std::string task = model == "unet"          ? "segmentation"
+                             : model == "transformer" ? "translation"
+                                                      : "numbers";
     std::vector<std::string> settings{at("train", task + ".safetensors"), at("eval", task + ".safetensors")};
     if (task == "segmentation") settings.emplace_back("dataset.classes=2");
     if (task == "translation") settings.emplace_back("model.vocabulary=10");
@@ -82,8 +85,8 @@ TEST_CASE("every dataset and every model of its task make a recipe that fits", "
       const std::string dataset_name(dataset->name), model_name(model->name);
       const auto tasks = facts_of<DatasetKind>(*dataset, program.registry).tasks;
       INFO(dataset_name << " with " << model_name);
-      std::vector<std::string> words{"new", "--dataset", dataset_name, "--model", model_name, "-f", "-o",
-                                     data.recipe().string()};
+      std::vector<std::string> words{"new",      "--dataset", dataset_name, "--model",
+                                     model_name, "-f",        "-o",         data.recipe().string()};
       const auto model_tasks = facts_of<ModelKind>(*model, program.registry).tasks;
       if (model_tasks.empty()) continue;  // torchscript: whatever its file holds
       if (!have_common_task(tasks, model_tasks)) {
@@ -99,7 +102,8 @@ TEST_CASE("every dataset and every model of its task make a recipe that fits", "
       INFO(made.err);
       REQUIRE(made.code == 0);
       std::vector<std::string> check{"check", "--deep", data.recipe().string()};
-      for (std::string& setting : data.settings(dataset_name, model_name)) check.push_back(std::move(setting));
+      for (std::string& setting : data.settings(dataset_name, model_name))
+        check.push_back(std::move(setting));
       const Outcome checked = program.run(check);
       CHECK(checked.err == "");
       CHECK(checked.code == 0);

@@ -3,6 +3,7 @@
 #include <catch2/catch_all.hpp>
 #include <cmath>
 
+#include "runner/run_folder/run_folder.hpp"
 #include "runner/runs/condition.hpp"
 #include "runner/runs/metrics_file.hpp"
 #include "runner/runs/run_log.hpp"
@@ -59,7 +60,7 @@ TEST_CASE("a run folder is read whatever is in it", "[runs]") {
   write_file(folder / "recipe.toml", recipe);
   RunRecord run = read_run(folder.path());
   CHECK(run.name == "cats");
-  CHECK(run.status == "running");  // it wrote something just now
+  CHECK(run.status == "unknown");  // nobody writes it
   CHECK(run.setting("optimizer.lr") == "0.01");
   write_file(folder / "metrics.jsonl",
              "{\"step\":5,\"epoch\":1,\"time\":2,\"eval/"
@@ -80,6 +81,8 @@ TEST_CASE("a run folder is read whatever is in it", "[runs]") {
   CHECK(line.steps == 12);
   CHECK(line.best->metric == "eval/f1");
   write_file(folder / "result.json", "{\"outcome\": \"fin");
+  CHECK(read_run(folder.path()).status == "unknown");
+  const RunFolder writer = RunFolder::open(folder.path());
   CHECK(read_run(folder.path()).status == "running");
 }
 

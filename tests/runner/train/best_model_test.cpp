@@ -6,7 +6,7 @@
 using namespace runner;
 
 TEST_CASE("the best model follows its rule, and a tie stays with the earlier one") {
-  BestModel best({"eval/loss", BestMode::min});
+  BestModel best({"eval/loss", Better::min});
   const auto improved = [&](double loss) {
     return best.improved({}, {{"eval/accuracy", 1}, {"eval/loss", loss}});
   };
@@ -18,7 +18,7 @@ TEST_CASE("the best model follows its rule, and a tie stays with the earlier one
 }
 
 TEST_CASE("a measurement that is not a number is never the best") {
-  BestModel best({"eval/accuracy", BestMode::max});
+  BestModel best({"eval/accuracy", Better::max});
   CHECK_FALSE(best.improved({}, {{"eval/accuracy", std::numeric_limits<double>::quiet_NaN()}}));
   CHECK_FALSE(best.value());
   CHECK(best.improved({}, {{"eval/accuracy", 0.0}}));

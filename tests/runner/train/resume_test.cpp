@@ -1,5 +1,5 @@
-// A run that is interrupted and continued ends with the bits of one that was not: for every optimizer, schedule,
-// precision and hook that is registered, so that a new one is covered by itself.
+// A run that is interrupted and continued ends with the bits of one that was not: for every optimizer,
+// schedule, precision and hook that is registered, so that a new one is covered by itself.
 #include <catch2/catch_all.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::int64_t steps = 13;
 
-// Dropout, accumulation with a short last window, clipping; evaluations and records out of step with each other.
+// Dropout, accumulation with a short last window, clipping; evaluations and records out of step with each
+// other.
 constexpr const char* table_recipe = R"(
 [model]
 name = "mlp"
@@ -77,8 +78,9 @@ std::vector<std::string> records(const fs::path& run) {
 
 void require_equal_runs(const fs::path& whole, const fs::path& resumed) {
   CHECK(records(whole) == records(resumed));
-  for (const char* file : {"model.safetensors", "ema.safetensors", "swa.safetensors", "best.safetensors",
-                           "checkpoints/latest/model.safetensors", "checkpoints/latest/optimizer.safetensors"}) {
+  for (const char* file :
+       {"model.safetensors", "ema.safetensors", "swa.safetensors", "best.safetensors",
+        "checkpoints/latest/model.safetensors", "checkpoints/latest/optimizer.safetensors"}) {
     INFO(file);
     REQUIRE(fs::exists(whole / file) == fs::exists(resumed / file));
     if (fs::exists(whole / file)) CHECK(read_text(whole / file) == read_text(resumed / file));
@@ -186,8 +188,10 @@ every = "2step"
   }
 }
 
-TEST_CASE("resume: a recipe that changes the course is refused unless it is forced, and one that does not fit always is",
-          "[resume]") {
+TEST_CASE(
+    "resume: a recipe that changes the course is refused unless it is forced, and one that does not fit "
+    "always is",
+    "[resume]") {
   Recipes files(table_recipe);
   const fs::path run = files.folder / "run";
   train_in(files, run, {}, 6);

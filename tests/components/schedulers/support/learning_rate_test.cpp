@@ -122,10 +122,11 @@ TEST_CASE("schedules say what they lack", "[schedulers]") {
       LearningRate(part<SchedulerKind>("warmup_stable_decay", {{"decay", "3ep"}, {"warmup", "2ep"}}), 40, 10),
       ContainsSubstring("\"3ep\" is longer"));
   REQUIRE_THROWS_WITH(LearningRate(part<SchedulerKind>("plateau", {{"metric", "eval/los"}}), 40, 10,
-                                   {"eval/loss", "eval/accuracy"}),
+                                   {{"eval/loss", Better::min}, {"eval/accuracy", Better::max}}),
                       ContainsSubstring("did you mean \"eval/loss\"?"));
   REQUIRE_NOTHROW(LearningRate(part<SchedulerKind>("plateau"), 40, 10));  // what is measured is not known yet
-  REQUIRE_THROWS_WITH(part<SchedulerKind>("plateau", {{"mode", "max"}}),
+  REQUIRE_THROWS_WITH(LearningRate(part<SchedulerKind>("plateau", {{"mode", "max"}}), 40, 10,
+                                   {{"eval/loss", Better::min}, {"eval/accuracy", Better::max}}),
                       ContainsSubstring("lower is better"));
 }
 

@@ -1,0 +1,27 @@
+// A program of your own: writes a recipe in C++, checks it as if it stood in a file, and trains it.
+#include <iostream>
+
+#include "runner/recipe.hpp"
+#include "runner/recipe/write.hpp"
+#include "runner/resolve.hpp"
+#include "runner/train/train_recipe.hpp"
+
+int main() {
+  using namespace runner;
+  Recipe recipe;
+  recipe.run.name = "in_code";
+  recipe.model = Part<ModelKind>("mlp", {{"hidden", PartSetting::list({32, 16})}});
+  recipe.dataset = Part<DatasetKind>("shapes", {{"train", 500}, {"eval", 100}});
+  recipe.optimizer = Part<OptimizerKind>("adam", {{"lr", 0.01}});
+  recipe.train.epochs = 1;
+
+  const Registry registry = Registry::of_linked();
+  Diagnostics found;
+  const auto resolved = resolve_recipe(recipe, registry, found);
+  std::cerr << render(found);
+  if (!resolved) return 2;
+
+  std::cout << write_toml(*resolved);  // runs with `runner FILE`, too
+  World world;                         // of one process
+  return train_recipe(*resolved, registry, world, {.recipe_file = "in code"}).exit_code();
+}

@@ -1,0 +1,35 @@
+#include "components/contract/measured.hpp"
+
+#include <catch2/catch_all.hpp>
+
+namespace runner {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+const std::vector<Measured> measured{
+    {"eval/accuracy", Better::max}, {"eval/loss", Better::min}, {"eval/recall/*", Better::max}, {"eval/odd"}};
+
+TEST_CASE("the direction is the measurement's own") {
+  CHECK(direction_of({"eval/accuracy"}, measured, "x") == Better::max);
+  CHECK(direction_of({"eval/loss"}, measured, "x") == Better::min);
+  CHECK(direction_of({"eval/loss", Better::min}, measured, "x") == Better::min);
+  CHECK(direction_of({"eval/recall/cat"}, measured, "x") == Better::max);
+  CHECK(direction_of({"eval/odd", Better::min}, measured, "x") == Better::min);
+}
+
+TEST_CASE("what is wrong with a watched measurement is said") {
+  CHECK(problem_of({"eval/loss"}, measured).empty());
+  CHECK_THAT(problem_of({"eval/loss", Better::max}, measured),
+             ContainsSubstring("lower is better: delete mode"));
+  CHECK_THAT(problem_of({"eval/accuracy", Better::min}, measured), ContainsSubstring("higher is better"));
+  CHECK_THAT(problem_of({"eval/odd"}, measured), ContainsSubstring("say mode"));
+  CHECK_THAT(problem_of({"eval/los"}, measured), ContainsSubstring("did you mean \"eval/loss\"?"));
+  CHECK_THAT(problem_of({"loss"}, measured), ContainsSubstring("did you mean \"eval/loss\"?"));
+  CHECK_THAT(problem_of({"eval/loss"}, {}), ContainsSubstring("[[eval.metric]]"));
+  CHECK_THROWS_WITH(direction_of({"eval/los"}, measured, "hook \"x\""),
+                    ContainsSubstring("hook \"x\" decides by"));
+}
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,254 @@
+"""Results that would be wrong without a word: directions, samples, divergence, units, targets, numbers at their extremes."""
+
+import json
+
+import numpy
+from safetensors.numpy import load_file, save_file
+from sklearn import metrics
+
+from run_helpers import SOURCE, main, records, run, series
+
+SHAPES = SOURCE / "recipes/shapes.toml"
+SMALL = ["dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.log_every=1step"]
+
+
+def recipe(folder, text):
+    path = folder / "recipe.toml"
+    path.write_text(text)
+    return path
+
+
+def a_diverged_run_fails_and_keeps_finite_weights(folder):
+    done = run(SHAPES, *SMALL, "train.epochs=2", "optimizer.lr=1e10", f"run.dir={folder}/run", check=False)
+    assert done.returncode == 1, done
+    said = done.stdout + done.stderr
+    assert "the run has diverged" in said and "in step" in said, said
+    weights = load_file(folder / "run/model.safetensors")
+    assert all(numpy.isfinite(tensor).all() for tensor in weights.values())
+    assert len(series(folder / "run", "train/loss")) < 16, "it went on"
+    done = run(SHAPES, *SMALL, "train.epochs=1", "optimizer.lr=1e10", 'train.on_divergence="continue"', f"run.dir={folder}/on")
+    assert "the run goes on" in done.stdout + done.stderr
+    assert len(series(folder / "on", "train/loss")) == 8
+
+
+def early_stop_and_plateau_know_that_a_loss_falls(folder):
+    run(SHAPES, *SMALL, "train.epochs=4", 'eval.metric=["loss"]', "hook+={name=\"early_stop\", metric=\"eval/loss\", patience=1}",
+        'scheduler={name="plateau", patience=0}', f"run.dir={folder}/run")
+    losses = series(folder / "run", "eval/loss")
+    assert len(losses) == 4 and losses[-1] < losses[0], losses
+    assert len(set(series(folder / "run", "train/lr"))) == 1, "the rate dropped though the loss fell"
+    for wrong in ('hook+={name="early_stop", metric="eval/loss", mode="max"}', 'scheduler={name="plateau", mode="max"}',
+                  'checkpoint.best={metric="eval/loss", mode="max"}', 'hook+={name="early_stop", metric="eval/los"}'):
+        done = run("check", SHAPES, 'eval.metric=["loss"]', wrong, check=False)
+        assert done.returncode == 2, (wrong, done)
+        assert "lower is better" in done.stderr or 'did you mean "eval/loss"?' in done.stderr, done.stderr
+
+
+def several_labels_are_measured_as_scikit_learn_does(folder):
+    numbers = numpy.random.default_rng(3)
+    inputs = numbers.normal(size=(300, 5)).astype("float32")
+    targets = (inputs @ numbers.normal(size=(5, 3)) + 0.3 * numbers.normal(size=(300, 3)) > 0.4).astype("float32")
+    save_file({"input": inputs, "target": targets}, folder / "train.safetensors")
+    text = f"""
+[model]
+name = "mlp"
+hidden = []
+num_classes = 3
+[dataset]
+name = "tensors"
+train = "{folder}/train.safetensors"
+eval = "{folder}/train.safetensors"
+[loss]
+name = "bce_with_logits"
+[optimizer]
+name = "adam"
+lr = 0.02
+[train]
+epochs = 5
+[eval]
+metric = ["loss", "accuracy", "f1", "auroc", "average_precision", "precision", "recall", "confusion_matrix"]
+"""
+    path = recipe(folder, text)
+    run(path, f"run.dir={folder}/run")
+    weights = load_file(folder / "run/model.safetensors")
+    matrix = next(tensor for tensor in weights.values() if tensor.shape == (3, 5))
+    bias = next(tensor for tensor in weights.values() if tensor.shape == (3,))
+    scores = inputs @ matrix.T + bias
+    answers = scores > 0
+    last = records(folder / "run")[-1]
+    assert abs(last["eval/accuracy"] - metrics.accuracy_score(targets, answers)) < 1e-6
+    assert abs(last["eval/f1_macro"] - metrics.f1_score(targets, answers, average="macro")) < 1e-6
+    assert abs(last["eval/auroc"] - metrics.roc_auc_score(targets, scores)) < 1e-6
+    assert abs(last["eval/average_precision"] - metrics.average_precision_score(targets, scores)) < 1e-6
+    done = run("check", path, 'eval.metric=["top_k"]', check=False)
+    assert done.returncode == 2 and "yes or no for each output" in done.stderr, done.stderr
+    done = run("check", path, 'eval.metric=["rmse"]', check=False)
+    assert done.returncode == 2 and "needs numbers as targets" in done.stderr, done.stderr
+
+
+def a_limit_takes_every_class_and_says_so(folder):
+    # Ordered by class, as files often are.
+    labels = numpy.repeat(numpy.arange(4), 100)
+    numbers = numpy.random.default_rng(1)
+    inputs = (numpy.eye(4)[labels] * 3 + numbers.normal(size=(400, 4))).astype("float32")
+    save_file({"input": inputs, "target": labels}, folder / "data.safetensors")
+    path = recipe(folder, f"""
+[model]
+name = "mlp"
+hidden = [16]
+[dataset]
+name = "tensors"
+train = "{folder}/data.safetensors"
+eval = "{folder}/data.safetensors"
+train_limit = 80
+eval_limit = 40
+[optimizer]
+name = "adam"
+lr = 0.02
+[train]
+epochs = 20
+[eval]
+metric = ["accuracy", "confusion_matrix"]
+""")
+    done = run(path, f"run.dir={folder}/run")
+    said = (folder / "run/log.txt").read_text() + done.stdout + done.stderr
+    assert "80 of 400 examples" in said and "same share of each class" in said, said
+    last = records(folder / "run")[-1]
+    assert last["eval/accuracy"] > 0.9, last
+    assert all(f"eval/recall/{i}" in last for i in range(4)), last
+    run(path, "~dataset.train_limit", "~dataset.eval_limit", "loader.overfit_batches=2", "loader.batch_size=8", "train.epochs=60",
+        f"run.dir={folder}/overfit")
+    assert records(folder / "overfit")[-1]["eval/accuracy"] == 1.0
+
+
+def an_untrained_network_is_called_so(folder):
+    done = run("eval", SHAPES, "dataset.eval=64")
+    assert "untrained" in done.stderr, done
+    assert json.loads(run("eval", SHAPES, "dataset.eval=64", "--json").stdout)["untrained"] is True
+    run(SHAPES, *SMALL, "train.max_steps=2", f"run.dir={folder}/run")
+    assert "untrained" not in run("eval", folder / "run").stderr
+
+
+def regression_learns_in_standardised_units_and_answers_in_those_of_the_table(folder):
+    numbers = numpy.random.default_rng(5)
+    x = numbers.uniform(-1, 1, size=(400, 3))
+    y = 250_000 + 80_000 * x[:, 0] - 40_000 * x[:, 1] + 2_000 * numbers.normal(size=400)
+    rows = ["a;b;c;price"] + [";".join(f"{value:.5f}".replace(".", ",") for value in [*row, price]) for row, price in zip(x, y)]
+    (folder / "prices.csv").write_text("\n".join(rows) + "\n")
+    path = recipe(folder, f"""
+[model]
+name = "mlp"
+hidden = [16]
+num_classes = 1
+[dataset]
+name = "csv"
+train = "{folder}/prices.csv"
+split = 0.25
+target = "price"
+task = "regression"
+decimal = ","
+[loss]
+name = "mse"
+[optimizer]
+name = "adam"
+lr = 0.01
+[train]
+max_steps = 200
+[eval]
+metric = ["r2", "rmse", "mae"]
+[loader]
+batch_size = 32
+""")
+    run(path, f"run.dir={folder}/run")
+    last = records(folder / "run")[-1]
+    assert last["eval/r2"] > 0.95, last
+    assert 1_000 < last["eval/rmse"] < 20_000, last
+    answer = json.loads(run("predict", folder / "run", "0,5;0,0;0,0", "--format", "json").stdout)[0]["values"][0]
+    assert abs(answer - 290_000) < 25_000, answer
+    done = run(path, "~dataset.decimal", f"run.dir={folder}/wrong", check=False)
+    assert done.returncode != 0 and 'dataset.decimal = ","' in done.stdout + done.stderr, done
+
+
+def a_run_without_steps_evaluates_whatever_the_schedule(folder):
+    for schedule in ('scheduler={name="constant", warmup="100step"}', 'scheduler={name="one_cycle"}', 'scheduler={name="cosine", warmup="2ep"}'):
+        done = run(SHAPES, *SMALL, "train.max_steps=0", schedule, f"run.dir={folder}/{len(list(folder.iterdir()))}")
+        assert "accuracy" in done.stdout + done.stderr
+
+
+def evaluation_can_be_switched_off(folder):
+    run(SHAPES, *SMALL, "train.max_steps=10", 'eval.every="never"', f"run.dir={folder}/run")
+    assert series(folder / "run", "eval/accuracy") == []
+    done = run("check", SHAPES, 'eval.every="never"', 'checkpoint.best={metric="eval/accuracy"}', check=False)
+    assert done.returncode == 2 and "nothing is measured" in done.stderr, done.stderr
+    assert run("check", SHAPES, 'train.log_every="never"', check=False).returncode == 2
+
+
+def a_validation_set_chooses_and_the_test_set_judges(folder):
+    done = run(SHAPES, *SMALL, "train.epochs=1", "dataset.validation=0.25", f"run.dir={folder}/run")
+    assert "64 of 256 training examples are kept for evaluation" in done.stdout + done.stderr, done
+    assert records(folder / "run")[-1]["step"] == 6, records(folder / "run")[-1]
+    chosen = json.loads(run("eval", folder / "run", "--json").stdout)
+    judged = json.loads(run("eval", folder / "run", "~dataset.validation", "--json").stdout)
+    assert chosen["examples"] == 64 and judged["examples"] == 64
+    assert chosen["metrics"]["eval/loss"] != judged["metrics"]["eval/loss"]
+
+
+def what_does_not_fit_is_found_before_training(folder):
+    for wrong, why in [(["eval.metric+={name=\"top_k\", k=50}"], "k = 50"), (["eval.metric+=rmse"], "needs numbers")]:
+        done = run(SHAPES, *SMALL, "train.epochs=1", *wrong, f"run.dir={folder}/run", check=False)
+        assert done.returncode != 0 and why in done.stdout + done.stderr, done
+        assert not (folder / "run/metrics.jsonl").exists() or records(folder / "run") == []
+        assert run("check", "--deep", SHAPES, *wrong, check=False).returncode == 2
+    missing = recipe(folder, '[model]\nname="mlp"\n[dataset]\nname="tensors"\ntrain="nowhere.safetensors"\neval="nowhere.safetensors"\n'
+                             '[optimizer]\nname="sgd"\n[train]\nepochs=1\n')
+    done = run("check", "--deep", missing, check=False)
+    assert done.returncode == 2 and "nowhere.safetensors" in done.stderr, done
+
+
+def numbers_beyond_reason_are_refused(folder):
+    for key, values in {"loader.batch_size": ["9223372036854775807", "1e300", "9" * 400, "-1"],
+                        "loader.eval_batch_size": ["9223372036854775807"], "train.epochs": ["1e300", "1" + "0" * 400],
+                        "train.max_steps": ["9223372036854775807"], "train.accumulation_steps": ["9223372036854775807"],
+                        "model.num_classes": ["9223372036854775807"], "optimizer.lr": ["1e300", "1e400"]}.items():
+        for value in values:
+            done = run("check", SHAPES, f"{key}={value}", check=False)
+            assert done.returncode == 2, (key, value, done)
+            assert len(done.stderr) < 4096, (key, value)
+
+
+def rare_classes_can_count_more(folder):
+    labels = numpy.array([0] * 190 + [1] * 10)
+    numbers = numpy.random.default_rng(2)
+    inputs = (labels[:, None] * 1.2 + numbers.normal(size=(200, 2))).astype("float32")
+    save_file({"input": inputs, "target": labels}, folder / "data.safetensors")
+    path = recipe(folder, f"""
+[model]
+name = "mlp"
+hidden = []
+[dataset]
+name = "tensors"
+train = "{folder}/data.safetensors"
+eval = "{folder}/data.safetensors"
+[optimizer]
+name = "adam"
+lr = 0.05
+[train]
+epochs = 30
+[eval]
+metric = ["confusion_matrix"]
+""")
+    run(path, f"run.dir={folder}/plain")
+    run(path, 'loss.class_weights="balanced"', f"run.dir={folder}/balanced")
+    run(path, 'loss.class_weights={"1"=19}', f"run.dir={folder}/named")
+    recalls = {name: records(folder / name)[-1]["eval/recall/1"] for name in ("plain", "balanced", "named")}
+    assert recalls["balanced"] > recalls["plain"] + 0.2, recalls
+    assert recalls["named"] > recalls["plain"] + 0.2, recalls
+
+
+if __name__ == "__main__":
+    main([a_diverged_run_fails_and_keeps_finite_weights, early_stop_and_plateau_know_that_a_loss_falls,
+          several_labels_are_measured_as_scikit_learn_does, a_limit_takes_every_class_and_says_so,
+          an_untrained_network_is_called_so, regression_learns_in_standardised_units_and_answers_in_those_of_the_table,
+          a_run_without_steps_evaluates_whatever_the_schedule, evaluation_can_be_switched_off,
+          a_validation_set_chooses_and_the_test_set_judges, what_does_not_fit_is_found_before_training,
+          numbers_beyond_reason_are_refused, rare_classes_can_count_more])
