@@ -61,10 +61,6 @@ ConsoleOutput output_to(int descriptor) {
 
 }  // namespace
 
-ConsoleOutput ConsoleOutput::silent() {
-  return {.write = [](std::string_view) {}, .clock = [] { return 0.0; }};
-}
-
 ConsoleOutput ConsoleOutput::standard_error() { return output_to(STDERR_FILENO); }
 ConsoleOutput ConsoleOutput::standard_output() { return output_to(STDOUT_FILENO); }
 
