@@ -36,6 +36,8 @@ constexpr auto describe(std::type_identity<Compression>) {
 struct DistributedSection {
   RankStrategy strategy = RankStrategy::ddp;
   BatchOf batch = BatchOf::rank;
+  bool reproducible = false;
+  std::int64_t shards = 8;
   Duration timeout = seconds(600);
   ByteSize bucket_size = {std::uint64_t{25} << 20};
   Compression compression = Compression::none;
@@ -46,6 +48,12 @@ constexpr auto describe(std::type_identity<DistributedSection>) {
   return fields(
       field("strategy", &DistributedSection::strategy, "What each rank keeps, and what ranks exchange."),
       field("batch", &DistributedSection::batch, "What loader.batch_size counts."),
+      field(
+          "reproducible", &DistributedSection::reproducible,
+          "The same bits on any power of two of ranks, at the cost of smaller matrices and slower exchange."),
+      field("shards", &DistributedSection::shards,
+            "Parts that a batch is cut into where it is reproducible: the most ranks there can be.",
+            within(1, 1024)),
       field("timeout", &DistributedSection::timeout,
             "How long a rank waits for another before the run fails and names it.", in_units({"s"}),
             above(0)),
