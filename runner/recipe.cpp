@@ -54,12 +54,6 @@ void check(const LoaderSection& loader, Report& report) {
 
 void check(const DistributedSection& distributed, Report& report) {
   const DistributedSection defaults;
-  const bool local = distributed.strategy == RankStrategy::local_sgd;
-  if (!local && distributed.average_every != defaults.average_every)
-    report.error("average_every",
-                 "is for strategy = \"local_sgd\": every other strategy keeps the ranks equal");
-  if (local && distributed.compression != Compression::none)
-    report.error("compression", "is about gradients, which \"local_sgd\" does not exchange");
   if (distributed.reproducible) {
     if (distributed.strategy != RankStrategy::ddp)
       report.error("reproducible", "works with strategy = \"ddp\" only");
