@@ -14,9 +14,6 @@ struct Window {
   std::vector<Batch> batches = {};  // this rank's share of each
   std::optional<std::uint64_t> seed = {};
   std::vector<std::int64_t> sizes_of_batches = {};  // over all ranks; empty: this rank has all of each
-};  // this rank's share of each
-std::vector<std::int64_t> sizes_of_batches = {};  // over all ranks; empty: this rank has all of them
-std::optional<std::uint64_t> seed = {};
 };
 
 // The loss of one update: a sum, still on the device, and what to divide it by. Asking for the mean waits for
