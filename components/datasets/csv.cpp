@@ -10,23 +10,13 @@
 
 namespace runner {
 
-namespace {
-
-enum class Task { classification, regression };
-constexpr auto describe(std::type_identity<Task>) {
-  return choices(choice("classification", Task::classification, "the target is one of several classes"),
-                 choice("regression", Task::regression, "the target is a number"));
-}
+// Outside of the unnamed namespace, because optionals of these are described.
+namespace csv {
 
 enum class Separator : char { comma = ',', semicolon = ';', tab = '\t', bar = '|' };
 constexpr auto describe(std::type_identity<Separator>) {
   return choices(choice(",", Separator::comma), choice(";", Separator::semicolon),
                  choice("tab", Separator::tab), choice("|", Separator::bar));
-}
-
-enum class DecimalMark : char { point = '.', comma = ',' };
-constexpr auto describe(std::type_identity<DecimalMark>) {
-  return choices(choice(".", DecimalMark::point), choice(",", DecimalMark::comma));
 }
 
 enum class ThousandsMark : char { comma = ',', point = '.', space = ' ', apostrophe = '\'' };
@@ -35,13 +25,30 @@ constexpr auto describe(std::type_identity<ThousandsMark>) {
                  choice(" ", ThousandsMark::space), choice("'", ThousandsMark::apostrophe));
 }
 
+}  // namespace csv
+
+namespace {
+
+using csv::Separator, csv::ThousandsMark;
+
+enum class TargetKind { classification, regression };
+constexpr auto describe(std::type_identity<TargetKind>) {
+  return choices(choice("classification", TargetKind::classification, "the target is one of several classes"),
+                 choice("regression", TargetKind::regression, "the target is a number"));
+}
+
+enum class DecimalMark : char { point = '.', comma = ',' };
+constexpr auto describe(std::type_identity<DecimalMark>) {
+  return choices(choice(".", DecimalMark::point), choice(",", DecimalMark::comma));
+}
+
 struct Csv {
   std::filesystem::path train = {};
   std::optional<std::filesystem::path> eval = {};
   std::optional<double> split = {};
   std::optional<std::uint32_t> split_seed = {};
   std::string target = {};
-  Task task = Task::classification;
+  TargetKind task = TargetKind::classification;
   std::string trim_target = {};
   std::vector<std::string> numeric = {}, categorical = {}, ignore = {};
   Categories categories = Categories::ids;
@@ -111,9 +118,9 @@ void check(const Csv& params, Report& report) {
   if (!params.eval && !params.split)
     report.error("eval", "or split is needed: nothing says what to evaluate with");
   if (!params.split && params.split_seed) report.error("split_seed", "means nothing without split");
-  if (params.task == Task::regression && !params.trim_target.empty())
+  if (params.task == TargetKind::regression && !params.trim_target.empty())
     report.error("trim_target", "is for classes, but the task is regression");
-  if (params.task == Task::classification && params.standardize_target)
+  if (params.task == TargetKind::classification && params.standardize_target)
     report.error("standardize_target", "is for regression: classes are not numbers");
   if (params.thousands && static_cast<char>(*params.thousands) == static_cast<char>(params.decimal))
     report.error("thousands", "cannot be the same as decimal");
@@ -239,7 +246,8 @@ class CsvDataset final : public Dataset {
   // The same share of each class.
   std::pair<TablePart, TablePart> split(const TablePart& whole) const {
     std::optional<std::size_t> by;
-    if (params_.task == Task::classification) by = find_column(whole.columns(), params_.target, whole.name());
+    if (params_.task == TargetKind::classification)
+      by = find_column(whole.columns(), params_.target, whole.name());
     auto parts = whole.split(*params_.split, params_.split_seed.value_or(1), by);
     if (parts.second.size() > 0) return parts;
     throw IoError(whole.name() + " holds no two rows of one class: there is nothing to split.");
@@ -247,7 +255,7 @@ class CsvDataset final : public Dataset {
 
   ColumnChoice choice() const {
     return {.target = params_.target,
-            .regression = params_.task == Task::regression,
+            .regression = params_.task == TargetKind::regression,
             .trim_target = params_.trim_target,
             .numeric = params_.numeric,
             .categorical = params_.categorical,
@@ -261,7 +269,7 @@ class CsvDataset final : public Dataset {
   mutable std::optional<Table> table_;  // read when first asked for
 };
 
-DatasetFacts facts(const Csv&) { return {.tasks = {Task::table}}; }
+DatasetFacts facts(const Csv&) { return {.tasks = {runner::Task::table}}; }
 
 std::unique_ptr<Dataset> build(const Csv& params, const DatasetInputs&) {
   return std::make_unique<CsvDataset>(params);

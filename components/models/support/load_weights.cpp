@@ -14,6 +14,7 @@
 #include "components/support/io/mapping_guard.hpp"
 #include "components/support/pattern.hpp"
 #include "components/support/shape_text.hpp"
+#include "components/support/weights/safetensors.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
