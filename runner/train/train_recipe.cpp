@@ -184,7 +184,9 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
                        const TrainOptions& options) {
   keep_freed_memory();
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
-  apply(ProcessSettings{recipe.run.threads, world.local_size(), recipe.run.deterministic});
+  // The number of threads changes bits: one, where they are to be the same on any number of ranks.
+  const int threads = recipe.distributed.reproducible ? std::max(recipe.run.threads, 1) : recipe.run.threads;
+  apply(ProcessSettings{threads, world.local_size(), recipe.run.deterministic});
   if (world.alone()) {  // several ranks have threads by now, and have done it before
     if (const std::string steered = steer_around_broken_instructions(); !steered.empty())
       log::warning(steered);
