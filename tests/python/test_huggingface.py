@@ -135,7 +135,7 @@ class HuggingFace(ModelCase):
         llama3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8, "rope_theta": 10000.0}
         cases = [
             (llama_config(rms_norm_eps=1e-5), llama, LLAMA, "model.epsilon = 1e-05"),
-            (llama_config(rope_parameters={"rope_type": "default", "rope_theta": 5e5}), llama, LLAMA, "model.rope_theta = 500000.0"),
+            (llama_config(rope_parameters={"rope_type": "default", "rope_theta": 5e5}), llama, LLAMA, "model.rope_theta = 5e+05"),
             (llama_config(rope_parameters=llama3), llama, LLAMA, 'model.rope_scaling = { type = "llama3", factor = 8.0, original_context = 8'),
             (llama_config(hidden_act="gelu"), llama, LLAMA, 'hidden_act = "gelu"'),
             (llama_config(attention_bias=True), llama, LLAMA, "attention_bias = true"),

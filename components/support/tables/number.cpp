@@ -96,8 +96,8 @@ double finite_number(const CsvReader& row, std::size_t column, const NumberForma
   if (!number) {
     row.fail(
         column,
-        "\"" + std::string(text) +
-            "\" is not a number. Correct it, or add it to dataset.missing, or name the column in "
+        in_quotes(text) +
+            " is not a number. Correct it, or add it to dataset.missing, or name the column in "
             "dataset.categorical or dataset.ignore; dataset.decimal, thousands and units say how numbers "
             "are written");
   }
