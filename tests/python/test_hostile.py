@@ -47,6 +47,8 @@ def problems(make, folder, base):
         found.append("a backtrace")
     if not said.strip():
         found.append("not a word")
+    if make.expected.encode() not in said:
+        found.append(f"another reason than {make.expected!r}")
     if (folder / "owned").exists():
         found.append("code was run")
     figures = f"{seconds:5.1f} s {memory >> 20:6} MB"

@@ -58,7 +58,7 @@ RunResult train_in(const Recipes& files, const fs::path& folder, std::vector<std
   INFO(render(found));
   REQUIRE(resolved);
   World alone;
-  return train_recipe(*resolved, registry, alone, {.interrupt_at = interrupt_at});
+  return train_recipe(*resolved, registry, alone, {.quiet = true, .interrupt_at = interrupt_at});
 }
 
 // metrics.jsonl without what is about time.
