@@ -16,9 +16,9 @@ from run_helpers import RUNNER, SOURCE, environment, main, records, run, series
 SHAPES = SOURCE / "recipes/shapes.toml"
 # 70 examples in batches of 32, 32 and 6, and 6 do not divide by 4.
 SMALL = [SHAPES, "dataset.train=70", "dataset.eval=50", "loader.batch_size=32", "loader.eval_batch_size=16",
-         "train.log_every=1step", "distributed.batch=global", "~hook", "checkpoint.every=never"]
+         "train.log_every=1step", "distributed.batch=global", "checkpoint.every=never"]
 ENDLESS = [SHAPES, "dataset.train=512", "dataset.eval=32", "loader.batch_size=32", "train.epochs=100000",
-           "train.log_every=1step", "eval.every=100000ep", "~hook"]
+           "train.log_every=1step", "eval.every=100000ep"]
 
 
 def start(*words, **more):
@@ -66,7 +66,7 @@ def every_strategy_gives_the_same(folder):
 
 
 def a_batch_of_each_rank_is_larger_in_all(folder):
-    common = [SHAPES, "dataset.train=96", "dataset.eval=32", "train.epochs=1", "train.log_every=1step", "~hook"]
+    common = [SHAPES, "dataset.train=96", "dataset.eval=32", "train.epochs=1", "train.log_every=1step"]
     run(*common, "loader.batch_size=32", f"run.dir={folder}/one")
     launch(2, *common, "loader.batch_size=16", f"run.dir={folder}/two")
     compare(folder / "one", folder / "two")
@@ -209,7 +209,7 @@ def ranks_end_with_a_killed_launcher(folder):
 
 def a_restart_goes_on_from_the_newest_checkpoint(folder):
     common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.max_steps=40",
-              "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global", "~hook"]
+              "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global"]
     run(*common, f"run.dir={folder}/quiet")
     launcher = start(RUNNER, "launch", "-n", 2, "--max-restarts", 1, *common, f"run.dir={folder}/run")
     wait_for_steps(folder / "run", launcher, wanted=12)
