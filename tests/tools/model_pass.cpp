@@ -28,6 +28,11 @@ Value value_of(const Json& json) {
   if (json.is_number_integer()) return Value(json.get<std::int64_t>());
   if (json.is_number()) return Value(json.get<double>());
   if (json.is_string()) return Value(json.get<std::string>());
+  if (json.is_object()) {
+    Table table;
+    for (const auto& [key, item] : json.items()) table.set(key, value_of(item));
+    return Value(Value::Data(std::move(table)));
+  }
   Array array;
   for (const Json& item : json) array.push_back(value_of(item));
   return Value(std::move(array));
