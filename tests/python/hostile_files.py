@@ -401,7 +401,7 @@ def sparse_image(folder):
                 file.truncate(3 << 30)
     made = recipe(folder, f'''
 model = {{ name = "mlp", hidden = [4] }}
-dataset = {{ name = "image_folder", dir = {json.dumps(str(folder / "images"))}, transform = [{{ name = "resize", size = 8 }}] }}
+dataset = {{ name = "image_folder", dir = {json.dumps(str(folder / "images"))}, transform = [{{ name = "resize", height = 8, width = 8 }}] }}
 loss = "cross_entropy"
 optimizer = {{ name = "sgd", lr = 0.1 }}
 train = {{ max_steps = 1 }}
@@ -504,19 +504,32 @@ def llama(folder, command, *settings):
     return [*command, recipe(folder, text), *settings, f"run.dir={folder / 'run'}"]
 
 
-@hostile("100000 parameters and buffers")
+@hostile("must be 1 to 4096")
 def estimate_of_endless_layers(folder):
     return llama(folder, ["estimate"], "model.layers=2147483648")
 
 
-@hostile("100000 parameters and buffers")
+@hostile("must be 1 to 4096")
 def deep_check_of_endless_layers(folder):
     return llama(folder, ["check", "--deep"], "model.layers=2147483648")
 
 
-@hostile("100000 parameters and buffers")
+@hostile("must be 1 to 4096")
 def run_of_endless_layers(folder):
     return llama(folder, ["run"], "model.layers=2147483648")
+
+
+@hostile("100000 parameters and buffers")
+def estimate_of_very_many_layers(folder):
+    hidden = ",".join(["1"] * 100_000)
+    made = recipe(folder, f'''
+model = {{ name = "mlp", hidden = [{hidden}] }}
+dataset = {{ name = "synthetic", train = 8, eval = 8 }}
+loss = "cross_entropy"
+optimizer = {{ name = "sgd", lr = 0.1 }}
+train = {{ max_steps = 1 }}
+''')
+    return ["estimate", made]
 
 
 @hostile("of memory")

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t steps = 13;
+constexpr std::int64_t last_step = 13;
 
 // Dropout, accumulation with a short last window, clipping; evaluations and records out of step with each
 // other.
@@ -153,7 +153,7 @@ TEST_CASE("resume: every hook goes on with the same bits", "[resume]") {
 
 TEST_CASE("resume: at any step, as often as one likes", "[resume]") {
   std::vector<std::int64_t> each;
-  for (std::int64_t step = 1; step < steps; ++step) each.push_back(step);
+  for (std::int64_t step = 1; step < last_step; ++step) each.push_back(step);
   compare(table_recipe, {"hook=[{name=\"ema\"}]", "checkpoint.best={metric=\"ema/loss\"}"}, each);
 }
 
