@@ -43,8 +43,14 @@ std::optional<Value> integer(const Value& value, const TypeInfo& type, const Fie
     whole = static_cast<std::int64_t>(*real);  // 1e3 is a whole number to anyone who writes it
   }
   if (!whole) return report.wrong_type(value, type);
-  if (!in_range(static_cast<double>(*whole), report.field.rules)) return report.out_of_range(value);
-  if (*whole < type.lowest || *whole > type.highest) {
+  // The range of a narrow type says more than half of it would.
+  const Rules& rules = report.field.rules;
+  const bool narrow = rules.low_is_general && rules.high_is_general;
+  const bool held = *whole >= type.lowest && *whole <= type.highest;
+  if (held || !narrow) {
+    if (!in_range(static_cast<double>(*whole), rules)) return report.out_of_range(value);
+  }
+  if (!held) {
     return report.wrong(value,
                         "must be " + std::to_string(type.lowest) + " to " + std::to_string(type.highest));
   }

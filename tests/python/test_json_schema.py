@@ -14,7 +14,7 @@ ERRORS = ROOT / "tests/cli/errors"
 
 # Mistakes that one file's schema cannot see: rules across keys, and what is in other files or variables.
 BEYOND_A_SCHEMA = {
-    "best_by_what_nothing_measures", "best_without_prefix", "best_without_metrics", "same_metric_twice",
+    "best_by_what_nothing_measures", "best_in_the_wrong_direction", "best_without_prefix", "best_without_metrics", "same_metric_twice",
     "warmup_longer_than_the_run", "warmup_longer_than_the_steps", "no_limit", "unknown_device", "device_without_colon",
     "run_name_with_slash", "rule_across_fields", "prefetch_without_workers", "infinite_number",
     "extends_missing_file", "extends_circle", "mistake_in_the_base",

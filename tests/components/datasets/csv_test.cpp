@@ -239,13 +239,13 @@ TEST_CASE_METHOD(Fixture, "what is wrong in a table is told with its place and a
   refuses(many("30,Rome\n"), file + ":22: the row has 2 values, where 4 are expected");
   refuses(many("30,\"Rome,50,no\n"),
           file + ":22: column \"city\": the quote that opens here is never closed");
-  refuses(many("30,K\xf6ln,50,no\n"), file + ":22: column \"city\": \"K?ln\" is not UTF-8");
+  refuses(many("30,K\xf6ln,50,no\n"), file + ":22: column \"city\": \"K\\xf6ln\" is not UTF-8");
   refuses("", file + " is empty.");
   refuses("age,buys\n", file + " holds no rows.");
   refuses("\n\n", file + " holds no rows, not even one that names the columns.");
   refuses("age,age,buys\n1,2,no\n", "two columns are called \"age\"");
-  refuses("age;buys\n1;no\n", "Say dataset.separator = \";\"?");
-  refuses("age\tbuys\n1\tno\n", "Say dataset.separator = \"tab\"?");
+  refuses("age;buys\n1;no\n", "Say dataset.separator = \";\"?", {{"separator", ","}});
+  refuses("age\tbuys\n1\tno\n", "Say dataset.separator = \"tab\"?", {{"separator", ","}});
   refuses("age,buys\n1,no\n2,no\n", "the target \"buys\" is the same in all training rows");
   refuses("buys\nno\nyes\n", "has no column to learn from beside the target");
   refuses("age,x,buys\n1,,no\n2,,yes\n", "column \"x\" holds no value in the training part",

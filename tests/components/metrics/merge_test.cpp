@@ -25,7 +25,7 @@ torch::Tensor output_for(Targets targets) {
 torch::Tensor target_for(Targets targets) {
   if (targets == Targets::numbers) return 100 + wave({examples, 2}, 1.4);
   if (targets == Targets::yes_no) return wave({examples, classes}, 2.2).gt(0).to(torch::kFloat32);
-  return torch::arange(examples).remainder(3);
+  return torch::arange(examples).remainder(classes);
 }
 
 std::vector<Case> cases() {

@@ -54,7 +54,7 @@ TEST_CASE("sections are described like components", "[cli]") {
     CHECK_NOTHROW(Json::parse(program.run({"describe", "section", name, "--json"}).out));
   }
   CHECK_THAT(program.run({"describe", "section", "train"}).out,
-             ContainsSubstring("accumulation_steps  integer, at least 1, default 1"));
+             ContainsSubstring("accumulation_steps  integer, 1 to 1000000, default 1"));
 }
 
 TEST_CASE("a name alone is enough where it is clear", "[cli]") {
