@@ -1,6 +1,7 @@
 #include "runner/recipe/toml_problem.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
 namespace runner {
@@ -25,6 +26,13 @@ std::string_view unquoted_value(std::string_view text, std::size_t offset) {
 
 bool is_plain_number(std::string_view word) {
   return word.find_first_not_of("0123456789+-_.") == std::string_view::npos;
+}
+
+// 1e400: written as a number, but none that a double holds.
+bool beyond_any_number(std::string_view word) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc::result_out_of_range && end == word.data() + word.size();
 }
 
 std::string_view line_at(std::string_view text, std::size_t offset) {
@@ -96,7 +104,8 @@ TomlProblem explain_toml_error(std::string_view description, std::string_view te
   } else if (says("expected '='") && !line_ends && line[column] == ':') {
     problem.message = "not valid TOML: a key and its value are separated by =, not by a colon";
     problem.hints = {"write " + with_equals(line, column)};
-  } else if (says("not representable")) {
+  } else if (says("not representable") || beyond_any_number(word)) {
+    problem.message = "not valid TOML: no 64-bit number is this large or this small";
     problem.length = std::max<std::size_t>(1, word.size());
     if (!word.empty()) problem.offset = static_cast<std::size_t>(word.data() - text.data());
   } else if (says("cannot redefine")) {

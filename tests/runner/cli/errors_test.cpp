@@ -42,6 +42,7 @@ Registry few_components() {
                                                         {"metric", "loss"},
                                                         {"precision", "bf16"},
                                                         {"precision", "fp32"},
+                                                        {"tokenizer", "char"},
                                                         {"tracker", "csv"},
                                                         {"tracker", "tensorboard"},
                                                         {"hook", "early_stop"}}) {
