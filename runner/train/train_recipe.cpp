@@ -295,7 +295,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     result.signal = end.signal;
     result.files = std::move(files);
     trackers.flush();  // the report reads metrics.jsonl
-    const RunResult written = write_down(result);
+    RunResult written = write_down(result);
     if (!folder.temporary()) {
       const char* model = run.best && run.best->value() ? "best.safetensors" : "model.safetensors";
       for (const char* name : {model, "report.html"}) trackers.artifact(name, folder.file(name));
@@ -304,6 +304,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
                     : end.why == TrainingEnd::diverged ? Outcome::failed
                                                        : Outcome::stopped,
                     end.reason);
+    written.warnings = log::warnings();  // what a tracker could not send is among them
     say(written);
     return result;
   } catch (const std::exception& error) {
