@@ -61,14 +61,14 @@ TEST_CASE("the density around tried values is a density, and draws follow it", "
       }
     }
   }
-  CHECK(area == Catch::Approx(1).epsilon(1e-3));
+  CHECK_THAT(area, Catch::Matchers::WithinAbs(1.0, 1e-3));
   SampleRandom random(1);
   int drawn = 0;
   for (int i = 0; i < 4000; ++i) {
     const Point point = parzen.draw(random);
     drawn += point[0] < 1 && point[1] == 1 && point[2] < 5;
   }
-  CHECK(drawn / 4000.0 == Catch::Approx(expected).margin(0.03));
+  CHECK_THAT(drawn / 4000.0, Catch::Matchers::WithinAbs(expected, 0.03));
 }
 
 TEST_CASE("a trial goes on while it is among the best third of those that came as far", "[sweep]") {
