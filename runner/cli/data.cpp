@@ -149,9 +149,8 @@ Command data_command() {
                    {"runner data recipes/adult_tabular.toml --strict", "in a script, before training"}},
       .run = &run,
       .details =
-          "Examples count as equal where the model would get the same numbers for them. Exit code 0: done; "
-          "1: failed, or problems "
-          "with --strict; 2: something is wrong with the recipe."};
+          "Examples count as equal where the model would get the same numbers for them.\n"
+          "Exit code 0: done; 1: failed, or problems with --strict; 2: something is wrong with the recipe."};
 }
 
 }  // namespace runner::cli

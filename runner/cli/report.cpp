@@ -41,8 +41,8 @@ Command report_command() {
                    {"runner report runs/shapes -o shapes.html", "all runs of that name, overlaid"}},
       .run = &run,
       .details =
-          "The page needs nothing but a browser: no network, no other file. Every run writes its own at its "
-          "end."};
+          "The page needs nothing but a browser: no network, no other file.\n"
+          "Every run writes its own at its end."};
 }
 
 }  // namespace runner::cli

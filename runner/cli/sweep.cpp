@@ -258,9 +258,9 @@ Command sweep_command() {
             "a search"}},
       .run = &run,
       .details =
-          "Each trial is a run in DIR/trials; sweep.html shows them all. Interrupted or killed, the same "
-          "command goes on: finished "
-          "trials are not repeated. Shells need quotes around the parentheses."};
+          "Each trial is a run in DIR/trials; sweep.html shows them all.\n"
+          "Interrupted or killed, the same command goes on: finished trials are not repeated.\n"
+          "Shells need quotes around the parentheses."};
 }
 
 }  // namespace runner::cli

@@ -118,8 +118,8 @@ Command watch_command() {
                        {"runner watch shapes --metric eval/ --once", "as it is now"}},
           .run = &run,
           .details =
-              "Ends with the run, or with Ctrl-C, which does not touch the run. Draws once where the output "
-              "is no terminal."};
+              "Ends with the run, or with Ctrl-C, which does not touch the run.\n"
+              "Draws once where the output is no terminal."};
 }
 
 }  // namespace runner::cli
