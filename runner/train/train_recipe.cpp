@@ -223,8 +223,9 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   describe_run(folder, run, kept);
   if (main) world.tell_folder(options.dry_run ? "" : fs::absolute(folder.path()).string());
 
-  Console console(main ? ConsoleOutput::standard_error() : ConsoleOutput::silent(),
-                  main ? ConsoleOutput::standard_output() : ConsoleOutput::silent());
+  const bool shown = main && !options.quiet;
+  Console console(shown ? ConsoleOutput::standard_error() : ConsoleOutput::silent(),
+                  shown ? ConsoleOutput::standard_output() : ConsoleOutput::silent());
   RunSummary summary = summary_of(run, options.recipe_file);
   if (!options.dry_run) summary.folder = folder.path();
   console.summary(summary);
