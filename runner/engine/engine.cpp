@@ -205,7 +205,7 @@ bool Engine::finish_gradients() {
   if (!gradients_unscaled_) {
     if (ranks_ && !gradients_reduced_) ranks_->reduce_gradients();
     gradients_reduced_ = true;
-    if (ranks_) ranks_->spread_non_finite();
+    if (ranks_ && precision_->skips_updates()) ranks_->spread_non_finite();
     gradients_finite_ = precision_->unscale(gradients_of(parameters_));
     gradients_unscaled_ = true;
   }

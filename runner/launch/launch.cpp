@@ -186,7 +186,7 @@ class Attempt {
                                WIFSIGNALED(*rank->status) && WTERMSIG(*rank->status) == SIGKILL
                                    ? " The kernel does this when memory runs out."
                                    : "");
-      show_output(*rank);
+      if (rank == blamed.front()) show_output(*rank);
     }
     if (blamed.empty()) show_output(ranks_.front());
   }
@@ -325,8 +325,10 @@ int launch(LaunchOptions options, std::ostream& messages) {
     // Continued in its folder, from the newest checkpoint there.
     if (attempt.folder() && !attempt.folder()->empty())
       options.command.push_back("run.dir=" + *attempt.folder());
-    messages << log::format("runner: starting {} ranks again (restart {} of {}).\n", options.nodes * ranks,
-                            restart + 1, options.max_restarts)
+    messages << log::format(
+                    "runner: starting {} again (restart {} of {}).\n",
+                    options.nodes * ranks == 1 ? "1 rank" : std::to_string(options.nodes * ranks) + " ranks",
+                    restart + 1, options.max_restarts)
              << std::flush;
   }
 }

@@ -229,6 +229,80 @@ def a_restart_goes_on_from_the_newest_checkpoint(folder):
     compare(folder / "quiet", folder / "run", tolerance=1e-4)
 
 
+class TwoMachines:
+    """Two network namespaces with a cable between them; None where that is not allowed."""
+
+    def __enter__(self):
+        self.names = [f"runner{os.getpid() % 100000}{letter}" for letter in "ab"]
+        try:
+            for name in self.names:
+                self.ip("netns", "add", name)
+            self.ip("link", "add", "cable0", "netns", self.names[0], "type", "veth", "peer", "name", "cable1", "netns", self.names[1])
+            for number, name in enumerate(self.names):
+                self.ip("-n", name, "addr", "add", f"10.77.0.{number + 1}/24", "dev", f"cable{number}")
+                self.ip("-n", name, "link", "set", "lo", "up")
+                self.ip("-n", name, "link", "set", f"cable{number}", "up")
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"skipped: no network namespaces ({error})")
+            self.__exit__()
+            return None
+        return self
+
+    def __exit__(self, *_):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
+
+    @staticmethod
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True, stderr=subprocess.DEVNULL)
+
+    def launch(self, number, folder, *arguments):
+        secret = folder / "secret"
+        if not secret.exists():
+            secret.write_text(os.urandom(32).hex())
+            secret.chmod(0o600)
+        return start("ip", "netns", "exec", self.names[number], RUNNER, "launch", "--nodes", 2, "--node-rank", number,
+                     "--rendezvous", "10.77.0.1:4711", "--secret-file", secret, "-n", 1, *arguments)
+
+
+def two_machines_train_as_one(folder):
+    with TwoMachines() as machines:
+        if not machines:
+            return
+        common = [*SMALL, "train.epochs=1", "distributed.timeout=60s"]
+        run(*common, f"run.dir={folder}/one")
+        launchers = [machines.launch(number, folder, *common, f"run.dir={folder}/two") for number in (1, 0)]
+        for launcher in launchers:
+            output = launcher.communicate(timeout=120)[0]
+            assert launcher.returncode == 0, output
+        compare(folder / "one", folder / "two")
+
+
+def a_lost_network_ends_both_machines(folder):
+    with TwoMachines() as machines:
+        if not machines:
+            return
+        launchers = [machines.launch(number, folder, *ENDLESS, "distributed.timeout=3s", f"run.dir={folder}/run") for number in (0, 1)]
+        wait_for_steps(folder / "run", launchers[0])
+        machines.ip("-n", machines.names[0], "link", "set", "cable0", "down")
+        outputs = [launcher.communicate(timeout=120)[0] for launcher in launchers]
+        assert all(launcher.returncode != 0 for launcher in launchers), outputs
+        assert re.search(r"rank 1 \(host .*\) (does not answer|has died)", outputs[0]), outputs[0]
+
+
+def an_elastic_run_goes_on_with_those_that_are_left(folder):
+    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.max_steps=40",
+              "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global"]
+    run(*common, f"run.dir={folder}/quiet")
+    launcher = start(RUNNER, "launch", "--elastic", "1:2", "--max-restarts", 3, *common, f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher, wanted=12)
+    os.kill(ranks_of(launcher)[0], signal.SIGKILL)
+    output = launcher.communicate(timeout=120)[0]
+    assert launcher.returncode == 0, output
+    assert "starting 1 rank again" in output, output
+    compare(folder / "quiet", folder / "run", tolerance=1e-4)
+
+
 if __name__ == "__main__":
     chosen = set(sys.argv[1:])
     cases = [any_number_of_ranks_trains_as_one, every_strategy_gives_the_same,
@@ -237,5 +311,6 @@ if __name__ == "__main__":
              mistakes_in_the_recipe_are_said_once, torchrun_starts_ranks, mpirun_starts_ranks,
              a_killed_rank_is_named_and_the_others_end, a_frozen_rank_is_named_within_the_timeout,
              a_signal_to_any_rank_stops_all_at_the_same_step, ranks_end_with_a_killed_launcher,
-             a_restart_goes_on_from_the_newest_checkpoint]
+             a_restart_goes_on_from_the_newest_checkpoint, an_elastic_run_goes_on_with_those_that_are_left,
+             two_machines_train_as_one, a_lost_network_ends_both_machines]
     main([case for case in cases if not chosen or case.__name__ in chosen])
