@@ -24,6 +24,12 @@
 namespace runner::log {
 namespace {
 
+// Tables are told as they are; what is wrong is told in a few lines.
+std::string shown(Level level, std::string_view message) {
+  constexpr std::size_t longest_report = 1 << 16;
+  return level == Level::info ? shown_message(message, longest_report) : shown_message(message);
+}
+
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
     case Level::info: return spdlog::level::info;
@@ -148,7 +154,7 @@ void clear_warnings() {
 }
 
 void write(Level level, std::string_view said) {
-  const std::string message = shown_message(said);
+  const std::string message = shown(level, said);
   const LiveLinePause pause;  // before our own lock: the line may be drawn by somebody who logs
   const std::lock_guard lock{state().mutex};
   State& all = state();
@@ -168,7 +174,7 @@ void write(Level level, std::string_view said) {
 void write_to_files(std::string_view message, Level level) {
   const std::lock_guard lock{state().mutex};
   if (state().silences == 0)
-    state().to_files({spdlog::log_clock::now(), to_spdlog(level), state().prefix + shown_message(message)});
+    state().to_files({spdlog::log_clock::now(), to_spdlog(level), state().prefix + shown(level, message)});
 }
 
 }  // namespace runner::log

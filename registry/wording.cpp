@@ -9,7 +9,7 @@ namespace runner {
 
 namespace {
 
-constexpr std::size_t longest_name = 120, longest_list = 1000, longest_message = 3800;
+constexpr std::size_t longest_name = 120, longest_list = 1000;
 
 std::string hexadecimal(const char* format, unsigned number) {
   char text[16];
@@ -75,20 +75,17 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
-std::string shown_message(std::string_view text) {
+std::string shown_message(std::string_view text, std::size_t most) {
+  constexpr std::size_t kept = 400;  // of the end: the remedy stands there
   std::string_view rest = text;
-  std::string out = escaped(rest, longest_message, true);
+  std::string out = escaped(rest, most, true);
   if (rest.empty()) return out;
-  // The remedy stands at the end.
-  constexpr std::size_t kept = 400;
-  if (rest.size() <= kept) return out + escaped(rest, 2 * kept, true);
-  std::string_view end = rest.substr(rest.size() - kept);
+  rest = text;
+  out = escaped(rest, most - 2 * kept, true);
+  std::string_view end = rest.substr(rest.size() - std::min(rest.size(), kept));
   while (!end.empty() && continues_utf8(end[0])) end.remove_prefix(1);
-  out.resize(out.size() - 2 * kept);
-  while (!out.empty() && continues_utf8(out.back())) out.pop_back();
-  if (!out.empty() && static_cast<unsigned char>(out.back()) >= 0xC0) out.pop_back();
-  return out + " [.. " + std::to_string(rest.size() + kept) + " bytes left out ..] " +
-         escaped(end, kept, true);
+  const std::size_t left_out = rest.size() - end.size();
+  return out + " [.. " + std::to_string(left_out) + " bytes left out ..] " + escaped(end, kept, true);
 }
 
 }  // namespace runner

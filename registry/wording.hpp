@@ -17,8 +17,8 @@ std::string listed(const std::vector<std::string>& names);
 // The same without quotes, for names that stand alone.
 std::string escaped_name(std::string_view text);
 
-// A whole message as it is shown and logged: line breaks stay, and the middle of a message of more than 4 KB
-// is left out.
-std::string shown_message(std::string_view text);
+// A whole message as it is shown and logged: line breaks stay, and the middle of one of more than `most`
+// bytes is left out.
+std::string shown_message(std::string_view text, std::size_t most = 4000);
 
 }  // namespace runner

@@ -1,6 +1,7 @@
 #include "runner/recipe.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 #include "registry/quantity.hpp"
@@ -53,12 +54,16 @@ void check(const LoaderSection& loader, Report& report) {
 
 void check(const DistributedSection& distributed, Report& report) {
   const DistributedSection defaults;
-  const bool local = distributed.strategy == RankStrategy::local_sgd;
-  if (!local && distributed.average_every != defaults.average_every)
-    report.error("average_every",
-                 "is for strategy = \"local_sgd\": every other strategy keeps the ranks equal");
-  if (local && distributed.compression != Compression::none)
-    report.error("compression", "is about gradients, which \"local_sgd\" does not exchange");
+  if (distributed.reproducible) {
+    if (distributed.strategy != RankStrategy::ddp)
+      report.error("reproducible", "works with strategy = \"ddp\" only");
+    if (distributed.compression != Compression::none)
+      report.error("compression", "rounds what \"reproducible\" keeps exact: delete one of the two");
+    if (!std::has_single_bit(static_cast<std::uint64_t>(distributed.shards)))
+      report.error("shards", "has to be a power of two, such as 8");
+  } else if (distributed.shards != defaults.shards) {
+    report.error("shards", "is for reproducible = true");
+  }
   if (distributed.bucket_size.bytes < 1024)
     report.error("bucket_size", "is too small to be sent at once: give at least 1KiB, such as \"25MiB\"");
 }

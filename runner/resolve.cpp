@@ -81,8 +81,10 @@ std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, cons
   const auto before = conformed({saved, {}, {}}, registry, ignored, Blanks::refused);
   if (!before) return {};
   std::vector<RecipeChange> changes = recipe_changes(*before, resolved, recipe_schema(), registry);
-  // Where plugins lie changes nothing: a run names its own copies.
-  std::erase_if(changes, [](const RecipeChange& change) { return change.key.starts_with("plugins"); });
+  // Where plugins and the run itself lie changes nothing: a run names its own copies, and leaves run.dir out.
+  std::erase_if(changes, [](const RecipeChange& change) {
+    return change.key.starts_with("plugins") || change.key == "run.dir";
+  });
   return changes;
 }
 

@@ -1,17 +1,17 @@
 #include "components/support/meta_mode.hpp"
 
+#include <ATen/WrapDimUtils.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace runner {
 
 namespace {
-
-constexpr std::int64_t most_tensors = 100'000;
 
 // LibTorch has kernels for these on the meta device in Python alone.
 torch::Tensor convolution(const torch::Tensor& input, const torch::Tensor& weight,
@@ -39,7 +39,30 @@ std::tuple<torch::Tensor, torch::Tensor, torch::Tensor> batch_norm(
   return {torch::empty_like(input), statistics, torch::empty_like(statistics)};
 }
 
+torch::Tensor index_select(const torch::Tensor& input, std::int64_t dimension, const torch::Tensor& index) {
+  std::vector<std::int64_t> shape = input.sizes().vec();
+  if (!shape.empty())
+    shape[static_cast<std::size_t>(at::maybe_wrap_dim(dimension, input.dim()))] = index.numel();
+  return torch::empty(shape, input.options());
+}
+
+torch::Tensor relu(const torch::Tensor& input) { return torch::empty_like(input); }
+
+torch::Tensor hardtanh(const torch::Tensor& input, const at::Scalar&, const at::Scalar&) {
+  return torch::empty_like(input);
+}
+
+torch::Tensor adaptive_pool(const torch::Tensor& input, at::IntArrayRef size) {
+  std::vector<std::int64_t> shape = input.sizes().vec();
+  std::ranges::copy(size, shape.end() - 2);
+  return torch::empty(shape, input.options());
+}
+
 TORCH_LIBRARY_IMPL(aten, Meta, library) {
+  library.impl("index_select", &index_select);
+  library.impl("relu", &relu);
+  library.impl("hardtanh", &hardtanh);
+  library.impl("_adaptive_avg_pool2d", &adaptive_pool);
   library.impl("convolution_overrideable", &convolution);
   library.impl("native_batch_norm", &batch_norm);
 }
@@ -87,8 +110,8 @@ void MetaMode::run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].name() != "device") continue;
     stack[first + i] = c10::Device(c10::kMeta);
-    if (++made_ > most_tensors) {
-      throw std::runtime_error("the model has more than " + std::to_string(most_tensors) +
+    if (++made_ > most_) {
+      throw std::runtime_error("the model has more than " + std::to_string(most_) +
                                " parameters and buffers, which is more than any machine can train");
     }
   }

@@ -44,9 +44,10 @@ void print(const Estimate& found, Session& session) {
       {"weights", bytes(found.weight_bytes)},
       {"gradients", bytes(found.gradient_bytes)},
       {"optimizer", bytes(found.optimizer_bytes) + "  (" + found.optimizer + ")"},
-      {"activations", found.passed ? bytes(found.activation_bytes) + "  (" +
-                                         std::to_string(found.batch_size) + " examples, in full precision)"
-                                   : "not known: the model is too large to be tried on this machine"},
+      {"activations", found.passed
+                          ? bytes(found.activation_bytes) + "  (" + std::to_string(found.batch_size) +
+                                " examples, in full precision)"
+                          : "not known: the model is too large for a real pass (" + found.obstacle + ")"},
       {"memory in all", bytes(found.total_bytes())},
       {"forward pass", found.passed ? flops(found.forward_flops_per_example) + " an example" : "not known"},
       {"update", found.passed ? flops(found.step_flops) + "  (forward and backward of " +

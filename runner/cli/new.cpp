@@ -10,6 +10,7 @@
 #include "runner/cli/recipe_files.hpp"
 #include "runner/cli/starting_point.hpp"
 #include "runner/describe/template.hpp"
+#include "runner/inspect/pretrained_settings.hpp"
 #include "runner/plugins/find_plugin.hpp"
 #include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
@@ -74,6 +75,19 @@ std::variant<StartingPoint, Problem> start_from_template(const std::string& want
   return problem;
 }
 
+// For weights that others have trained: their model, set as their config.json says.
+std::variant<StartingPoint, Problem> start_from_pretrained(const Arguments& arguments,
+                                                           const std::string& named, const Session& session) {
+  const PretrainedSettings settings = pretrained_settings(arguments.get("from"), session.registry);
+  auto start = named.empty() ? start_from_parts(arguments.get("dataset"), settings.model, session.registry)
+                             : start_from_template(named, session);
+  if (auto* found = std::get_if<StartingPoint>(&start)) {
+    found->overrides.push_back("model=" + quote_toml(settings.model));
+    found->overrides.insert(found->overrides.end(), settings.overrides.begin(), settings.overrides.end());
+  }
+  return start;
+}
+
 // A template that is named is taken as it is; without one, what is made fits the parts that were chosen.
 std::variant<StartingPoint, Problem> starting_point(const Arguments& arguments, const std::string& named,
                                                     const Session& session) {
@@ -82,6 +96,7 @@ std::variant<StartingPoint, Problem> starting_point(const Arguments& arguments, 
       return Problem{"--task needs your data: runner new --task " + arguments.get("task") + " PATH"};
     return start_from_data(arguments.get("task"), named);
   }
+  if (arguments.has("from")) return start_from_pretrained(arguments, named, session);
   if (!named.empty()) return start_from_template(named, session);
   if (!arguments.has("dataset") && !arguments.has("model")) return start_from_template(starter, session);
   return start_from_parts(arguments.get("dataset"), arguments.get("model"), session.registry);
@@ -146,6 +161,10 @@ Command new_command() {
        .letter = 'o',
        .word = Word::file},
       {.name = "force", .doc = "Replace the file if it exists.", .letter = 'f'},
+      {.name = "from",
+       .doc = "Start from trained weights: a folder that HuggingFace's save_pretrained wrote.",
+       .value = "FOLDER",
+       .word = Word::file},
       {.name = "task",
        .doc = "Look at your own data, named in the place of TEMPLATE, and write the recipe for "
               "it: " +
@@ -174,6 +193,7 @@ Command new_command() {
            {"runner new --task images photos/ -o mine.toml", "for images of your own, in a folder a class"},
            {"runner new --task table people.csv -o mine.toml", "for a table of your own"},
            {"runner new --dataset csv --model tabular", "what fits these parts, with blanks to fill in"},
+           {"runner new --from Llama-3.2-1B/ -o mine.toml", "the model and the settings of these weights"},
            {"runner new cifar10 optimizer=adamw -o mine.toml", "from a recipe that comes with runner"}},
       .run = &make_new,
       .details =

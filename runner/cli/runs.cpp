@@ -89,15 +89,30 @@ void print(const std::vector<Row>& rows, Session& session) {
       style);
 }
 
-std::vector<Row> read_all(const std::filesystem::path& folder, const std::vector<Condition>& conditions) {
+std::vector<Row> read_all(const std::filesystem::path& folder) {
   std::vector<Row> rows;
   for (const auto& path : find_runs(folder)) {
-    Row row{read_run(path), {}};
-    row.line = summarize(row.run);
-    const auto holds = [&](const Condition& condition) { return condition.holds(row.run, row.line); };
-    if (std::ranges::all_of(conditions, holds)) rows.push_back(std::move(row));
+    rows.push_back({read_run(path), {}});
+    rows.back().line = summarize(rows.back().run);
   }
   return rows;
+}
+
+// A key that no run has is a mistake, not a condition that never holds.
+std::optional<Problem> unknown_key(const std::vector<Row>& rows, const std::vector<Condition>& conditions) {
+  for (const Condition& condition : conditions) {
+    const auto applies = [&](const Row& row) { return condition.applies(row.run, row.line); };
+    if (rows.empty() || condition.key == "best" || std::ranges::any_of(rows, applies)) continue;
+    std::vector<std::string> keys{"name", "status", "steps", "best", "duration"};
+    for (const Row& row : rows) {
+      for (auto& [key, value] : row.run.settings()) keys.push_back(std::move(key));
+    }
+    Problem problem{"no run has a value for \"" + condition.key + "\"", {}, "runner runs --help"};
+    if (const auto meant = nearest(condition.key, keys))
+      problem.hints.push_back("did you mean \"" + *meant + "\"?");
+    return problem;
+  }
+  return std::nullopt;
 }
 
 int run(const Arguments& arguments, Session& session) {
@@ -120,7 +135,12 @@ int run(const Arguments& arguments, Session& session) {
         {"there is no folder \"" + folder.string() + "\"", {"a run makes runs/ where it is started"}, {}},
         session);
   }
-  std::vector<Row> rows = read_all(folder, conditions);
+  std::vector<Row> rows = read_all(folder);
+  if (const auto problem = unknown_key(rows, conditions)) return refuse(*problem, session);
+  std::erase_if(rows, [&](const Row& row) {
+    return !std::ranges::all_of(
+        conditions, [&](const Condition& condition) { return condition.holds(row.run, row.line); });
+  });
   sort(rows, key);
   if (arguments.has("reverse")) std::ranges::reverse(rows);
   if (arguments.has("json")) {

@@ -15,8 +15,8 @@
 #include "runner/resolve.hpp"
 #include "runner/sweep/sweep.hpp"
 #include "runner/sweep/sweep_report.hpp"
+#include "runner/sweep/trials_table.hpp"
 #include "runner/terminal/format.hpp"
-#include "runner/terminal/grid.hpp"
 #include "runner/terminal/text.hpp"
 #include "runner/train/stop_signal.hpp"
 
@@ -133,14 +133,10 @@ void write(const fs::path& file, const std::string& text) {
   out.commit();
 }
 
-std::string settings_text(const SweepPlan& plan, const Trial& trial) {
-  return joined(plan.settings(trial.point), " ");
-}
-
 SweepEvents events_of(const SweepPlan& plan, const StopSignal& signal, Session& session) {
   SweepEvents events;
   events.begun = [&](const Trial& trial) {
-    session.err << "trial " << trial.number << "  " << settings_text(plan, trial) << std::endl;
+    session.err << "trial " << trial.number << "  " << joined(plan.settings(trial.point), " ") << std::endl;
   };
   events.ended = [&](const Trial& trial) {
     session.err << "trial " << trial.number << "  " << to_string(trial.outcome)
@@ -150,38 +146,6 @@ SweepEvents events_of(const SweepPlan& plan, const StopSignal& signal, Session& 
   };
   events.interrupted = [&] { return signal.received() != 0; };
   return events;
-}
-
-void print(const SweepPlan& plan, std::vector<Trial> trials, Session& session) {
-  const Trial* found = best_trial(trials, plan.objective);
-  const std::optional<Trial> best = found ? std::optional(*found) : std::nullopt;
-  std::ranges::stable_sort(trials, {}, [&](const Trial& trial) {
-    if (!trial.value || trial.outcome == Trial::Outcome::failed)
-      return std::numeric_limits<double>::infinity();
-    return plan.objective.highest ? -*trial.value : *trial.value;
-  });
-  std::vector<GridColumn> columns{{"trial", true}, {"outcome"}, {plan.objective.metric, true}};
-  for (const Parameter& parameter : plan.parameters) columns.push_back({parameter.key, true});
-  columns.insert(columns.end(), {{"steps", true}, {"duration", true}});
-  std::vector<std::vector<std::string>> rows;
-  for (const Trial& trial : trials) {
-    rows.push_back(
-        {std::to_string(trial.number), to_string(trial.outcome), trial.value ? measured(*trial.value) : ""});
-    for (std::size_t i = 0; i < plan.parameters.size(); ++i)
-      rows.back().push_back(plan.parameters[i].text(trial.point[i]));
-    rows.back().push_back(grouped(static_cast<std::int64_t>(trial.step)));
-    rows.back().push_back(duration_text(trial.seconds));
-  }
-  session.out << grid(columns, rows, session.out_style);
-  for (const Trial& trial : trials) {
-    if (trial.outcome == Trial::Outcome::failed)
-      session.out << "trial " << trial.number << " failed: " << trial.message << "\n";
-  }
-  if (best) {
-    session.out << "\nbest: trial " << best->number << ", " << plan.objective.metric << " "
-                << measured(*best->value) << "\n  " << settings_text(plan, *best) << "\n  "
-                << plan.trial_folder(best->number).string() << "\n";
-  }
 }
 
 int sweep(const Arguments& arguments, Session& session) {
@@ -230,7 +194,7 @@ int sweep(const Arguments& arguments, Session& session) {
 
   const StopSignal signal;
   const std::vector<Trial> trials = run_sweep(plan, *sampler, events_of(plan, signal, session));
-  print(plan, trials, session);
+  session.out << trials_table(plan, trials, session.out_style);
   if (const std::string page = sweep_report(plan, trials); !page.empty()) {
     write(plan.folder / "sweep.html", page);
     session.out << "\n" << (plan.folder / "sweep.html").string() << "\n";

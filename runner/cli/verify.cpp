@@ -88,6 +88,7 @@ int run(const Arguments& arguments, Session& session) {
   World world;
   train_recipe(*resolved, session.registry, world,
                {.recipe_file = (folder / "recipe.toml").string(),
+                .quiet = true,
                 .resume_from = stretch.from,
                 .interrupt_at = stretch.end});
 

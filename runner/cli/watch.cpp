@@ -1,3 +1,6 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ostream>
@@ -39,7 +42,7 @@ std::vector<const Series*> chosen(const RunMetrics& metrics, const std::vector<s
 }
 
 std::string picture(const RunRecord& run, const RunMetrics& metrics, const std::vector<std::string>& wanted,
-                    const ConsoleOutput& terminal, const Style& style) {
+                    const ConsoleOutput& terminal, const Style& style, std::size_t most) {
   const Moment last = metrics.last();
   std::string text = style.bold(run.name) + "  " + run.status +
                      (run.message.empty() ? "" : ": " + run.message) + "\n" + "step " +
@@ -48,7 +51,7 @@ std::string picture(const RunRecord& run, const RunMetrics& metrics, const std::
   if (!run.stand_in.empty()) text += style.red("Not the real data: ") + run.stand_in;
   if (metrics.series().empty()) return text + "nothing measured yet\n";
   const int width = std::clamp(terminal.width() - 1, 30, 100);
-  for (const Series* series : chosen(metrics, wanted, 4)) {
+  for (const Series* series : chosen(metrics, wanted, most)) {
     const auto& points = series->curve.points();
     std::vector<std::pair<double, double>> drawn;
     for (const CurvePoint& point : points) drawn.emplace_back(point.x, point.y);
@@ -56,6 +59,14 @@ std::string picture(const RunRecord& run, const RunMetrics& metrics, const std::
             plot(drawn, {width, 6, terminal.utf8, "steps"});
   }
   return text;
+}
+
+// How many plots fit on the screen: the cursor cannot go back to what was scrolled away.
+std::size_t plots_that_fit() {
+  constexpr int lines_above = 4, lines_of_plot = 10;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return 4;
+  return static_cast<std::size_t>(std::max(1, (size.ws_row - lines_above) / lines_of_plot));
 }
 
 // Puts the cursor back over what was shown before.
@@ -80,7 +91,8 @@ int run(const Arguments& arguments, Session& session) {
   while (true) {
     file.read([&](const Record& record) { metrics.add(record); }, [&] { metrics = {}; });
     const RunRecord record = read_run(folder);
-    const std::string text = picture(record, metrics, arguments.all("metric"), terminal, session.out_style);
+    const std::string text = picture(record, metrics, arguments.all("metric"), terminal, session.out_style,
+                                     live ? plots_that_fit() : 4);
     session.out << over(shown) << text << std::flush;
     if (!live || record.status != "running") return Exit::done;
     shown = text;

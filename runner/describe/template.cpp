@@ -207,7 +207,8 @@ class Writer {
 
 std::string commented_recipe(const Value& resolved, const Schema& recipe, const Registry& registry,
                              const std::filesystem::path& folder) {
-  return Writer(registry, std::filesystem::absolute(folder).lexically_normal()).write(resolved, recipe);
+  const std::filesystem::path there = std::filesystem::current_path() / folder;
+  return Writer(registry, (there / "").lexically_normal().parent_path()).write(resolved, recipe);
 }
 
 }  // namespace runner

@@ -8,15 +8,13 @@ namespace runner {
 
 // How several ranks train one model together. With one rank none of it matters.
 
-enum class RankStrategy { ddp, zero1, zero2, local_sgd };
+enum class RankStrategy { ddp, zero1, zero2 };
 constexpr auto describe(std::type_identity<RankStrategy>) {
   return choices(
       choice("ddp", RankStrategy::ddp, "every rank has all weights; gradients are summed during backward"),
       choice("zero1", RankStrategy::zero1,
              "as ddp, but each rank keeps the optimizer state of its part only"),
-      choice("zero2", RankStrategy::zero2, "as zero1, and each rank keeps the gradients of its part only"),
-      choice("local_sgd", RankStrategy::local_sgd,
-             "ranks train on their own and average their weights every \"average_every\" updates"));
+      choice("zero2", RankStrategy::zero2, "as zero1, and each rank keeps the gradients of its part only"));
 }
 
 enum class BatchOf { rank, global };
@@ -36,24 +34,29 @@ constexpr auto describe(std::type_identity<Compression>) {
 struct DistributedSection {
   RankStrategy strategy = RankStrategy::ddp;
   BatchOf batch = BatchOf::rank;
+  bool reproducible = false;
+  std::int64_t shards = 8;
   Duration timeout = seconds(600);
   ByteSize bucket_size = {std::uint64_t{25} << 20};
   Compression compression = Compression::none;
-  std::int64_t average_every = 8;
   bool check_collectives = false;
 };
 constexpr auto describe(std::type_identity<DistributedSection>) {
   return fields(
       field("strategy", &DistributedSection::strategy, "What each rank keeps, and what ranks exchange."),
       field("batch", &DistributedSection::batch, "What loader.batch_size counts."),
+      field(
+          "reproducible", &DistributedSection::reproducible,
+          "The same bits on any power of two of ranks, at the cost of smaller matrices and slower exchange."),
+      field("shards", &DistributedSection::shards,
+            "Parts that a batch is cut into where it is reproducible: the most ranks there can be.",
+            within(1, 1024)),
       field("timeout", &DistributedSection::timeout,
             "How long a rank waits for another before the run fails and names it.", in_units({"s"}),
             above(0)),
       field("bucket_size", &DistributedSection::bucket_size,
             "Gradients that travel together: small buckets set out earlier, large ones travel faster."),
       field("compression", &DistributedSection::compression, "The number format of gradients on their way."),
-      field("average_every", &DistributedSection::average_every,
-            "Updates between two averages of the weights; for \"local_sgd\".", at_least(1)),
       field(
           "check_collectives", &DistributedSection::check_collectives,
           "Compare every exchange across ranks and name the rank that differs: slow, for finding mistakes."));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "components/contract/sample_random.hpp"
 #include "components/support/pattern.hpp"
 #include "registry/divide_up.hpp"
 #include "registry/log.hpp"
@@ -14,6 +15,7 @@
 #include "runner/engine/gradients.hpp"
 #include "runner/engine/out_of_memory.hpp"
 #include "runner/engine/sharded_optimizer.hpp"
+#include "runner/engine/tree_sum.hpp"
 
 namespace runner {
 
@@ -42,6 +44,7 @@ void Engine::prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_
   }
   weights_ = std::make_unique<ModelWeights>(*model_);
   precision_->prepare(*model_);
+  if (options_.distributed.reproducible) TreeSum::require(options_.distributed.shards, world_->size());
   if (!world_->alone()) {
     ranks_ = std::make_unique<RankSync>(*world_, options_.distributed);
     ranks_->prepare(weights_->held_parameters(), weights_->held_buffers());
@@ -76,6 +79,7 @@ Batch Engine::placed(const Batch& batch) const {
 }
 
 WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
+  if (options_.distributed.reproducible) return accumulate_in_shards(window, loss);
   std::optional<UpdateStart> start;  // only who may try again has to remember it
   if (options_.on_out_of_memory == OnFullMemory::split) start.emplace(*weights_, *precision_);
   while (true) {
@@ -111,7 +115,10 @@ WindowLoss Engine::over_all_ranks(WindowLoss own) {
 }
 
 WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
-  if (window.seed) torch::manual_seed(*window.seed);
+  if (window.seed) {  // dropout differs from rank to rank
+    const auto rank = static_cast<std::uint64_t>(world_->rank());
+    torch::manual_seed(rank == 0 ? *window.seed : sample_seed(*window.seed, rank, 0));
+  }
   double weight = 0;
   std::int64_t parts = 0;
   for (const Batch& batch : window.batches) {
@@ -125,16 +132,17 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
     const std::int64_t size = micro_batch.size(), at_once = std::min(size, most_examples_.value_or(size));
     for (std::int64_t first = 0; first < size; first += at_once) {
       const Batch batch = placed(part_of(micro_batch, first, std::min(at_once, size - first)));
-      torch::Tensor sum;
-      {
-        const auto scope = precision_->forward();
-        sum = loss.sum(model_->forward(batch), batch);
-      }
+      const torch::Tensor sum = loss_sum_of(batch, loss);
       backward(sum);
       total = total.defined() ? total + sum.detach() : sum.detach();
     }
   }
   return {total, global_window_weight()};
+}
+
+torch::Tensor Engine::loss_sum_of(const Batch& batch, const Loss& loss) {
+  const auto scope = precision_->forward();
+  return loss.sum(model_->forward(batch), batch);
 }
 
 void Engine::begin_window(double weight, std::int64_t micro_batches) {
@@ -228,7 +236,7 @@ bool Engine::update(double lr_factor) {
 }
 
 void Engine::share_buffers() {
-  if (ranks_) ranks_->share_buffers();
+  if (ranks_ && !options_.distributed.reproducible) ranks_->share_buffers();
 }
 
 void Engine::discard_gradients() {

@@ -92,6 +92,8 @@ class Engine final : public Stateful {
 
  private:
   WindowLoss accumulate_once(const Window& window, const Loss& loss);
+  WindowLoss accumulate_in_shards(const Window& window, const Loss& loss);
+  torch::Tensor loss_sum_of(const Batch& batch, const Loss& loss);  // forward, under the precision
   void make_micro_batches_smaller(const Window& window, const std::string& why);
   Batch placed(const Batch& batch) const;
   bool finish_gradients();

@@ -12,7 +12,9 @@ using Json = nlohmann::ordered_json;
 std::string shape_text(const std::vector<std::int64_t>& shape, torch::Dtype type) {
   std::string text;
   for (const std::int64_t size : shape) text += (text.empty() ? "" : " \u00d7 ") + std::to_string(size);
-  return (text.empty() ? "one" : text) + " " + c10::toString(type);
+  const std::string number = std::string(c10::isFloatingType(type) ? "float" : "int") +
+                             std::to_string(8 * c10::elementSize(type));  // float32, int64
+  return (text.empty() ? "one" : text) + " " + number;
 }
 
 Json to_json(const PartFindings& part) {

@@ -176,8 +176,8 @@ PartFindings examine_part(const Split& split, std::string name, std::int64_t mos
   const std::int64_t count = std::min(most, split.size());
   std::vector<SampleRef> samples;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto share = static_cast<double>(i) / static_cast<double>(count);
-    samples.push_back(reference(static_cast<std::int64_t>(share * static_cast<double>(split.size())), 0));
+    const std::int64_t index = i * (split.size() / count) + i * (split.size() % count) / count;
+    samples.push_back(reference(index, 0));
     if (std::ssize(samples) < at_once && i + 1 < count) continue;
     read_some(split, samples, batch, examination, found);
     samples.clear();

@@ -38,7 +38,7 @@ Blueprint draw_blueprint(const Recipe& recipe) {
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
   // Code that looks at the numbers of a tensor it has made would read memory that is not there.
   if (from_plugin(recipe.model)) return recipe.model.build({data});
-  MetaMode meta;
+  MetaMode meta(MetaMode::most_of_a_model);
   const OperatorModeScope scope(meta);
   return recipe.model.build({data});
 }

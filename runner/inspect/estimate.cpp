@@ -81,6 +81,7 @@ Estimate estimate(const Value& resolved, const Registry& registry) {
   result.batch_size = recipe.loader.batch_size;
   result.examples_per_step = recipe.loader.batch_size * recipe.train.accumulation_steps;
   result.passed = found.passed;
+  result.obstacle = found.obstacle;
   result.activation_bytes = product(found.activation_bytes_per_sample, result.batch_size);
   result.forward_flops_per_example = found.forward_flops_per_sample;
   result.step_flops = 3 * found.forward_flops_per_sample * static_cast<double>(result.examples_per_step);

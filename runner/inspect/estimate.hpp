@@ -20,8 +20,8 @@ struct Estimate {
   std::int64_t gradient_bytes = 0;
   std::int64_t optimizer_bytes = 0;
   std::int64_t batch_size = 0, examples_per_step = 0;
-  bool passed =
-      true;  // false: activations and arithmetic are not known, for nothing could be passed through it
+  bool passed = true;                 // false: activations and arithmetic are not known
+  std::string obstacle = {};          // why nothing could be passed through it
   std::int64_t activation_bytes = 0;  // of one micro-batch, in full precision
   double forward_flops_per_example = 0;
   double step_flops = 0;            // forward and backward, all micro-batches of an update

@@ -95,6 +95,7 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const P
     if (is_out_of_memory(error)) throw;
     if (on_meta(model) && dynamic_cast<const c10::NotImplementedError*>(&error)) {
       result.passed = false;
+      result.obstacle = reason_of(error);
       return result;
     }
     const std::string layer =

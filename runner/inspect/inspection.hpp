@@ -16,7 +16,8 @@ struct Inspection {
   std::int64_t activation_bytes_per_sample = 0;  // kept between forward and backward
   std::vector<std::int64_t> output_shape = {};   // of the batch of zeros, examples first
   torch::Dtype output_type = torch::kFloat32;
-  bool passed = true;  // false: nothing went through it, and the two above are not known
+  bool passed = true;         // false: nothing went through it, and the two above are not known
+  std::string obstacle = {};  // why not
 };
 
 // Zeros in the shape of this data.

@@ -30,7 +30,7 @@ std::unique_ptr<Model> sketch(const Descriptor& descriptor, const Registry& regi
   const Value defaults = conform(Value(), descriptor.own_schema(), registry, missing);
   if (!missing.ok()) return nullptr;
   const Part<ModelKind> part(descriptor, {}, descriptor.decode(defaults, registry));
-  MetaMode meta;
+  MetaMode meta(MetaMode::most_of_a_model);
   const OperatorModeScope scope(meta);
   try {
     return part.build({tokens()});

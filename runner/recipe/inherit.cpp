@@ -27,10 +27,11 @@ class Inheritance {
     std::error_code error;
     fs::path identity = fs::weakly_canonical(path, error);
     if (error) identity = path.lexically_normal();
-    if (!may_open(path, identity, mentioned)) return std::nullopt;
+    if (too_much() || !may_open(path, identity, mentioned)) return std::nullopt;
     const auto source = read_recipe_file(path, mentioned, diagnostics_);
     if (!source) return std::nullopt;
-    if ((bytes_ += source->text.size()) > largest_recipe) {
+    bytes_ += source->text.size();
+    if (too_much()) {
       diagnostics_.error(mentioned, "the recipe and the files it extends have more than 8 MB in all");
       return std::nullopt;
     }
@@ -65,6 +66,8 @@ class Inheritance {
     tree.as<Table>()->erase("extends");
     return taken;
   }
+
+  bool too_much() const { return bytes_ > largest_recipe; }
 
   bool may_open(const fs::path& path, const fs::path& identity, const Origin& mentioned) {
     const auto again = std::ranges::find(chain_, identity, &Opened::identity);

@@ -214,8 +214,12 @@ class Resolver {
   void unknown(const Value& value, const std::string& reference, const Value& where, const KeyPath& path,
                std::size_t part) {
     std::vector<std::string> names, hints;
+    constexpr std::size_t most_names = 1000;  // nobody has typed more
     if (const auto* table = where.as<Table>()) {
-      for (const Member& member : *table) names.push_back(member.key);
+      for (const Member& member : *table) {
+        if (names.size() == most_names) break;
+        names.push_back(member.key);
+      }
     }
     if (const auto* list = where.as<Array>()) {
       hints.push_back(path.text(part) + " has " + std::to_string(list->size()) + " items, counted from 0");

@@ -48,9 +48,10 @@ bool is_real(std::string_view text) {
   const std::string_view mantissa = text.substr(0, exponent);
   const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
   const std::string_view before = mantissa.substr(0, point);
+  const bool whole = exponent == text.size() && point == mantissa.size();
   const bool zeros = before.size() > 1 && before.starts_with('0');
   const bool fraction = point == mantissa.size() || point + 1 < mantissa.size();
-  return !before.empty() && !zeros && fraction && std::ranges::all_of(before, is_digit) &&
+  return !whole && !before.empty() && !zeros && fraction && std::ranges::all_of(before, is_digit) &&
          std::ranges::all_of(mantissa.substr(std::min(point + 1, mantissa.size())), is_digit);
 }
 

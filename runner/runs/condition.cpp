@@ -42,6 +42,10 @@ Condition Condition::parse(std::string_view text) {
       "<=, > or >= in place of =");
 }
 
+bool Condition::applies(const RunRecord& run, const RunSummaryLine& line) const {
+  return value_of(key, run, line).has_value();
+}
+
 bool Condition::holds(const RunRecord& run, const RunSummaryLine& line) const {
   const auto held = value_of(key, run, line);
   if (!held) return comparison == "!=";

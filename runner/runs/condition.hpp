@@ -14,6 +14,7 @@ struct Condition {
 
   // Throws std::invalid_argument, saying how it is written, where the text is none.
   static Condition parse(std::string_view text);
+  bool applies(const RunRecord& run, const RunSummaryLine& line) const;  // the run has such a value
   bool holds(const RunRecord& run, const RunSummaryLine& line) const;
 };
 

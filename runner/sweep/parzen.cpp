@@ -38,26 +38,29 @@ std::size_t choose(const std::vector<double>& weights, SampleRandom& random) {
   return weights.size() - 1;
 }
 
-class Categories final : public Parzen {
+class CategoryKernels final : public Kernels {
  public:
-  Categories(std::size_t choices, const std::vector<double>& values) : shares_(choices) {
-    const std::vector<double> weights = kernel_weights(values.size());
-    const auto kernels = static_cast<double>(weights.size());
-    const double rest = prior_weight / kernels, all = 1 + rest * static_cast<double>(choices);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      for (double& share : shares_) share += weights[i] * rest / all;
-      shares_[static_cast<std::size_t>(values[i])] += weights[i] / all;
-    }
-    for (double& share : shares_) share += weights.back() / static_cast<double>(choices);
+  CategoryKernels(std::size_t choices, std::vector<double> values)
+      : choices_(static_cast<double>(choices)), values_(std::move(values)) {
+    const double rest = prior_weight / static_cast<double>(values_.size() + 1);
+    other_ = rest / (1 + rest * choices_);
+    own_ = (1 + rest) / (1 + rest * choices_);
   }
 
-  double draw(SampleRandom& random) const override { return static_cast<double>(choose(shares_, random)); }
-  double log_density(double value) const override {
-    return std::log(shares_[static_cast<std::size_t>(value)]);
+  double draw(std::size_t kernel, SampleRandom& random) const override {
+    const auto any = static_cast<double>(random.below(static_cast<std::int64_t>(choices_)));
+    if (kernel == values_.size() || random.chance(other_ * choices_)) return any;
+    return values_[kernel];
+  }
+  double log_density(std::size_t kernel, double value) const override {
+    if (kernel == values_.size()) return -std::log(choices_);
+    return std::log(value == values_[kernel] ? own_ : other_);
   }
 
  private:
-  std::vector<double> shares_;
+  double choices_;
+  std::vector<double> values_;
+  double own_ = 0, other_ = 0;  // how likely the value of a kernel is, and each other one
 };
 
 double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
@@ -74,20 +77,19 @@ double normal_quantile(double probability) {
 
 // Normal distributions cut off at the ends of the range; whole numbers take what lies within half a step of
 // them.
-class Numbers final : public Parzen {
+class NumberKernels final : public Kernels {
  public:
-  Numbers(const Parameter& parameter, const std::vector<double>& values)
-      : parameter_(parameter), weights_(kernel_weights(values.size())) {
+  NumberKernels(const Parameter& parameter, const std::vector<double>& values) : parameter_(parameter) {
     const double margin = parameter.kind == Parameter::Kind::integer ? parameter.step / 2 : 0;
     low_ = inner(parameter.low) - margin;
     high_ = inner(parameter.high) + margin;
     for (const double value : values) centres_.push_back(inner(value));
-    centres_.push_back((low_ + high_) / 2);
     find_widths();
+    centres_.push_back((low_ + high_) / 2);
+    widths_.push_back(high_ - low_);
   }
 
-  double draw(SampleRandom& random) const override {
-    const std::size_t kernel = choose(weights_, random);
+  double draw(std::size_t kernel, SampleRandom& random) const override {
     const double below = cdf(low_, kernel), above = cdf(high_, kernel);
     const double drawn = centres_[kernel] + widths_[kernel] * normal_quantile(random.uniform(below, above));
     const double inside = std::clamp(drawn, low_, high_);
@@ -98,17 +100,12 @@ class Numbers final : public Parzen {
     return std::clamp(parameter_.log ? std::exp(inside) : inside, parameter_.low, parameter_.high);
   }
 
-  double log_density(double value) const override {
-    const double x = inner(value), half = parameter_.step / 2;
-    double density = 0;
-    for (std::size_t k = 0; k < centres_.size(); ++k) {
-      const double whole = cdf(high_, k) - cdf(low_, k), z = (x - centres_[k]) / widths_[k];
-      const double here = parameter_.kind == Parameter::Kind::integer
-                              ? cdf(x + half, k) - cdf(x - half, k)
-                              : std::exp(-z * z / 2) / (widths_[k] * std::sqrt(2 * std::numbers::pi));
-      density += weights_[k] * here / whole;
-    }
-    return std::log(std::max(density, 1e-300));
+  double log_density(std::size_t kernel, double value) const override {
+    const double x = inner(value), half = parameter_.step / 2, z = (x - centres_[kernel]) / widths_[kernel];
+    const double whole = cdf(high_, kernel) - cdf(low_, kernel);
+    if (parameter_.kind == Parameter::Kind::integer)
+      return std::log(std::max(cdf(x + half, kernel) - cdf(x - half, kernel), 1e-300) / whole);
+    return -z * z / 2 - std::log(widths_[kernel] * std::sqrt(2 * std::numbers::pi) * whole);
   }
 
  private:
@@ -123,7 +120,7 @@ class Numbers final : public Parzen {
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return centres_[i]; });
-    const double widest = high_ - low_, narrowest = widest / std::min(100.0, 1 + static_cast<double>(count));
+    const double widest = high_ - low_, narrowest = widest / std::min(100.0, 2 + static_cast<double>(count));
     widths_.resize(count);
     for (std::size_t place = 0; place < count; ++place) {
       const double here = centres_[order[place]];
@@ -133,20 +130,46 @@ class Numbers final : public Parzen {
       if (place + 1 == count && count > 1) right = left;
       widths_[order[place]] = std::clamp(std::max(left, right), narrowest, widest);
     }
-    widths_.back() = widest;
   }
 
   Parameter parameter_;
-  std::vector<double> weights_, centres_, widths_;  // the last is the wide one
+  std::vector<double> centres_, widths_;  // the last is the wide one
   double low_ = 0, high_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Parzen> make_parzen(const Parameter& parameter, const std::vector<double>& values) {
-  if (parameter.kind == Parameter::Kind::choice)
-    return std::make_unique<Categories>(parameter.choices.size(), values);
-  return std::make_unique<Numbers>(parameter, values);
+Parzen::Parzen(const std::vector<Parameter>& parameters, const std::vector<Point>& points)
+    : weights_(kernel_weights(points.size())) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    std::vector<double> values;
+    for (const Point& point : points) values.push_back(point[i]);
+    if (parameters[i].kind == Parameter::Kind::choice) {
+      kernels_.push_back(std::make_unique<CategoryKernels>(parameters[i].choices.size(), std::move(values)));
+    } else {
+      kernels_.push_back(std::make_unique<NumberKernels>(parameters[i], values));
+    }
+  }
+}
+
+Point Parzen::draw(SampleRandom& random) const {
+  const std::size_t kernel = choose(weights_, random);
+  Point point;
+  for (const auto& kernels : kernels_) point.push_back(kernels->draw(kernel, random));
+  return point;
+}
+
+double Parzen::log_density(const Point& point) const {
+  std::vector<double> logs;
+  for (std::size_t kernel = 0; kernel < weights_.size(); ++kernel) {
+    double sum = std::log(weights_[kernel]);
+    for (std::size_t i = 0; i < kernels_.size(); ++i) sum += kernels_[i]->log_density(kernel, point[i]);
+    logs.push_back(sum);
+  }
+  const double largest = std::ranges::max(logs);
+  double sum = 0;
+  for (const double each : logs) sum += std::exp(each - largest);
+  return largest + std::log(sum);
 }
 
 }  // namespace runner

@@ -8,16 +8,28 @@
 
 namespace runner {
 
-// A density over the values of one parameter: a kernel around each value that was tried, and a wide one over
-// all of them, so that nothing is ever ruled out.
-class Parzen {
+// The kernels that one parameter contributes to a Parzen estimator: one around each value that was tried, and
+// a last one that is as wide as the range.
+class Kernels {
  public:
-  virtual ~Parzen() = default;
-  virtual double draw(SampleRandom& random) const = 0;
-  virtual double log_density(double value) const = 0;
+  virtual ~Kernels() = default;
+  virtual double draw(std::size_t kernel, SampleRandom& random) const = 0;
+  virtual double log_density(std::size_t kernel, double value) const = 0;
 };
 
-// Values in the order in which they were tried: of many, the oldest count less.
-std::unique_ptr<Parzen> make_parzen(const Parameter& parameter, const std::vector<double>& values);
+// A density over points: a kernel around each point that was tried, the product of those of its values, and a
+// wide one over everything, so that nothing is ever ruled out.
+class Parzen {
+ public:
+  // Points in the order in which they were tried: of many, the oldest count less.
+  Parzen(const std::vector<Parameter>& parameters, const std::vector<Point>& points);
+
+  Point draw(SampleRandom& random) const;
+  double log_density(const Point& point) const;
+
+ private:
+  std::vector<double> weights_;
+  std::vector<std::unique_ptr<Kernels>> kernels_;  // of each parameter
+};
 
 }  // namespace runner

@@ -16,6 +16,7 @@ struct Observation {
   double value = 0;      // lower is better, whatever the metric
   bool stopped = false;  // early, because it was hopeless
   double step = 0;       // where it was then
+  bool running = false;  // it has no value yet
 };
 
 // Says what to try next. Everything random is a function of the seed and the number of the trial, so that a
@@ -34,8 +35,8 @@ std::unique_ptr<Sampler> grid_sampler(std::vector<Parameter> parameters);
 std::unique_ptr<Sampler> random_sampler(std::vector<Parameter> parameters, std::uint64_t seed);
 
 // Tree-structured Parzen estimator (Bergstra et al. 2011), with the choices of Optuna's default sampler: ten
-// random trials, then for each parameter by itself the one of 24 candidates that is likeliest among the good
-// trials and least likely among the others.
+// random trials, then the one of 24 candidates that is likeliest among the good trials and least likely among
+// the others, all parameters together.
 std::unique_ptr<Sampler> tpe_sampler(std::vector<Parameter> parameters, std::uint64_t seed);
 
 // One value, every one equally likely.

@@ -145,7 +145,7 @@ class Queue {
     }
     const std::int64_t number = std::ssize(journal_.trials());
     if (plan_.samples > 0 && number >= plan_.samples) return std::nullopt;
-    auto point = sampler_.next(number, observations_of(journal_.trials(), plan_.objective));
+    auto point = sampler_.next(number, observations_of(journal_.trials(), plan_.objective, true));
     if (!point) return std::nullopt;
     Trial trial{.number = number, .point = std::move(*point)};
     journal_.begin(trial);
@@ -210,14 +210,16 @@ std::vector<Trial> run_sweep(const SweepPlan& plan, const Sampler& sampler, cons
   }
 }
 
-std::vector<Observation> observations_of(const std::vector<Trial>& trials, const Objective& objective) {
+std::vector<Observation> observations_of(const std::vector<Trial>& trials, const Objective& objective,
+                                         bool unfinished) {
   std::vector<Observation> found;
   for (const Trial& trial : trials) {
-    if (trial.outcome == Trial::Outcome::unfinished || trial.outcome == Trial::Outcome::failed ||
-        !trial.value)
-      continue;
-    found.push_back({trial.point, objective.highest ? -*trial.value : *trial.value,
-                     trial.outcome == Trial::Outcome::stopped_early, trial.step});
+    if (trial.outcome == Trial::Outcome::unfinished) {
+      if (unfinished) found.push_back({.point = trial.point, .running = true});
+    } else if (trial.outcome != Trial::Outcome::failed && trial.value) {
+      found.push_back({trial.point, objective.highest ? -*trial.value : *trial.value,
+                       trial.outcome == Trial::Outcome::stopped_early, trial.step});
+    }
   }
   return found;
 }

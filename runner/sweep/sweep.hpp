@@ -38,6 +38,8 @@ std::vector<Trial> run_sweep(const SweepPlan& plan, const Sampler& sampler, cons
 
 // The number of the best; none where no trial has a value.
 const Trial* best_trial(const std::vector<Trial>& trials, const Objective& objective);
-std::vector<Observation> observations_of(const std::vector<Trial>& trials, const Objective& objective);
+// Those that have a value; with the unfinished ones, those too, as running.
+std::vector<Observation> observations_of(const std::vector<Trial>& trials, const Objective& objective,
+                                         bool unfinished = false);
 
 }  // namespace runner

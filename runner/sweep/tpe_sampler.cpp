@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "runner/sweep/parzen.hpp"
 #include "runner/sweep/sampler.hpp"
@@ -19,8 +18,10 @@ std::size_t good_trials(std::size_t count) {
 
 // Those that went to their end first, the best in front; of those stopped early, the ones that came farthest.
 std::vector<std::size_t> ranked(std::span<const Observation> observations) {
-  std::vector<std::size_t> order(observations.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < observations.size(); ++i) {
+    if (!observations[i].running) order.push_back(i);
+  }
   std::ranges::stable_sort(order, [&](std::size_t i, std::size_t j) {
     const Observation &a = observations[i], &b = observations[j];
     if (a.stopped != b.stopped) return b.stopped;
@@ -36,36 +37,28 @@ class TpeSampler final : public Sampler {
       : parameters_(std::move(parameters)), seed_(seed), random_(random_sampler(parameters_, seed)) {}
 
   std::optional<Point> next(std::int64_t trial, std::span<const Observation> observations) const override {
-    if (observations.size() < random_trials) return random_->next(trial, observations);
     const std::vector<std::size_t> order = ranked(observations);
+    if (order.size() < random_trials) return random_->next(trial, observations);
     std::vector<bool> good(observations.size());
     for (std::size_t i = 0; i < good_trials(order.size()); ++i) good[order[i]] = true;
+    std::vector<Point> of_good, of_others;  // among them those still running, so that not all try the same
+    for (std::size_t i = 0; i < observations.size(); ++i)
+      (good[i] ? of_good : of_others).push_back(observations[i].point);
+    const Parzen likely(parameters_, of_good), unlikely(parameters_, of_others);
     SampleRandom random(sample_seed(seed_, 1, static_cast<std::uint64_t>(trial)));
-    Point point;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      std::vector<double> of_good, of_others;
-      for (std::size_t k = 0; k < observations.size(); ++k)
-        (good[k] ? of_good : of_others).push_back(observations[k].point[i]);
-      point.push_back(most_promising(parameters_[i], of_good, of_others, random));
-    }
-    return point;
-  }
-
- private:
-  static double most_promising(const Parameter& parameter, const std::vector<double>& good,
-                               const std::vector<double>& others, SampleRandom& random) {
-    const auto likely = make_parzen(parameter, good), unlikely = make_parzen(parameter, others);
-    double best = 0, best_score = -INFINITY;
+    Point best;
+    double best_score = -INFINITY;
     for (int i = 0; i < candidates; ++i) {
-      const double value = likely->draw(random);
-      const double score = likely->log_density(value) - unlikely->log_density(value);
+      Point point = likely.draw(random);
+      const double score = likely.log_density(point) - unlikely.log_density(point);
       if (score <= best_score) continue;
-      best = value;
+      best = std::move(point);
       best_score = score;
     }
     return best;
   }
 
+ private:
   std::vector<Parameter> parameters_;
   std::uint64_t seed_;
   std::unique_ptr<Sampler> random_;

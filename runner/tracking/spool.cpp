@@ -8,7 +8,7 @@ namespace runner {
 namespace fs = std::filesystem;
 
 Spool::Spool(fs::path file) : file_(std::move(file)), sent_file_(file_.string() + ".sent") {
-  if (!fs::exists(file_)) return;
+  if (!fs::is_regular_file(file_)) return;
   std::ifstream(sent_file_) >> sent_;
   if (sent_ > fs::file_size(file_)) sent_ = 0;  // emptied, and then the process ended
   std::ifstream in(file_, std::ios::binary);

@@ -139,12 +139,12 @@ void TrackerWorker::attempt(Call call) {
   for (double wait = patience_.first_retry;; wait = std::min(2 * wait, patience_.longest_retry)) {
     try {
       call();
-      if (std::exchange(told_unavailable_, false)) log::info("Tracker \"{}\" is back.", name_);
+      if (std::exchange(away_, false)) log::info("Tracker \"{}\" is back.", name_);
       return;
     } catch (const TrackerUnavailable& error) {
       if (!facts_.remote) throw;
       if (enough()) throw LeftForLater(error.what());
-      tell_unavailable(error.what());
+      note_away(error.what());
       queue_.pause(ItemQueue::Seconds(wait));
     } catch (const std::exception& error) {
       if (!facts_.remote) throw;
@@ -153,8 +153,9 @@ void TrackerWorker::attempt(Call call) {
   }
 }
 
-void TrackerWorker::tell_unavailable(const char* reason) {
-  if (std::exchange(told_unavailable_, true)) return;
+void TrackerWorker::note_away(const char* reason) {
+  away_ = true;
+  if (std::exchange(told_away_, true)) return;
   log::warning("Tracker \"{}\": {} Training goes on; measurements wait on disk and are sent when it is back.",
                name_, reason);
 }

@@ -61,7 +61,7 @@ class TrackerWorker {
   void send_all();
   template <class Call>
   void attempt(Call call);
-  void tell_unavailable(const char* reason);
+  void note_away(const char* reason);
   void keep_state();
   void give_up(const std::string& reason);
 
@@ -75,7 +75,7 @@ class TrackerWorker {
   ItemQueue queue_;
   bool started_ = false, ended_ = false;
   bool told_waiting_ = false;  // of the thread that trains
-  bool told_unavailable_ = false;
+  bool away_ = false, told_away_ = false;
   std::atomic<bool> off_ = false;
   mutable std::mutex mutex_;
   State state_;

@@ -47,10 +47,7 @@ LoaderOptions evaluation_options(const Recipe& recipe, const Engine& engine) {
 }
 
 Feed::Feed(const Split& split, const LoaderOptions& options, std::int64_t accumulation_steps, Cursor start)
-    : loader_(split, options, start),
-      accumulation_steps_(accumulation_steps),
-      seed_(options.seed),
-      rank_(static_cast<std::uint64_t>(options.share.rank)) {}
+    : loader_(split, options, start), accumulation_steps_(accumulation_steps), seed_(options.seed) {}
 
 TrainingWindow Feed::next() {
   TrainingWindow next;
@@ -58,13 +55,13 @@ TrainingWindow Feed::next() {
   while (!whole) {
     LoadedBatch loaded = *loader_.next();
     if (!next.window.seed) {
-      const std::uint64_t seed = sample_seed(seed_, static_cast<std::uint64_t>(loaded.begin.epoch),
-                                             static_cast<std::uint64_t>(loaded.begin.position));
-      next.window.seed = rank_ == 0 ? seed : sample_seed(seed, rank_, 0);  // dropout differs between ranks
+      next.window.seed = sample_seed(seed_, static_cast<std::uint64_t>(loaded.begin.epoch),
+                                     static_cast<std::uint64_t>(loaded.begin.position));
     }
     next.end = loaded.end;
     next.samples += loaded.examples;
     whole = loaded.last_of_epoch();
+    next.window.sizes_of_batches.push_back(loaded.examples);
     next.window.batches.push_back(std::move(loaded.batch));
     whole = whole || static_cast<std::int64_t>(next.window.batches.size()) == accumulation_steps_;
   }

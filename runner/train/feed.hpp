@@ -33,7 +33,7 @@ class Feed {
  private:
   Loader loader_;
   std::int64_t accumulation_steps_;
-  std::uint64_t seed_, rank_;
+  std::uint64_t seed_;
 };
 
 }  // namespace runner

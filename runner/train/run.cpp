@@ -5,6 +5,7 @@
 
 #include "components/datasets/support/selection.hpp"
 #include "components/optimizers/support/groups.hpp"
+#include "registry/log.hpp"
 #include "runner/inspect/blueprint.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
@@ -67,6 +68,20 @@ std::vector<ParameterGroup> own_groups(std::vector<ParameterGroup> groups, const
   return groups;
 }
 
+std::unique_ptr<Optimizer> build_optimizer(const Recipe& recipe, std::vector<ParameterGroup> all,
+                                           const Engine& engine) {
+  const std::vector<ParameterGroup> own = own_groups(std::move(all), engine);
+  try {
+    return recipe.optimizer.build({own});
+  } catch (const std::exception& error) {
+    if (recipe.distributed.strategy == RankStrategy::ddp || engine.world().alone()) throw;
+    throw std::runtime_error(
+        log::format("{} (This rank updates only some of the parameters: take fewer ranks, or "
+                    "distributed.strategy = \"ddp\".)",
+                    error.what()));
+  }
+}
+
 BestModel best_model(BestRule rule, const std::vector<Measured>& measured) {
   rule.mode = direction_of({rule.metric, rule.mode}, measured, "checkpoint.best");
   return BestModel(rule);
@@ -89,7 +104,7 @@ Run::Run(const Recipe& recipe_, World& world)
   const DataSpec spec = data.train->spec();
   require_memory(recipe, spec);
   engine.prepare(build_model(recipe, spec), [&](const auto& parameters) {
-    return recipe.optimizer.build({own_groups(make_groups(parameters, recipe.optimizer.common), engine)});
+    return build_optimizer(recipe, make_groups(parameters, recipe.optimizer.common), engine);
   });
   if (!recipe.hook.empty()) hooks = build_hooks(recipe.hook, hook_inputs(engine, *loss, spec), measured);
   if (recipe.checkpoint.best) best = best_model(*recipe.checkpoint.best, measured);

@@ -90,7 +90,7 @@ using LookedAt = std::function<bool(const Progress& before, const Progress& now)
 
 // One update: forward and backward over the window, then hooks, clipping, the optimizer.
 void update(Run& run, Journal& journal, const TrainingWindow& next, const Interval& log_interval,
-            const LookedAt& looked_at, double seconds) {
+            const LookedAt& looked_at, const std::function<double()>& seconds) {
   Engine& engine = run.engine;
   run.updating = true;
   WindowLoss loss;
@@ -104,7 +104,7 @@ void update(Run& run, Journal& journal, const TrainingWindow& next, const Interv
     hook->before_update(run.progress, loss.mean(), engine.gradient_norm().item<double>(), run.requests);
   }
   const Progress before = run.progress;
-  Progress now = after(next, before, run.plan, seconds);
+  Progress now = after(next, before, run.plan, seconds());
   const double factor = learning_rate_factor(run);
   StepReport report{loss, engine.optimizer().peak_lr() * factor, next.samples};
   if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
@@ -147,15 +147,15 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
   };
   if (run.evaluation_due) measure(run, journal, control);  // which the run before was stopped in
   Agreement agreed = agree(false);
+  // One clock for all ranks, read when they agreed last.
+  const auto seconds = [&] { return engine.world().alone() ? clock.seconds() : agreed.seconds; };
   while (!done() && !agreed.stop && agreed.signal == 0) {
     const TrainingWindow next = [&] {
       const auto counted = engine.times().during(TimeLedger::data);
       return feed.next();
     }();
     const Progress before = run.progress;
-    // One clock for all ranks; it was read when they agreed last.
-    update(run, journal, next, log_interval, looked_at,
-           engine.world().alone() ? clock.seconds() : agreed.seconds);
+    update(run, journal, next, log_interval, looked_at, seconds);
     for (const auto& hook : run.hooks) hook->after_step(run.progress, requests);
     if (log_interval.passed(before, run.progress))
       journal.training(run.progress, engine.precision().report(), requests.take_measurements());

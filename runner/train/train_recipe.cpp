@@ -184,7 +184,9 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
                        const TrainOptions& options) {
   keep_freed_memory();
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
-  apply(ProcessSettings{recipe.run.threads, world.local_size(), recipe.run.deterministic});
+  // The number of threads changes bits: one, where they are to be the same on any number of ranks.
+  const int threads = recipe.distributed.reproducible ? std::max(recipe.run.threads, 1) : recipe.run.threads;
+  apply(ProcessSettings{threads, world.local_size(), recipe.run.deterministic});
   if (world.alone()) {  // several ranks have threads by now, and have done it before
     if (const std::string steered = steer_around_broken_instructions(); !steered.empty())
       log::warning(steered);
@@ -221,8 +223,9 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   describe_run(folder, run, kept);
   if (main) world.tell_folder(options.dry_run ? "" : fs::absolute(folder.path()).string());
 
-  Console console(main ? ConsoleOutput::standard_error() : ConsoleOutput::silent(),
-                  main ? ConsoleOutput::standard_output() : ConsoleOutput::silent());
+  const bool shown = main && !options.quiet;
+  Console console(shown ? ConsoleOutput::standard_error() : ConsoleOutput::silent(),
+                  shown ? ConsoleOutput::standard_output() : ConsoleOutput::silent());
   RunSummary summary = summary_of(run, options.recipe_file);
   if (!options.dry_run) summary.folder = folder.path();
   console.summary(summary);

@@ -14,6 +14,7 @@ namespace runner {
 struct TrainOptions {
   std::string recipe_file;
   bool dry_run = false;  // two steps, one evaluation, nothing is left
+  bool quiet = false;    // nothing on the terminal but messages
   bool force = false;    // continue a run although the recipe changes its course
   std::optional<std::filesystem::path> resume_from = {};  // a checkpoint that a new run begins with
   std::optional<std::int64_t> interrupt_at = {};  // a step after which it ends as a signal would end it

@@ -33,11 +33,11 @@ def images(folder):
         picture(folder / f"train/cat/{i}.png", i)
     picture(folder / "train/dog/0.png", 100)
     for i in range(4):
-        picture(folder / f"eval/cat/{i}.png", 200 + i)
-        picture(folder / f"eval/dog/{i}.png", 300 + i)
-    picture(folder / "eval/cat/copy.png", 7)  # is in train/cat too
+        picture(folder / f"val/cat/{i}.png", 200 + i)
+        picture(folder / f"val/dog/{i}.png", 300 + i)
+    picture(folder / "val/cat/copy.png", 7)  # is in train/cat too
     (folder / "train/cat/broken.png").write_bytes(b"\x89PNG\r\n\x1a\n and then nothing")
-    return recipe(folder, f'name = "image_folder"\ndir = "{folder}"\n[[dataset.transform]]\nname = "resize"\nsize = 16\n'
+    return recipe(folder, f'name = "image_folder"\ndir = "{folder}"\n[[dataset.transform]]\nname = "resize"\nheight = 16\nwidth = 16\n'
                   '[[dataset.transform]]\nname = "random_flip"\n[[dataset.transform]]\nname = "random_crop"\npadding = 4\n', 'name = "simple_cnn"')
 
 
@@ -91,7 +91,7 @@ def lengths_and_unknown_words_of_texts_are_counted(folder):
     (folder / "good.txt").write_text("".join(f"good film number {i} is fine\n" for i in range(40)))
     (folder / "bad.txt").write_text("".join(f"bad\n" if i % 2 else "a very long and bad film that never ends at all\n" for i in range(40)))
     seen = found(recipe(folder, f'name = "text_classification"\nfiles = {{good = "{folder}/good.txt", bad = "{folder}/bad.txt"}}\n'
-                        'tokenizer = { name = "word", vocab_size = 12 }\nlength = 8', 'name = "text_mean"'))
+                        'tokenizer = {name = "word", vocab_size = 12}\nlength = 8', 'name = "text_mean"'))
     train = seen["parts"][0]
     assert train["unknown_tokens"] > 0.1 * train["tokens"], train
     assert seen["lengths"]["least"] == 1 and seen["lengths"]["most"] == 8

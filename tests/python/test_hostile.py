@@ -41,12 +41,15 @@ def problems(make, folder, base):
         found.append(f"{memory >> 20} MB for a file of {largest >> 20} MB")
     if b"\x1b" in said or b"\x07" in said:
         found.append("an escape sequence")
-    if len(said) > LONGEST_MESSAGE:
+    errors = said.count(b": error: ")  # a recipe's are told all at once
+    if len(said) > max(LONGEST_MESSAGE, errors * LONGEST_MESSAGE // 8):
         found.append(f"{len(said)} bytes of text")
     if b"frame #" in said or b"Exception raised from" in said or b"std::" in said:
         found.append("a backtrace")
     if not said.strip():
         found.append("not a word")
+    if make.expected.encode() not in said:
+        found.append(f"another reason than {make.expected!r}")
     if (folder / "owned").exists():
         found.append("code was run")
     figures = f"{seconds:5.1f} s {memory >> 20:6} MB"

@@ -152,6 +152,24 @@ class HuggingFace(ModelCase):
         code, said = self.refused(llama_config(), llama, LLAMA)
         self.assertEqual(code, 0, said)
 
+    def test_a_new_recipe_fits_the_weights(self):
+        rope = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8, "rope_theta": 5e5}
+        (self.folder / "text.txt").write_text("To be, or not to be, that is the question. " * 20)
+        for name, model in (
+            ("llama", transformers.LlamaForCausalLM(llama_config(rms_norm_eps=1e-5, rope_parameters=rope))),
+            ("gpt", transformers.GPT2LMHeadModel(gpt_config(activation_function="relu"))),
+        ):
+            with self.subTest(name):
+                theirs, recipe = self.folder / name, self.folder / f"{name}.toml"
+                model.save_pretrained(theirs)
+                run("new", "--from", theirs, "-o", recipe, "dataset=text", f"dataset.file={self.folder / 'text.txt'}", "dataset.tokenizer=byte", f"dataset.length={LENGTH}")
+                run("run", recipe, "train.max_steps=1", "loader.batch_size=2", f"run.dir={self.folder / 'run'}-{name}")
+        (self.folder / "t5").mkdir()
+        (self.folder / "t5" / "config.json").write_text('{"model_type": "t5"}')
+        done = run("new", "--from", self.folder / "t5", check=False)
+        self.assertIn('"t5"', done.stderr)
+        self.assertNotEqual(done.returncode, 0)
+
     def test_bert_files_load_here(self):
         model = randomise(transformers.BertForSequenceClassification(bert_config()))
         data = {"input_shape": [LENGTH], "vocabulary": VOCABULARY, "classes": 3}

@@ -42,13 +42,15 @@ def a_run_leaves_a_page_that_shows_what_it_measured(folder):
     file = folder / "run/report.html"
     with browser.Browser() as page:
         page.open(file)
-        for share in (0.3, 0.6, 0.9):
+        seen = set()
+        for share in (0.3, 0.5, 0.7, 0.97):
             shown = hover(page, "loss", share)
-            assert {line for line, *_ in shown} == {"train", "eval"}, shown
+            seen |= {line for line, *_ in shown}
             for line, step, value, text in shown:
                 measured = [record[f"{line}/loss"] for record in records(folder / "run") if record["step"] == step and f"{line}/loss" in record]
                 assert measured == [value], (line, step, value, measured)
                 assert f"{value:.4f}"[:5] in text, (value, text)
+        assert seen == {"train", "eval"}, seen
         words = page.run("return document.body.innerText")
         for expected in ("Results", "Curves", "Configuration", "optimizer.lr", "eval/confusion_matrix", "sample predictions"):
             assert expected in words, expected
@@ -120,6 +122,8 @@ def runs_are_listed_filtered_and_sorted(folder):
     assert [entry["name"] for entry in chosen] == ["a"]
     assert run("runs", "--sort", "colour", check=False).returncode == 2
     assert run("runs", folder / "runs", "--where", "nonsense", check=False).returncode == 2
+    mistyped = run("runs", folder / "runs", "--where", "optimizer.nme=sgd", check=False)
+    assert mistyped.returncode == 2 and 'did you mean "optimizer.name"?' in mistyped.stderr, mistyped
     table = run("runs", folder / "runs", "--reverse", "--sort", "name").stdout.splitlines()
     assert table[0].split()[:3] == ["name", "status", "steps"] and table[1].startswith("b") and table[2].startswith("a"), table
 

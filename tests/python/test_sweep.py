@@ -81,6 +81,20 @@ def killed_and_started_again_it_repeats_no_finished_trial(folder):
     assert journal.read_text() == before
 
 
+def an_unfinished_trial_goes_on_from_its_checkpoint(folder):
+    command = ["sweep", SHAPES, "run.seed=range(0,1)", *SMALL, "~train.epochs", "train.max_steps=300", "train.log_every=1step", "--dir", folder / "s"]
+    process = subprocess.Popen([RUNNER, *map(str, command)], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    metrics = folder / "s/trials/0000/metrics.jsonl"
+    wait_until(lambda: metrics.exists() and metrics.read_text().count("\n") > 20, process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    run(*command)
+    said = (folder / "s/trials/0000.log").read_text()
+    assert "resumed from" in said, said
+    steps = [json.loads(line)["step"] for line in metrics.read_text().splitlines() if "train/loss" in line]
+    assert steps == list(range(1, 301)), "each step once"
+
+
 def ctrl_c_leaves_trials_to_go_on_with(folder):
     command = ["sweep", SHAPES, "run.seed=range(0,2)", *SMALL, "train.epochs=500", "eval.every=500ep", "--dir", folder / "s"]
     process = subprocess.Popen([RUNNER, *map(str, command)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -112,5 +126,6 @@ def a_recipe_can_say_what_to_try(folder):
 
 if __name__ == "__main__":
     main([a_grid_tries_everything_and_says_what_was_best, failed_trials_are_listed_and_the_others_go_on, mistakes_cost_no_trial,
-          killed_and_started_again_it_repeats_no_finished_trial, ctrl_c_leaves_trials_to_go_on_with, hopeless_trials_are_stopped_early,
+          killed_and_started_again_it_repeats_no_finished_trial,
+          an_unfinished_trial_goes_on_from_its_checkpoint, ctrl_c_leaves_trials_to_go_on_with, hopeless_trials_are_stopped_early,
           a_recipe_can_say_what_to_try])

@@ -58,7 +58,7 @@ struct Contents {  // of one column
   std::string shown() const {
     std::string list;
     for (const Cell& cell : cells)
-      list += (list.empty() ? "\"" : ", \"") + cell.text + "\" in line " + std::to_string(cell.line);
+      list += (list.empty() ? "" : ", ") + in_quotes(cell.text) + " in line " + std::to_string(cell.line);
     return list + (texts > std::ssize(cells) ? " .." : "");
   }
 };

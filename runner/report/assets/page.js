@@ -12,7 +12,7 @@ function element(name, attributes, ...children) {
     else if (key === 'style') made.style.cssText = value; // set from the script: no policy forbids it
     else if (value !== undefined && value !== false) made.setAttribute(key, value === true ? '' : value);
   }
-  made.append(...children.flat().filter(child => child !== null && child !== undefined));
+  made.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined));
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "runner/failure.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -80,7 +81,7 @@ Outcome outcome_of(const Program& program, const std::vector<std::string>& words
   try {
     return program.run(words);
   } catch (const std::exception& error) {
-    return {1, "", std::string("runner: error: ") + error.what() + "\n"};
+    return {1, "", "runner: error: " + failure_text(error) + "\n"};
   }
 }
 

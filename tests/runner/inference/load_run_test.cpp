@@ -17,8 +17,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-const Registry& registry() {
-  static const Registry linked = Registry::of_linked();
+Registry& registry() {
+  static Registry linked = Registry::of_linked();
   return linked;
 }
 

@@ -49,14 +49,13 @@ TEST_CASE_METHOD(Fixture, "plugins: a recipe finds what lies beside it or on the
 
 TEST_CASE_METHOD(Fixture, "plugins: a recipe cannot reach anything else", "[plugins]") {
   const auto refused = [&](const std::string& name) {
-    return Catch::Matchers::MessageMatches(ContainsSubstring(name));
+    return ContainsSubstring(name);
   };
   const std::string far = (folder / "away/libfar.so").string();
-  CHECK_THROWS_MATCHES(found(far, in_recipe()), PluginError, refused("an absolute path"));
-  CHECK_THROWS_MATCHES(found("../away/libfar.so", in_recipe()), PluginError,
-                       refused("leads out of its folder"));
-  CHECK_THROWS_MATCHES(found("liblink.so", in_recipe()), PluginError, refused("a link that leads out of"));
-  CHECK_THROWS_MATCHES(found("libfar.so", in_recipe()), PluginError, refused("there is no plugin"));
+  CHECK_THROWS_WITH(found(far, in_recipe()), refused("an absolute path"));
+  CHECK_THROWS_WITH(found("../away/libfar.so", in_recipe()), refused("leads out of its folder"));
+  CHECK_THROWS_WITH(found("liblink.so", in_recipe()), refused("a link that leads out of"));
+  CHECK_THROWS_WITH(found("libfar.so", in_recipe()), refused("there is no plugin"));
 }
 
 TEST_CASE_METHOD(Fixture, "plugins: what the user types may lie anywhere, and stands for its name",

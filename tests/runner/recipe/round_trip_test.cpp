@@ -114,6 +114,7 @@ class Generator {
   Value fitting(const TypeInfo& type, const Rules& rules, int depth) {
     const double low = std::max(rules.low, -1e6), high = std::min(rules.high, 1e6);
     switch (type.kind) {
+      case TypeInfo::Kind::either: return fitting(type.alternatives.front(), rules, depth);
       case TypeInfo::Kind::boolean: return Value(Value::Data(maybe()));
       case TypeInfo::Kind::integer: {
         const auto lowest =

@@ -179,7 +179,7 @@ TEST_CASE("an essential tracker that fails stops the run at the next record, or 
     CHECK_THROWS_WITH(train(),
                       ContainsSubstring("\"jsonl\"") && ContainsSubstring("No space left on device."));
     CHECK_NOTHROW(thread.finish(Outcome::finished));  // told already
-    CHECK(other.order == "start x, failed");
+    CHECK(other.order == "start x, failed: metrics cannot be written");
   }
   SECTION("at the end, where the last record is the one") {
     Trackers thread(std::move(trackers), run.facts);

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t steps = 13;
+constexpr std::int64_t last_step = 13;
 
 // Dropout, accumulation with a short last window, clipping; evaluations and records out of step with each
 // other.
@@ -58,7 +58,7 @@ RunResult train_in(const Recipes& files, const fs::path& folder, std::vector<std
   INFO(render(found));
   REQUIRE(resolved);
   World alone;
-  return train_recipe(*resolved, registry, alone, {.interrupt_at = interrupt_at});
+  return train_recipe(*resolved, registry, alone, {.quiet = true, .interrupt_at = interrupt_at});
 }
 
 // metrics.jsonl without what is about time.
@@ -153,7 +153,7 @@ TEST_CASE("resume: every hook goes on with the same bits", "[resume]") {
 
 TEST_CASE("resume: at any step, as often as one likes", "[resume]") {
   std::vector<std::int64_t> each;
-  for (std::int64_t step = 1; step < steps; ++step) each.push_back(step);
+  for (std::int64_t step = 1; step < last_step; ++step) each.push_back(step);
   compare(table_recipe, {"hook=[{name=\"ema\"}]", "checkpoint.best={metric=\"ema/loss\"}"}, each);
 }
 
