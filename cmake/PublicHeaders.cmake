@@ -4,7 +4,7 @@
 set(registry_headers
   registry/byte_size.hpp registry/codec.hpp registry/component.hpp registry/conform.hpp registry/diagnostics.hpp
   registry/duration.hpp registry/field.hpp registry/log.hpp registry/make_part.hpp registry/origin.hpp
-  registry/registry.hpp registry/rules.hpp registry/schema.hpp registry/part_settings.hpp
+  registry/recipe_error.hpp registry/registry.hpp registry/utf8.hpp registry/rules.hpp registry/schema.hpp registry/part_settings.hpp
   registry/value.hpp)
 
 # The contract of a kind is components/<kind>s/<kind>.hpp, and what it is written with stands in contract/.
@@ -17,4 +17,5 @@ set(runner_headers
   runner/checkpoint/checkpoint_section.hpp runner/checkpoint/recipe_changes.hpp
   runner/train/train_recipe.hpp runner/run_folder/run_result.hpp
   runner/engine/agreement.hpp runner/engine/engine.hpp runner/engine/options.hpp runner/engine/time_ledger.hpp
-  runner/engine/window.hpp runner/engine/world.hpp components/models/support/model_weights.hpp)
+  runner/engine/window.hpp runner/engine/world.hpp runner/engine/rank_sync.hpp runner/engine/distributed_options.hpp
+  runner/engine/gradient_buckets.hpp   components/models/support/model_weights.hpp)

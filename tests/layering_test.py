@@ -105,19 +105,31 @@ def circles(root: Path):
             yield from visit(node, [node])
 
 
+def not_installed(root: Path):
+    """Yields (file, header): a header that other programs may include, and one it includes that they do not get."""
+    listed = (root / "cmake/PublicHeaders.cmake").read_text()
+    patterns = re.findall(r"(?:\$\{PROJECT_SOURCE_DIR\}/)?([\w*]+(?:/[\w*]+)+\.hpp)", listed)
+    public = {file.relative_to(root).as_posix() for pattern in patterns for file in root.glob(pattern)}
+    for name in sorted(public):
+        for line in (root / name).read_text().splitlines():
+            match = INCLUDE.match(line)
+            if match and re.match(r"(registry|components|runner)/", match[1]) and match[1] not in public:
+                yield name, match[1]
+
+
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^\s*#[^\n]*', re.S | re.M)
 HOLDS_COMPONENT = re.compile(r"\bRegistration<\w+>\s+\w+\s*[{(]")
 
 
-def definitions_others_see(source: str):
-    """Yields (line, text) of what a file defines outside every unnamed namespace: another file may define it, too, and the
-    linker would take one of the two for both."""
+def definitions_others_see(source: str, own: str):
+    """Yields (line, text) of what a file defines outside every unnamed namespace and the one of its own name: another file may
+    define it, too, and the linker would take one of the two for both."""
     code = NOT_CODE.sub(lambda found: "".join("\n" if c == "\n" else " " for c in found[0]), source)
     scopes, start = [], 0
     for at, c in enumerate(code):
         if c == "{":
             head = code[start:at].strip()
-            if re.search(r"\bnamespace$", head):
+            if re.search(rf"\bnamespace( {own})?$", head):
                 scopes.append("unnamed")
             elif re.search(r"\bnamespace [\w:]+$", head):
                 scopes.append("named")
@@ -138,7 +150,7 @@ def misplaced(root: Path):
         for file in sorted(folder.glob("*.cpp")):
             name, source = file.relative_to(root).as_posix(), file.read_text(errors="replace")
             if HOLDS_COMPONENT.search(NOT_CODE.sub(" ", source)):
-                for line, text in definitions_others_see(source):
+                for line, text in definitions_others_see(source, file.stem):
                     yield name, line, f"stands outside the unnamed namespace: {text}"
             elif not file.with_suffix(".hpp").exists():
                 yield name, 1, "registers no component and implements no header of its name: a helper, for support/"
@@ -188,11 +200,12 @@ def self_test():
             "everything hidden": (component % "", 0),
             "a class that others see": (component % 'struct Visible { const char* text = "}"; };', 1),
             "a function that others see": (component % "inline int visible() { return 1; }", 1),
+            "a namespace of its own": (component % "namespace cased { enum class E { a }; }", 0),
             "described beside its type": (component % "constexpr auto describe(std::type_identity<E>) { return 1; }", 0),
         }
         for case, (source, expected) in cases.items():
-            (root / "components/losses/case.cpp").write_text(source)
-            found_now = [what for name, _, what in misplaced(root) if name.endswith("case.cpp")]
+            (root / "components/losses/cased.cpp").write_text(source)
+            found_now = [what for name, _, what in misplaced(root) if name.endswith("cased.cpp")]
             assert len(found_now) == expected, (case, found_now)
 
 
@@ -202,6 +215,7 @@ def main():
     bad = [f"{name}:{line}: includes <{header}>: {reason}" for name, line, header, reason in violations(root)]
     bad += ["folders include each other in a circle: " + " -> ".join(circle) for circle in circles(root)]
     bad += [f"{name}:{line}: {what}" for name, line, what in misplaced(root)]
+    bad += [f"{name}: is installed, but not {header}, which it includes (cmake/PublicHeaders.cmake)" for name, header in not_installed(root)]
     for problem in bad:
         print(problem)
     print(f"{len(bad)} places break the order of the tree" if bad else "the tree is in order")

@@ -5,7 +5,9 @@
 
 namespace runner {
 
-// Outside of the unnamed namespace: an optional of it is counted as a member of an aggregate.
+// Not in the unnamed namespace: an optional of it is counted as a member of an aggregate.
+namespace accuracy {
+
 enum class AccuracyLabels { all, each };
 constexpr auto describe(std::type_identity<AccuracyLabels>) {
   return choices(
@@ -13,7 +15,11 @@ constexpr auto describe(std::type_identity<AccuracyLabels>) {
       choice("each", AccuracyLabels::each, "every label of every example counts by itself (torchmetrics)"));
 }
 
+}  // namespace accuracy
+
 namespace {
+
+using accuracy::AccuracyLabels;
 
 struct Accuracy {
   std::int64_t ignore_index = -100;

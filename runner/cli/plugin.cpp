@@ -28,8 +28,9 @@ int make_skeleton(const std::string& name, const Arguments& arguments, Session& 
   const std::string kind = arguments.has("kind") ? arguments.get("kind") : "model";
   std::vector<std::string> kinds;
   for (const fs::path& examples : data_folders("examples/plugin")) {
-    kinds = skeleton_kinds(examples);
-    if (std::ranges::find(kinds, kind) == kinds.end()) continue;
+    const std::vector<std::string> found = skeleton_kinds(examples);
+    kinds.insert(kinds.end(), found.begin(), found.end());
+    if (std::ranges::find(found, kind) == found.end()) continue;
     const fs::path folder = arguments.has("output") ? arguments.get("output") : name;
     write_skeleton(examples, kind, name, folder);
     const std::string where = folder.string();

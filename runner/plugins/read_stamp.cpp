@@ -26,17 +26,21 @@ class ElfFile {
     if (header_.e_shentsize != sizeof(Elf64_Shdr)) fail("is broken: its sections cannot be read");
   }
 
+  // Every section is looked at, so that a file that was cut off anywhere is noticed.
   std::span<const std::uint8_t> section(std::string_view wanted) const {
+    std::span<const std::uint8_t> found;
     const Elf64_Shdr names = section_header(header_.e_shstrndx);
     for (std::uint64_t i = 0; i < header_.e_shnum; ++i) {
       const Elf64_Shdr section = section_header(i);
-      if (section.sh_type == SHT_NOBITS || section.sh_name >= names.sh_size) continue;
+      if (section.sh_type == SHT_NOBITS) continue;
+      const auto content = bytes(section.sh_offset, section.sh_size);
+      if (section.sh_name >= names.sh_size) continue;
       const auto name = bytes(names.sh_offset + section.sh_name, names.sh_size - section.sh_name);
       const bool same = name.size() > wanted.size() && name[wanted.size()] == 0 &&
                         std::memcmp(name.data(), wanted.data(), wanted.size()) == 0;
-      if (same) return bytes(section.sh_offset, section.sh_size);
+      if (same) found = content;
     }
-    return {};
+    return found;
   }
 
   [[noreturn]] void fail(const std::string& what) const {
