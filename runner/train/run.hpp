@@ -40,7 +40,9 @@ struct Run {
   Requests requests;  // of the hooks, that wait
   Progress progress;
   bool evaluation_due = false;  // one was broken off
-  ProgressState progress_state{progress, evaluation_due};
+  std::optional<std::string>
+      ended;  // it is over, and which hook's reason stopped it; empty: it reached its end
+  ProgressState progress_state{progress, evaluation_due, ended};
   Generators generators;
 
   // All that a checkpoint holds, by name. Whatever remembers something from one update to the next is here.

@@ -118,7 +118,12 @@ void update(Run& run, Journal& journal, const TrainingWindow& next, const Interv
   journal.step(now, report);
 }
 
+TrainingEnd ending(const Run& run) {
+  return run.ended->empty() ? TrainingEnd{} : TrainingEnd{TrainingEnd::stopped, *run.ended};
+}
+
 TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
+  if (run.ended) return ending(run);  // killed after its last checkpoint: nothing is left to do
   const Recipe& recipe = run.recipe;
   Engine& engine = run.engine;
   Requests& requests = run.requests;
@@ -163,7 +168,9 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
     if (eval_interval.passed(before, run.progress)) measure(run, journal, control);
     carry_out_requests(run, journal);
     agreed = agree(control.checkpoints && control.checkpoints->due(before, run.progress));
-    if (control.checkpoints) control.checkpoints->after_step(run.progress, agreed.checkpoint);
+    // The end of a run is saved once all of it has been measured and recorded.
+    const bool last = done() || agreed.stop || agreed.signal != 0;
+    if (control.checkpoints) control.checkpoints->after_step(run.progress, agreed.checkpoint && !last);
   }
   // A short run, and the last steps of any, have a record too.
   if (run.plan.reached(run.progress) && journal.has_unlogged_steps())
@@ -175,15 +182,20 @@ TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
   if (!interrupted && !diverged() && evaluates && !journal.evaluated(run.progress))
     measure(run, journal, control);
   run.divergence.look_at(engine.model());
-  if (control.checkpoints && !diverged()) control.checkpoints->at_end(run.progress, interrupted);
+  const auto save = [&] {
+    if (control.checkpoints && !diverged()) control.checkpoints->at_end(run.progress, interrupted);
+  };
+  if (interrupted) save();  // as it was between two updates, to go on from
   for (const auto& hook : run.hooks) hook->finish(run.progress, requests);
   if (!interrupted) journal.measurements(run.progress, requests.take_measurements());
   carry_out_requests(run, journal);
+  if (!interrupted) {
+    run.ended = agreed.stop ? requests.stop_reason().value_or("another rank asked to stop") : "";
+    save();
+  }
   if (diverged()) return {TrainingEnd::diverged, run.divergence.problem()};
   if (interrupted) return {TrainingEnd::interrupted, "", agreed.signal};
-  if (agreed.stop)
-    return {TrainingEnd::stopped, requests.stop_reason().value_or("another rank asked to stop")};
-  return {};
+  return ending(run);
 }
 
 }  // namespace

@@ -243,9 +243,11 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   run.stateful.emplace_back("journal", &journal);
   run.stateful.emplace_back("trackers", &trackers_state);
   if (place->checkpoint) {
-    const FoundCheckpoint& found = *place->checkpoint;
+    FoundCheckpoint& found = *place->checkpoint;
     const std::string restored = restore(found, run.stateful);
     run.engine.times().add_lost(lost_seconds(folder, found.checkpoint));
+    // Another recipe, or a new run that begins with this state, has something left to do.
+    if (options.resume_from || found.checkpoint.texts["recipe.toml"] != write_toml(kept)) run.ended.reset();
     log::info("resumed from {} at step {}, epoch {}: {}", found.folder.string(), run.progress.step,
               run.progress.exact_epoch, restored);
     place->checkpoint.reset();  // its files need not stay mapped

@@ -4,10 +4,10 @@
 #include <catch2/catch_all.hpp>
 #include <fstream>
 
-#include "runner/inference/load_run.hpp"
-#include "runner/run_folder/data_spec_file.hpp"
 #include "components/models/support/load_weights.hpp"
 #include "components/models/support/model_weights.hpp"
+#include "runner/inference/load_run.hpp"
+#include "runner/run_folder/data_spec_file.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -48,9 +48,7 @@ TEST_CASE_METHOD(Fixture, "plugins: a recipe finds what lies beside it or on the
 }
 
 TEST_CASE_METHOD(Fixture, "plugins: a recipe cannot reach anything else", "[plugins]") {
-  const auto refused = [&](const std::string& name) {
-    return ContainsSubstring(name);
-  };
+  const auto refused = [&](const std::string& name) { return ContainsSubstring(name); };
   const std::string far = (folder / "away/libfar.so").string();
   CHECK_THROWS_WITH(found(far, in_recipe()), refused("an absolute path"));
   CHECK_THROWS_WITH(found("../away/libfar.so", in_recipe()), refused("leads out of its folder"));
