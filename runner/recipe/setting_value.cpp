@@ -131,22 +131,30 @@ class Reader {
 
   KeyPath key() {
     const std::size_t begin = at_;
-    while (!at_end() && text_[at_] != '=' && text_[at_] != ',' && text_[at_] != '}') {
-      if (text_[at_] == '"' || text_[at_] == '\'') {
-        quoted();
-      } else {
-        ++at_;
-      }
+    KeyPath path;
+    while (true) {
+      pass_spaces();
+      const std::size_t start = at_;
+      const bool in_quotes = !at_end() && (text_[at_] == '"' || text_[at_] == '\'');
+      std::string part = in_quotes ? quoted() : bare_key();
+      path.parts.push_back({std::move(part), start - begin, at_ - start});
+      pass_spaces();
+      if (at_end() || text_[at_] != '.') break;
+      ++at_;
     }
     if (at_end() || text_[at_] != '=') fail(begin, at_ - begin, "a table holds key = value");
-    std::string_view spelled = text_.substr(begin, at_ - begin);
-    spelled = spelled.substr(0, spelled.find_last_not_of(" \t\r\n") + 1);
-    auto parsed = parse_key_path(spelled);
+    depth_check(path.parts.size(), begin);
+    ++at_;
+    return path;
+  }
+
+  std::string bare_key() {
+    const std::size_t begin = at_;
+    at_ = std::min(text_.find_first_of(".=:,}\"' \t\r\n", at_), text_.size());
+    const auto parsed = parse_key_path(text_.substr(begin, at_ - begin));
     if (const auto* problem = std::get_if<KeyProblem>(&parsed))
       fail(begin + problem->offset, problem->length, problem->message);
-    depth_check(std::get<KeyPath>(parsed).parts.size(), begin);
-    ++at_;
-    return std::get<KeyPath>(std::move(parsed));
+    return std::get<KeyPath>(parsed).parts.front().text;
   }
 
   void depth_check(std::size_t more, std::size_t offset) const {

@@ -39,6 +39,8 @@ struct Sandbox {
     const int file = ::open((dir / "stderr").c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
     ::dup2(file, STDERR_FILENO);
     ::close(file);
+    log::add_file(dir / "former.txt");  // takes what was said before
+    log::close_files();
     log::clear_warnings();
   }
 
@@ -101,8 +103,6 @@ TEST_CASE("in a silence nothing is written", "[log]") {
 
 TEST_CASE("a file gets what was said before there was one, too, each with its time", "[log]") {
   const Sandbox sandbox;
-  log::add_file(sandbox.dir / "former.txt");  // takes what other tests said
-  log::close_files();
   log::info("before");
   log::write_to_files("shown elsewhere", log::Level::error);
   log::add_file(sandbox.dir / "log.txt");

@@ -51,7 +51,7 @@ TEST_CASE("environment: mistakes name the variable", "[environment]") {
   recipes.environment = {{"RUNNER_TRACKER__3__DIR", "x"}};
   CHECK_THAT(recipes.complaint(),
              ContainsSubstring("there is no tracker.3") && ContainsSubstring("|                 ^\n"));
-  recipes.environment = {{"RUNNER_A__B", "[1, oops]"}};
+  recipes.environment = {{"RUNNER_A__B", "[1, oops"}};
   CHECK_THAT(recipes.complaint(), ContainsSubstring("environment: error: cannot read the value"));
   recipes.environment = {{"RUNNER_A__B", "\xFF"}};
   CHECK_THAT(recipes.complaint(), ContainsSubstring("not valid UTF-8"));
