@@ -38,7 +38,7 @@ UNIQUE = {
     "runner run mine.toml optimizer.nest": "runner run mine.toml optimizer.nesterov=",
     "runner check mine.toml optimizer=adamw optimizer.amsg": "runner check mine.toml optimizer=adamw optimizer.amsgrad=",
     "runner mine.toml model=resnet3": "runner mine.toml model=resnet3",  # two of them: 32 and 34
-    "runner mine.toml tracker.0.di": "runner mine.toml tracker.0.dir=",
+    "runner mine.toml tracker.0.logg": "runner mine.toml tracker.0.logging_dir=",
     "runner mine.toml tracker+=tens": "runner mine.toml tracker+=tensorboard ",
     "runner new --optimizer sg": "runner new --optimizer sgd ",
 }
@@ -95,7 +95,7 @@ class Fish(Folder):
     @have("fish")
     def test_words_are_completed(self):
         script = "runner completions fish | source\n" + "".join(f"echo '> {typed}'; complete -C '{typed}'\n" for typed in UNIQUE)
-        done = subprocess.run(["fish", "--no-config", "-c", script], cwd=self.folder.name, capture_output=True, text=True, timeout=120,
+        done = subprocess.run(["fish", "--no-config", "-c", script], cwd=self.folder.name, capture_output=True, text=True, timeout=600,
                               env=environment(PATH=self.path, HOME=self.folder.name))
         answers = done.stdout.split("> ")[1:]
         self.assertEqual(len(answers), len(UNIQUE), done.stderr)

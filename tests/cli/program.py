@@ -18,7 +18,7 @@ def environment(**changes):
 
 
 def run(*arguments, cwd=ROOT, **changes):
-    return subprocess.run([BINARY, *arguments], cwd=cwd, env=environment(**changes), capture_output=True, text=True, timeout=60)
+    return subprocess.run([BINARY, *arguments], cwd=cwd, env=environment(**changes), capture_output=True, text=True, timeout=300)
 
 
 class Terminal:
@@ -34,7 +34,7 @@ class Terminal:
     def type(self, keys):
         os.write(self.screen, keys.encode())
 
-    def read_until(self, wanted, seconds=30):
+    def read_until(self, wanted, seconds=120):
         """All that came, `wanted` being its end; gives up, loudly, after a while."""
         end = time.monotonic() + seconds
         while wanted not in self.text:

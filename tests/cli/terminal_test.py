@@ -43,25 +43,25 @@ class Streams(unittest.TestCase):
 
     def test_a_reader_that_leaves_is_no_error(self):
         line = f'"{BINARY}" schema | head -1'
-        done = subprocess.run(["bash", "-c", line], env=environment(), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["bash", "-c", line], env=environment(), capture_output=True, text=True, timeout=300)
         self.assertEqual((done.stdout, done.stderr), ("{\n", ""))
 
     def test_a_reader_that_leaves_is_no_error_where_the_signal_is_ignored(self):
         line = f'trap "" PIPE; "{BINARY}" schema | true; echo ${{PIPESTATUS[0]}}'
-        done = subprocess.run(["bash", "-c", line], env=environment(), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["bash", "-c", line], env=environment(), capture_output=True, text=True, timeout=300)
         self.assertEqual((done.stdout, done.stderr), ("141\n", ""))
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w") as full:
-            done = subprocess.run([BINARY, "list"], env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            done = subprocess.run([BINARY, "list"], env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
         self.assertEqual(done.returncode, 1)
         self.assertIn("could not be written", done.stderr)
 
 
 class FirstWords(unittest.TestCase):
     def test_version(self):
-        self.assertRegex(run("--version").stdout, r"^runner \d+\.\d+\.\d+\n$")
+        self.assertRegex(run("--version").stdout, r"^runner \d+\.\d+\.\d+( \(commit [0-9a-f]+(-dirty)?\))?\n$")
 
     def test_nothing_at_all_shows_the_help(self):
         done = run()
@@ -79,8 +79,12 @@ class FirstWords(unittest.TestCase):
         self.assertIn('there is no file "recipes/shape.toml"', done.stderr)
         self.assertIn('did you mean "recipes/shapes.toml"?', done.stderr)
 
-    def test_the_name_of_a_recipe_or_component_for_a_command(self):
-        self.assertIn("runner recipes/shapes.toml", run("shapes").stderr)
+    def test_a_recipe_may_be_named(self):
+        done = run("shapes", "optimizer.momentun=1")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('optimizer "adam" has no parameter "momentun"', done.stderr)
+
+    def test_the_name_of_a_component_for_a_command(self):
         self.assertIn("runner describe optimizer sgd", run("sgd").stderr)
 
     def test_overrides_before_the_recipe(self):
