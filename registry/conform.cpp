@@ -266,6 +266,10 @@ class Conformer {
                       std::string(type_name(*name)),
                   {"one of: " + listed(names)});
     }
+    if (*text == blank) {
+      if (blanks_ == Blanks::allowed) return left_blank(value.origin);
+      return fail(name->origin, path + ".name is still to be filled in", {"one of: " + listed(names)});
+    }
     if (const Descriptor* descriptor = registry_.find(kind, *text))
       return component(value, *name, *descriptor, path);
     std::vector<std::string> hints;

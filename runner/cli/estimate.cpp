@@ -106,8 +106,8 @@ Command estimate_command() {
           .run = &run,
           .details =
               "Builds the model and passes two examples of zeros through it; a model that is too large for "
-              "that, in shapes "
-              "alone, without taking memory. Reads no data and no weights."};
+              "that,\n"
+              "in shapes alone, without taking memory. Reads no data and no weights."};
 }
 
 }  // namespace runner::cli

@@ -79,7 +79,7 @@ std::string help(const Style& style) {
                        "sets any key the recipe may have; values are TOML, a bare word is a string"},
                       {"optimizer=adamw", "chooses another part and keeps the parameters both know"},
                       {"tracker+=csv", "adds to a list"},
-                      {"tracker.0.dir=logs", "sets a key of the first one in a list"},
+                      {"tracker.0.logging_dir=logs", "sets a key of the first one in a list"},
                       {"~scheduler", "deletes what the recipe says there"}});
   return out + examples_section(
                    {{"runner recipes/shapes.toml", "trains, in seconds, on drawn shapes"},

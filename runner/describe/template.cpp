@@ -148,7 +148,9 @@ class Writer {
       if (!value || (list && list->empty())) {
         absent(field, path);
       } else if (is_blank(*value)) {
-        out_ += "\n" + comment(field.doc, "#") + "[" + path + "]\nname = \"???\"  # fill this in\n";
+        const bool in_list = field.type.kind == TypeInfo::Kind::list;
+        out_ += "\n" + comment(field.doc, "#") + (in_list ? "[[" + path + "]]" : "[" + path + "]") +
+                "\nname = \"???\"  # fill this in\n";
       } else if (list) {
         for (const Value& item : *list) present(field, *field.type.element, item, path, "[[" + path + "]]");
       } else {

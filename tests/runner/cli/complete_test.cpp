@@ -50,7 +50,7 @@ bool has(const Words& words, const std::string& word) {
 
 TEST_CASE("the first word may be a command or a recipe", "[cli]") {
   const Completion complete;
-  CHECK(complete({"che"}) == Words{"check"});
+  CHECK(complete({"che"}) == Words{"check", "checkpoint", "checkpoints"});
   CHECK_FALSE(has(complete({""}), "__complete"));
   CHECK(complete({"--ver"}) == Words{"--version"});
   CHECK(complete({complete.folder.path().string() + "/r"}) == Words{complete.recipe});
@@ -61,7 +61,7 @@ TEST_CASE("options and their values", "[cli]") {
   CHECK(complete({"show", "RECIPE", "--d"}) == Words{"--diff"});
   CHECK(complete({"new", "--optimizer", "sg"}) == Words{"sgd"});
   CHECK(complete({"new", "--optimizer=sg"}) == Words{"--optimizer=sgd"});
-  CHECK(complete({"list", "--"}) == Words{"--help", "--json"});
+  CHECK(complete({"list", "--"}) == Words{"--help", "--json", "--plugin"});
 }
 
 TEST_CASE("kinds, components and sections", "[cli]") {

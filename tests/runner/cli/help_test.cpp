@@ -44,7 +44,7 @@ TEST_CASE("the examples in the help are command lines that parse", "[cli]") {
       if (words.front() != "runner") continue;  // the line of a shell's own
       const bool is_bare = words.at(1).find('/') != std::string::npos;
       words.erase(words.begin(), words.begin() + (is_bare ? 1 : 2));
-      CHECK(std::holds_alternative<Arguments>(parse(command, words)));
+      CHECK(std::holds_alternative<Arguments>(parse(is_bare ? *find_command("run") : command, words)));
     }
   }
 }

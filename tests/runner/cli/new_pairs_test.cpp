@@ -37,8 +37,9 @@ class Data {
       write_file(folder_ / "idx" / (std::string(part) + "-images-idx3-ubyte"), images);
       write_file(folder_ / "idx" / (std::string(part) + "-labels-idx1-ubyte"), labels);
     }
+    const std::string photo = read_text(source_folder() / "tests/components/support/io/images/colour.png");
     for (const char* part : {"train", "val"}) {
-      for (const char* name : {"cat", "dog"}) write_file(folder_ / "photos" / part / name / "1.png", "x");
+      for (const char* name : {"cat", "dog"}) write_file(folder_ / "photos" / part / name / "1.png", photo);
     }
     save("numbers", torch::zeros({4, 3}), torch::arange(4));
     save("segmentation", torch::zeros({4, 1, 32, 32}), torch::zeros({4, 32, 32}, torch::kInt64));
