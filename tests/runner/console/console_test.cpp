@@ -219,7 +219,7 @@ TEST_CASE("the closing table has the curve, the best result, the files and the w
   run.warnings = {"something odd"};
   console.closing(run);
   CHECK_THAT(desk.written,
-             ContainsSubstring("stopped after 3m 12s · 1,955 steps · 5 epochs · 2 updates left out\n"
+             ContainsSubstring("stopped after 3m 12s · 1,955 steps · 5 epochs · 2 updates skipped\n"
                                "eval/accuracy has not improved for 5 evaluations\n"));
   CHECK_THAT(desk.written, ContainsSubstring("2.300 ┤") && ContainsSubstring("1,955 steps"));
   CHECK_THAT(desk.written, ContainsSubstring("  best     eval/accuracy 0.7321 at step 1,564, epoch 4\n"

@@ -239,7 +239,7 @@ TEST_CASE("loader: only the first few broken samples are written out; none reada
   drain(loader);
   CHECK(loader.unreadable_samples() == 12);
   CHECK(log::warnings().size() == 6);  // five, and that further ones are only counted
-  CHECK_THROWS_WITH(load(Numbered(3, {}, {0, 1, 2}), skipping), ContainsSubstring("None of the 3 samples"));
+  CHECK_THROWS_WITH(load(Numbered(3, {}, {0, 1, 2}), skipping), ContainsSubstring("None of the 3 examples"));
 }
 
 TEST_CASE("loader: an unreadable sample left out makes its batch smaller, and moves no other") {

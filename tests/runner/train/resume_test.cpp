@@ -23,6 +23,7 @@ constexpr const char* table_recipe = R"(
 [model]
 name = "mlp"
 hidden = [16, 16]
+dropout = 0.2
 [dataset]
 name = "synthetic"
 shape = [16]
@@ -105,10 +106,11 @@ std::vector<std::string> registered(std::string_view kind) { return Registry::of
 // What a component needs besides its name, where it needs something.
 const std::map<std::string, std::string> needs{
     {"early_stop", R"(metric="eval/loss", patience=50)"},
-    {"freeze", R"(match=["fc1*","layers.0*","0.*","*.bias"], from="4step", until="9step")"},
+    {"freeze", R"(match=["fc1.*","*.bias"], from="4step", until="9step")"},
     {"swa", R"(from="3step", every="2step")"},
     {"time_limit", R"(limit="10h")"},
     {"lr_finder", R"(steps=12)"},
+    {"inverse_sqrt", R"(warmup="3step", timescale="4step")"},
     {"throughput", R"(every=2)"},
     {"profiler", R"(skip=3, steps=4)"},
     {"gradient_noise", R"(every=4, over=3)"},
@@ -157,7 +159,7 @@ TEST_CASE("resume: at any step, as often as one likes", "[resume]") {
   compare(table_recipe, {"hook=[{name=\"ema\"}]", "checkpoint.best={metric=\"ema/loss\"}"}, each);
 }
 
-TEST_CASE("resume: augmented images, mixing and dropout, with and without workers", "[resume]") {
+TEST_CASE("resume: augmented images, mixing and batch norm, with and without workers", "[resume]") {
   const char* recipe = R"(
 [model]
 name = "resnet20"
