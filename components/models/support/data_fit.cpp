@@ -25,7 +25,8 @@ std::string inputs_text(const DataSpec& data) {
   return "examples of shape " + shape_text(data.input_shape);
 }
 
-void require_numbers(std::string_view model, const DataSpec& data, std::string_view needed = "numbers") {
+void require_numbers(std::string_view model, const DataSpec& data,
+                     std::string_view needed = "floating-point numbers") {
   if (!torch::isFloatingType(data.input_type))
     fail(model, "the dataset gives " + inputs_text(data) + "; this model needs " + std::string(needed));
   if (data.input_shape.empty() ||

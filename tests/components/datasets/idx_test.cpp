@@ -94,10 +94,15 @@ TEST_CASE_METHOD(Fixture, "broken idx files are refused by name") {
     refused("train-images-idx3-ubyte.gz", "truncated");
   }
   SECTION("gzip with less than announced") {
-    write_file(train_images, idx({0x7fffffff, 28, 28}, "abc"));
+    write_file(train_images, idx({1000, 28, 28}, "abc"));
     shell("gzip '" + train_images.string() + "'");
     settings.push_back({"train_images", "train-images-idx3-ubyte"});
     refused("train-images-idx3-ubyte.gz", "truncated");
+  }
+  SECTION("gzip that announces more than such a file can hold") {
+    write_file(train_images, idx({0x7fffffff, 28, 28}, "abc"));
+    shell("gzip '" + train_images.string() + "'");
+    refused("train-images-idx3-ubyte.gz", "more than a hundred times its size");
   }
   SECTION("impossible size") {
     write_file(train_images, idx({0x7fffffff, 0x7fffffff, 0x7fffffff}, "abc"));

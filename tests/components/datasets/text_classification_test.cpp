@@ -144,7 +144,7 @@ TEST_CASE_METHOD(Fixture, "each class is split by itself, the same way every tim
 
 TEST_CASE_METHOD(Fixture, "Latin-1 where it is said to be", "[text]") {
   write("d\xE9j\xE0 vu\nvu\n", "caf\xE9\ncaf\xE9\n");
-  refused("bad.txt is not UTF-8: line 1, byte 0xE9 at offset 1. Where it is Latin-1, set dataset.encoding");
+  refused("bad.txt is not UTF-8: line 1, byte 0xE9 at offset 1. If it is Latin-1, set dataset.encoding");
   set("encoding", "latin-1");
   CHECK_THAT(opened().learned, ContainsSubstring("café"));
 }

@@ -190,6 +190,6 @@ TEST_CASE_METHOD(Fixture, "bad text is refused with its place", "[text]") {
   SECTION("no such tokenizer") {
     write("twenty characters ..");
     set("tokenizer", Setting::table({{"name", "file"}, {"path", "wordpeace.json"}}));
-    refused("There is no file wordpeace.json: dataset.tokenizer.path is to name a tokenizer.json");
+    refused("/wordpeace.json: dataset.tokenizer.path is to name a tokenizer.json");
   }
 }

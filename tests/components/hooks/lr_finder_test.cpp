@@ -65,7 +65,8 @@ TEST_CASE("lr_finder raises the rate exponentially from the lowest to the highes
     CHECK_THAT(found.rates[i] / found.rates[i - 1], WithinRel(std::pow(10, 0.1), 1e-9));
   REQUIRE(found.note.curve.size() == 41);
   CHECK_THAT(found.note.curve.back().first, WithinRel(-2.0, 1e-9));
-  CHECK_THAT(*found.reason, ContainsSubstring("Suggested learning rate"));
+  CHECK_THAT(*found.reason, ContainsSubstring("learning rates have been tried"));
+  CHECK_THAT(found.note.text, ContainsSubstring("Suggested learning rate"));
 }
 
 TEST_CASE("lr_finder says where no rate helps, and ends at a loss that is not a number") {

@@ -59,6 +59,19 @@ TEST_CASE("truncated and damaged gzip files are refused by name") {
   CHECK_THROWS_AS(GzipReader(folder / "none.gz"), IoError);
 }
 
+TEST_CASE("a small gzip file may be all zeros, but not without end") {
+  const TemporaryFolder folder;
+  constexpr std::size_t part = 64 << 20;
+  shell("head -c " + std::to_string(part) + " /dev/zero | gzip -1 > " + quoted(folder / "part.gz"));
+  const std::string packed = read_text(folder / "part.gz");
+  std::string several;  // parts one after another are one file
+  for (int i = 0; i < 9; ++i) several += packed;
+  write_file(folder / "bomb.gz", several);
+  GzipReader reader(folder / "bomb.gz");
+  CHECK_NOTHROW(reader.skip(8 * part));
+  CHECK_THROWS_WITH(reader.skip(1), ContainsSubstring("bomb.gz unpacks to more than 536870912 bytes"));
+}
+
 TEST_CASE("SHA-256 agrees with sha256sum") {
   const TemporaryFolder folder;
   write_file(folder / "a", lines(3000));

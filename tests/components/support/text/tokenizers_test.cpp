@@ -67,7 +67,7 @@ TEST_CASE("what is no tokenizer is refused by its origin", "[text]") {
     CHECK_THROWS_AS(read_tokenizer(json, "t.json"), DataError);
     CHECK_THROWS_WITH(read_tokenizer(json, "t.json"), ContainsSubstring("t.json") && ContainsSubstring(why));
   };
-  refused("", "parse error");
+  refused("", "not valid JSON (line 1, column 1)");
   refused("[1]", "not a JSON object");
   refused(R"({"tokenizer": "other"})", "no tokenizer \"other\"");
   refused(R"({"tokenizer": "char"})", "characters");
