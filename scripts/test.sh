@@ -45,7 +45,8 @@ if $thorough; then
   git ls-files 'registry/*.cpp' 'components/*.cpp' 'runner/*.cpp' | while read -r file; do
     clang-tidy-19 --quiet -p build/release "$file" || echo "thorough: clang-tidy: $file"
   done
-  cmake --preset fuzz -DRUNNER_FUZZ_SECONDS=900
+  cmake --preset fuzz -DRUNNER_FUZZ_SECONDS=900 -DRUNNER_FUZZ_CORE=ON
+  step cmake --build --preset fuzz
   step ctest --preset fuzz --timeout 1200
 fi
 exit $result
