@@ -59,6 +59,23 @@ std::vector<NamedFile> save_all_weights(Run& run, const RunFolder& folder) {
   return files;
 }
 
+// The last checkpoint of a finished run may not fit on the disk; its weights, which are smaller, may.
+TrainingEnd train_or_keep_weights(Run& run, Journal& journal, const LoopControl& control,
+                                  const RunFolder& folder) {
+  try {
+    return train(run, journal, control);
+  } catch (...) {
+    if (run.ended) {
+      try {
+        save_all_weights(run, folder);
+      } catch (const std::exception& error) {
+        log::error("The weights could not be saved: {}", error.what());
+      }
+    }
+    throw;
+  }
+}
+
 // Whether the run that a folder holds came to its end, as its result says.
 bool has_ended(const RunFolder& folder) {
   std::ifstream file(folder.file("result.json"));
@@ -286,7 +303,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     log::close_files();
   };
   try {
-    const TrainingEnd end = train(run, journal, control);
+    const TrainingEnd end = train_or_keep_weights(run, journal, control, folder);
     auto files = save_all_weights(run, folder);
     RunResult result = result_of(run, journal);
     result.outcome = end.why == TrainingEnd::finished   ? RunResult::Outcome::finished

@@ -162,15 +162,18 @@ def the_log_holds_all_that_was_said(folder):
 
 
 def a_failure_is_in_the_log(folder):
+    from PIL import Image
     for name in ("train", "val"):
         for kind in ("a", "b"):
             (folder / "photos" / name / kind).mkdir(parents=True)
-            (folder / "photos" / name / kind / "1.png").write_text("no image")
-    done = run(SHAPES, *SMALL[2:], "dataset=image_folder", f"dataset.dir={folder}/photos", "train.epochs=1",
+            for number in range(8):
+                Image.new("RGB", (32, 32)).save(folder / "photos" / name / kind / f"{number}.png")
+    (folder / "photos/train/b/7.png").write_text("no image")  # not the first, which is looked at before training
+    done = run(SHAPES, *SMALL[3:], "loader.batch_size=4", "dataset=image_folder", f"dataset.dir={folder}/photos", "train.epochs=1",
                'dataset.transform=[{name="resize", height=32, width=32}]', f"run.dir={folder}/run", check=False)
     assert done.returncode == 1 and 'loader.on_error = "skip"' in done.stderr, done.stderr
     log = (folder / "run/log.txt").read_text()
-    assert "error: Example" in log and "1.png" in log, log
+    assert "error: Example" in log and "train/b/7.png" in log, log
 
 
 def the_kept_recipe_repeats_the_run_from_anywhere(folder):
@@ -264,20 +267,34 @@ def a_folder_that_cannot_be_made_is_named(folder):
     assert done.returncode == 1 and "file/run" in done.stderr, done.stderr
 
 
-def a_full_disk_is_an_error_and_leaves_no_half_model(folder):
-    disk = folder / "disk"
+def on_a_small_disk(folder, size):
+    """What a run says that ends on a file system of that size, and the names of the files it leaves; nothing where none can be mounted."""
+    disk = folder / f"disk{size}"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", disk], capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], capture_output=True)
     if mounted.returncode != 0:
-        print("skipped: a small file system cannot be mounted here")
-        return
+        return print("skipped: a small file system cannot be mounted here")
     try:
         done = run(SHAPES, *SMALL, "train.max_steps=2", f"run.dir={disk}/run", check=False)
         assert done.returncode == 1, done.stderr
-        assert "model.safetensors" in done.stderr and "space" in done.stderr, done.stderr
-        assert not [path for path in (disk / "run").iterdir() if "safetensors" in path.name]
+        names = [path.name for path in (disk / "run").iterdir() if "safetensors" in path.name]
+        for name in names:
+            load_file(disk / "run" / name)
+        return done.stderr, names
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+def a_full_disk_is_an_error_and_leaves_no_half_model(folder):
+    if found := on_a_small_disk(folder, "300k"):
+        said, names = found
+        assert "model.safetensors" in said and "space" in said and names == [], found
+
+
+def a_disk_too_small_for_the_checkpoint_still_takes_the_weights(folder):
+    if found := on_a_small_disk(folder, "5m"):  # 2 MB of weights, 6 MB of checkpoint
+        said, names = found
+        assert "A checkpoint needs" in said and names == ["model.safetensors"], found
 
 
 def a_batch_larger_than_the_set_is_one_short_batch(folder):
@@ -287,7 +304,7 @@ def a_batch_larger_than_the_set_is_one_short_batch(folder):
 
 
 def fp16_counts_skipped_steps_and_moves_nothing_for_them(folder):
-    run(SHAPES, *SMALL, "precision=fp16", "precision.init_scale=1e38", "train.max_steps=3", f"run.dir={folder}/run")
+    run(SHAPES, *SMALL, "precision=fp16", "precision.init_scale=1e30", "train.max_steps=3", f"run.dir={folder}/run")
     rows = [record for record in records(folder / "run") if "train/loss" in record]
     assert [row["step"] for row in rows] == [1, 2, 3], rows
     assert rows[-1]["train/skipped_steps"] > 10, rows[-1]
@@ -306,4 +323,5 @@ if __name__ == "__main__":
           evaluations_and_trackers_are_told_to_log_and_person,
           a_loss_that_is_not_a_number_stops_the_run, a_run_never_writes_over_another,
           a_folder_that_cannot_be_made_is_named, a_full_disk_is_an_error_and_leaves_no_half_model,
+          a_disk_too_small_for_the_checkpoint_still_takes_the_weights,
           a_batch_larger_than_the_set_is_one_short_batch, fp16_counts_skipped_steps_and_moves_nothing_for_them])
