@@ -88,11 +88,11 @@ def what_is_frozen_stays_and_is_trained_later(folder):
 
 
 def overfitting_learns_its_batches_by_heart(folder):
-    run(*SMALL, "loader.overfit_batches=1", "optimizer.lr=0.003", "train.epochs=60", "eval.every=\"60step\"",
+    run(*SMALL, "loader.overfit_batches=1", "optimizer.lr=0.003", "train.epochs=8", "eval.every=\"64step\"",
         f"run.dir={folder}/run")
     assert series(folder / "run", "eval/accuracy")[-1] == 1.0
     losses = series(folder / "run", "train/loss")
-    assert len(losses) == 60 and losses[-1] < 0.2 * losses[0], losses
+    assert len(losses) == 64 and losses[-1] < 0.2 * losses[0], losses
 
 
 def histograms_reach_tensorboard_and_norms_the_measurements(folder):
