@@ -11,6 +11,7 @@ RUNNER = os.environ.get("RUNNER_BINARY", "build/release/bin/runner")
 SOURCE = pathlib.Path(os.environ.get("RUNNER_SOURCE_DIR", "."))
 DATA = os.environ.get("RUNNER_TEST_DATA")
 SKIPPED = 77
+THOROUGH = os.environ.get("RUNNER_THOROUGH") == "1"  # the long variants as well
 
 
 def environment(**more):

@@ -4,8 +4,13 @@ import csv
 import json
 import pathlib
 import random
+import sys
 
-from PIL import Image
+try:
+    from PIL import Image
+except ImportError:
+    print("skipped: Pillow is not installed; scripts/setup.sh --tests does it")
+    sys.exit(77)
 
 import browser
 from run_helpers import DATA, SOURCE, main, run

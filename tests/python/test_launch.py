@@ -9,9 +9,13 @@ import subprocess
 import sys
 import time
 
-from safetensors.numpy import load_file
+try:
+    from safetensors.numpy import load_file
+except ImportError:
+    print("skipped: safetensors is not installed; scripts/setup.sh --tests does it")
+    sys.exit(77)
 
-from run_helpers import RUNNER, SOURCE, environment, main, records, run, series
+from run_helpers import RUNNER, SOURCE, THOROUGH, environment, main, records, run, series
 
 SHAPES = SOURCE / "recipes/shapes.toml"
 # 70 examples in batches of 32, 32 and 6, and 6 do not divide by 4.
@@ -44,19 +48,19 @@ def compare(one, other, tolerance=2e-5):
 
 
 def any_number_of_ranks_trains_as_one(folder):
-    for accumulation in (1, 3):
+    for accumulation in (1, 3) if THOROUGH else (3,):
         common = [*SMALL, "train.epochs=2", f"train.accumulation_steps={accumulation}", "loader.batch_size=12",
                   "train.clip_norm=0.5"]
         one = folder / f"1-{accumulation}"
         run(*common, f"run.dir={one}")
-        for ranks in (2, 3, 4):
+        for ranks in (2, 3, 4) if THOROUGH else (2, 4):
             many = folder / f"{ranks}-{accumulation}"
             launch(ranks, *common, f"run.dir={many}")
             compare(one, many)
 
 
 def every_strategy_gives_the_same(folder):
-    for optimizer in ("adamw", "lamb"):
+    for optimizer in ("adamw", "lamb") if THOROUGH else ("lamb",):
         common = [*SMALL, "train.epochs=2", f"optimizer={optimizer}", "optimizer.lr=0.001", "train.clip_norm=0.5"]
         run(*common, f"run.dir={folder}/{optimizer}")
         for strategy in ("zero1", "zero2"):
@@ -68,7 +72,7 @@ def every_strategy_gives_the_same(folder):
 def reproducible_gives_the_same_bits(folder):
     common = [*SMALL, "train.epochs=2", "train.accumulation_steps=2", "loader.batch_size=24", "distributed.reproducible=true"]
     run(*common, f"run.dir={folder}/1")
-    for ranks in (2, 4):
+    for ranks in (2, 4) if THOROUGH else (4,):
         launch(ranks, *common, f"run.dir={folder}/{ranks}")
         assert (folder / "1/model.safetensors").read_bytes() == (folder / f"{ranks}/model.safetensors").read_bytes()
     assert run("launch", "-n", 3, *common, f"run.dir={folder}/3", check=False).returncode == 1
@@ -107,10 +111,13 @@ def mistakes_in_the_recipe_are_said_once(folder):
 
 def torchrun_starts_ranks(folder):
     torchrun = pathlib.Path(sys.executable).with_name("torchrun")
+    if not torchrun.exists():
+        print("skipped: no torchrun")
+        return
     run(*SMALL, "train.epochs=1", f"run.dir={folder}/one")
     subprocess.run([torchrun, "--no-python", "--standalone", "--nproc-per-node=2", RUNNER, *map(str, SMALL),
                     "train.epochs=1", f"run.dir={folder}/two"], check=True, capture_output=True, env=environment(),
-                   timeout=200)
+                   timeout=400)
     compare(folder / "one", folder / "two")
 
 
@@ -121,13 +128,13 @@ def mpirun_starts_ranks(folder):
     run(*SMALL, "train.epochs=1", f"run.dir={folder}/one")
     subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", RUNNER, *map(str, SMALL),
                     "train.epochs=1", f"run.dir={folder}/two"], check=True, capture_output=True, env=environment(),
-                   timeout=200)
+                   timeout=400)
     compare(folder / "one", folder / "two")
 
 
 def wait_for_steps(folder, process, wanted=3):
     metrics = pathlib.Path(folder) / "metrics.jsonl"
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline and process.poll() is None:
         if metrics.exists() and len(metrics.read_text().splitlines()) >= wanted:
             return
@@ -164,7 +171,7 @@ def gone(process):
 
 
 def wait_until_gone(processes):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not all(gone(process) for process in processes):
         assert time.monotonic() < deadline, "a rank outlives its launcher"
         time.sleep(0.05)
@@ -175,7 +182,7 @@ def a_killed_rank_is_named_and_the_others_end(folder):
     wait_for_steps(folder / "run", launcher)
     ranks = ranks_of(launcher)
     os.kill(ranks[2], signal.SIGKILL)
-    output = launcher.communicate(timeout=60)[0]
+    output = launcher.communicate(timeout=300)[0]
     assert launcher.returncode == 128 + signal.SIGKILL, (launcher.returncode, output)
     assert re.search(rf"rank 2 \(process {ranks[2]}\) died first: signal 9", output), output
     assert re.search(r"Rank 0 stopped in .*: rank 2 \(host .*, process \d+\) has died without a word at step \d+", output), output
@@ -183,11 +190,11 @@ def a_killed_rank_is_named_and_the_others_end(folder):
 
 
 def a_frozen_rank_is_named_within_the_timeout(folder):
-    launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, "distributed.timeout=3s", f"run.dir={folder}/run")
+    launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, "distributed.timeout=8s", f"run.dir={folder}/run")
     wait_for_steps(folder / "run", launcher)
     ranks = ranks_of(launcher)
     os.kill(ranks[1], signal.SIGSTOP)
-    output = launcher.communicate(timeout=60)[0]
+    output = launcher.communicate(timeout=300)[0]
     assert launcher.returncode != 0, output
     assert re.search(r"rank 1 \(host .*\) does not answer: frozen, or cut off; last seen at step \d+", output), output
     assert f"rank 1 (process {ranks[1]}) was stopped by a signal" in output, output
@@ -201,7 +208,7 @@ def a_signal_to_any_rank_stops_all_at_the_same_step(folder):
         wait_for_steps(place, launcher)
         ranks = ranks_of(launcher)
         os.kill(ranks[1] if target == "rank 1" else launcher.pid, signal.SIGTERM)
-        output = launcher.communicate(timeout=60)[0]
+        output = launcher.communicate(timeout=300)[0]
         assert launcher.returncode == 128 + signal.SIGTERM, (launcher.returncode, output)
         assert (place / "checkpoints/latest/manifest.json").exists(), output
         wait_until_gone(ranks.values())
@@ -212,7 +219,7 @@ def ranks_end_with_a_killed_launcher(folder):
     wait_for_steps(folder / "run", launcher)
     ranks = ranks_of(launcher)
     launcher.kill()
-    launcher.communicate(timeout=60)
+    launcher.communicate(timeout=300)
     wait_until_gone(ranks.values())
 
 
@@ -223,7 +230,7 @@ def a_restart_goes_on_from_the_newest_checkpoint(folder):
     launcher = start(RUNNER, "launch", "-n", 2, "--max-restarts", 1, *common, f"run.dir={folder}/run")
     wait_for_steps(folder / "run", launcher, wanted=12)
     os.kill(ranks_of(launcher)[1], signal.SIGKILL)
-    output = launcher.communicate(timeout=120)[0]
+    output = launcher.communicate(timeout=300)[0]
     assert launcher.returncode == 0, output
     assert "starting 2 ranks again (restart 1 of 1)" in output, output
     compare(folder / "quiet", folder / "run", tolerance=1e-4)
@@ -273,7 +280,7 @@ def two_machines_train_as_one(folder):
         run(*common, f"run.dir={folder}/one")
         launchers = [machines.launch(number, folder, *common, f"run.dir={folder}/two") for number in (1, 0)]
         for launcher in launchers:
-            output = launcher.communicate(timeout=120)[0]
+            output = launcher.communicate(timeout=300)[0]
             assert launcher.returncode == 0, output
         compare(folder / "one", folder / "two")
 
@@ -282,10 +289,10 @@ def a_lost_network_ends_both_machines(folder):
     with TwoMachines() as machines:
         if not machines:
             return
-        launchers = [machines.launch(number, folder, *ENDLESS, "distributed.timeout=3s", f"run.dir={folder}/run") for number in (0, 1)]
+        launchers = [machines.launch(number, folder, *ENDLESS, "distributed.timeout=8s", f"run.dir={folder}/run") for number in (0, 1)]
         wait_for_steps(folder / "run", launchers[0])
         machines.ip("-n", machines.names[0], "link", "set", "cable0", "down")
-        outputs = [launcher.communicate(timeout=120)[0] for launcher in launchers]
+        outputs = [launcher.communicate(timeout=300)[0] for launcher in launchers]
         assert all(launcher.returncode != 0 for launcher in launchers), outputs
         assert re.search(r"rank 1 \(host .*\) (does not answer|has died)", outputs[0]), outputs[0]
 
@@ -297,7 +304,7 @@ def an_elastic_run_goes_on_with_those_that_are_left(folder):
     launcher = start(RUNNER, "launch", "--elastic", "1:2", "--max-restarts", 3, *common, f"run.dir={folder}/run")
     wait_for_steps(folder / "run", launcher, wanted=12)
     os.kill(ranks_of(launcher)[0], signal.SIGKILL)
-    output = launcher.communicate(timeout=120)[0]
+    output = launcher.communicate(timeout=300)[0]
     assert launcher.returncode == 0, output
     assert "starting 1 rank again" in output, output
     compare(folder / "quiet", folder / "run", tolerance=1e-4)

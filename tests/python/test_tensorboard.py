@@ -16,8 +16,12 @@ import urllib.request
 import zlib
 from pathlib import Path
 
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tensorboard.plugins.hparams import api_pb2, metadata
+try:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.plugins.hparams import api_pb2, metadata
+except ImportError:
+    print("skipped: TensorBoard is not installed; scripts/setup.sh --tests does it")
+    sys.exit(77)
 
 PROGRAM = Path(os.environ["RUNNER_BINARY_DIR"]) / "bin" / "components_test"
 POINTS = 20000
@@ -67,7 +71,7 @@ class TensorBoardReads(unittest.TestCase):
         self.assertEqual(len(reader.Scalars("train/lr")), POINTS)
         self.assertTrue(math.isnan(reader.Scalars("eval/accuracy")[0].value))
         self.assertEqual(reader.Scalars("eval/loss")[0].value, math.inf)
-        self.assertLess(abs(loss[0].wall_time - time.time()), 600)
+        self.assertLess(abs(loss[0].wall_time - time.time()), 3600)
 
     def test_text(self):
         reader = read(self.runs / "finished")
@@ -198,7 +202,7 @@ class Server:
 
     def wait_for(self, path, body=None, until=bool):
         """The answer, once it is as expected: the server loads in the background."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         data = None if body is None else json.dumps(body).encode()
         while True:
             request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"})

@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import tracker_tools
-from run_helpers import RUNNER, environment, records
+from run_helpers import RUNNER, THOROUGH, environment, records
 from tracker_tools import Stub, write
 
 tracker_tools.in_vendors_environment()
@@ -39,7 +39,7 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def until(condition, seconds=120):
+def until(condition, seconds=300):
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > deadline:
@@ -121,6 +121,7 @@ class MLflow(unittest.TestCase):
         self.assertEqual(Path(copy).read_bytes(), (self.folder / "whole/model.safetensors").read_bytes())
         self.assertEqual((self.folder / "whole/tracking/mlflow.spool").stat().st_size, 0)
 
+    @unittest.skipUnless(THOROUGH, "takes minutes: RUNNER_THOROUGH=1 runs it")
     def test_the_server_goes_away_and_comes_back(self):
         folder = self.folder / "outage"
         process = self.runner(self.folder / "r.toml", self.tracker("outage"), f"run.dir={folder}", "train.max_steps=1000000000",
@@ -144,7 +145,9 @@ class MLflow(unittest.TestCase):
         expected = [(r["step"], r["train/loss"]) for r in records(folder) if "train/loss" in r]
         self.assertEqual(sorted(self.history(run, "train/loss")), expected, output)
         log = (folder / "log.txt").read_text()
-        self.assertEqual(log.count("measurements wait on disk"), 1, log)
+        said = [line for line in log.splitlines() if 'warning: Tracker "mlflow"' in line]  # the end of the run repeats it as a summary
+        self.assertEqual(len(said), 1, log)
+        self.assertIn("measurements wait on disk", said[0])
 
     def test_runner_track_sends_later_what_could_not_be_sent(self):
         folder = self.folder / "later"

@@ -8,6 +8,7 @@ import unittest
 from pathlib import Path
 
 import tracker_tools
+from run_helpers import THOROUGH
 from tracker_tools import Stub, vendor, write
 
 tracker_tools.in_vendors_environment()
@@ -100,9 +101,12 @@ class SwanLab(unittest.TestCase):
             self.assertEqual(finish.state, state)
             self.assertTrue(finish.error)
 
-    def test_many_points_and_many_metrics(self):
+    @unittest.skipUnless(THOROUGH, "takes long: RUNNER_THOROUGH=1 runs it")
+    def test_many_points(self):
         write("swanlab", self.folder / "many", "many")
         self.assertEqual(len(of_kind(read(self.folder / "many" / FOLDER), "scalar")), 100000)
+
+    def test_many_metrics(self):
         write("swanlab", self.folder / "wide", "wide")
         records = read(self.folder / "wide" / FOLDER)
         self.assertEqual((len(of_kind(records, "scalar")), len(of_kind(records, "column"))), (1500, 500))

@@ -8,6 +8,7 @@ import unittest
 from pathlib import Path
 
 import tracker_tools
+from run_helpers import THOROUGH
 from tracker_tools import Stub, vendor, write
 
 tracker_tools.in_vendors_environment()
@@ -128,11 +129,14 @@ class Wandb(unittest.TestCase):
             write("wandb", self.folder / scenario, scenario)
             self.assertEqual(uploaded(self.sync(self.folder / scenario / FOLDER), "wandb-history.jsonl")[1], expected)
 
-    def test_many_points_and_many_metrics(self):
+    @unittest.skipUnless(THOROUGH, "takes long: RUNNER_THOROUGH=1 runs it")
+    def test_many_points(self):
         write("wandb", self.folder / "many", "many")
-        write("wandb", self.folder / "wide", "wide")
         many = [record for record in inspect(self.folder / "many" / FOLDER) if record["type"] == "history"]
         self.assertEqual(len(many), 100000)
+
+    def test_many_metrics(self):
+        write("wandb", self.folder / "wide", "wide")
         wide = [record for record in inspect(self.folder / "wide" / FOLDER) if record["type"] == "history"]
         self.assertEqual([len(record["history"]["item"]) for record in wide], [500 + 5] * 3)
 

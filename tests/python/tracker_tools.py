@@ -44,7 +44,7 @@ def write(tracker, folder, scenario, *settings, returncode=0):
 
 def vendor(*words, **environment):
     """Runs a vendor's program, at home: some leave logs where they are started."""
-    return subprocess.run([str(VENDORS / "bin" / words[0]), *map(str, words[1:])], capture_output=True, text=True, timeout=120,
+    return subprocess.run([str(VENDORS / "bin" / words[0]), *map(str, words[1:])], capture_output=True, text=True, timeout=300,
                           cwd=os.environ["HOME"], env={**os.environ, **environment})
 
 
