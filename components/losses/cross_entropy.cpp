@@ -32,9 +32,10 @@ class CrossEntropyLoss final : public Loss {
   torch::Tensor sum(const torch::Tensor& output, const Batch& batch) const override {
     targets_.require_fitting(output, batch.target, /*shares_allowed=*/true);
     const torch::Tensor scores = at_least_32_bits(output);
-    return at::cross_entropy_loss(
-        scores, batch.target.to(are_labels(batch.target) ? torch::kInt64 : scores.scalar_type()),
-        targets_.weights_like(scores), at::Reduction::Sum, targets_.ignore_index(), label_smoothing_);
+    const auto type = are_labels(batch.target) ? torch::kInt64 : scores.scalar_type();
+    const torch::Tensor target = batch.target.scalar_type() == type ? batch.target : batch.target.to(type);
+    return at::cross_entropy_loss(scores, target, targets_.weights_like(scores), at::Reduction::Sum,
+                                  targets_.ignore_index(), label_smoothing_);
   }
 
   double weight(const Batch& batch) const override { return targets_.weight(batch.target); }

@@ -13,7 +13,7 @@ namespace {
 // Read in place: asking a tensor costs several operators for each question, in every step.
 struct PlainLabels {
   explicit PlainLabels(const torch::Tensor& labels)
-      : held(labels.to(torch::kInt64).contiguous()),
+      : held((labels.scalar_type() == torch::kInt64 ? labels : labels.to(torch::kInt64)).contiguous()),
         values(held.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(held.numel())) {}
 
   torch::Tensor held;
