@@ -14,7 +14,7 @@ from pathlib import Path
 from run_helpers import SKIPPED, SOURCE
 
 VENDORS = SOURCE.resolve() / ".deps/trackers-venv"
-TOOL = Path(os.environ.get("RUNNER_BINARY_DIR", "build/release")) / "bin/tracker_tool"
+TOOL = Path(os.environ.get("RUNNER_BINARY_DIR", "build/release")).resolve() / "bin/tracker_tool"
 
 
 def in_vendors_environment():
@@ -37,7 +37,8 @@ def scratch():
 
 def write(tracker, folder, scenario, *settings, returncode=0):
     """Has a tracker write a small run; see tests/tools/tracker_tool.cpp."""
-    done = subprocess.run([TOOL, tracker, str(folder), scenario, *settings], capture_output=True, text=True)
+    # At home: W&B's own program, which "live" starts, leaves logs where it is started.
+    done = subprocess.run([TOOL, tracker, str(folder), scenario, *settings], capture_output=True, text=True, cwd=os.environ["HOME"])
     assert done.returncode == returncode, f"{done.returncode}: {done.stderr}"
     return done
 
