@@ -34,7 +34,7 @@ def need(tool):
 
 def run(*words, cwd=WORK, stdin=None, **changes):
     command = [PREFIX / "bin/runner", *words]
-    return subprocess.run(command, cwd=cwd, input=stdin, env=environment(**changes), capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, cwd=cwd, input=stdin, env=environment(**changes), capture_output=True, text=True, timeout=600)
 
 
 def compile(*words):
