@@ -289,7 +289,7 @@ def a_lost_network_ends_both_machines(folder):
     with TwoMachines() as machines:
         if not machines:
             return
-        launchers = [machines.launch(number, folder, *ENDLESS, "distributed.timeout=8s", f"run.dir={folder}/run") for number in (0, 1)]
+        launchers = [machines.launch(number, folder, *ENDLESS, "distributed.timeout=3s", f"run.dir={folder}/run") for number in (0, 1)]
         wait_for_steps(folder / "run", launchers[0])
         machines.ip("-n", machines.names[0], "link", "set", "cable0", "down")
         outputs = [launcher.communicate(timeout=300)[0] for launcher in launchers]
