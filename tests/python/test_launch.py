@@ -319,5 +319,7 @@ if __name__ == "__main__":
              a_killed_rank_is_named_and_the_others_end, a_frozen_rank_is_named_within_the_timeout,
              a_signal_to_any_rank_stops_all_at_the_same_step, ranks_end_with_a_killed_launcher,
              a_restart_goes_on_from_the_newest_checkpoint, an_elastic_run_goes_on_with_those_that_are_left,
-             two_machines_train_as_one, a_lost_network_ends_both_machines]
+             two_machines_train_as_one]
+    if THOROUGH or chosen:
+        cases.append(a_lost_network_ends_both_machines)
     main([case for case in cases if not chosen or case.__name__ in chosen])
