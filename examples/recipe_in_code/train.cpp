@@ -23,5 +23,5 @@ int main() {
 
   std::cout << write_toml(*resolved);  // runs with `runner FILE`, too
   World world;                         // of one process
-  return train_recipe(*resolved, registry, world, {.recipe_file = "in code"}).exit_code();
+  return train_recipe(*resolved, registry, world, {.recipe_file = "in code", .quiet = true}).exit_code();
 }

@@ -2,6 +2,7 @@
 
 #include <c10/util/intrusive_ptr.h>
 
+#include <catch2/catch_all.hpp>
 #include <exception>
 #include <functional>
 #include <thread>
@@ -56,6 +57,7 @@ inline std::vector<std::exception_ptr> try_on_ranks(int count, const std::functi
 inline void on_ranks(int count, const std::function<void(World&)>& work, const GroupOptions& options = {}) {
   for (const std::exception_ptr& error : try_on_ranks(count, work, options))
     if (error) std::rethrow_exception(error);
+  SUCCEED("no rank objected");  // their checks throw on threads of their own
 }
 
 inline std::string message_of(const std::exception_ptr& error) {
