@@ -23,7 +23,7 @@ fi
 [[ -f build/release/build.ninja ]] || cmake --preset release
 cmake --build --preset release
 result=0
-ctest --preset release "$@" || result=$?
+ctest --preset release --parallel 2 "$@" || result=$?  # some tests wait for servers and browsers
 
 # A case that skips (no data, no tool) passes; say which ones did.
 grep -h -A1 'SKIPPED:' build/release/Testing/Temporary/LastTest.log | grep -v '^--$' | sort -u || true
