@@ -103,7 +103,6 @@ void Checkpointer::save(const Progress& now) {
     if (writes_) checkpoint.states[name] = state.copy();
   }
   saved_samples_ = now.samples;
-  saved_ = now;
   last_seconds_ = now.seconds;
   cost_ = std::chrono::duration<double>(Clock::now() - began).count();
   if (!writes_) return;

@@ -62,7 +62,6 @@ class Checkpointer {
   double cost_ = 0;                            // seconds that a checkpoint takes away from training, about
   std::int64_t written_ = 0;
   std::future<double> writing_;  // gives the seconds that writing took
-  Progress saved_;
 };
 
 }  // namespace runner

@@ -250,9 +250,11 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   if (options.dry_run) std::erase_if(built, [](const NamedTracker& each) { return !each.essential; });
   RunFacts facts = run_facts(recipe.run, folder.path(), resolved);
   State saved_trackers;
+  double lost = 0;  // asked before the trackers cut off what the earlier attempt wrote after its checkpoint
   if (place->checkpoint) {
     if (!options.resume_from) facts.resumed_at = place->checkpoint->checkpoint.step;
     saved_trackers = place->checkpoint->checkpoint.states["trackers"];
+    lost = lost_seconds(folder, place->checkpoint->checkpoint);
   }
   Trackers trackers(std::move(built), std::move(facts), options.resume_from ? State{} : saved_trackers);
   Journal journal(trackers, console, run.plan, recipe.train.epochs, recipe.optimizer.common.group);
@@ -262,7 +264,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   if (place->checkpoint) {
     FoundCheckpoint& found = *place->checkpoint;
     const std::string restored = restore(found, run.stateful);
-    run.engine.times().add_lost(lost_seconds(folder, found.checkpoint));
+    run.engine.times().add_lost(lost);
     // Another recipe, or a new run that begins with this state, has something left to do.
     if (options.resume_from || found.checkpoint.texts["recipe.toml"] != write_toml(kept)) run.ended.reset();
     log::info("resumed from {} at step {}, epoch {}: {}", found.folder.string(), run.progress.step,
