@@ -38,7 +38,7 @@ class Process:
 
 
 def run(command, cores, threads, preload=None):
-    """Runs on so many cores and no more, whatever threads it starts."""
+    """Runs on this many cores, whatever threads it starts."""
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads), PYTHONWARNINGS="ignore")
     if preload:
         environment["LD_PRELOAD"] = preload
@@ -94,13 +94,15 @@ def bare(work, data, cores):
     return {"step": told["step_seconds"], "first": told["first_step_at"] - done.began, "memory": done.megabytes}
 
 
-def runner_once(recipe, overrides, cores, steps):
-    """A run of so many steps; the second half of them is timed, as the run's own records tell."""
+def runner_once(recipe, overrides, cores, steps, ranks=1):
+    """A run of this many steps; the second half of them is timed, as the run's own records tell. Ranks share the cores."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "run"
         half = max(1, steps // 2)
-        done = run([RUNNER, HERE / "recipes" / recipe, f"run.dir={folder}", f"run.threads={cores}",
-                    f"train.max_steps={steps}", f"train.log_every={half}step", *overrides], cores, cores)
+        launch = ["launch", "-n", ranks] if ranks > 1 else []
+        threads = cores // ranks
+        done = run([RUNNER, *launch, HERE / "recipes" / recipe, f"run.dir={folder}", f"run.threads={threads}",
+                    f"train.max_steps={steps}", f"train.log_every={half}step", *overrides], cores, threads)
         records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
         times = {record["step"]: record["time"] for record in records if "time" in record}
         return done, (times[2 * half] - times[half]) / half if steps > 1 else None

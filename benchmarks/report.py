@@ -69,9 +69,82 @@ def growth_table(found):
 
 
 def trackers_table(found):
-    rows = [[cores, name, spread(steps, 1000), f"{median(steps) / median(one['no trackers']):.3f}"]
-            for cores, one in found.items() for name, steps in one.items()]
+    bound = 1.02
+
+    def ratio(one, steps):
+        found = median(steps) / median(one["no trackers"])
+        return f"{found:.3f}" + (f", above the bound of {bound}" if found > bound else "")
+
+    rows = [[cores, name, spread(steps, 1000), ratio(one, steps)] for cores, one in found.items() for name, steps in one.items()]
     return "### Trackers (simple_cnn, batch 64, every step logged)\n\n" + table(["", "", "ms a step", "ratio to no trackers"], rows) + "\n"
+
+
+def strategies_table(found):
+    rows = [[name, spread(steps, 1000), f"{median(steps) / median(found['ddp']):.2f}"] for name, steps in found.items()]
+    return "### Strategies (simple_cnn, batch 128 over two ranks, one core each)\n\n" + table(
+        ["", "ms a step", "ratio to ddp"], rows) + "\n"
+
+
+def rank_costs_table(found):
+    megabytes = 1 / 1e6
+    baseline, estimated = median(found["memory"]["ddp"]["measured"]), found["memory"]["ddp"]["estimated"]
+    # The process itself takes memory, too: what a strategy saves is the difference.
+    rows = [[name, spread(one["measured"], megabytes, 1), f"{(baseline - median(one['measured'])) * megabytes:.1f}",
+             f"{(estimated - one['estimated']) * megabytes:.1f}"] for name, one in found["memory"].items()]
+    text = "### Memory of a rank (mlp with adamw, two ranks)\n\n" + table(
+        ["", "private MB", "less than ddp, MB", "by the estimate, MB"], rows) + "\n"
+    rows = [[name, spread(one["measured"], megabytes), f"{one['estimated'] * megabytes:.2f}",
+             f"{median(one['measured']) / median(found['sent']['ddp']['measured']):.3f}"]
+            for name, one in found["sent"].items() if one["measured"][0] is not None]
+    return text + "### Bytes that a rank sends in a step\n\n" + table(
+        ["", "MB", "by the estimate, MB", "ratio to ddp"], rows) + "\n"
+
+
+def sharding_table(found):
+    ours = found["runner, zero3"]
+    rows = [[name, spread(one["step"], 1000), f"{median(one['step']) / median(ours['step']):.2f}", spread(one["memory"], 1 / 1e6),
+             f"{median(one['memory']) / median(ours['memory']):.2f}"] for name, one in found.items()]
+    return "### Sharded parameters (mlp with adamw, two ranks, one core each; equal losses)\n\n" + table(
+        ["", "ms a step", "ratio", "private MB of a rank", "ratio"], rows) + "\n"
+
+
+def checkpoints_table(found):
+    rows = [[cores, name, spread(steps, 1000), f"{median(steps) / median(one['no checkpoints']):.3f}"]
+            for cores, one in found.items() for name, steps in one.items()]
+    return "### Checkpoints in the background (resnet18, batch 16)\n\n" + table(["", "", "ms a step", "ratio to none"], rows) + "\n"
+
+
+def large_model_table(found):
+    def cells(many, key, ours):
+        values = [one[key] for one in many if one[key] is not None]
+        return [spread(values), f"{median(values) / ours:.2f}"] if values else ["", ""]
+    ours = {key: median([one[key] for one in found[OURS]]) for key in ("save", "load")}
+    rows = [[name, *cells(many, "save", ours["save"]), *cells(many, "load", ours["load"])] for name, many in found.items()]
+    return "### A model of 2 GB, flushed to the disk\n\n" + table(
+        ["", "s to save", "ratio to ours", "s to load", "ratio to ours"], rows) + "\n"
+
+
+def resuming_table(found):
+    first = median(next(iter(found.values())))
+    rows = [[name, spread(seconds), f"{median(seconds) / first:.2f}"] for name, seconds in found.items()]
+    return "### Going on: from the start of the process to the record of its first step\n\n" + table(["", "s", "ratio"], rows) + "\n"
+
+
+def goodput_text(found):
+    return (f"### Killed every 30 s\n\n{found['kills']} kills in {found['seconds']:.0f} s: {found['steps']:,} steps counted, "
+            f"{found['share']:.1%} of the time.\n\n")
+
+
+def ranks_table(found):
+    rows = []
+    for work, steps in found.items():
+        two, one = median(steps["runner, 2 ranks"]), median(steps["runner, 1 rank"])
+        for name, values in steps.items():
+            # The batch is that of each rank: with two, twice as many examples in the same time are all there is to win.
+            efficiency = f"{100 * one / two:.0f} %" if name == "runner, 2 ranks" else ""
+            rows.append([work, name, spread(values, 1000), f"{median(values) / two:.2f}", efficiency])
+    return "### Two ranks of one core each\n\n" + table(
+        ["", "", "ms a step", "ratio to ours", "efficiency, from 1 to 2 ranks"], rows) + "\n"
 
 
 def markdown(result):
@@ -80,7 +153,10 @@ def markdown(result):
     if result["steps"]:
         text += summary(result["steps"]) + step_tables(result["steps"])
     for key, section in (("job", job_table), ("loader", loader_table), ("growth", growth_table),
-                         ("trackers", trackers_table)):
+                         ("trackers", trackers_table), ("strategies", strategies_table),
+                         ("rank_costs", rank_costs_table), ("sharding", sharding_table), ("checkpoints", checkpoints_table),
+                         ("large_model", large_model_table), ("resuming", resuming_table), ("goodput", goodput_text),
+                         ("ranks", ranks_table)):
         if key in result:
             text += section(result[key])
     return text

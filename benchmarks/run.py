@@ -10,8 +10,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import checkpoints
 import growth
+import rank_costs
+import rank_strategies
+import ranks
 import report
+import sharding
 import trackers
 from contenders import CONTENDERS, HERE, LOADER, RUNNER, Work, jemalloc, run
 from data import Data
@@ -74,10 +79,12 @@ def machine():
 
 
 def main():
-    names = [work.name.split(",")[0] for work in WORKS] + ["job", "loader", "growth", "trackers"]
+    names = [work.name.split(",")[0] for work in WORKS] + ["job", "loader", "growth", "trackers", "strategies", "rank_costs",
+                                                           "sharding", "checkpoints", "large_model", "resuming", "goodput", "ranks"]
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("names", nargs="*", metavar="name", help=f"some of: {', '.join(dict.fromkeys(names))}")
     arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--minutes", type=float, default=10, help="of goodput: how long the run is killed again and again")
     arguments.add_argument("--cores", type=int, nargs="*", default=[1, 2])
     arguments.add_argument("--skip", nargs="*", default=[], choices=list(CONTENDERS), help="contenders to leave out")
     arguments.add_argument("--out", type=Path, default=HERE.parent / "build/benchmarks")
@@ -104,6 +111,24 @@ def main():
         if wanted("trackers"):
             result["trackers"] = {f"{cores} core" + ("s" if cores > 1 else ""): trackers.measure(data, cores, options.rounds)
                                   for cores in options.cores}
+        if wanted("strategies"):
+            result["strategies"] = rank_strategies.measure(data, options.rounds)
+        if wanted("rank_costs"):
+            result["rank_costs"] = rank_costs.measure(options.rounds)
+        if wanted("sharding"):
+            result["sharding"] = sharding.measure(options.rounds)
+        if wanted("checkpoints"):
+            result["checkpoints"] = {f"{cores} core" + ("s" if cores > 1 else ""): checkpoints.while_training(data, cores, options.rounds)
+                                     for cores in options.cores}
+        if wanted("large_model"):
+            result["large_model"] = checkpoints.large_model(options.rounds)
+        if wanted("resuming"):
+            result["resuming"] = checkpoints.resuming(options.rounds)
+        if wanted("goodput"):
+            result["goodput"] = checkpoints.goodput(data, options.minutes)
+        if wanted("ranks"):
+            on_ranks = [work for work in WORKS if work.name in ("mlp", "simple_cnn", "resnet18, batch 16", "gpt")]
+            result["ranks"] = ranks.measure(on_ranks, data, options.rounds)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "benchmarks.json").write_text(json.dumps(result, indent=1))
     text = report.markdown(result)

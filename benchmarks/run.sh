@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scripts/setup.sh
 [[ -f build/release/build.ninja ]] || cmake --preset release
-cmake --build --preset release --target runner benchmark_bare benchmark_loader >&2
+cmake --build --preset release --target runner benchmark_bare benchmark_bare_ranks benchmark_loader benchmark_checkpoint >&2
 
 # The peer lives in an environment of its own.
 peer=.deps/benchmark

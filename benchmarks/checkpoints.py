@@ -1,0 +1,141 @@
+"""What checkpoints cost: saving while a network trains, files of a large model beside other writers, resuming after a million steps,
+and runs that are killed all the time."""
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from contenders import HERE, RUNNER, run, runner_once
+
+CHECKPOINT = HERE.parent / "build/release/bin/benchmark_checkpoint"
+RESNET = ["model=resnet18", "model.stem=cifar", "loader.batch_size=16", "optimizer=sgd", "optimizer.lr=0.1", "optimizer.momentum=0.9"]
+
+
+def turns(contenders, rounds):
+    """Each contender once in a round, in another order each time, so that what disturbs the machine disturbs all."""
+    found = {name: [] for name in contenders}
+    for round_ in range(rounds):
+        names = list(contenders)
+        for name in names[round_ % len(names):] + names[: round_ % len(names)]:
+            found[name].append(contenders[name]())
+    return found
+
+
+def while_training(data, cores, rounds, steps=200):
+    """Seconds a step of resnet18 on CIFAR-10: no checkpoints, and one every 50 steps in the background."""
+    step = lambda *more: runner_once("images.toml", [*RESNET, f"dataset.dir={data.cifar}", *more], cores, steps)[1]
+    return turns({"no checkpoints": lambda: step('checkpoint.every="never"'),
+                  "one every 50 steps": lambda: step('checkpoint.every="50step"')}, rounds)
+
+
+def large_model(rounds, size=2 * 10**9):
+    """Seconds to save and to load a model of 2 GB, each in a process of its own; dd writes as many bytes and flushes."""
+    def of(command):
+        def once():
+            with tempfile.TemporaryDirectory(dir=os.environ.get("CHECKPOINT_DIR")) as folder:
+                return json.loads(run(command(folder), os.cpu_count(), os.cpu_count()).output.strip().splitlines()[-1])
+        return once
+
+    def dd():
+        with tempfile.TemporaryDirectory(dir=os.environ.get("CHECKPOINT_DIR")) as folder:
+            done = run(["dd", "if=/dev/zero", f"of={folder}/bytes", "bs=4M", f"count={size // (4 << 20)}", "conv=fsync"], 1, 1)
+            return {"save": done.seconds, "load": None}
+
+    peer = lambda how: of(lambda folder: [sys.executable, HERE / "peer/checkpoint.py", how, folder, size])
+    contenders = {"runner": of(lambda folder: [CHECKPOINT, folder, size]), "torch.save": peer("torch"),
+                  "safetensors in Python": peer("safetensors"), "Accelerate's save_state": peer("accelerate"), "dd with fsync": dd}
+    if subprocess.run([sys.executable, "-c", "import accelerate"], capture_output=True).returncode != 0:
+        del contenders["Accelerate's save_state"]
+    return turns(contenders, rounds)
+
+
+TINY = ["model=mlp", "model.hidden=[16]", "dataset=synthetic", "~dataset.transform", "loader.batch_size=8", "run.threads=1",
+        'checkpoint.every="never"']
+
+
+def moved_to(folder, step):
+    """The run's checkpoint as if it had been written after so many steps, with a record of each in metrics.jsonl and metrics.csv."""
+    checkpoint = next(path for path in (folder / "checkpoints").iterdir() if not path.is_symlink())
+    state = json.loads((checkpoint / "state.json").read_text())
+    progress = state["progress"]["integers"]
+    scale = step / progress["step"]
+    for name in ("step", "samples"):
+        progress[name] = int(progress[name] * scale)
+    text = json.dumps(state)
+    (checkpoint / "state.json").write_text(text)
+    manifest = json.loads((checkpoint / "manifest.json").read_text())
+    manifest["step"] = step
+    manifest["files"]["state.json"] = {"size": len(text), "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    (checkpoint / "manifest.json").write_text(json.dumps(manifest))
+    checkpoint.rename(checkpoint.with_name(f"step-{step:08}"))
+    (folder / "checkpoints/latest").unlink()
+    (folder / "checkpoints/latest").symlink_to(f"step-{step:08}")
+    with open(folder / "metrics.jsonl", "w") as records, open(folder / "metrics.csv", "w") as rows:
+        rows.write("step,epoch,time,train/loss,train/lr\n")
+        for i in range(1, step + 1):
+            records.write(f'{{"step":{i},"epoch":{i / 100:.2f},"time":{i / 1000:.3f},"train/loss":2.3,"train/lr":0.001}}\n')
+            rows.write(f"{i},{i / 100:.2f},{i / 1000:.3f},2.3,0.001\n")
+
+
+def until_first_record(words, records, step):
+    size = records.stat().st_size
+    os.sync()  # what was made up for this is not for the run to flush
+    began = time.monotonic()
+    process = subprocess.Popen([str(word) for word in [*words, f"train.max_steps={step + 10**6}", "train.log_every=1step"]],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while records.stat().st_size <= size:
+        if process.poll() is not None:
+            sys.exit("the run ended before its first step")
+        time.sleep(0.002)
+    seconds = time.monotonic() - began
+    process.kill()
+    process.wait()
+    return seconds
+
+
+def resuming(rounds):
+    """Seconds from the start of a process that resumes at a step until the record of its first step is there."""
+    recipe = HERE / "recipes/images.toml"
+
+    def after(step):
+        def once():
+            with tempfile.TemporaryDirectory() as scratch:
+                folder = Path(scratch) / "run"
+                words = [RUNNER, recipe, f"run.dir={folder}", *TINY, "tracker=[csv]"]
+                run([*words, "train.max_steps=10", 'checkpoint.every="10step"'], 1, 1)
+                if step != 10:
+                    moved_to(folder, step)
+                return until_first_record(words, folder / "metrics.jsonl", step)
+        return once
+
+    return turns({f"at step {step:,}": after(step) for step in (10, 1_000_000)}, rounds)
+
+
+def goodput(data, minutes, every=30):
+    """The share of the time that went into steps that counted, of a run that is killed every 30 seconds."""
+    words = [RUNNER, HERE / "recipes/images.toml", "model=simple_cnn", f"dataset.dir={data.cifar}", "train.log_every=50step"]
+    _, step_seconds = runner_once("images.toml", ["model=simple_cnn", f"dataset.dir={data.cifar}"], os.cpu_count(), 2000)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "run"
+        began, kills = time.monotonic(), 0
+        while time.monotonic() - began < 60 * minutes:
+            process = subprocess.Popen([str(word) for word in [*words, f"run.dir={folder}", "train.max_steps=100000000"]],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            try:
+                _, errors = process.communicate(timeout=every)
+                sys.exit(f"the run ended by itself:\n{errors.decode()}")
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+                kills += 1
+        elapsed = time.monotonic() - began
+        manifest = json.loads((folder / "checkpoints/latest/manifest.json").read_text())
+        shutil.rmtree(folder)
+    return {"kills": kills, "seconds": elapsed, "steps": manifest["step"], "step_seconds": step_seconds,
+            "share": manifest["step"] * step_seconds / elapsed}
