@@ -14,8 +14,12 @@ function(runner_add_plugin name)
     POSITION_INDEPENDENT_CODE ON LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
 endfunction()
 
-# runner_add_plugin_test(NAME PLUGIN SOURCES..): a program with the plugin's components in it, run by ctest.
+# runner_add_plugin_test(NAME PLUGIN SOURCES..): a program with the plugin's components in it, run by ctest; not built with
+# BUILD_TESTING=OFF.
 function(runner_add_plugin_test name plugin)
+  if(DEFINED BUILD_TESTING AND NOT BUILD_TESTING)
+    return()
+  endif()
   add_executable(${name} ${ARGN} $<TARGET_OBJECTS:${plugin}>)
   target_link_libraries(${name} PRIVATE runner::runner)
   target_compile_definitions(${name} PRIVATE NDEBUG)

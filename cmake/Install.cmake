@@ -23,17 +23,26 @@ foreach(file IN ITEMS LibTorch.cmake AddPlugin.cmake plugin_stamp.cpp)
 endforeach()
 install(EXPORT runner_targets NAMESPACE runner:: FILE runnerTargets.cmake DESTINATION "${package_dir}")
 
+# With the libraries of LibTorch beside ours there are no headers of it: pkg-config --define-variable=torch=DIR names them.
+set(runner_pc_torch "${libtorch_root}")
+if(RUNNER_BUNDLE_LIBTORCH)
+  set(runner_pc_torch "\${prefix}")
+endif()
 configure_file(cmake/runner.pc.in runner.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/runner.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
 install(DIRECTORY recipes DESTINATION "${data_dir}" FILES_MATCHING PATTERN "*.toml")
-install(DIRECTORY examples/plugin DESTINATION "${data_dir}/examples")
+install(DIRECTORY examples/plugin DESTINATION "${data_dir}/examples" FILES_MATCHING
+        PATTERN "*.cpp" PATTERN "*.toml" PATTERN CMakeLists.txt PATTERN .gitignore
+        PATTERN build EXCLUDE PATTERN runs EXCLUDE) # left there by whoever has built one in place
 install(FILES LICENSE README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES docs/runner.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 
 if(RUNNER_BUNDLE_LIBTORCH)
-  # Also what our libraries and LibTorch need and a bare system lacks, so that the folder runs wherever it is unpacked.
+  # Also what our libraries and LibTorch need and a bare system lacks, so that the folder runs wherever it is unpacked. What
+  # belongs to glibc works with no other version of it, and stays out.
   install(RUNTIME_DEPENDENCY_SET runner_dependencies
-          PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|util|stdc\\+\\+|gcc_s)\\.so" "^librunner_"
+          PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|mvec|dl|rt|pthread|util|resolv|stdc\\+\\+|gcc_s)\\.so" "^librunner_"
           POST_EXCLUDE_REGEXES "^${libtorch_root}/"
           DIRECTORIES "${libtorch_lib_dir}"
           LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")

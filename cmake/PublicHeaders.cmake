@@ -11,11 +11,21 @@ set(registry_headers
 file(GLOB component_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
      "${PROJECT_SOURCE_DIR}/components/contract/*.hpp" "${PROJECT_SOURCE_DIR}/components/*s/*.hpp")
 
-# A recipe written in C++, trained as the program does it; and the engine, for a loop of one's own.
+# Options and ranks, which both ways to train share. The engine itself is ours to change.
+set(engine_headers
+  runner/engine/distributed_options.hpp runner/engine/options.hpp runner/engine/world.hpp)
+
+# A recipe written in C++, trained as the program does it.
 set(runner_headers
-  runner/recipe.hpp runner/recipe/load.hpp runner/recipe/write.hpp runner/resolve.hpp runner/plugins/stamp.hpp
+  runner/objective.hpp runner/recipe.hpp runner/recipe/load.hpp runner/recipe/write.hpp runner/resolve.hpp
   runner/checkpoint/checkpoint_section.hpp runner/checkpoint/recipe_changes.hpp
-  runner/train/train_recipe.hpp runner/run_folder/run_result.hpp
-  runner/engine/agreement.hpp runner/engine/engine.hpp runner/engine/options.hpp runner/engine/time_ledger.hpp
-  runner/engine/window.hpp runner/engine/world.hpp runner/engine/rank_sync.hpp runner/engine/distributed_options.hpp
-  runner/engine/gradient_buckets.hpp   components/models/support/model_weights.hpp)
+  runner/train/train_recipe.hpp runner/run_folder/run_result.hpp)
+
+# Plugins: what is compiled into one, and how a program loads one.
+list(APPEND runner_headers
+  runner/plugins/stamp.hpp runner/plugins/load_plugin.hpp runner/plugins/plugin_error.hpp)
+
+# Your own training loop.
+list(APPEND runner_headers
+  runner/accelerator/accelerator.hpp runner/accelerator/launch.hpp runner/accelerator/prepared_loader.hpp
+  runner/accelerator/prepared_optimizer.hpp)

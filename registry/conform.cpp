@@ -277,7 +277,7 @@ class Conformer {
     const Descriptor* reader = registry_.find(kind, "file");
     if (reader && reader->own_schema().find("path") && text->find_first_of("/.") != std::string::npos)
       hints.push_back("a file is written { name = \"file\", path = " + quote_toml(*text) + " }");
-    hints.push_back(names.empty() ? "this program has none" : "there is: " + listed(names));
+    hints.push_back(names.empty() ? "this program has none" : "available: " + listed(names));
     return fail(name->origin, "unknown " + kind + " " + in_quotes(*text), std::move(hints));
   }
 
@@ -321,6 +321,7 @@ Value conform(const Value& tree, const Schema& schema, const Registry& registry,
   Value result =
       Conformer(registry, diagnostics, blanks).table(tree.as<Table>() ? tree : nothing, schema, recipe);
   hide_secrets(tree, secret_names(schema, registry), diagnostics);
+  hide_variables(tree, diagnostics);
   follow_secrets(result);
   return result;
 }

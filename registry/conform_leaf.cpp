@@ -80,8 +80,7 @@ std::optional<Value> text(const Value& value, const TypeInfo& type, const FieldR
   if (!allowed.empty() && std::ranges::find(allowed, *held) == allowed.end()) {
     return report.not_among(value, *held, allowed);
   }
-  const bool names_file = (type.kind == TypeInfo::Kind::path && !rules.in_run_folder) ||
-                          (rules.may_be_path && held->find_first_of("./~") != std::string::npos);
+  const bool names_file = type.kind == TypeInfo::Kind::path && !rules.in_run_folder;
   return with_data(value, names_file ? resolve_path(*held, value.origin) : *held);
 }
 

@@ -39,7 +39,7 @@ Diagnostic Report::at(std::string_view field, std::string message) const {
     if (value && !value->origin.is_default()) origin = value->origin;
   }
   const std::string subject =
-      owner_.empty() ? std::string(field) + " " : owner_ + ": \"" + std::string(field) + "\" ";
+      owner_.empty() ? std::string(field) + " " : owner_ + ": " + in_quotes(field) + " ";
   return {Diagnostic::Severity::error, origin, subject + std::move(message), {}, see_,
           value && value->secret};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdlib>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -65,7 +66,9 @@ namespace detail {
 
 struct Anything {
   template <class T>
-  operator T() const;  // never defined: only asked whether it converts
+  operator T() const {  // only asked whether it converts; defined, because T may be known in one file alone
+    std::abort();
+  }
 };
 
 template <class T, class... Filled>

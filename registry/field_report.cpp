@@ -40,7 +40,7 @@ std::string remedy(const Value& value, const TypeInfo& type, const std::string& 
   std::ranges::transform(word, word.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   const bool none = word == "null" || word == "none" || word == "~";
-  if (none && type.optional) return "to leave it unset, leave " + path + " out, or delete it with ~" + path;
+  if (none && type.optional) return "to leave it unset, remove " + path + ", or delete it with ~" + path;
   if (type.kind != TypeInfo::Kind::boolean) return "";
   if (word == "true" || word == "yes" || word == "on") return "write true, without quotes";
   if (word == "false" || word == "no" || word == "off") return "write false, without quotes";
@@ -63,7 +63,8 @@ std::nullopt_t FieldReport::wrong(const Value& value, std::string message,
 
 std::nullopt_t FieldReport::wrong_type(const Value& value, const TypeInfo& type) const {
   if (const auto* text = value.as<std::string>(); text && no_number_holds(*text, type))
-    return wrong(value, "is a number too large or too small to be held");
+    return wrong(value,
+                 hidden(field, value) ? "is out of range" : "= " + escaped_name(*text) + " is out of range");
   std::string message = "must be " + with_article(type) + ", not " + std::string(type_name(value));
   const auto* text = value.as<std::string>();
   if (text && !hidden(field, value) && text->size() < 60) message += " (" + in_quotes(*text) + ")";

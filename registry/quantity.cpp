@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -27,19 +28,19 @@ std::variant<std::pair<double, const UnitName*>, std::string> parse_quantity(std
   const std::string_view trimmed = trim(text);
   double amount = 0;
   const auto [end, error] = std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), amount);
-  if (error == std::errc::result_out_of_range) return "the number is too large or too small";
-  if (error != std::errc{}) return "needs a number and a unit, such as \"" + std::string(example) + "\"";
+  if (error == std::errc::result_out_of_range) return "the number is out of range";
+  if (error != std::errc{}) return "needs a number and a unit, such as " + in_quotes(example);
   if (!std::isfinite(amount) || amount < 0) return "must be a finite number, not negative";
   const std::string_view unit = trim(trimmed.substr(static_cast<std::size_t>(end - trimmed.data())));
-  if (unit.empty()) return "needs a unit (" + known + "), such as \"" + std::string(example) + "\"";
+  if (unit.empty()) return "needs a unit (" + known + "), such as " + in_quotes(example);
   for (const UnitName& candidate : units) {
     if (candidate.name == unit) return std::pair{amount + 0.0, &candidate};  // -0 becomes 0
   }
   std::vector<std::string> names;
   for (const UnitName& candidate : units) names.emplace_back(candidate.name);
   const auto meant = nearest(unit, names);
-  return "has the unknown unit \"" + std::string(unit) + "\"" +
-         (meant ? "; did you mean \"" + *meant + "\"?" : "") + " (" + known + ")";
+  return "has the unknown unit " + in_quotes(unit) +
+         (meant ? "; did you mean " + in_quotes(*meant) + "?" : "") + " (" + known + ")";
 }
 
 std::string shortest(double number) {

@@ -1,5 +1,7 @@
 #include "registry/registry.hpp"
 
+#include "registry/wording.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -40,7 +42,7 @@ std::string place_of(const Descriptor& descriptor) {
 }
 
 std::string title_of(const Descriptor& descriptor) {
-  return "the " + std::string(descriptor.kind->name) + " \"" + std::string(descriptor.name) + "\"";
+  return "the " + std::string(descriptor.kind->name) + " " + in_quotes(descriptor.name);
 }
 
 void find_name_conflicts(const std::vector<const Descriptor*>& sorted, std::vector<std::string>& conflicts) {
@@ -57,8 +59,8 @@ void find_name_conflicts(const std::vector<const Descriptor*>& sorted, std::vect
                           place_of(own));
     }
     if (before.kind->name == own.kind->name && !before.kind->same_layout(*own.kind)) {
-      conflicts.push_back("the kind \"" + std::string(own.kind->name) +
-                          "\" was compiled from different headers in " + place_of(before) + " and " +
+      conflicts.push_back("the kind " + in_quotes(own.kind->name) +
+                          " was compiled from different headers in " + place_of(before) + " and " +
                           place_of(own));
     }
   }
@@ -69,8 +71,8 @@ void find_hidden_parameters(const std::vector<const Descriptor*>& descriptors,
   for (const Descriptor* descriptor : descriptors) {
     for (const FieldInfo& field : descriptor->own_schema().fields) {
       if (field.name != "name" && !descriptor->kind->common().find(field.name)) continue;
-      conflicts.push_back(title_of(*descriptor) + " has a parameter \"" + std::string(field.name) +
-                          "\" that every component of its kind has already: " + place_of(*descriptor));
+      conflicts.push_back(title_of(*descriptor) + " has a parameter " + in_quotes(field.name) +
+                          " that every component of its kind has already: " + place_of(*descriptor));
     }
   }
 }
@@ -182,8 +184,8 @@ std::vector<const Library*> Registry::libraries() const {
 
 const Descriptor& find_component(const Registry& registry, std::string_view kind, std::string_view name) {
   if (const Descriptor* found = registry.find(kind, name)) return *found;
-  throw std::logic_error("decoding a recipe that was not conformed: no " + std::string(kind) + " \"" +
-                         std::string(name) + "\"");
+  throw std::logic_error("decoding a recipe that was not conformed: no " + std::string(kind) + " " +
+                         in_quotes(name));
 }
 
 const Descriptor& find_component(const Registry& registry, const KindInfo& kind, std::string_view name) {

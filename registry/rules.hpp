@@ -31,7 +31,7 @@ struct Rules {
   bool required = false;
   bool secret = false;
   bool in_run_folder = false;  // a path that begins at the folder of the run
-  bool may_be_path = false;    // a string that is a path where it holds a slash or a dot
+  bool code = false;           // a path to a program: trusted by the rules for plugins
   OnResume on_resume = OnResume::unmarked;
   std::string_view renamed_from;
   std::array<std::string_view, most_words> words{};  // the allowed strings; none: any
@@ -74,8 +74,8 @@ constexpr auto secret() {
 constexpr auto in_run_folder() {
   return [](Rules& rules) { rules.in_run_folder = true; };
 }
-constexpr auto may_be_path() {
-  return [](Rules& rules) { rules.may_be_path = true; };
+constexpr auto holds_code() {
+  return [](Rules& rules) { rules.code = true; };
 }
 // Marks for a run that is continued with another value.
 constexpr auto on_resume(OnResume effect) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -62,7 +63,10 @@ bool sounds_secret(std::string_view key) {
   }
   constexpr std::array<std::string_view, 8> words{"apikey",    "token",      "password",    "passwd",
                                                   "accesskey", "privatekey", "credentials", "secret"};
-  return std::ranges::any_of(words, [&](std::string_view ending) { return word.ends_with(ending); });
+  // A slip of the finger makes no other word of it.
+  return std::ranges::any_of(words, [&](std::string_view ending) {
+    return word.ends_with(ending) || (word.size() > 3 && edit_distance(word, ending) <= 1);
+  });
 }
 
 // Which lines of which source hold a secret.
@@ -120,6 +124,42 @@ void collect_secret_texts(const Value& value, bool secret, std::vector<std::stri
   }
 }
 
+// What variables held, as messages quote it.
+void collect_variables(const Value& value, std::vector<std::string>& texts) {
+  const auto* text = value.as<std::string>();
+  if (value.from_environment && text && !text->empty()) texts.push_back(in_quotes(*text));
+  if (const auto* list = value.as<Array>()) {
+    for (const Value& item : *list) collect_variables(item, texts);
+  } else if (const auto* table = value.as<Table>()) {
+    for (const Member& member : *table) collect_variables(member.value, texts);
+  }
+}
+
+void replace_all(std::string& where, const std::string& what, std::string_view by) {
+  for (auto at = where.find(what); at != std::string::npos; at = where.find(what, at + by.size()))
+    where.replace(at, what.size(), by);
+}
+
+// "https://user:password@host/..".
+bool holds_password(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  if (scheme == std::string_view::npos) return false;
+  text.remove_prefix(scheme + 3);
+  text = text.substr(0, text.find_first_of("/?#"));
+  const std::size_t at = text.rfind('@'), colon = text.find(':');
+  return at != std::string_view::npos && colon < at && at - colon > 1;
+}
+
+void mark_passwords(Value& value) {
+  if (const auto* text = value.as<std::string>()) {
+    value.secret = value.secret || holds_password(*text);
+  } else if (auto* list = value.as<Array>()) {
+    for (Value& item : *list) mark_passwords(item);
+  } else if (auto* table = value.as<Table>()) {
+    for (Member& member : *table) mark_passwords(member.value);
+  }
+}
+
 // True where the value itself, or an item of the list it is, repeats one of the texts. Tables mark their own
 // members.
 bool mark_repeated(Value& value, const std::vector<std::string>& texts) {
@@ -138,7 +178,23 @@ bool mark_repeated(Value& value, const std::vector<std::string>& texts) {
 
 }  // namespace
 
+void hide_variables(const Value& tree, Diagnostics& diagnostics) {
+  std::vector<std::string> texts;
+  collect_variables(tree, texts);
+  if (texts.empty()) return;
+  const std::vector<Diagnostic> all = diagnostics.all();
+  diagnostics = {};
+  for (Diagnostic diagnostic : all) {
+    for (const std::string& text : texts) {
+      replace_all(diagnostic.message, text, "\"..\"");
+      for (std::string& hint : diagnostic.hints) replace_all(hint, text, "\"..\"");
+    }
+    diagnostics.add(std::move(diagnostic));
+  }
+}
+
 void follow_secrets(Value& recipe) {
+  mark_passwords(recipe);
   std::vector<std::string> texts;
   collect_secret_texts(recipe, false, texts);
   if (!texts.empty()) mark_repeated(recipe, texts);

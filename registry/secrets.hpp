@@ -20,7 +20,11 @@ void hide_secrets(const Value& tree, const std::vector<std::string>& names, Diag
 // The same before there is a tree, going by the words on the line.
 void hide_lines_naming(const std::vector<std::string>& names, Diagnostics& diagnostics);
 
-// Whatever repeats the text of a secret, as a reference to it does, becomes one too.
+// No message repeats what came from an environment variable by ${env:NAME}: it may be a secret.
+void hide_variables(const Value& tree, Diagnostics& diagnostics);
+
+// An address with a password in it is a secret, and whatever repeats the text of a secret, as a reference to
+// it does, becomes one too.
 void follow_secrets(Value& recipe);
 
 }  // namespace runner

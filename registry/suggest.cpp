@@ -40,7 +40,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   if (word.empty() || word.size() > longest_word) return std::nullopt;
   const std::string* best = nullptr;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
-  constexpr std::size_t most_candidates = 2000;  // so many names come from data, not from people
+  constexpr std::size_t most_candidates = 2000;  // more names than this come from data, not from people
   for (const std::string& candidate : candidates | std::views::take(most_candidates)) {
     if (candidate.size() >= word.size() + best_distance) continue;  // takes too many insertions
     const std::size_t distance = edit_distance(word, candidate);

@@ -7,20 +7,11 @@
 #include <iostream>
 
 #include "runner/cli/cli.hpp"
+#include "runner/distributed/membership.hpp"
 #include "runner/engine/torch_warnings.hpp"
 #include "runner/failure.hpp"
 
 namespace {
-
-std::map<std::string, std::string> environment() {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; entry && *entry; ++entry) {
-    const std::string text = *entry;
-    const auto equals = text.find('=');
-    if (equals != std::string::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return variables;
-}
 
 // Output that went nowhere must not look like success: a full disk is a failure, a reader that left is not
 // worth a word.
@@ -54,7 +45,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   try {
     Registry registry = Registry::of_linked();
-    const auto variables = environment();
+    const auto variables = process_environment();
     cli::Session session{std::move(registry),
                          variables,
                          std::cout,

@@ -41,13 +41,13 @@ std::vector<Measured> measurements_of(const Recipe& recipe) {
 std::vector<Watcher> watchers_of(const Recipe& recipe) {
   std::vector<Watcher> all;
   for (const Watched& watched : recipe.scheduler.facts().watches)
-    all.push_back({"scheduler", in_quotes(recipe.scheduler.name()) + " decides by ", watched});
+    all.push_back({"scheduler", in_quotes(recipe.scheduler.name()) + " watches ", watched});
   for (const auto& hook : recipe.hook) {
     if (const auto watched = hook.facts().watches)
-      all.push_back({"hook", in_quotes(hook.name()) + " decides by ", *watched});
+      all.push_back({"hook", in_quotes(hook.name()) + " watches ", *watched});
   }
   if (const auto& best = recipe.checkpoint.best)
-    all.push_back({"checkpoint.best", "goes by ", {best->metric, best->mode}});
+    all.push_back({"checkpoint.best", "watches ", {best->metric, best->mode}});
   return all;
 }
 
@@ -87,7 +87,8 @@ void check_measurements(const Recipe& recipe, Report& report) {
   std::vector<std::string> names;
   for (const Measured& one : measured_by(recipe.eval)) {
     if (one.name != "*" && std::ranges::find(names, one.name) != names.end())
-      report.error("eval.metric", "has two that report \"eval/" + one.name + "\": delete one");
+      report.error("eval.metric",
+                   "reports " + in_quotes("eval/" + one.name) + " twice; delete one of the metrics");
     names.push_back(one.name);
   }
   for (const auto& metric : recipe.eval.metric) {
@@ -106,8 +107,7 @@ void check_measurements(const Recipe& recipe, Report& report) {
   for (const auto& [section, does, watched] : watchers_of(recipe)) {
     if (recipe.eval.every.unit == Duration::Unit::never) {
       report.error(section, does + in_quotes(watched.metric) +
-                                ", but with eval.every = \"never\" nothing is "
-                                "measured");
+                                ", but with eval.every = \"never\" nothing is measured");
     } else if (const std::string problem = problem_of(watched, measured); !problem.empty()) {
       report.error(section, does + problem);
     }

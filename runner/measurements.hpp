@@ -15,7 +15,7 @@ std::vector<Measured> measurements_of(const Recipe& recipe);
 // A part of the recipe that decides by a measurement.
 struct Watcher {
   std::string section;  // of the recipe
-  std::string does;     // "hook \"early_stop\" decides by "
+  std::string does;     // "hook \"early_stop\" watches "
   Watched watched;
 };
 std::vector<Watcher> watchers_of(const Recipe& recipe);

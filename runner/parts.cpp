@@ -4,6 +4,7 @@
 
 #include "components/models/support/load_weights.hpp"
 #include "registry/log.hpp"
+#include "registry/saturating_product.hpp"
 #include "runner/data/prepare_splits.hpp"
 
 namespace runner {
@@ -17,6 +18,7 @@ EngineOptions engine_options(const Recipe& recipe) {
   options.clip_value = recipe.train.clip_value;
   options.on_out_of_memory = recipe.train.on_out_of_memory;
   options.distributed = recipe.distributed;
+  options.updates_by = recipe.optimizer.facts().updates_by;
   return options;
 }
 
@@ -26,8 +28,10 @@ std::unique_ptr<Dataset> build_dataset(const Recipe& recipe) {
 
 Splits open_data(const Recipe& recipe) {
   SplitRules rules{recipe.dataset.common, {}};
-  if (const auto batches = recipe.loader.overfit_batches)
-    rules.overfit_examples = *batches * recipe.loader.batch_size * recipe.train.accumulation_steps;
+  if (const auto batches = recipe.loader.overfit_batches) {
+    rules.overfit_examples = saturating_product(
+        *batches, saturating_product(recipe.loader.batch_size, recipe.train.accumulation_steps));
+  }
   return prepare_splits(*build_dataset(recipe), rules);
 }
 

@@ -7,14 +7,21 @@
 
 namespace runner {
 
-Plan make_plan(const TrainSection& train, std::int64_t batch_size, std::int64_t samples) {
+Plan make_plan(const TrainSection& train, std::int64_t batch_size, std::int64_t examples,
+               const std::optional<EarlierPlan>& earlier) {
   Plan plan;
-  plan.samples_per_epoch = samples;
-  plan.batches_per_epoch = divide_up(samples, batch_size);
+  plan.examples_per_epoch = examples;
+  plan.batches_per_epoch = divide_up(examples, batch_size);
   plan.steps_per_epoch = divide_up(plan.batches_per_epoch, train.accumulation_steps);
+  const auto per_epoch = static_cast<double>(plan.steps_per_epoch);
+  if (earlier) {
+    plan.extra_steps = earlier->steps_per_epoch == plan.steps_per_epoch
+                           ? earlier->extra_steps
+                           : static_cast<double>(earlier->step) - earlier->exact_epoch * per_epoch;
+  }
   if (train.epochs) {
     // A hair less, so that 0.1 of 10 steps is 1 and not 2.
-    const double steps = *train.epochs * static_cast<double>(plan.steps_per_epoch);
+    const double steps = *train.epochs * per_epoch + plan.extra_steps;
     plan.total_steps = std::max<std::int64_t>(1, std::llround(std::ceil(steps - 1e-9)));
   }
   if (train.max_steps) {

@@ -52,22 +52,6 @@ void check(const LoaderSection& loader, Report& report) {
     report.error("prefetch", "means nothing with workers = 0: no batch is made before it is needed");
 }
 
-void check(const DistributedSection& distributed, Report& report) {
-  const DistributedSection defaults;
-  if (distributed.reproducible) {
-    if (distributed.strategy != RankStrategy::ddp)
-      report.error("reproducible", "works with strategy = \"ddp\" only");
-    if (distributed.compression != Compression::none)
-      report.error("compression", "rounds what \"reproducible\" keeps exact: delete one of the two");
-    if (!std::has_single_bit(static_cast<std::uint64_t>(distributed.shards)))
-      report.error("shards", "has to be a power of two, such as 8");
-  } else if (distributed.shards != defaults.shards) {
-    report.error("shards", "is for reproducible = true");
-  }
-  if (distributed.bucket_size.bytes < 1024)
-    report.error("bucket_size", "is too small to be sent at once: give at least 1KiB, such as \"25MiB\"");
-}
-
 void check(const TrainSection& train, Report& report) {
   if (!train.epochs && !train.max_steps && !train.max_time) {
     report.error("epochs", "or \"max_steps\" or \"max_time\" is needed: nothing says when the run ends");
@@ -124,9 +108,29 @@ void check_trackers(const std::vector<Part<TrackerKind>>& trackers, Report& repo
   }
 }
 
+// What the device decides; whether it is there only the run finds out.
+void check_backend(const Recipe& recipe, Report& report) {
+  const Backend backend = recipe.distributed.backend;
+  const std::string& device = recipe.run.device;
+  if (backend == Backend::nccl && device == "cpu")
+    report.error("distributed.backend", "\"nccl\" exchanges between GPUs, but run.device is \"cpu\"");
+  if (backend == Backend::gloo && device.starts_with("cuda"))
+    report.error("distributed.backend",
+                 "\"gloo\" exchanges between CPUs, but run.device is " + in_quotes(device));
+}
+
+void check_shards(const Recipe& recipe, Report& report) {
+  if (recipe.distributed.reproducible && recipe.train.on_out_of_memory == OnOutOfMemory::split)
+    report.error("train.on_out_of_memory",
+                 "= \"split\" changes how a batch is divided, which distributed.reproducible keeps fixed: "
+                 "delete one of the two");
+}
+
 }  // namespace
 
 void check(const Recipe& recipe, Report& report) {
+  check_backend(recipe, report);
+  check_shards(recipe, report);
   check_trackers(recipe.tracker, report);
   check_measurements(recipe, report);
   if (recipe.train.max_steps != 0) check_warmup(recipe, report);  // 0: evaluate only, no schedule begins

@@ -46,8 +46,7 @@ constexpr auto describe(std::type_identity<RunSection>) {
       field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
             non_empty(), changes_course()),
       field("memory_format", &RunSection::memory_format, "Memory layout of images.", changes_course()),
-      field("tags", &RunSection::tags, "Words to find the run by, for the trackers that have tags.",
-            harmless()));
+      field("tags", &RunSection::tags, "Tags of the run, for the trackers that have tags.", harmless()));
 }
 void check(const RunSection& run, Report& report);
 
@@ -56,7 +55,7 @@ constexpr auto describe(std::type_identity<OnError>) {
   return choices(
       choice("stop", OnError::stop, "the run ends and names the file"),
       choice("skip", OnError::skip,
-             "the example is replaced by another in training, left out of an evaluation, and counted"));
+             "the example is replaced by another in training, skipped in evaluation, and counted"));
 }
 
 inline constexpr double most_examples_at_once = 1 << 24;
@@ -91,9 +90,8 @@ constexpr auto describe(std::type_identity<LoaderSection>) {
       field("on_error", &LoaderSection::on_error, "What to do with an example that cannot be read.",
             changes_course()),
       field("overfit_batches", &LoaderSection::overfit_batches,
-            "Train and evaluate on this many batches of the training set, a random sample of its examples, "
-            "again "
-            "and again: a model that cannot learn them by heart has a mistake in it.",
+            "Train and evaluate on this many random batches of the training set, again and again: a model "
+            "that cannot memorise them has a bug.",
             within(1, 1e6), changes_course()));
 }
 
@@ -102,7 +100,7 @@ void check(const LoaderSection& loader, Report& report);
 enum class OnDivergence { stop, resume };
 constexpr auto describe(std::type_identity<OnDivergence>) {
   return choices(choice("stop", OnDivergence::stop,
-                        "the update is left out and the run fails, with the weights of the step before"),
+                        "the update is skipped and the run fails, with the weights of the step before"),
                  choice("continue", OnDivergence::resume, "the run says so once and goes on as it is"));
 }
 
@@ -114,7 +112,7 @@ struct TrainSection {
   std::optional<double> clip_norm;
   std::optional<double> clip_value;
   Duration log_every = steps(50);
-  OnFullMemory on_out_of_memory = OnFullMemory::stop;
+  OnOutOfMemory on_out_of_memory = OnOutOfMemory::stop;
   OnDivergence on_divergence = OnDivergence::stop;
 };
 constexpr auto describe(std::type_identity<TrainSection>) {
@@ -148,19 +146,19 @@ struct EvalSection {
   std::vector<Part<MetricKind>> metric = {"loss"};
 };
 constexpr auto describe(std::type_identity<EvalSection>) {
-  return fields(
-      field("every", &EvalSection::every,
-            "How often the evaluation set is measured, and in any case at the end; \"never\": not at all.",
-            above(0), or_never(), harmless()),
-      field("metric", &EvalSection::metric, "Metrics to compute.", harmless()));
+  return fields(field("every", &EvalSection::every,
+                      "How often the model is evaluated, and in any case at the end; \"never\": not at all.",
+                      above(0), or_never(), harmless()),
+                field("metric", &EvalSection::metric, "Metrics to compute.", harmless()));
 }
 
 enum class SweepSearch { automatic, grid, random, tpe };
 constexpr auto describe(std::type_identity<SweepSearch>) {
-  return choices(choice("auto", SweepSearch::automatic, "grid where all values can be tried, else tpe"),
-                 choice("grid", SweepSearch::grid, "every combination"),
-                 choice("random", SweepSearch::random, "values drawn at random"),
-                 choice("tpe", SweepSearch::tpe, "values that look promising after the trials so far"));
+  return choices(
+      choice("auto", SweepSearch::automatic, "grid if all values can be tried, otherwise tpe"),
+      choice("grid", SweepSearch::grid, "every combination"),
+      choice("random", SweepSearch::random, "values drawn at random"),
+      choice("tpe", SweepSearch::tpe, "tree-structured Parzen estimator: values like the best ones so far"));
 }
 
 struct SweepSection {
@@ -176,13 +174,15 @@ constexpr auto describe(std::type_identity<SweepSection>) {
       field("over", &SweepSection::over,
             "Which keys take which values: \"optimizer.lr=log_uniform(1e-4, 0.1)\", "
             "\"run.seed=range(0, 3)\", uniform(low, high) or choice(a, b).",
-            required(), non_empty()),
-      field("search", &SweepSection::search, "How values are found."),
-      field("samples", &SweepSection::samples, "How many trials; for a grid, at most.", at_least(1)),
-      field("jobs", &SweepSection::jobs, "Trials at the same time; they share the cores.", at_least(1)),
+            required(), non_empty(), harmless()),
+      field("search", &SweepSection::search, "How values are chosen.", harmless()),
+      field("samples", &SweepSection::samples, "Number of trials; for a grid, at most.", at_least(1),
+            harmless()),
+      field("jobs", &SweepSection::jobs, "Trials at the same time; they share the cores.", at_least(1),
+            harmless()),
       field("halving", &SweepSection::halving,
-            "Stop trials early that are not among the best third of those that came as far."),
-      field("seed", &SweepSection::seed, "Of what is drawn at random.", at_least(0)));
+            "Stop a trial early unless it is among the best third of those that got as far.", harmless()),
+      field("seed", &SweepSection::seed, "Seed of the random values.", at_least(0), harmless()));
 }
 
 struct Recipe {
@@ -206,7 +206,8 @@ struct Recipe {
 constexpr auto describe(std::type_identity<Recipe>) {
   return fields(
       field("plugins", &Recipe::plugins,
-            "Files with components of your own, in the recipe's folder or on RUNNER_PLUGIN_PATH."),
+            "Files with components of your own, in the recipe's folder or on RUNNER_PLUGIN_PATH.",
+            harmless()),
       field("run", &Recipe::run, "Name, folder, seed and device of the run."),
       field("model", &Recipe::model, "The network to train.", required()),
       field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),
@@ -217,11 +218,12 @@ constexpr auto describe(std::type_identity<Recipe>) {
       field("precision", &Recipe::precision, "The number format of the forward and backward pass."),
       field("train", &Recipe::train, "Length of the run, gradient accumulation and clipping."),
       field("eval", &Recipe::eval, "When the model is evaluated, and by which metrics."),
-      field("checkpoint", &Recipe::checkpoint, "When the whole run is saved, and how it goes on."),
+      field("checkpoint", &Recipe::checkpoint, "When checkpoints are written, and how a run is continued."),
       field("distributed", &Recipe::distributed, "How several ranks train together."),
       field("tracker", &Recipe::tracker, "Where metrics are written, in addition to metrics.jsonl."),
       field("hook", &Recipe::hook, "Extensions that observe the run and may stop it."),
-      field("sweep", &Recipe::sweep, "What `runner sweep` tries; a run by itself tries nothing."));
+      field("sweep", &Recipe::sweep, "What `runner sweep` searches; other commands do not use it.",
+            harmless()));
 }
 
 // Contradictions between parts that no single part can see.

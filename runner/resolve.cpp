@@ -6,7 +6,9 @@
 #include "registry/codec.hpp"
 #include "registry/schema_path.hpp"
 #include "registry/secrets.hpp"
+#include "runner/distributed/membership.hpp"
 #include "runner/plugins/recipe_plugins.hpp"
+#include "runner/plugins/trusted_code.hpp"
 #include "runner/recipe.hpp"
 #include "runner/recipe/stray_variables.hpp"
 
@@ -40,57 +42,91 @@ DefaultOf defaults_of(const Registry& registry) {
   };
 }
 
-// Overrides that make no sense yet are left out: what is wrong with them is said once plugins are there.
-void load_plugins_of(const RecipeSources& sources, Registry& registry, Diagnostics& diagnostics) {
-  RecipeSources plain = sources;
-  std::erase_if(plain.overrides, [](const std::string& text) { return !text.starts_with("plugins"); });
-  for (const RecipeSources* tried : {&sources, static_cast<const RecipeSources*>(&plain)}) {
-    Diagnostics ignored;
-    const auto tree = load_recipe(*tried, defaults_of(registry), ignored);
-    if (tree) return load_recipe_plugins(*tree, sources.environment, registry, diagnostics);
-  }
-}
-
-std::optional<Value> conformed(RecipeSources sources, const Registry& registry, Diagnostics& diagnostics,
-                               Blanks blanks) {
+std::optional<Value> loaded(RecipeSources sources, const Registry& registry, Diagnostics& diagnostics) {
   // Before the text is understood only its words can tell what must not be shown.
   for (std::string& name : secret_names(recipe_schema(), registry))
     sources.secret_words.push_back(std::move(name));
-  const std::optional<Value> tree = load_recipe(sources, defaults_of(registry), diagnostics);
-  if (!tree) return std::nullopt;
-  warn_of_stray_variables(sources.environment, SchemaPath(recipe_schema(), registry), *tree, diagnostics);
-  Value resolved = conform(*tree, recipe_schema(), registry, diagnostics, blanks);
+  return load_recipe(sources, defaults_of(registry), diagnostics);
+}
+
+std::optional<Value> conformed(const Value& tree, const RecipeSources& sources, const Registry& registry,
+                               Diagnostics& diagnostics, Blanks blanks) {
+  warn_of_stray_variables(sources.environment, SchemaPath(recipe_schema(), registry), tree, diagnostics);
+  Value resolved = conform(tree, recipe_schema(), registry, diagnostics, blanks);
   sort_by_place(diagnostics);
   if (!diagnostics.ok()) return std::nullopt;
   return resolved;
 }
 
+// The tree that names the plugins: the recipe, or where overrides make no sense without the plugins, the
+// recipe without them. None: there is no such tree.
+std::optional<Value> tree_with_plugins(const std::optional<Value>& tree, const RecipeSources& sources,
+                                       const Registry& registry) {
+  if (tree) return tree->as<Table>()->find("plugins") ? tree : std::nullopt;
+  RecipeSources plain = sources;
+  std::erase_if(plain.overrides, [](const std::string& text) { return !text.starts_with("plugins"); });
+  if (plain.overrides.size() == sources.overrides.size()) return std::nullopt;
+  Diagnostics ignored;
+  std::optional<Value> without = load_recipe(plain, defaults_of(registry), ignored);
+  return without && without->as<Table>()->find("plugins") ? std::move(without) : std::nullopt;
+}
+
+std::string first_error(const Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics.all())
+    if (diagnostic.severity == Diagnostic::Severity::error) return diagnostic.message;
+  return "it cannot be understood";
+}
+
 }  // namespace
 
-std::optional<Value> resolve_recipe(RecipeSources sources, Registry& registry, Diagnostics& diagnostics,
-                                    Blanks blanks) {
-  // Overrides and references may build on a default that only a plugin knows, so plugins come first.
-  load_plugins_of(sources, registry, diagnostics);
-  if (!diagnostics.ok()) return std::nullopt;
-  return conformed(std::move(sources), registry, diagnostics, blanks);
+// A recipe is read once; again where plugins bring defaults that its references and overrides may build on.
+std::optional<Value> resolve_recipe(const RecipeSources& sources, Registry& registry,
+                                    Diagnostics& diagnostics, Blanks blanks) {
+  const TrustedPlaces trusted = trusted_places(sources.file, sources.environment);
+  Diagnostics reading;
+  std::optional<Value> tree = loaded(sources, registry, reading);
+  if (const auto naming = tree_with_plugins(tree, sources, registry)) {
+    load_recipe_plugins(*naming, trusted, registry, diagnostics);
+    if (!diagnostics.ok()) return std::nullopt;
+    reading = {};
+    tree = loaded(sources, registry, reading);
+  }
+  for (const Diagnostic& diagnostic : reading.all()) diagnostics.add(diagnostic);
+  if (!tree) return std::nullopt;
+  auto resolved = conformed(*tree, sources, registry, diagnostics, blanks);
+  if (resolved && blanks == Blanks::refused)
+    require_trusted_code(*resolved, recipe_schema(), registry, trusted, diagnostics);
+  return diagnostics.ok() ? std::move(resolved) : std::nullopt;
 }
 
 std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, const Value& resolved,
                                         const Registry& registry) {
-  Diagnostics ignored;
-  const auto before = conformed({saved, {}, {}}, registry, ignored, Blanks::refused);
-  if (!before) return {};
+  Diagnostics problems;
+  const RecipeSources sources{saved, {}, {}};
+  const auto tree = loaded(sources, registry, problems);
+  // Blanks stand for secrets, which are never saved.
+  const auto before =
+      tree ? conformed(*tree, sources, registry, problems, Blanks::allowed) : std::optional<Value>();
+  if (!before)
+    return {{saved.filename().string(), "cannot be read: " + first_error(problems), "this recipe"}};
   std::vector<RecipeChange> changes = recipe_changes(*before, resolved, recipe_schema(), registry);
-  // Where plugins and the run itself lie changes nothing: a run names its own copies, and leaves run.dir out.
-  std::erase_if(changes, [](const RecipeChange& change) {
-    return change.key.starts_with("plugins") || change.key == "run.dir";
+  // Where plugins, other code and the run itself lie changes nothing: a run names its own copies, and leaves
+  // run.dir out.
+  Value now = resolved;
+  const auto code = code_settings(now, recipe_schema(), registry);
+  std::erase_if(changes, [&](const RecipeChange& change) {
+    return change.key.starts_with("plugins") || change.key == "run.dir" ||
+           std::ranges::find(code, change.key, &CodeSetting::key) != code.end();
   });
   return changes;
 }
 
-std::optional<Value> resolve_recipe(const Recipe& recipe, const Registry& registry,
-                                    Diagnostics& diagnostics) {
-  Value resolved = conform(encode_table(recipe), recipe_schema(), registry, diagnostics);
+// What a program names is its own choice: there is no recipe whose folder would limit it.
+std::optional<Value> resolve_recipe(const Recipe& recipe, Registry& registry, Diagnostics& diagnostics) {
+  const Value tree = encode_table(recipe);
+  load_recipe_plugins(tree, trusted_places("", process_environment()), registry, diagnostics);
+  if (!diagnostics.ok()) return std::nullopt;
+  Value resolved = conform(tree, recipe_schema(), registry, diagnostics);
   if (!diagnostics.ok()) return std::nullopt;
   return resolved;
 }

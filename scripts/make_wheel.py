@@ -15,8 +15,10 @@ import sys
 import zipfile
 from pathlib import Path
 
-# What every system with this glibc has.
-SYSTEM = re.compile(r"^(ld-linux|lib(c|m|dl|rt|pthread|util|stdc\+\+|gcc_s)\.so|linux-vdso)")
+# What every system with this glibc has; what belongs to glibc works with no other version of it.
+SYSTEM = re.compile(r"^(ld-linux|lib(c|m|mvec|dl|rt|pthread|util|resolv|stdc\+\+|gcc_s)\.so|linux-vdso)")
+# The only version whose libraries fit the program.
+TORCH = "torch==2.13.*"
 MAIN = '''"""The program of this package: replaces the Python process."""
 
 import os
@@ -63,9 +65,15 @@ def complete(root):
     output("patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/../lib:$ORIGIN/../../torch/lib", str(root / "bin/runner"))
     (root / "__init__.py").write_text('"""Declarative training recipes on LibTorch."""\n')
     (root / "__main__.py").write_text(MAIN)
-    # In a wheel, LibTorch is the torch package beside this one.
+    use_torch_package(root)
+
+
+def use_torch_package(root):
+    """Lets CMake and pkg-config find LibTorch in the torch package beside this one."""
     config = next(root.rglob("runnerConfig.cmake"))
     config.write_text(re.sub(r'set\(LIBTORCH_DIR "/[^"]*"\)', 'set(LIBTORCH_DIR "${CMAKE_CURRENT_LIST_DIR}/../../../../torch")', config.read_text()))
+    package = next(root.rglob("runner.pc"))
+    package.write_text(re.sub(r"^torch=.*$", "torch=${prefix}/../torch", package.read_text(), flags=re.M))
 
 
 def write_wheel(root, folder):
@@ -75,7 +83,7 @@ def write_wheel(root, folder):
     info = f"runner-{version}.dist-info"
     metadata = {
         "METADATA": f"Metadata-Version: 2.1\nName: runner\nVersion: {version}\nSummary: Declarative training recipes on LibTorch\n"
-                    "Requires-Dist: torch==2.13.*\n",
+                    f"Requires-Dist: {TORCH}\n",
         "WHEEL": f"Wheel-Version: 1.0\nGenerator: runner\nRoot-Is-Purelib: false\nTag: {tag}\n",
         "entry_points.txt": "[console_scripts]\nrunner = runner.__main__:main\n",
     }

@@ -22,8 +22,7 @@ bundle() {
 }
 
 wheel() {
-  local stage
-  stage=$(mktemp -d)
+  stage=$(mktemp -d) # not local: the trap runs when the function is over
   trap 'rm -rf "$stage"' EXIT
   cmake --install "$build" --prefix "$stage/runner" >/dev/null
   python3 scripts/make_wheel.py "$stage/runner" "$packages"

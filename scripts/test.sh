@@ -22,6 +22,7 @@ fi
 
 [[ -f build/release/build.ninja ]] || cmake --preset release
 cmake --build --preset release
+cmake --build --preset release --target benchmarks  # that they still compile
 result=0
 ctest --preset release --parallel 2 "$@" || result=$?  # some tests wait for servers and browsers
 
@@ -33,6 +34,7 @@ if $thorough; then
   export RUNNER_THOROUGH=1
   step ctest --preset release
   step .deps/venv/bin/python3 tests/campaigns/kill.py --kills 200
+  step .deps/venv/bin/python3 tests/campaigns/kill_ranks.py --kills 50
   for preset in gcc asan tsan; do
     [[ -f build/$preset/build.ninja ]] || cmake --preset $preset
     step cmake --build --preset $preset
@@ -41,10 +43,12 @@ if $thorough; then
   step ctest --preset asan
   # LibTorch is not instrumented: only what starts threads of its own.
   step ctest --preset tsan -R 'registry_test|recipe_test'
-  step build/tsan/bin/core_test "[tracking],[loader],[prefetch],[checkpoint]"
-  git ls-files 'registry/*.cpp' 'components/*.cpp' 'runner/*.cpp' | while read -r file; do
-    clang-tidy-19 --quiet -p build/release "$file" || echo "thorough: clang-tidy: $file"
+  threaded=""
+  for file in trackers item every_rank loader ordered_prefetch compute_threads store world save_hooks; do
+    threaded+="${threaded:+,}[#${file}_test]"
   done
+  step build/tsan/bin/core_test --filenames-as-tags --warn NoTests "$threaded"
+  step run-clang-tidy-19 -quiet -p build/release -warnings-as-errors='*' "$PWD/(registry|components|runner)/"
   cmake --preset fuzz -DRUNNER_FUZZ_SECONDS=900 -DRUNNER_FUZZ_CORE=ON
   step cmake --build --preset fuzz
   step ctest --preset fuzz --timeout 1200

@@ -156,6 +156,22 @@ def misplaced(root: Path):
                 yield name, 1, "registers no component and implements no header of its name: a helper, for support/"
 
 
+# Where names from files and recipes come into messages. A recipe's own text is quoted as TOML has it, not for people.
+QUOTING = ("registry", "components", "runner/recipe", "runner/data", "runner/inspect")
+QUOTES_ITSELF = {"registry/wording.cpp", "components/models/support/pretrained_rope.cpp"}
+QUOTED_BY_HAND = re.compile(r'\\"" \+')
+
+
+def quoted_by_hand(root: Path):
+    """Yields (file, line) where a message puts quotes around a name itself: in_quotes() escapes and shortens it, too."""
+    for folder in QUOTING:
+        for file in sorted((root / folder).rglob("*.[ch]pp")):
+            name = file.relative_to(root).as_posix()
+            for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+                if name not in QUOTES_ITSELF and QUOTED_BY_HAND.search(line):
+                    yield name, number
+
+
 def self_test():
     """A test that cannot fail is worth nothing: each kind of trespass must be found, and what is allowed must pass."""
     trespasses = {
@@ -188,6 +204,10 @@ def self_test():
         assert found(trespasses) == expected, found(trespasses) ^ expected
         assert found(allowed) == set(), found(allowed)
 
+        assert list(quoted_by_hand(root)) == []
+        (root / "registry/quotes.cpp").write_text('fail("no \\"" + name + "\\"");\nfail("no " + in_quotes(name));\n')
+        assert list(quoted_by_hand(root)) == [("registry/quotes.cpp", 1)]
+
         assert list(circles(root)) == []
         (root / "components/losses").mkdir()
         (root / "components/losses/loss.hpp").write_text('#include "components/models/model.hpp"\n')
@@ -216,6 +236,7 @@ def main():
     bad += ["folders include each other in a circle: " + " -> ".join(circle) for circle in circles(root)]
     bad += [f"{name}:{line}: {what}" for name, line, what in misplaced(root)]
     bad += [f"{name}: is installed, but not {header}, which it includes (cmake/PublicHeaders.cmake)" for name, header in not_installed(root)]
+    bad += [f"{name}:{line}: quotes a name by hand; use in_quotes()" for name, line in quoted_by_hand(root)]
     for problem in bad:
         print(problem)
     print(f"{len(bad)} places break the order of the tree" if bad else "the tree is in order")

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -15,17 +16,14 @@ bool covers(const Measured& one, const std::string& name) {
 }
 
 std::string unknown(const std::string& name, const std::vector<Measured>& measured) {
-  const std::string text = "\"" + name + "\", which nothing measures";
+  const std::string text = in_quotes(name) + ", which no metric reports";
   if (measured.empty()) return text + ": add it to [[eval.metric]]";
   std::vector<std::string> names;
-  std::string list;
-  for (const Measured& one : measured) {
-    names.push_back(one.name);
-    list += (list.empty() ? "" : ", ") + one.name;
-  }
+  for (const Measured& one : measured) names.push_back(one.name);
   const bool lacks_prefix = find_measured(measured, "eval/" + name) != nullptr;
   const auto meant = lacks_prefix ? std::optional("eval/" + name) : nearest(name, names);
-  return text + (meant ? "; did you mean \"" + *meant + "\"?" : "") + " (measured: " + list + ")";
+  return text + (meant ? "; did you mean " + in_quotes(*meant) + "?" : "") + " (measured: " + listed(names) +
+         ")";
 }
 
 }  // namespace
@@ -36,21 +34,20 @@ const Measured* find_measured(const std::vector<Measured>& measured, const std::
 }
 
 std::string problem_of(const Watched& watched, const std::vector<Measured>& measured) {
-  const std::string name = "\"" + watched.metric + "\"";
+  const std::string name = in_quotes(watched.metric);
   const Measured* found = find_measured(measured, watched.metric);
   if (!found) return unknown(watched.metric, measured);
   if (!found->better && !watched.mode)
-    return name +
-           ", of which it is not known whether higher or lower is better: say mode = \"max\" or \"min\"";
+    return name + "; set mode = \"max\" or \"min\": it is not known which is better for this metric";
   if (!found->better || !watched.mode || *found->better == *watched.mode) return "";
   return *found->better == Better::min
-             ? name + " with mode = \"max\", but of it lower is better: delete mode"
-             : name + " with mode = \"min\", but of it higher is better: delete mode";
+             ? name + " with mode = \"max\", but lower is better for this metric; delete mode"
+             : name + " with mode = \"min\", but higher is better for this metric; delete mode";
 }
 
 Better direction_of(const Watched& watched, const std::vector<Measured>& measured, const std::string& who) {
   const std::string problem = problem_of(watched, measured);
-  if (!problem.empty()) throw std::runtime_error(who + " decides by " + problem);
+  if (!problem.empty()) throw std::runtime_error(who + " watches " + problem);
   const Measured* found = find_measured(measured, watched.metric);
   return watched.mode ? *watched.mode : *found->better;
 }

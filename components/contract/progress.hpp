@@ -18,7 +18,7 @@ struct Cursor {
 struct Progress {
   std::int64_t step = 0;           // optimizer updates done
   std::int64_t epoch = 0;          // whole epochs done
-  std::int64_t samples = 0;        // training examples seen in all
+  std::int64_t examples = 0;       // training examples seen in all
   std::int64_t skipped_steps = 0;  // updates left out because a gradient was not finite
   double exact_epoch = 0;          // epochs done, with the fraction
   double seconds = 0;              // of the run, earlier attempts of a resumed one included

@@ -26,7 +26,8 @@ struct Trainability {
   bool trained = true;
 };
 
-// What a hook may ask of the loop. It cannot do more. What waits to be logged is part of a run's state.
+// What a hook may ask of the loop; it cannot do more. Requests that the loop has not carried out yet are part
+// of a checkpoint: what waits for the next record or the next update, and a stop.
 class Requests final : public Stateful {
  public:
   void stop(std::string reason) {  // after this step; the first reason counts
@@ -56,27 +57,8 @@ class Requests final : public Stateful {
   std::vector<Note> take_notes() { return std::exchange(notes_, {}); }
   std::vector<std::pair<std::string, Histogram>> take_histograms() { return std::exchange(histograms_, {}); }
 
-  State save() const override {
-    State state;
-    std::string& names = state.texts["names"];  // in the order in which they were logged
-    for (const auto& [name, value] : measurements_) {
-      names += name + "\n";
-      state.numbers[name] = value;
-    }
-    return state;
-  }
-
-  void load(const State& state) override {
-    StateReader saved(state);
-    std::string_view names = saved.text("names");
-    measurements_.clear();
-    while (!names.empty()) {
-      const std::string name(names.substr(0, names.find('\n')));
-      names.remove_prefix(name.size() + 1);
-      measurements_.emplace_back(name, saved.number(name));
-    }
-    saved.finish();
-  }
+  State save() const override;
+  void load(const State& state) override;
 
  private:
   std::optional<std::string> reason_;

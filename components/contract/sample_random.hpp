@@ -17,7 +17,7 @@ inline constexpr std::uint64_t golden_gamma = 0x9E3779B97F4A7C15ULL;
 
 // The seed of everything random about one sample (or batch) in one epoch. Nothing else enters: no thread, no
 // time.
-constexpr std::uint64_t sample_seed(std::uint64_t seed, std::uint64_t epoch, std::uint64_t index) {
+constexpr std::uint64_t example_seed(std::uint64_t seed, std::uint64_t epoch, std::uint64_t index) {
   const std::uint64_t of_run = scatter(seed + golden_gamma);
   const std::uint64_t of_epoch = scatter(of_run ^ scatter(epoch + 2 * golden_gamma));
   return scatter(of_epoch ^ scatter(index + 3 * golden_gamma));

@@ -1,5 +1,7 @@
 #include "components/contract/state.hpp"
 
+#include "registry/wording.hpp"
+
 #include <ATen/core/Formatting.h>
 
 #include <sstream>
@@ -30,14 +32,14 @@ template <class Entries>
 const typename Entries::mapped_type* StateReader::find(const Entries& entries, const std::string& name) {
   const auto found = entries.find(name);
   if (found == entries.end()) return nullptr;
-  taken_.insert(name);
+  taken_.insert(&found->second);
   return &found->second;
 }
 
 template <class Entries>
 const typename Entries::mapped_type& StateReader::take(const Entries& entries, const std::string& name) {
   if (const auto* found = find(entries, name)) return *found;
-  throw StateError("the saved state lacks \"" + name + "\"");
+  throw StateError("the saved state lacks " + in_quotes(name));
 }
 
 const torch::Tensor& StateReader::tensor(const std::string& name) { return take(state_.tensors, name); }
@@ -47,6 +49,7 @@ const std::string& StateReader::text(const std::string& name) { return take(stat
 const State& StateReader::part(const std::string& name) { return take(state_.parts, name); }
 
 const torch::Tensor* StateReader::find_tensor(const std::string& name) { return find(state_.tensors, name); }
+const std::string* StateReader::find_text(const std::string& name) { return find(state_.texts, name); }
 const State* StateReader::find_part(const std::string& name) { return find(state_.parts, name); }
 
 std::optional<std::int64_t> StateReader::find_integer(const std::string& name) {
@@ -74,8 +77,8 @@ void StateReader::tensor_into(const std::string& name, torch::Tensor target) {
 void StateReader::finish() const {
   const auto check = [&](const auto& entries) {
     for (const auto& [name, entry] : entries) {
-      if (!taken_.contains(name))
-        throw StateError("the saved state has \"" + name + "\", which nothing here uses");
+      if (!taken_.contains(&entry))
+        throw StateError("the saved state has an unexpected entry " + in_quotes(name));
     }
   };
   check(state_.tensors);

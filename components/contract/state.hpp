@@ -27,8 +27,8 @@ struct State {
   State copy() const;          // that shares no memory, in main memory
 };
 
-// Takes a state apart. Whatever is missing is an error that names it, and so is, at finish(), whatever nobody
-// took:
+// Reads a state strictly. A missing entry is an error that names it, and so is, at finish(), an entry that
+// was not read:
 //   StateReader saved(state);
 //   best_ = saved.number("best");
 //   saved.finish();
@@ -47,6 +47,7 @@ class StateReader {
   const torch::Tensor* find_tensor(const std::string& name);
   std::optional<std::int64_t> find_integer(const std::string& name);
   std::optional<double> find_number(const std::string& name);
+  const std::string* find_text(const std::string& name);
   const State* find_part(const std::string& name);
 
   void finish() const;
@@ -58,7 +59,7 @@ class StateReader {
   const typename Entries::mapped_type& take(const Entries& entries, const std::string& name);
 
   const State& state_;
-  std::set<std::string> taken_;
+  std::set<const void*> taken_;  // the entries themselves: one name may stand for several types
 };
 
 // An entry of a state that is missing, unexpected or of another shape.
@@ -66,14 +67,14 @@ struct StateError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Anything that remembers from one update to the next. save() in the middle of a run, load() into a fresh
-// object, and both go on alike.
+// Anything that remembers something from one update to the next. After save() in the middle of a run and
+// load() into a fresh object, both continue in the same way.
 class Stateful {
  public:
   virtual ~Stateful() = default;
 
   virtual State save() const { return {}; }
-  // Throws StateError, and names the entry, where the state is not one of this object's.
+  // Throws StateError, which names the entry, if the state does not fit this object.
   virtual void load(const State& state) { StateReader(state).finish(); }
 };
 

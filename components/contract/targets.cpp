@@ -7,8 +7,8 @@ namespace runner {
 std::string to_string(Targets targets) {
   switch (targets) {
     case Targets::class_index: return "class indices";
-    case Targets::class_shares: return "shares of classes";
-    case Targets::yes_no: return "yes or no for each output";
+    case Targets::class_shares: return "class probabilities";
+    case Targets::binary: return "0/1 for each output (multi-label)";
     case Targets::numbers: return "numbers";
     case Targets::tokens: break;
   }
@@ -27,12 +27,12 @@ std::vector<Targets> possible_targets(const DataSpec& data) {
     return {Targets::tokens, Targets::class_index};
   const bool for_each_class =
       data.classes > 0 && data.target_shape == std::vector<std::int64_t>{data.classes};
-  if (floating && for_each_class) return {Targets::class_shares};
-  if (floating && data.target_shape.empty()) return {Targets::numbers, Targets::yes_no};
-  if (floating) return {Targets::numbers, Targets::yes_no, Targets::class_shares};
+  if (floating && for_each_class) return {Targets::class_shares, Targets::binary};
+  if (floating && data.target_shape.empty()) return {Targets::numbers, Targets::binary};
+  if (floating) return {Targets::numbers, Targets::binary, Targets::class_shares};
   // Whole numbers may be classes or something to be counted; names make them classes.
-  if (!data.class_names.empty()) return {Targets::class_index, Targets::yes_no};
-  std::vector<Targets> all{Targets::class_index, Targets::yes_no, Targets::numbers};
+  if (!data.class_names.empty()) return {Targets::class_index, Targets::binary};
+  std::vector<Targets> all{Targets::class_index, Targets::binary, Targets::numbers};
   if (!data.target_shape.empty()) all.push_back(Targets::tokens);
   return all;
 }

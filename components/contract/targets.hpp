@@ -13,7 +13,7 @@ namespace runner {
 enum class Targets {
   class_index,   // one of several classes, by its number
   class_shares,  // a share for each class, as mixup makes them
-  yes_no,   // 0 or 1 for each output, independent of the others: multi-label, or one score for two classes
+  binary,   // 0 or 1 for each output, independent of the others: multi-label, or one score for two classes
   numbers,  // to be predicted as they are
   tokens,   // the next token for each position
 };

@@ -13,15 +13,14 @@ struct Cifar10 {
 };
 
 constexpr auto describe(std::type_identity<Cifar10>) {
-  return fields(field("dir", &Cifar10::dir,
-                      "Folder that holds data_batch_1.bin .. 5 and test_batch.bin, or cifar-10-batches-bin "
-                      "with them in it; empty: "
-                      "the user's cache folder."),
-                field("download", &Cifar10::download, "Fetch the data (170 MB) if it is not there."),
-                field("url", &Cifar10::url, "Where to fetch it from, for example a mirror.", non_empty()),
-                field("fallback", &Cifar10::fallback,
-                      "Dataset that stands in where the data is neither there nor to be had; without it, "
-                      "that is an error."));
+  return fields(
+      field("dir", &Cifar10::dir,
+            "Folder with data_batch_1.bin .. 5 and test_batch.bin, or with a folder cifar-10-batches-bin "
+            "that has them; empty: the user's cache folder."),
+      field("download", &Cifar10::download, "Download the data (170 MB) if it is missing."),
+      field("url", &Cifar10::url, "Where to download it from, for example a mirror.", non_empty()),
+      field("fallback", &Cifar10::fallback,
+            "Dataset to use if the data is missing and cannot be downloaded; without it, that is an error."));
 }
 
 void check(const Cifar10& params, Report& report) { check_stand_in(params.fallback, report); }

@@ -20,16 +20,15 @@ struct Cifar100 {
 };
 
 constexpr auto describe(std::type_identity<Cifar100>) {
-  return fields(field("dir", &Cifar100::dir,
-                      "Folder that holds train.bin and test.bin, or cifar-100-binary with them in it; empty: "
-                      "the user's cache "
-                      "folder."),
-                field("labels", &Cifar100::labels, "Which of the two labels of an image is to be learnt."),
-                field("download", &Cifar100::download, "Fetch the data (169 MB) if it is not there."),
-                field("url", &Cifar100::url, "Where to fetch it from, for example a mirror.", non_empty()),
-                field("fallback", &Cifar100::fallback,
-                      "Dataset that stands in where the data is neither there nor to be had; without it, "
-                      "that is an error."));
+  return fields(
+      field("dir", &Cifar100::dir,
+            "Folder with train.bin and test.bin, or with a folder cifar-100-binary that has them; empty: the "
+            "user's cache folder."),
+      field("labels", &Cifar100::labels, "Which of the two labels of an image to learn."),
+      field("download", &Cifar100::download, "Download the data (169 MB) if it is missing."),
+      field("url", &Cifar100::url, "Where to download it from, for example a mirror.", non_empty()),
+      field("fallback", &Cifar100::fallback,
+            "Dataset to use if the data is missing and cannot be downloaded; without it, that is an error."));
 }
 
 void check(const Cifar100& params, Report& report) { check_stand_in(params.fallback, report); }

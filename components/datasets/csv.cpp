@@ -7,6 +7,7 @@
 #include "components/support/tables/row_encoder.hpp"
 #include "components/support/tables/separator.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -73,50 +74,43 @@ constexpr auto describe(std::type_identity<Csv>) {
       field("split", &Csv::split,
             "Without `eval`: this share of the rows, of each class, is for evaluation only.", above(0),
             below(1)),
-      field("split_seed", &Csv::split_seed, "Chooses which rows those are (default 1)."),
-      field("target", &Csv::target, "The column to be predicted.", required()),
+      field("split_seed", &Csv::split_seed, "Seed of the choice of these rows; default: 1."),
+      field("target", &Csv::target, "The column to predict.", required()),
       field("task", &Csv::task, "What the target is."),
       field("trim_target", &Csv::trim_target,
-            "Characters at the end of a class that are no part of it: \".\" "
-            "for UCI's adult.test."),
+            "Characters to remove from the end of class names: \".\" for UCI's adult.test."),
       field("numeric", &Csv::numeric,
-            "Columns of numbers. Columns in none of the lists are looked at: "
-            "numeric where the training part "
-            "holds only numbers, else categorical; the log says which."),
+            "Columns of numbers. A column in none of the lists is numeric if it has only numbers in the "
+            "training set, otherwise categorical; the log says which."),
       field("categorical", &Csv::categorical,
-            "Columns of categories. Those that are missing, or that training "
-            "did not have, share the id 0."),
+            "Columns of categories. Missing values, and values that are not in the training set, share the "
+            "id 0."),
       field("ignore", &Csv::ignore, "Columns that the model does not see."),
-      field("categories", &Csv::categories, "How the model gets categories."),
+      field("categories", &Csv::categories, "How categories are passed to the model."),
       field("standardize", &Csv::standardize,
-            "Numeric columns get mean 0 and deviation 1, as measured on the "
-            "training part."),
+            "Scale numeric columns to mean 0 and standard deviation 1 of the training set."),
       field("standardize_target", &Csv::standardize_target,
-            "For regression: the model learns the target with mean 0 and deviation 1, as measured on the "
-            "training part (default true). Predictions, mae and rmse are in the units of the table."),
+            "For regression: scale the target to mean 0 and standard deviation 1 of the training set; "
+            "default: true. Predictions, mae and rmse are in the units of the table."),
       field("missing_indicator", &Csv::missing_indicator,
-            "A further input, 0 or 1, for each numeric column with gaps in the "
-            "training part. The mean fills "
-            "the gaps in any case."),
-      field("missing", &Csv::missing, "What stands for a value that is not there."),
-      field("columns", &Csv::columns, "Names of all columns, for files without a header, or in its place."),
+            "Add an input, 0 or 1, for each numeric column with missing values in the training set. Missing "
+            "values are replaced by the mean in any case."),
+      field("missing", &Csv::missing, "Texts that mean a missing value."),
+      field("columns", &Csv::columns, "Names of all columns, for files without a header or instead of it."),
       field("header", &Csv::header,
-            "Whether the first row names the columns; by itself, where "
-            "`columns` does not."),
-      field("separator", &Csv::separator,
-            "Between two values; where not given, it is recognised from the first rows."),
-      field("decimal", &Csv::decimal, "What stands before the decimals of a number."),
-      field("thousands", &Csv::thousands, "What parts numbers into groups of three digits."),
-      field("units", &Csv::units,
-            "What stands before or after numbers and is no part of them: [\"€\", \"%\"]."),
-      field("comment", &Csv::comment, "Lines that begin with this say nothing."),
-      field("trim", &Csv::trim, "Spaces around a value are no part of it, unless in quotes."));
+            "Whether the first row has the names of the columns; default: true unless `columns` is given."),
+      field("separator", &Csv::separator, "What separates values; default: recognised from the first rows."),
+      field("decimal", &Csv::decimal, "The decimal separator."),
+      field("thousands", &Csv::thousands, "The thousands separator."),
+      field("units", &Csv::units, "Texts before or after numbers to ignore: [\"€\", \"%\"]."),
+      field("comment", &Csv::comment, "Ignore lines that start with this."),
+      field("trim", &Csv::trim, "Remove spaces around values that are not in quotes."));
 }
 
 void check(const Csv& params, Report& report) {
   if (params.eval && params.split) report.error("split", "means nothing together with eval");
   if (!params.eval && !params.split)
-    report.error("eval", "or split is needed: nothing says what to evaluate with");
+    report.error("eval", "or split is needed: there is nothing to evaluate on");
   if (!params.split && params.split_seed) report.error("split_seed", "means nothing without split");
   if (params.task == TargetKind::regression && !params.trim_target.empty())
     report.error("trim_target", "is for classes, but the task is regression");
@@ -132,7 +126,7 @@ void check(const Csv& params, Report& report) {
   for (const auto& [list, names] : lists) {
     for (const std::string& name : *names) {
       if (std::ranges::find(named, name) != named.end())
-        report.error(list, "names \"" + name + "\", which is the target or in a list already");
+        report.error(list, "names " + in_quotes(name) + ", which is the target or in a list already");
       named.push_back(name);
     }
   }
@@ -153,32 +147,30 @@ TableFormat format_of(const Csv& params) {
 // For a file: what separates its values is recognised where nobody says it.
 TableFormat format_of(const Csv& params, const std::filesystem::path& file) {
   TableFormat format = format_of(params);
-  if (!params.separator) format.csv.separator = find_separator(file, format);
+  if (!params.separator) format.csv.separator = separator_of_file(file, format);
   return format;
 }
 
 void say(const TablePart& training, const TableColumns& columns, std::int64_t eval_rows) {
-  std::string numbers, categories;
-  for (const NumericColumn& column : columns.numeric) numbers += (numbers.empty() ? "" : ", ") + column.name;
-  for (const CategoricalColumn& column : columns.categorical) {
-    categories +=
-        (categories.empty() ? "" : ", ") + column.name + " (" + std::to_string(column.values.size()) + ")";
-  }
+  std::vector<std::string> numbers, categories;
+  for (const NumericColumn& column : columns.numeric) numbers.push_back(column.name);
+  for (const CategoricalColumn& column : columns.categorical)
+    categories.push_back(column.name + " (" + std::to_string(column.values.size()) + ")");
   const char separator = training.format().csv.separator;
   if (separator != ',')
     log::info("{}: the values are separated by {}.", training.name(),
-              separator == '\t' ? "tabs" : std::string("\"") + separator + "\"");
+              separator == '\t' ? "tabs" : in_quotes(std::string(1, separator)));
   log::info(
       "{}: {} rows to train on, {} to evaluate with; numeric: {}; "
       "categorical: {}; target: {}{}.",
-      training.name(), training.size(), eval_rows, numbers.empty() ? "none" : numbers,
-      categories.empty() ? "none" : categories, columns.target,
+      training.name(), training.size(), eval_rows, numbers.empty() ? "none" : listed(numbers),
+      categories.empty() ? "none" : listed(categories), escaped_name(columns.target),
       columns.classes.empty() ? "" : " (" + std::to_string(columns.classes.size()) + " classes)");
 }
 
 void require_file(const std::filesystem::path& path, const std::string& key) {
   if (!std::filesystem::exists(path))
-    throw DataError("There is no file " + path.string() + ". Let dataset." + key + " name the table.");
+    throw DataError("There is no file " + path.string() + ". Set dataset." + key + " to the table.");
 }
 
 class CsvDataset final : public Dataset {
@@ -250,7 +242,7 @@ class CsvDataset final : public Dataset {
       by = find_column(whole.columns(), params_.target, whole.name());
     auto parts = whole.split(*params_.split, params_.split_seed.value_or(1), by);
     if (parts.second.size() > 0) return parts;
-    throw IoError(whole.name() + " holds no two rows of one class: there is nothing to split.");
+    throw IoError(whole.name() + " has fewer than two rows in every class, so it cannot be split.");
   }
 
   ColumnChoice choice() const {
@@ -276,10 +268,7 @@ std::unique_ptr<Dataset> build(const Csv& params, const DatasetInputs&) {
 }
 
 const Registration<DatasetKind> registration{
-    "csv",
-    "Rows of a table, numbers and categories: comma-separated values as "
-    "spreadsheets write them.",
-    &build};
+    "csv", "Tables of numbers and categories: comma-separated values, as spreadsheets write them.", &build};
 
 }  // namespace
 

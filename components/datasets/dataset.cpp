@@ -34,8 +34,8 @@ std::unique_ptr<Interpreter> Dataset::interpreter(const TransformPipeline&, cons
 }
 
 void check(const DatasetCommon& common, Report& report) {
-  if (common.sample_seed && !common.validation && !common.train_limit && !common.eval_limit)
-    report.error("sample_seed", "has no effect without validation, train_limit or eval_limit");
+  if (common.example_seed && !common.validation && !common.train_limit && !common.eval_limit)
+    report.error("example_seed", "has no effect without validation, train_limit or eval_limit");
 }
 
 }  // namespace runner

@@ -17,7 +17,7 @@ namespace runner {
 
 // One example of one epoch: which, and the seed of all its randomness, a function of (run seed, epoch, index)
 // alone.
-struct SampleRef {
+struct ExampleRef {
   std::int64_t index = 0;
   std::uint64_t seed = 0;
 };
@@ -47,9 +47,9 @@ class Split {
 
   // An empty batch of that many examples, in the memory layout it will be used in.
   virtual Batch allocate(std::int64_t examples, torch::MemoryFormat format) const;
-  // Writes the samples into consecutive examples of the batch, starting at `first`. Throws DataError, naming
+  // Writes the examples into consecutive examples of the batch, starting at `first`. Throws DataError, naming
   // the file, where a sample is broken.
-  virtual void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const = 0;
+  virtual void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const = 0;
   // Once all examples of the batch are there: what transforms do across them. The seed is the batch's own.
   virtual void finish(Batch& /*batch*/, std::uint64_t /*seed*/) const {}
 
@@ -103,7 +103,7 @@ struct DatasetCommon {
   std::optional<double> validation = {};
   std::optional<std::int64_t> train_limit = {};
   std::optional<std::int64_t> eval_limit = {};
-  std::optional<std::int64_t> sample_seed = {};
+  std::optional<std::int64_t> example_seed = {};
 };
 constexpr auto describe(std::type_identity<DatasetCommon>) {
   return fields(
@@ -116,11 +116,11 @@ constexpr auto describe(std::type_identity<DatasetCommon>) {
       field("train_limit", &DatasetCommon::train_limit,
             "Use only N training examples: a random sample, with the same share of each class.",
             within(1, 1e12)),
-      field("eval_limit", &DatasetCommon::eval_limit, "Use only N evaluation examples, chosen likewise.",
-            within(1, 1e12)),
-      field("sample_seed", &DatasetCommon::sample_seed,
-            "Chooses the examples of validation, train_limit and eval_limit (default 1); run.seed does "
-            "not change them.",
+      field("eval_limit", &DatasetCommon::eval_limit,
+            "Use only N evaluation examples, chosen in the same way.", within(1, 1e12)),
+      field("example_seed", &DatasetCommon::example_seed,
+            "Seed of the choice of examples for validation, train_limit and eval_limit; default: 1. run.seed "
+            "does not change them.",
             within(0, 9007199254740991)));
 }
 void check(const DatasetCommon& common, Report& report);
@@ -128,6 +128,7 @@ void check(const DatasetCommon& common, Report& report);
 struct DatasetKind {
   static constexpr std::string_view name = "dataset";
   static constexpr std::string_view summary = "Examples to train on and to evaluate with.";
+  static constexpr KindOnResume on_resume{.part = OnResume::course, .parameters = OnResume::course};
   using Product = Dataset;
   using Inputs = DatasetInputs;
   using Common = DatasetCommon;

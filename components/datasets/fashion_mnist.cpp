@@ -10,11 +10,10 @@ struct FashionMnist {
 };
 
 constexpr auto describe(std::type_identity<FashionMnist>) {
-  return fields(
-      field("dir", &FashionMnist::dir,
-            "Folder that holds the four files, gzipped or not. By itself, the place where Debian's package "
-            "dataset-fashion-mnist puts them.",
-            non_empty()));
+  return fields(field("dir", &FashionMnist::dir,
+                      "Folder with the four files, gzipped or not. Default: where Debian's package "
+                      "dataset-fashion-mnist puts them.",
+                      non_empty()));
 }
 
 class FashionMnistDataset final : public Dataset {

@@ -18,15 +18,16 @@ struct Idx {
 
 constexpr auto describe(std::type_identity<Idx>) {
   return fields(
-      field("dir", &Idx::dir, "Folder that holds the four files.", required(), non_empty()),
+      field("dir", &Idx::dir, "Folder with the four files.", required(), non_empty()),
       field("train_images", &Idx::train_images, "File name, with or without .gz, or a path.", non_empty()),
       field("train_labels", &Idx::train_labels, "File name, with or without .gz, or a path.", non_empty()),
       field("eval_images", &Idx::eval_images, "File name, with or without .gz, or a path.", non_empty()),
       field("eval_labels", &Idx::eval_labels, "File name, with or without .gz, or a path.", non_empty()),
       field("classes", &Idx::classes, "Labels go from 0 to classes - 1.", within(1, 256)),
-      field("mean", &Idx::mean, "Of the pixels, scaled to 0..1: what `normalize` takes by itself. MNIST's.",
+      field("mean", &Idx::mean,
+            "Mean of the pixels, scaled to 0..1, that `normalize` uses by default; here that of MNIST.",
             within(0, 1)),
-      field("deviation", &Idx::deviation, "Standard deviation of the same.", above(0), within(0, 1)));
+      field("deviation", &Idx::deviation, "Standard deviation of the pixels.", above(0), within(0, 1)));
 }
 
 class IdxDataset final : public Dataset {

@@ -17,17 +17,18 @@ struct ImageFolder {
 };
 
 constexpr auto describe(std::type_identity<ImageFolder>) {
-  return fields(field("dir", &ImageFolder::dir,
-                      "Folder with the images: train/CLASS/*.jpg and val/CLASS/*.jpg, or CLASS/*.jpg with "
-                      "`split`. JPEG and PNG; "
-                      "classes are numbered by name.",
-                      required(), non_empty()),
-                field("train", &ImageFolder::train, "Folder in it to train on.", non_empty()),
-                field("eval", &ImageFolder::eval, "Folder in it to evaluate with.", non_empty()),
-                field("split", &ImageFolder::split,
-                      "The classes lie in `dir` itself, and this share of each is for evaluation only.",
-                      above(0), below(1)),
-                field("split_seed", &ImageFolder::split_seed, "Chooses which images those are (default 1)."));
+  return fields(
+      field("dir", &ImageFolder::dir,
+            "Folder with the images: train/CLASS/*.jpg and val/CLASS/*.jpg, or CLASS/*.jpg with "
+            "`split`. JPEG and PNG; "
+            "classes are numbered by name.",
+            required(), non_empty()),
+      field("train", &ImageFolder::train, "Name of the training folder in `dir`.", non_empty()),
+      field("eval", &ImageFolder::eval, "Name of the evaluation folder in `dir`.", non_empty()),
+      field("split", &ImageFolder::split,
+            "The class folders are in `dir` itself, and this share of each class is for evaluation only.",
+            above(0), below(1)),
+      field("split_seed", &ImageFolder::split_seed, "Seed of the choice of these images; default: 1."));
 }
 
 void check(const ImageFolder& params, Report& report) {
@@ -101,7 +102,7 @@ class ImageFolderDataset final : public Dataset {
     std::error_code ignored;
     if (!std::filesystem::is_directory(dir, ignored)) {
       throw DataError("There is no folder " + dir.string() +
-                      ". Let dataset.dir name the one with the images.");
+                      ". Set dataset.dir to the folder with the images.");
     }
     const auto has = [&](const std::string& name) {
       return std::filesystem::is_directory(dir / name, ignored);
@@ -118,7 +119,7 @@ class ImageFolderDataset final : public Dataset {
       if (const std::string other = other_name(name); !other.empty()) {
         throw DataError("There is no folder " + (dir / name).string() + ", but there is " +
                         (dir / other).string() + ": set dataset." +
-                        (name == params_.train ? "train" : "eval") + " = \"" + other + "\".");
+                        (name == params_.train ? "train" : "eval") + " = " + in_quotes(other) + ".");
       }
       throw DataError("There is no folder " + (dir / name).string() + ". The images are expected in " +
                       params_.train + "/CLASS and " + params_.eval + "/CLASS; where the classes lie in " +
@@ -177,7 +178,7 @@ std::unique_ptr<Dataset> build(const ImageFolder& params, const DatasetInputs&) 
 
 const Registration<DatasetKind> registration{
     "image_folder",
-    "JPEG and PNG files in a folder for each class. Needs a transform that makes them equal in size.",
+    "JPEG and PNG files, one folder per class. Needs a transform that gives all images the same size.",
     &build};
 
 }  // namespace

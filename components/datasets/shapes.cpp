@@ -13,10 +13,9 @@ struct Shapes {
 };
 
 constexpr auto describe(std::type_identity<Shapes>) {
-  return fields(
-      field("train", &Shapes::train, "Images to train on.", within(1, 1e9)),
-      field("eval", &Shapes::eval, "Images to evaluate with.", within(1, 1e9)),
-      field("seed", &Shapes::seed, "Another seed, another set of images; run.seed does not change it."));
+  return fields(field("train", &Shapes::train, "Images to train on.", within(1, 1e9)),
+                field("eval", &Shapes::eval, "Images to evaluate with.", within(1, 1e9)),
+                field("seed", &Shapes::seed, "Seed of the images; run.seed does not change them."));
 }
 
 DataSpec shapes_spec() {
@@ -44,7 +43,7 @@ class ShapesSplit final : public ImageSplit {
  protected:
   ImageView image(std::int64_t index, Scratch& scratch) const override {
     scratch.decoded.resize(drawing_bytes);
-    SampleRandom random(sample_seed(seed_, part_, static_cast<std::uint64_t>(index)));
+    SampleRandom random(example_seed(seed_, part_, static_cast<std::uint64_t>(index)));
     draw_shape(static_cast<int>(label(index)), random, scratch.decoded.data());
     return ImageView::planar(scratch.decoded.data(), 3, drawing_size, drawing_size);
   }
@@ -90,7 +89,7 @@ std::unique_ptr<Dataset> build(const Shapes& params, const DatasetInputs&) {
 }
 
 const Registration<DatasetKind> registration{
-    "shapes", "Ten shapes drawn as 32x32 colour images: needs no files, and has to be learnt.", &build};
+    "shapes", "Generated 32x32 colour images of ten shapes: needs no files.", &build};
 
 }  // namespace
 

@@ -24,11 +24,10 @@ constexpr std::int64_t most_examples = 10'000'000, most_values = 1 << 28;
 
 constexpr auto describe(std::type_identity<Synthetic>) {
   return fields(
-      field(
-          "shape", &Synthetic::shape,
-          "Of one example. One or three channels, height and width make images, which transforms act on; any "
-          "other shape makes plain numbers.",
-          non_empty(), at_least(1)),
+      field("shape", &Synthetic::shape,
+            "Shape of one example. [1 or 3, height, width] are images, which transforms apply to; any other "
+            "shape is plain numbers.",
+            non_empty(), at_least(1)),
       field("classes", &Synthetic::classes, "Labels are drawn from 0 to classes - 1.", within(1, 1 << 20)),
       field("train", &Synthetic::train, "Examples to train on.", within(1, most_examples)),
       field("eval", &Synthetic::eval, "Examples to evaluate with.", within(1, most_examples)),
@@ -64,7 +63,7 @@ DataSpec synthetic_spec(const Synthetic& params) {
 }
 
 std::uint64_t word_of(std::uint64_t seed, Phase phase, std::int64_t index) {
-  return sample_seed(seed, phase == Phase::training ? 0 : 1, static_cast<std::uint64_t>(index));
+  return example_seed(seed, phase == Phase::training ? 0 : 1, static_cast<std::uint64_t>(index));
 }
 
 std::int64_t label_of(const Synthetic& params, std::uint64_t word) {
@@ -122,10 +121,10 @@ class SyntheticNumbers final : public Split {
     return label_of(params_, word_of(seed_, phase_, index));
   }
 
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
     const bool contiguous = batch.input.is_contiguous();
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const std::uint64_t word = word_of(seed_, phase_, samples[i].index);
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+      const std::uint64_t word = word_of(seed_, phase_, examples[i].index);
       const std::int64_t row = first + static_cast<std::int64_t>(i);
       const float* numbers = numbers_.data() + start_of(params_, word);
       if (contiguous) {
@@ -176,7 +175,7 @@ std::unique_ptr<Dataset> build(const Synthetic& params, const DatasetInputs& inp
 }
 
 const Registration<DatasetKind> registration{
-    "synthetic", "Random examples of any shape at next to no cost, to measure speed with.", &build};
+    "synthetic", "Random examples of any shape at almost no cost, for measuring speed.", &build};
 
 }  // namespace
 

@@ -23,15 +23,15 @@ constexpr auto describe(std::type_identity<Tensors>) {
                 field("eval", &Tensors::eval, "Safetensors file to evaluate with.", required(), non_empty()),
                 field("input", &Tensors::input,
                       "Name of the tensor with the inputs; its first dimension is the example. Bytes (N, 1 "
-                      "or 3, height, width) are "
-                      "images, which transforms act on; other integers become int64, other numbers float32.",
+                      "or 3, height, width) are images, which transforms apply to; other integers become "
+                      "int64, other numbers float32.",
                       non_empty()),
                 field("target", &Tensors::target,
-                      "Name of the tensor with the targets. One integer an example is a class; anything else "
-                      "is as the inputs.",
+                      "Name of the tensor with the targets. One integer per example is a class; anything "
+                      "else is treated like the inputs.",
                       non_empty()),
                 field("classes", &Tensors::classes,
-                      "Number of classes; by itself, one more than the largest class in the training file.",
+                      "Number of classes; default: one more than the largest class in the training file.",
                       within(1, 1 << 24)));
 }
 
@@ -68,13 +68,13 @@ torch::Tensor find(const std::map<std::string, torch::Tensor>& tensors, const st
   if (found == tensors.end()) {
     std::vector<std::string> names;
     for (const auto& [key, tensor] : tensors) names.push_back(key);
-    throw DataError(path.string() + " holds no tensor " + in_quotes(name) +
+    throw DataError(path.string() + " has no tensor " + in_quotes(name) +
                     ". It holds: " + (names.empty() ? "none" : listed(names)) + ".");
   }
   if (found->second.dim() == 0)
-    throw DataError(path.string() + ": \"" + name + "\" is one number, not a list of examples.");
+    throw DataError(path.string() + ": " + in_quotes(name) + " is one number, not a list of examples.");
   if (found->second.is_complex()) {
-    throw DataError(path.string() + ": \"" + name + "\" holds complex numbers.");
+    throw DataError(path.string() + ": " + in_quotes(name) + " holds complex numbers.");
   }
   return computable(found->second);
 }
@@ -94,7 +94,7 @@ Pair read_pair(const Tensors& params, const std::filesystem::path& path) {
     throw DataError(path.string() + " holds " + std::to_string(pair.input.size(0)) + " inputs, but " +
                     std::to_string(pair.target.size(0)) + " targets.");
   }
-  if (pair.input.size(0) == 0) throw DataError(path.string() + " holds no examples.");
+  if (pair.input.size(0) == 0) throw DataError(path.string() + " has no examples.");
   return pair;
 }
 
@@ -166,12 +166,12 @@ class TensorRows final : public Split {
   std::int64_t size() const override { return pair_.input.size(0); }
   DataSpec spec() const override { return spec_; }
 
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
     const torch::NoGradGuard no_gradients;
-    const auto count = static_cast<std::int64_t>(samples.size());
+    const auto count = static_cast<std::int64_t>(examples.size());
     const torch::Tensor rows = torch::empty({count}, torch::kInt64);
     for (std::int64_t i = 0; i < count; ++i)
-      rows.data_ptr<std::int64_t>()[i] = samples[static_cast<std::size_t>(i)].index;
+      rows.data_ptr<std::int64_t>()[i] = examples[static_cast<std::size_t>(i)].index;
     batch.input.narrow(0, first, count).copy_(pair_.input.index_select(0, rows));
     batch.target.narrow(0, first, count).copy_(pair_.target.index_select(0, rows));
   }
@@ -206,7 +206,7 @@ class TensorInterpreter final : public Interpreter {
     if (!data.images) return pair.input.to(data.input_type);
     const TensorImages images(data, transforms_, Phase::evaluation, pair);
     Batch batch = images.allocate(images.size(), torch::MemoryFormat::Contiguous);
-    std::vector<SampleRef> all(static_cast<std::size_t>(images.size()));
+    std::vector<ExampleRef> all(static_cast<std::size_t>(images.size()));
     for (std::size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<std::int64_t>(i);
     images.read(all, batch, 0);
     return batch.input;
@@ -261,7 +261,7 @@ std::unique_ptr<Dataset> build(const Tensors& params, const DatasetInputs&) {
 }
 
 const Registration<DatasetKind> registration{
-    "tensors", "Inputs and targets as tensors in safetensors files, for whatever no other dataset reads.",
+    "tensors", "Inputs and targets as tensors in safetensors files, for data that no other dataset reads.",
     &build};
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "components/contract/sample_random.hpp"
 #include "components/datasets/dataset.hpp"
 #include "components/datasets/support/image_split.hpp"
+#include "components/datasets/support/token_cache.hpp"
 #include "components/support/text/code_points.hpp"
 #include "components/support/text/text_fallback.hpp"
 #include "components/support/text/text_file.hpp"
 #include "components/support/text/token_store.hpp"
 #include "components/tokenizers/tokenizer.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -27,25 +29,25 @@ constexpr std::int64_t not_counted = -100;  // as a target: PyTorch's ignore_ind
 constexpr auto describe(std::type_identity<Text>) {
   return fields(
       field("file", &Text::file,
-            "The text, as UTF-8; or a folder, whose *.txt files follow each other in order of their names.",
-            required(), non_empty()),
-      field("eval_file", &Text::eval_file, "A text or folder of its own to evaluate with."),
+            "The text in UTF-8, or a folder whose *.txt files are read in order of their names.", required(),
+            non_empty()),
+      field("eval_file", &Text::eval_file, "Another text or folder to evaluate on."),
       field("split", &Text::split,
             "Without `eval_file`: this share of the text, at its end, is for evaluation only (default 0.1).",
             above(0), below(1)),
       field("tokenizer", &Text::tokenizer, "How text becomes tokens."),
-      field("length", &Text::length, "Tokens that the model sees at once.", within(1, 1 << 24)),
+      field("length", &Text::length, "Tokens per example.", within(1, 1 << 24)),
       field("random_offset", &Text::random_offset,
-            "In training, windows begin anywhere, and elsewhere in every epoch; without, one begins where "
-            "the one before it ends, as they do in evaluation."),
-      field("fallback", &Text::fallback, "What to do where `file` is not there."));
+            "In training, windows start at random positions, different ones in every epoch; if false, each "
+            "window starts where the one before it ends, as in evaluation."),
+      field("fallback", &Text::fallback, "What to do if `file` is missing."));
 }
 
 void check(const Text& params, Report& report) {
   if (params.split && params.eval_file) report.error("split", "means nothing together with eval_file");
   if (!params.tokenizer.facts().reversible) {
-    report.error("tokenizer", "\"" + params.tokenizer.name() +
-                                  "\" loses what is between the words, and is for text_classification only");
+    report.error("tokenizer", in_quotes(params.tokenizer.name()) +
+                                  " loses what is between the words, and is for text_classification only");
   }
 }
 
@@ -66,12 +68,12 @@ class TextSplit final : public Split {
   bool examples_are_fixed() const override { return !random_offset_; }
   SplitDetails details() const override { return {.unknown_token = unknown_}; }
 
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
     auto* input = batch.input.data_ptr<std::int64_t>() + first * length_;
     auto* target = batch.target.data_ptr<std::int64_t>() + first * length_;
-    for (const SampleRef& sample : samples) {
-      const std::int64_t start =
-          random_offset_ ? SampleRandom(sample.seed).below(tokens_.size() - length_) : sample.index * length_;
+    for (const ExampleRef& example : examples) {
+      const std::int64_t start = random_offset_ ? SampleRandom(example.seed).below(tokens_.size() - length_)
+                                                : example.index * length_;
       const std::int64_t count = std::min(length_, tokens_.size() - 1 - start);
       tokens_.copy(start, count, input);
       tokens_.copy(start + 1, count, target);
@@ -174,7 +176,7 @@ class TextDataset final : public Dataset {
   }
 
   std::unique_ptr<Tokenizer> tokenizer(const Parts& texts) const {
-    return params_.tokenizer.build({.texts = {texts.train}, .others = {texts.eval}});
+    return cached_tokenizer(params_.tokenizer, {.texts = {texts.train}, .others = {texts.eval}});
   }
 
   DataSpec spec_of(std::int64_t vocabulary) const {
@@ -189,8 +191,8 @@ class TextDataset final : public Dataset {
                      const std::string& purpose) const {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     const std::string place = file->path().string();
-    TokenStore tokens =
-        facts_.bytes ? TokenStore(std::span(bytes, text.size()), std::move(file)) : encode_all(chosen, text);
+    TokenStore tokens = facts_.bytes ? TokenStore(std::span(bytes, text.size()), std::move(file), 256)
+                                     : cached_tokens(chosen, text);
     if (tokens.size() > params_.length) return tokens;
     throw DataError(place + " is too short: to " + purpose + " it has " + std::to_string(tokens.size()) +
                     " tokens, and a window takes " + std::to_string(params_.length) +
@@ -208,7 +210,7 @@ std::unique_ptr<Dataset> build(const Text& params, const DatasetInputs&) {
 }
 
 const Registration<DatasetKind> registration{
-    "text", "Text for language models: windows of tokens, each to be predicted from those before it.",
+    "text", "Text for language models: windows of tokens; each token is predicted from those before it.",
     &build};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "components/datasets/support/text_sentences.hpp"
+#include "components/datasets/support/token_cache.hpp"
 #include "components/support/stratified_split.hpp"
 #include "components/support/text/generated_text.hpp"
 #include "components/support/text/labelled_sentences.hpp"
@@ -10,7 +11,7 @@ namespace runner {
 
 constexpr auto describe(std::type_identity<TextEncoding>) {
   return choices(choice("utf-8", TextEncoding::utf8, "Unicode, and so ASCII"),
-                 choice("latin-1", TextEncoding::latin1, "one byte a character, ISO 8859-1"));
+                 choice("latin-1", TextEncoding::latin1, "one byte per character, ISO 8859-1"));
 }
 
 namespace {
@@ -32,23 +33,24 @@ constexpr auto describe(std::type_identity<TextClassification>) {
   using T = TextClassification;
   return fields(
       field("files", &T::files,
-            "A file for each class, by the name of the class, with a sentence a line: { negative = "
+            "One file per class, by the name of the class, with one sentence per line: { negative = "
             "\"bad.txt\", positive = \"good.txt\" }."),
       field("file", &T::file,
-            "Or one table with a sentence a row: comma-separated, or, with the ending .tsv, by tabs."),
-      field("eval_file", &T::eval_file, "A table of its own to evaluate with."),
+            "Or one table with one sentence per row: comma-separated, or tab-separated if its name ends in "
+            ".tsv."),
+      field("eval_file", &T::eval_file, "Another table to evaluate on."),
       field("text", &T::text, "Column of the table with the sentences (default \"text\").", non_empty()),
       field("label", &T::label, "Column of the table with the classes (default \"label\").", non_empty()),
-      field("columns", &T::columns, "Names of the table's columns, where its first row does not have them."),
-      field("encoding", &T::encoding, "How the files are written."),
+      field("columns", &T::columns, "Names of the table's columns, if its first row does not have them."),
+      field("encoding", &T::encoding, "Character encoding of the files."),
       field("split", &T::split,
             "Without `eval_file`: this share of each class is for evaluation only (default 0.1).", above(0),
             below(1)),
-      field("split_seed", &T::split_seed, "Chooses which sentences those are (default 1)."),
+      field("split_seed", &T::split_seed, "Seed of the choice of these sentences; default: 1."),
       field("tokenizer", &T::tokenizer, "How sentences become tokens."),
-      field("length", &T::length, "Tokens of a sentence: longer ones are cut off, shorter ones filled up.",
+      field("length", &T::length, "Tokens per sentence: longer ones are truncated, shorter ones padded.",
             within(1, 1 << 24)),
-      field("fallback", &T::fallback, "What happens where none of the files is there."));
+      field("fallback", &T::fallback, "What to do if all files are missing."));
 }
 
 void check(const TextClassification& params, Report& report) {
@@ -153,7 +155,7 @@ class TextClassificationDataset final : public Dataset {
 
   SentenceEncoder encoder(const LabelledSentences& train) const {
     const std::vector<std::string_view> texts(train.texts.begin(), train.texts.end());
-    return {params_.tokenizer.build({.texts = texts, .unknown = true}), params_.length};
+    return {cached_tokenizer(params_.tokenizer, {.texts = texts, .unknown = true}), params_.length};
   }
 
   TextClassification params_;
@@ -165,10 +167,10 @@ std::unique_ptr<Dataset> build(const TextClassification& params, const DatasetIn
   return std::make_unique<TextClassificationDataset>(params);
 }
 
-const Registration<DatasetKind> registration{
-    "text_classification",
-    "Sentences in classes: a file for each class, or a table. The batch says by \"mask\" what is padding.",
-    &build};
+const Registration<DatasetKind> registration{"text_classification",
+                                             "Sentences with classes: one file per class, or a table. The "
+                                             "\"mask\" of a batch marks what is not padding.",
+                                             &build};
 
 }  // namespace
 

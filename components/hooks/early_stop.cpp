@@ -13,10 +13,10 @@ struct EarlyStop {
 };
 constexpr auto describe(std::type_identity<EarlyStop>) {
   return fields(
-      field("metric", &EarlyStop::metric, "The measurement that decides, such as \"eval/accuracy\".",
-            required(), non_empty()),
+      field("metric", &EarlyStop::metric, "The metric that decides, such as \"eval/accuracy\".", required(),
+            non_empty()),
       field("mode", &EarlyStop::mode,
-            "Which direction is better; needed only for measurements of which it is not known."),
+            "Which direction is better; needed only for a metric that does not say."),
       field("patience", &EarlyStop::patience, "Evaluations without improvement after which the run stops.",
             at_least(1)),
       field("min_delta", &EarlyStop::min_delta, "How much better counts as an improvement.", at_least(0)));
@@ -69,7 +69,7 @@ class EarlyStopHook : public Hook {
 
 Watched watched(const EarlyStop& params) { return {params.metric, params.mode}; }
 
-HookFacts facts(const EarlyStop& params) { return {.watches = watched(params)}; }
+HookFacts facts(const EarlyStop& params) { return {.watches = watched(params), .saves_models = false}; }
 
 std::unique_ptr<Hook> build(const EarlyStop& params, const HookInputs& in) {
   return std::make_unique<EarlyStopHook>(params,

@@ -58,7 +58,7 @@ class EmaHook : public Hook {
   std::int64_t last_step_ = 0;
 };
 
-HookFacts facts(const Ema&) { return {.keeps_weights = "ema"}; }
+HookFacts facts(const Ema&) { return {.keeps_weights = "ema", .saves_models = false}; }
 
 std::unique_ptr<Hook> build(const Ema& params, const HookInputs& in) {
   return std::make_unique<EmaHook>(params, *in.weights);

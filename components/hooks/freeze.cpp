@@ -6,6 +6,7 @@
 #include "components/hooks/hook.hpp"
 #include "components/support/pattern.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 namespace {
@@ -16,11 +17,10 @@ struct Freeze {
   std::optional<Duration> until;
 };
 constexpr auto describe(std::type_identity<Freeze>) {
-  return fields(
-      field("match", &Freeze::match, "The parameters, by pattern: [\"layer1.*\", \"*.bias\"].", required(),
-            non_empty()),
-      field("from", &Freeze::from, "When they are frozen.", at_least(0)),
-      field("until", &Freeze::until, "When they are trained again; never where not given.", above(0)));
+  return fields(field("match", &Freeze::match, "The parameters, by pattern: [\"layer1.*\", \"*.bias\"].",
+                      required(), non_empty()),
+                field("from", &Freeze::from, "When they are frozen.", at_least(0)),
+                field("until", &Freeze::until, "When they are trained again; default: never.", above(0)));
 }
 
 void check(const Freeze& params, Report& report) {
@@ -54,6 +54,8 @@ class FreezeHook : public Hook {
   bool frozen_ = false;
 };
 
+HookFacts facts(const Freeze&) { return {.saves_models = false}; }
+
 std::unique_ptr<Hook> build(const Freeze& params, const HookInputs& in) {
   const std::vector<std::string> names = in.weights->parameter_names();
   for (const std::string& pattern : params.match) {
@@ -65,15 +67,15 @@ std::unique_ptr<Hook> build(const Freeze& params, const HookInputs& in) {
     }
     if (!some) throw std::runtime_error(nothing_selected("Hook \"freeze\", match", pattern, names));
     if (!trained) {
-      throw std::runtime_error("Hook \"freeze\": model.freeze keeps all that \"" + pattern +
-                               "\" matches frozen for the whole run. Delete one of the two.");
+      throw std::runtime_error("Hook \"freeze\": model.freeze keeps all that " + in_quotes(pattern) +
+                               " matches frozen for the whole run. Delete one of the two.");
     }
   }
   return std::make_unique<FreezeHook>(params);
 }
 
 const Registration<HookKind> registration{
-    "freeze", "Freezes parameters for a part of the run: at its beginning, or from some time on.", &build};
+    "freeze", "Freezes parameters for a part of the run: at its start, or from a given time on.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -16,11 +16,11 @@ struct GradientNoise {
   double smoothing = 0.9;
 };
 constexpr auto describe(std::type_identity<GradientNoise>) {
-  return fields(
-      field("every", &GradientNoise::every, "Steps from one measurement to the next.", at_least(1)),
-      field("over", &GradientNoise::over, "Updates in a row whose gradients are compared.", at_least(2)),
-      field("smoothing", &GradientNoise::smoothing, "Decay of the running means of noise and signal.",
-            at_least(0), below(1)));
+  return fields(field("every", &GradientNoise::every, "Steps between two measurements.", at_least(1)),
+                field("over", &GradientNoise::over,
+                      "Number of consecutive updates whose gradients are compared.", at_least(2)),
+                field("smoothing", &GradientNoise::smoothing,
+                      "Decay of the running means of noise and signal.", at_least(0), below(1)));
 }
 
 void check(const GradientNoise& params, Report& report) {
@@ -36,7 +36,7 @@ class GradientNoiseHook : public Hook {
 
   void before_update(const Progress& progress, double, double, Requests&) override {
     const torch::NoGradGuard no_grad;
-    if (seen_ == 0) first_sample_ = progress.samples;
+    if (seen_ == 0) first_example_ = progress.examples;
     std::vector<torch::Tensor> gradients;
     weights_.visit([&](const std::string&, const torch::Tensor& value, const torch::Tensor& gradient) {
       gradients.push_back(gradient.defined() ? gradient : torch::zeros_like(value));
@@ -53,7 +53,7 @@ class GradientNoiseHook : public Hook {
     ++calls_;
     if (seen_ < params_.over) return;
     const double n = static_cast<double>(seen_);
-    const double small_batch = static_cast<double>(progress.samples - first_sample_) / n;
+    const double small_batch = static_cast<double>(progress.examples - first_example_) / n;
     measure(squares_ / n, small_batch, squared_norm(sum_) / (n * n), small_batch * n);
     sum_.clear();
     squares_ = 0;
@@ -63,7 +63,7 @@ class GradientNoiseHook : public Hook {
 
   State save() const override {
     State state{
-        .integers = {{"calls", calls_}, {"seen", seen_}, {"first_sample", first_sample_}},
+        .integers = {{"calls", calls_}, {"seen", seen_}, {"first_sample", first_example_}},
         .numbers = {{"signal", signal_}, {"noise", noise_}, {"weight", weight_}, {"squares", squares_}}};
     for (std::size_t i = 0; i < sum_.size(); ++i) state.tensors["sum." + std::to_string(i)] = sum_[i];
     return state;
@@ -72,7 +72,7 @@ class GradientNoiseHook : public Hook {
     StateReader saved(state);
     calls_ = saved.integer("calls");
     seen_ = saved.integer("seen");
-    first_sample_ = saved.integer("first_sample");
+    first_example_ = saved.integer("first_sample");
     signal_ = saved.number("signal");
     noise_ = saved.number("noise");
     weight_ = saved.number("weight");
@@ -103,11 +103,13 @@ class GradientNoiseHook : public Hook {
   std::vector<torch::Tensor> sum_;  // of the gradients of this measurement
   double squares_ = 0;              // of their norms
   std::int64_t seen_ = 0;
-  std::int64_t first_sample_ = 0;
+  std::int64_t first_example_ = 0;
   std::int64_t calls_ = 0;
   double signal_ = 0, noise_ = 0,
          weight_ = 0;  // means over the measurements so far
 };
+
+HookFacts facts(const GradientNoise&) { return {.saves_models = false}; }
 
 std::unique_ptr<Hook> build(const GradientNoise& params, const HookInputs& in) {
   return std::make_unique<GradientNoiseHook>(params, *in.weights);

@@ -1,6 +1,5 @@
 // How weights and gradients are distributed, parameter by parameter. Histograms go to the trackers that show
 // them (tensorboard); the norms, one number a parameter, to all.
-#include <ATen/ops/_foreach_norm.h>
 #include <torch/utils.h>
 
 #include <stdexcept>
@@ -18,7 +17,7 @@ struct Histograms {
   bool norms = true;
 };
 constexpr auto describe(std::type_identity<Histograms>) {
-  return fields(field("every", &Histograms::every, "Steps from one to the next; the first is at the start.",
+  return fields(field("every", &Histograms::every, "Steps between two histograms; the first is at the start.",
                       at_least(1)),
                 field("match", &Histograms::match, "The parameters, by pattern.", non_empty()),
                 field("norms", &Histograms::norms,
@@ -34,28 +33,30 @@ class HistogramsHook : public Hook {
   void before_update(const Progress&, double, double, Requests& requests) override {
     const torch::NoGradGuard no_grad;
     std::vector<std::string> names;
-    std::vector<torch::Tensor> tensors;
+    std::vector<torch::Tensor> norms;  // on the device until all are there
     weights_.visit([&](const std::string& name, const torch::Tensor& value, const torch::Tensor& gradient) {
       const auto wanted = [&](const std::string& pattern) { return selects(pattern, name); };
       if (!std::ranges::any_of(params_.match, wanted)) return;
       names.push_back("weight_norm/" + name);
-      tensors.push_back(value);
+      norms.push_back(value.norm());
       requests.histogram("weights/" + name, histogram_of(value));
       if (!gradient.defined()) return;  // frozen
       names.push_back("gradient_norm/" + name);
-      tensors.push_back(gradient);
+      norms.push_back(gradient.norm());
       requests.histogram("gradients/" + name, histogram_of(gradient));
     });
     if (!params_.norms) return;
-    const torch::Tensor norms = torch::stack(at::_foreach_norm(tensors, 2)).to(torch::kDouble).cpu();
+    const torch::Tensor all = torch::stack(norms).to(torch::kDouble).cpu();
     for (std::size_t i = 0; i < names.size(); ++i)
-      requests.log(names[i], norms[static_cast<std::int64_t>(i)].item<double>());
+      requests.log(names[i], all[static_cast<std::int64_t>(i)].item<double>());
   }
 
  private:
   Histograms params_;
   const Weights& weights_;
 };
+
+HookFacts facts(const Histograms&) { return {.saves_models = false}; }
 
 std::unique_ptr<Hook> build(const Histograms& params, const HookInputs& in) {
   const std::vector<std::string> names = in.weights->parameter_names();

@@ -11,6 +11,7 @@
 #include "components/contract/batch.hpp"
 #include "components/contract/data_spec.hpp"
 #include "components/contract/measured.hpp"
+#include "components/contract/model_states.hpp"
 #include "components/contract/progress.hpp"
 #include "components/contract/requests.hpp"
 #include "components/contract/state.hpp"
@@ -34,11 +35,16 @@ class Hook : public Stateful {
   virtual void finish(const Progress&, Requests&) {}  // after the last step
 
   virtual const KeptWeights* kept_weights() const { return nullptr; }  // of one name from the beginning
+
+  // Before a checkpoint is written, on the rank that writes it, and before one is loaded, on every rank:
+  // files of a format of one's own in place of, or beside, what is saved by default. Training waits for it.
+  virtual void before_save(ModelStates& /*models*/, const std::filesystem::path& /*folder*/) {}
+  virtual void before_load(ModelStates& /*models*/, const std::filesystem::path& /*folder*/) {}
 };
 
 struct HookInputs {
-  std::int64_t parameters = 0;  // of the model
-  double flops_per_sample = 0;  // forward and backward; 0: unknown
+  std::int64_t parameters = 0;   // of the model
+  double flops_per_example = 0;  // forward and backward; 0: unknown
   // What after_eval will report: "eval/accuracy" .., and what weights that hooks keep are measured as:
   // "ema/accuracy" ..
   std::vector<Measured> measured = {};
@@ -54,6 +60,8 @@ struct HookInputs {
 struct HookFacts {
   std::string keeps_weights = {};       // their name, where the hook has kept_weights()
   std::optional<Watched> watches = {};  // the measurement it decides by
+  // False: before_save and before_load do nothing, and a sharded model need not be gathered for them.
+  bool saves_models = true;
 };
 
 struct HookKind {

@@ -18,10 +18,10 @@ struct LrFinder {
   double diverged = 4;
 };
 constexpr auto describe(std::type_identity<LrFinder>) {
-  return fields(field("lowest", &LrFinder::lowest, "The first rate.", above(0)),
-                field("highest", &LrFinder::highest, "The last rate.", above(0)),
+  return fields(field("lowest", &LrFinder::lowest, "The first learning rate.", above(0)),
+                field("highest", &LrFinder::highest, "The last learning rate.", above(0)),
                 field("steps", &LrFinder::steps, "Updates from the first to the last.", at_least(10)),
-                field("smoothing", &LrFinder::smoothing, "What is kept of the mean loss at each step.",
+                field("smoothing", &LrFinder::smoothing, "Decay of the running mean of the loss.",
                       at_least(0), below(1)),
                 field("diverged", &LrFinder::diverged,
                       "Ends early when the loss exceeds its lowest value by this factor.", above(1)));
@@ -147,12 +147,15 @@ class LrFinderHook : public Hook {
   std::vector<Point> points_;
 };
 
+HookFacts facts(const LrFinder&) { return {.saves_models = false}; }
+
 std::unique_ptr<Hook> build(const LrFinder& params, const HookInputs&) {
   return std::make_unique<LrFinderHook>(params);
 }
 
 const Registration<HookKind> registration{
-    "lr_finder", "Tries rising learning rates, draws the loss over them, suggests one and ends the run.",
+    "lr_finder",
+    "Learning-rate finder: tries increasing rates, plots the loss over them, suggests one and ends the run.",
     &build};
 
 }  // namespace

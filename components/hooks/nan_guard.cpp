@@ -8,7 +8,7 @@ namespace {
 
 enum class Action { stop, skip };
 constexpr auto describe(std::type_identity<Action>) {
-  return choices(choice("stop", Action::stop, "the run ends, with the weights of the step before"),
+  return choices(choice("stop", Action::stop, "the run fails, with the weights of the step before"),
                  choice("skip", Action::skip, "the update is skipped, and the run continues"));
 }
 
@@ -20,7 +20,7 @@ constexpr auto describe(std::type_identity<NanGuard>) {
   return fields(
       field("action", &NanGuard::action, "What to do when the loss or a gradient is not a finite number."),
       field("limit", &NanGuard::limit,
-            "With \"skip\": the run stops after this many skipped updates in a row.", at_least(1)));
+            "With \"skip\": the run fails after this many skipped updates in a row.", at_least(1)));
 }
 
 class NanGuardHook : public Hook {
@@ -39,15 +39,16 @@ class NanGuardHook : public Hook {
     }
     requests.skip_update();  // also before a stop: the weights saved stay those of the step before
     ++skipped_;
+    const double value = std::isfinite(loss) ? gradient_norm : loss;
     const std::string what =
         log::format("the {} is {} in step {}", std::isfinite(loss) ? "gradient norm" : "loss",
-                    std::isfinite(loss) ? gradient_norm : loss, progress.step + 1);
+                    std::isnan(value) ? "not a number" : "infinite", progress.step + 1);
     if (params_.action == Action::stop) {
       requests.stop(what + "; a lower learning rate, train.clip_norm or another precision may help");
     } else if (skipped_ >= params_.limit) {
-      requests.stop(log::format("{}, and {} updates in a row had to be left out", what, skipped_));
+      requests.stop(log::format("{}, and {} updates in a row had to be skipped", what, skipped_));
     } else if (skipped_ == 1) {
-      log::warning("{}: the update is left out", what);
+      log::warning("{}: the update is skipped", what);
     }
   }
 
@@ -63,6 +64,8 @@ class NanGuardHook : public Hook {
   bool gradients_may_overflow_;
   std::int64_t skipped_ = 0;  // in a row
 };
+
+HookFacts facts(const NanGuard&) { return {.saves_models = false}; }
 
 std::unique_ptr<Hook> build(const NanGuard& params, const HookInputs& in) {
   return std::make_unique<NanGuardHook>(params, in.precision_skips);

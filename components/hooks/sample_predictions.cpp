@@ -112,6 +112,8 @@ class SamplePredictionsHook : public Hook {
   std::int64_t shown_ = 0;
 };
 
+HookFacts facts(const SamplePredictions&) { return {.saves_models = false}; }
+
 std::unique_ptr<Hook> build(const SamplePredictions& params, const HookInputs& in) {
   return std::make_unique<SamplePredictionsHook>(params, in.data);
 }

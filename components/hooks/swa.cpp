@@ -67,7 +67,7 @@ class SwaHook : public Hook {
   Progress before_;
 };
 
-HookFacts facts(const Swa&) { return {.keeps_weights = "swa"}; }
+HookFacts facts(const Swa&) { return {.keeps_weights = "swa", .saves_models = false}; }
 
 std::unique_ptr<Hook> build(const Swa& params, const HookInputs& in) {
   return std::make_unique<SwaHook>(params, *in.weights);

@@ -1,4 +1,4 @@
-// perf/samples_per_second: training examples a second, evaluation left out.
+// perf/examples_per_second: training examples a second, evaluation left out.
 // perf/model_flops: floating-point operations a second that the model needs for them, forward and backward,
 // counted from its layers: what is computed twice or moved about does not count. perf/flops_share: that, over
 // the speed of a large matrix multiplication timed here when the run starts (about half a second, on the
@@ -21,8 +21,8 @@ constexpr auto describe(std::type_identity<Throughput>) {
 
 class ThroughputHook : public Hook {
  public:
-  ThroughputHook(std::int64_t every, double flops_per_sample, double peak)
-      : every_(every), flops_per_sample_(flops_per_sample), peak_(peak) {}
+  ThroughputHook(std::int64_t every, double flops_per_example, double peak)
+      : every_(every), flops_per_example_(flops_per_example), peak_(peak) {}
 
   void after_step(const Progress& progress, Requests& requests) override {
     if (!began_) {  // the first step is left out: it makes threads, caches and kernels ready
@@ -32,11 +32,11 @@ class ThroughputHook : public Hook {
     }
     const double seconds = progress.seconds - began_->seconds;
     if (++steps_ < every_ || seconds <= 0) return;
-    const double rate = static_cast<double>(progress.samples - began_->samples) / seconds;
-    requests.log("perf/samples_per_second", rate);
-    if (flops_per_sample_ > 0) {
-      requests.log("perf/model_flops", rate * flops_per_sample_);
-      requests.log("perf/flops_share", rate * flops_per_sample_ / peak_);
+    const double rate = static_cast<double>(progress.examples - began_->examples) / seconds;
+    requests.log("perf/examples_per_second", rate);
+    if (flops_per_example_ > 0) {
+      requests.log("perf/model_flops", rate * flops_per_example_);
+      requests.log("perf/flops_share", rate * flops_per_example_ / peak_);
     }
     began_ = progress;
     steps_ = 0;
@@ -47,7 +47,7 @@ class ThroughputHook : public Hook {
   State save() const override {
     State state{.integers = {{"steps", steps_}}};
     if (began_) {
-      state.integers["began.samples"] = began_->samples;
+      state.integers["began.examples"] = began_->examples;
       state.numbers["began.seconds"] = began_->seconds;
     }
     return state;
@@ -56,9 +56,9 @@ class ThroughputHook : public Hook {
     StateReader saved(state);
     steps_ = saved.integer("steps");
     began_.reset();
-    if (const auto samples = saved.find_integer("began.samples")) {
+    if (const auto examples = saved.find_integer("began.examples")) {
       began_.emplace();
-      began_->samples = *samples;
+      began_->examples = *examples;
       began_->seconds = saved.number("began.seconds");
     }
     saved.finish();
@@ -66,23 +66,25 @@ class ThroughputHook : public Hook {
 
  private:
   std::int64_t every_;
-  double flops_per_sample_;
+  double flops_per_example_;
   double peak_;
   std::optional<Progress> began_;  // of the stretch that is measured now
   std::int64_t steps_ = 0;
 };
 
+HookFacts facts(const Throughput&) { return {.saves_models = false}; }
+
 std::unique_ptr<Hook> build(const Throughput& params, const HookInputs& in) {
   double peak = 0;
-  if (in.flops_per_sample > 0) {
+  if (in.flops_per_example > 0) {
     peak = measure_matmul_peak(in.device, in.compute_type);
     log::info("matrix multiplication reaches {} GFLOP/s here ({}, {})", std::llround(peak / 1e9),
               in.device.str(), c10::toString(in.compute_type));
   } else {
     log::warning(
-        "throughput: the operations of this model are not known, so only samples a second are logged");
+        "throughput: the operations of this model are not known, so only examples a second are logged");
   }
-  return std::make_unique<ThroughputHook>(params.every, in.flops_per_sample, peak);
+  return std::make_unique<ThroughputHook>(params.every, in.flops_per_example, peak);
 }
 
 const Registration<HookKind> registration{

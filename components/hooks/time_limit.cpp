@@ -68,6 +68,8 @@ class TimeLimitHook : public Hook {
   bool seen_a_step_ = false;
 };
 
+HookFacts facts(const TimeLimit&) { return {.saves_models = false}; }
+
 std::unique_ptr<Hook> build(const TimeLimit& params, const HookInputs&) {
   return std::make_unique<TimeLimitHook>(params);
 }

@@ -15,11 +15,11 @@ constexpr auto describe(std::type_identity<BceWithLogits>) {
                       "Weight of positive targets: one number, or one per output; default: 1.", above(0)));
 }
 
-LossFacts facts(const BceWithLogits&) { return {{Targets::yes_no}}; }
+LossFacts facts(const BceWithLogits&) { return {{Targets::binary}}; }
 
 std::unique_ptr<Loss> build(const BceWithLogits& settings, const LossInputs&) {
   const auto sum = [weights = settings.pos_weight](const torch::Tensor& output, const torch::Tensor& target) {
-    require_yes_no(target, "bce_with_logits");
+    require_binary(target, "bce_with_logits");
     const torch::Tensor pos_weight =
         weights.empty() ? torch::Tensor{} : for_each_output(weights, output, "loss.pos_weight");
     return at::binary_cross_entropy_with_logits(output, target, /*weight=*/{}, pos_weight,

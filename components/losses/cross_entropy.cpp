@@ -14,11 +14,10 @@ struct CrossEntropy {
 };
 
 constexpr auto describe(std::type_identity<CrossEntropy>) {
-  return fields(
-      field("label_smoothing", &CrossEntropy::label_smoothing,
-            "Share of the target spread evenly over all classes.", within(0, 1)),
-      field("class_weights", &CrossEntropy::class_weights, class_weights_doc, at_least(0)),
-      field("ignore_index", &CrossEntropy::ignore_index, "Targets with this label count for nothing."));
+  return fields(field("label_smoothing", &CrossEntropy::label_smoothing,
+                      "Share of the target spread evenly over all classes.", within(0, 1)),
+                field("class_weights", &CrossEntropy::class_weights, class_weights_doc, at_least(0)),
+                field("ignore_index", &CrossEntropy::ignore_index, "Targets with this label are ignored."));
 }
 
 // Targets are labels, or shares of each class in the outputs' shape.

@@ -22,15 +22,15 @@ struct Distillation {
 constexpr auto describe(std::type_identity<Distillation>) {
   return fields(
       field("teacher", &Distillation::teacher,
-            "The model to learn from, with its weights: { name = \"resnet\", weights = "
+            "The model to learn from, with its weights: { name = \"resnet50\", weights = "
             "\"teacher.safetensors\" }.",
             required()),
       field("temperature", &Distillation::temperature,
-            "What both models' outputs are divided by: more shows more of what the teacher thinks of the "
-            "wrong classes.",
+            "What the outputs of both models are divided by; a higher one gives wrong classes more weight.",
             above(0)),
       field("hard", &Distillation::hard,
-            "Share of the ordinary cross entropy with the targets; the rest is the teacher's.", within(0, 1)),
+            "Weight of the cross entropy with the targets; the rest is the weight of the teacher's outputs.",
+            within(0, 1)),
       field("label_smoothing", &Distillation::label_smoothing,
             "Share of the target spread evenly over all classes, in the ordinary cross entropy.",
             within(0, 1)),

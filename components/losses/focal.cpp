@@ -10,36 +10,38 @@
 namespace runner {
 namespace {
 
-enum class Answer { one_class, yes_no };
-constexpr auto describe(std::type_identity<Answer>) {
+enum class FocalTargets { classes, binary };
+constexpr auto describe(std::type_identity<FocalTargets>) {
   return choices(
-      choice("one_class", Answer::one_class, "one of several classes, by softmax; targets are labels"),
-      choice("yes_no", Answer::yes_no, "each output by itself, by sigmoid; targets are 0 or 1"));
+      choice("classes", FocalTargets::classes,
+             "one of several classes per example, by softmax; targets are labels"),
+      choice("binary", FocalTargets::binary, "each output on its own, by sigmoid; targets are 0 or 1"));
 }
 
 struct Focal {
-  Answer answer = Answer::one_class;
+  FocalTargets targets = FocalTargets::classes;
   double gamma = 2.0;
   std::vector<double> alpha;
   std::int64_t ignore_index = -100;
 };
 
 constexpr auto describe(std::type_identity<Focal>) {
-  return fields(
-      field("answer", &Focal::answer, "What the outputs decide."),
-      field("gamma", &Focal::gamma, "Focusing parameter; 0: cross entropy.", at_least(0)),
-      field("alpha", &Focal::alpha,
-            "Balance of the classes: one number for each; for yes_no the one of yes, no has 1 - alpha. None: "
-            "all the "
-            "same.",
-            within(0, 1)),
-      field("ignore_index", &Focal::ignore_index, "Targets with this label are ignored (one_class)."));
+  return fields(field("targets", &Focal::targets, "What the targets are."),
+                field("gamma", &Focal::gamma, "Focusing parameter; 0: cross entropy.", at_least(0)),
+                field("alpha", &Focal::alpha,
+                      "Weight of each class: one number per class; with binary targets that of target 1, and "
+                      "target 0 has 1 - alpha. "
+                      "Empty: all equal.",
+                      within(0, 1)),
+                field("ignore_index", &Focal::ignore_index,
+                      "Targets with this label are ignored (class targets only)."));
 }
 
 void check(const Focal& settings, Report& report) {
-  if (settings.answer != Answer::yes_no) return;
-  if (settings.alpha.size() > 1) report.error("alpha", "is one number for yes_no: that of yes");
-  if (settings.ignore_index != -100) report.error("ignore_index", "has no effect with yes_no");
+  if (settings.targets != FocalTargets::binary) return;
+  if (settings.alpha.size() > 1)
+    report.error("alpha", "is one number with binary targets: the weight of target 1");
+  if (settings.ignore_index != -100) report.error("ignore_index", "has no effect with binary targets");
 }
 
 // (1 - p)^gamma from log p, without losing small 1 - p. Above zero: its gradient is infinite there.
@@ -75,7 +77,7 @@ class FocalLoss final : public Loss {
 };
 
 torch::Tensor yes_no_sum(const torch::Tensor& output, const torch::Tensor& target, const Focal& settings) {
-  require_yes_no(target, "focal");
+  require_binary(target, "focal");
   // log p of yes where yes is right, else of no.
   const torch::Tensor log_p =
       -at::binary_cross_entropy_with_logits(output, target, {}, {}, at::Reduction::None);
@@ -88,11 +90,12 @@ torch::Tensor yes_no_sum(const torch::Tensor& output, const torch::Tensor& targe
 }
 
 LossFacts facts(const Focal& settings) {
-  return {{settings.answer == Answer::yes_no ? Targets::yes_no : Targets::class_index}};
+  return {{settings.targets == FocalTargets::binary ? Targets::binary : Targets::class_index}};
 }
 
 std::unique_ptr<Loss> build(const Focal& settings, const LossInputs& inputs) {
-  if (settings.answer == Answer::one_class) return std::make_unique<FocalLoss>(settings, inputs.data.classes);
+  if (settings.targets == FocalTargets::classes)
+    return std::make_unique<FocalLoss>(settings, inputs.data.classes);
   const auto sum = [settings](const torch::Tensor& output, const torch::Tensor& target) {
     return yes_no_sum(output, target, settings);
   };

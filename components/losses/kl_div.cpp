@@ -10,7 +10,7 @@ namespace {
 enum class OutputMeaning { logits, log_probabilities };
 constexpr auto describe(std::type_identity<OutputMeaning>) {
   return choices(
-      choice("logits", OutputMeaning::logits, "scores of any size; log_softmax is taken here"),
+      choice("logits", OutputMeaning::logits, "unnormalised scores; log_softmax is applied here"),
       choice("log_probabilities", OutputMeaning::log_probabilities, "log_softmax is in the model"));
 }
 
@@ -20,7 +20,7 @@ struct KlDiv {
 };
 
 constexpr auto describe(std::type_identity<KlDiv>) {
-  return fields(field("outputs", &KlDiv::outputs, "What the model gives."),
+  return fields(field("outputs", &KlDiv::outputs, "What the model outputs."),
                 field("log_target", &KlDiv::log_target, "The targets are logs of probabilities."));
 }
 

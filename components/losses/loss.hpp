@@ -33,6 +33,7 @@ struct LossFacts {
 struct LossKind {
   static constexpr std::string_view name = "loss";
   static constexpr std::string_view summary = "The objective that training minimises.";
+  static constexpr KindOnResume on_resume{.part = OnResume::course, .parameters = OnResume::course};
   using Product = Loss;
   using Inputs = LossInputs;
   using Facts = LossFacts;

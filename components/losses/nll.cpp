@@ -14,7 +14,7 @@ struct Nll {
 
 constexpr auto describe(std::type_identity<Nll>) {
   return fields(field("class_weights", &Nll::class_weights, class_weights_doc, at_least(0)),
-                field("ignore_index", &Nll::ignore_index, "Targets with this label count for nothing."));
+                field("ignore_index", &Nll::ignore_index, "Targets with this label are ignored."));
 }
 
 class NllLoss final : public Loss {

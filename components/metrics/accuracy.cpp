@@ -11,8 +11,8 @@ namespace accuracy {
 enum class AccuracyLabels { all, each };
 constexpr auto describe(std::type_identity<AccuracyLabels>) {
   return choices(
-      choice("all", AccuracyLabels::all, "an example is right where all of its labels are (scikit-learn)"),
-      choice("each", AccuracyLabels::each, "every label of every example counts by itself (torchmetrics)"));
+      choice("all", AccuracyLabels::all, "an example is correct if all of its labels are (scikit-learn)"),
+      choice("each", AccuracyLabels::each, "every label of every example counts on its own (torchmetrics)"));
 }
 
 }  // namespace accuracy
@@ -27,10 +27,9 @@ struct Accuracy {
 };
 
 constexpr auto describe(std::type_identity<Accuracy>) {
-  return fields(field("ignore_index", &Accuracy::ignore_index, "Targets with this label are not counted."),
-                field("labels", &Accuracy::labels,
-                      "What counts as right where each example has several labels of yes or no; \"all\" "
-                      "where not given."));
+  return fields(
+      field("ignore_index", &Accuracy::ignore_index, "Targets with this label are ignored."),
+      field("labels", &Accuracy::labels, "What counts as correct in a multi-label task; default: \"all\"."));
 }
 
 class AccuracyMetric final : public Metric {
@@ -68,7 +67,7 @@ class AccuracyMetric final : public Metric {
 };
 
 MetricFacts facts(const Accuracy&) {
-  return {{{"accuracy", Better::max}}, {Targets::class_index, Targets::class_shares, Targets::yes_no}};
+  return {{{"accuracy", Better::max}}, {Targets::class_index, Targets::class_shares, Targets::binary}};
 }
 
 std::unique_ptr<Metric> build(const Accuracy& settings, const MetricInputs& inputs) {

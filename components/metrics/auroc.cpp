@@ -26,10 +26,9 @@ std::unique_ptr<Metric> build(const Auroc& settings, const MetricInputs& inputs)
 
 const Registration<MetricKind> registration{
     "auroc",
-    "Area under the ROC curve; with more than two classes each against the rest, with several labels each by "
-    "itself. Not a number "
-    "where a "
-    "class is missing from the set. Keeps all scores in memory: 8 bytes for each example and class.",
+    "Area under the ROC curve; for more than two classes each against the rest, for several labels each on "
+    "its own. NaN if a class is missing from the set. Keeps all scores in memory: 8 bytes per example and "
+    "class.",
     &build};
 
 }  // namespace

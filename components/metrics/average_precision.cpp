@@ -24,10 +24,9 @@ std::unique_ptr<Metric> build(const AveragePrecision& settings, const MetricInpu
 
 const Registration<MetricKind> registration{
     "average_precision",
-    "Summary of the precision-recall curve; with more than two classes each against the rest, with several "
-    "labels each by itself. 0 "
-    "for a "
-    "class that is missing from the set. Keeps all scores in memory: 8 bytes for each example and class.",
+    "Summary of the precision-recall curve; for more than two classes each against the rest, for several "
+    "labels each on its own. 0 for a class that is missing from the set. Keeps all scores in memory: 8 bytes "
+    "per example and class.",
     &build};
 
 }  // namespace

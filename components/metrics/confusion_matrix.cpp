@@ -4,6 +4,7 @@
 #include "components/metrics/metric.hpp"
 #include "components/metrics/support/accumulate.hpp"
 #include "components/metrics/support/labels.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 namespace {
@@ -14,7 +15,7 @@ struct ConfusionMatrix {
 
 constexpr auto describe(std::type_identity<ConfusionMatrix>) {
   return fields(
-      field("ignore_index", &ConfusionMatrix::ignore_index, "Targets with this label are not counted."));
+      field("ignore_index", &ConfusionMatrix::ignore_index, "Targets with this label are ignored."));
 }
 
 constexpr std::int64_t widest_table = 20;    // classes; more do not fit on a screen
@@ -137,7 +138,7 @@ class ConfusionMatrixMetric final : public Metric {
     const auto labels = label_counts();
     for (std::size_t i = 0; i < labels.size(); ++i) {
       text << '\n';
-      row(class_name(static_cast<std::int64_t>(i)), labels[i].right_no, labels[i].wrong_yes,
+      row(shown_name(static_cast<std::int64_t>(i)), labels[i].right_no, labels[i].wrong_yes,
           labels[i].wrong_no, labels[i].right_yes);
     }
     return text.str();
@@ -149,6 +150,9 @@ class ConfusionMatrixMetric final : public Metric {
     const auto place = static_cast<std::size_t>(index);
     return place < class_names_.size() ? class_names_[place] : std::to_string(index);
   }
+
+  // In tables that people read.
+  std::string shown_name(std::int64_t index) const { return escaped_name(class_name(index)); }
 
   Matrix matrix() const {
     if (!counts_.defined()) return {};
@@ -166,19 +170,18 @@ class ConfusionMatrixMetric final : public Metric {
   std::string table(const Matrix& rows) const {
     std::size_t width = 6;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      width = std::max(width, class_name(static_cast<std::int64_t>(i)).size());
+      width = std::max(width, shown_name(static_cast<std::int64_t>(i)).size());
     }
     const auto cell = static_cast<int>(std::min<std::size_t>(width, 12)) + 1;
     std::ostringstream text;
-    text << "rows: the right class; columns: the model's answer\n"
-         << std::setw(static_cast<int>(width)) << "";
+    text << "rows: true class; columns: predicted class\n" << std::setw(static_cast<int>(width)) << "";
     const auto column_name = [&](std::size_t i) {
-      return class_name(static_cast<std::int64_t>(i)).substr(0, 12);
+      return shown_name(static_cast<std::int64_t>(i)).substr(0, 12);
     };
     for (std::size_t i = 0; i < rows.size(); ++i) text << std::setw(cell) << column_name(i);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       text << '\n'
-           << std::left << std::setw(static_cast<int>(width)) << class_name(static_cast<std::int64_t>(i));
+           << std::left << std::setw(static_cast<int>(width)) << shown_name(static_cast<std::int64_t>(i));
       text << std::right;
       for (const std::int64_t count : rows[i]) text << std::setw(cell) << count;
     }
@@ -196,8 +199,8 @@ class ConfusionMatrixMetric final : public Metric {
     mistakes.resize(std::min(mistakes.size(), listed_mistakes));
     std::string text = "the most frequent mistakes";
     for (const auto& [count, right, answer] : mistakes) {
-      text += "\n" + std::to_string(-count) + " times " + class_name(static_cast<std::int64_t>(right)) +
-              " taken for " + class_name(static_cast<std::int64_t>(answer));
+      text += "\n" + std::to_string(-count) + " times " + shown_name(static_cast<std::int64_t>(right)) +
+              " taken for " + shown_name(static_cast<std::int64_t>(answer));
     }
     return text;
   }
@@ -211,7 +214,7 @@ class ConfusionMatrixMetric final : public Metric {
 
 MetricFacts facts(const ConfusionMatrix&) {
   return {{{"balanced_accuracy", Better::max}, {"recall/*", Better::max}},
-          {Targets::class_index, Targets::class_shares, Targets::yes_no}};
+          {Targets::class_index, Targets::class_shares, Targets::binary}};
 }
 
 std::unique_ptr<Metric> build(const ConfusionMatrix& settings, const MetricInputs& inputs) {
@@ -219,8 +222,8 @@ std::unique_ptr<Metric> build(const ConfusionMatrix& settings, const MetricInput
 }
 
 const Registration<MetricKind> registration{
-    "confusion_matrix",
-    "Which class is taken for which; recall of each class, and their mean (balanced accuracy).", &build};
+    "confusion_matrix", "Confusion matrix; recall of each class, and their mean (balanced accuracy).",
+    &build};
 
 }  // namespace
 }  // namespace runner

@@ -15,9 +15,8 @@ struct CalibrationError {
 
 constexpr auto describe(std::type_identity<CalibrationError>) {
   return fields(
-      field("bins", &CalibrationError::bins,
-            "Into how many equal parts of 0 to 1 the confidences are sorted.", within(1, 1e6)),
-      field("ignore_index", &CalibrationError::ignore_index, "Targets with this label are not counted."));
+      field("bins", &CalibrationError::bins, "Number of bins of equal width from 0 to 1.", within(1, 1e6)),
+      field("ignore_index", &CalibrationError::ignore_index, "Targets with this label are ignored."));
 }
 
 constexpr const char* metric_name = "expected_calibration_error";
@@ -80,7 +79,7 @@ class CalibrationErrorMetric final : public Metric {
 
 // One score for two classes is understood, several answers of yes or no are not: update() says so.
 MetricFacts facts(const CalibrationError&) {
-  return {{{metric_name, Better::min}}, {Targets::class_index, Targets::class_shares, Targets::yes_no}};
+  return {{{metric_name, Better::min}}, {Targets::class_index, Targets::class_shares, Targets::binary}};
 }
 
 std::unique_ptr<Metric> build(const CalibrationError& settings, const MetricInputs& inputs) {
@@ -89,8 +88,7 @@ std::unique_ptr<Metric> build(const CalibrationError& settings, const MetricInpu
 
 const Registration<MetricKind> registration{
     "expected_calibration_error",
-    "How far the confidence of the answers is from the share of them that is right, over bins of confidence.",
-    &build};
+    "Difference between confidence and accuracy, averaged over bins of confidence.", &build};
 
 }  // namespace
 }  // namespace runner

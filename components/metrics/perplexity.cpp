@@ -33,9 +33,7 @@ std::unique_ptr<Metric> build(const Perplexity&, const MetricInputs& inputs) {
 }
 
 const Registration<MetricKind> registration{
-    "perplexity",
-    "e to the power of the mean of the recipe's loss, over all tokens of the "
-    "set (with lm_cross_entropy).",
+    "perplexity", "exp of the mean of the recipe's loss over all tokens of the set (with lm_cross_entropy).",
     &build};
 
 }  // namespace

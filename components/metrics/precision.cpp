@@ -13,8 +13,8 @@ std::unique_ptr<Metric> build(const PrecisionScore& settings, const MetricInputs
   return make_class_score({"precision", settings.average, settings.ignore_index, inputs.targets}, &score);
 }
 
-const Registration<MetricKind> registration{"precision", "Share of the answers with a class that are right.",
-                                            &build};
+const Registration<MetricKind> registration{
+    "precision", "Of the examples predicted as a class, the share that belongs to it.", &build};
 
 }  // namespace
 }  // namespace runner

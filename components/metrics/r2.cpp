@@ -39,8 +39,8 @@ std::unique_ptr<Metric> build(const R2&, const MetricInputs& inputs) {
 
 const Registration<MetricKind> registration{
     "r2",
-    "How much of the variance of the targets the outputs explain, at most 1; with several numbers for each "
-    "example, the mean over them. Not a number for fewer than two examples.",
+    "Coefficient of determination: the share of the variance of the targets that the outputs explain; for "
+    "several targets per example, the mean over them. NaN for fewer than two examples.",
     &build};
 
 }  // namespace

@@ -13,8 +13,8 @@ std::unique_ptr<Metric> build(const RecallScore& settings, const MetricInputs& i
   return make_class_score({"recall", settings.average, settings.ignore_index, inputs.targets}, &score);
 }
 
-const Registration<MetricKind> registration{"recall", "Share of the examples of a class that are found.",
-                                            &build};
+const Registration<MetricKind> registration{"recall",
+                                            "Of the examples of a class, the share predicted as it.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -32,8 +32,7 @@ std::unique_ptr<Metric> build(const Rmse&, const MetricInputs& inputs) {
 }
 
 const Registration<MetricKind> registration{
-    "rmse", "Root of the mean squared error; with several numbers for each example, the mean of their roots.",
-    &build};
+    "rmse", "Root mean squared error; for several targets per example, the mean over them.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -13,8 +13,8 @@ struct TopK {
 };
 
 constexpr auto describe(std::type_identity<TopK>) {
-  return fields(field("k", &TopK::k, "How many of the highest outputs are looked at.", at_least(1)),
-                field("ignore_index", &TopK::ignore_index, "Targets with this label are not counted."));
+  return fields(field("k", &TopK::k, "Number of highest outputs to consider.", at_least(1)),
+                field("ignore_index", &TopK::ignore_index, "Targets with this label are ignored."));
 }
 
 std::string name_of(const TopK& settings) { return "top_" + std::to_string(settings.k); }

@@ -16,7 +16,7 @@ constexpr auto describe(std::type_identity<Autoencoder>) {
   return fields(
       field("channels", &Autoencoder::channels, "Channels after each halving of the image.",
             within(1, 1 << 20), non_empty()),
-      field("code", &Autoencoder::code, "Channels of the code, the narrowest place.", within(1, 1 << 20)));
+      field("code", &Autoencoder::code, "Channels of the code (the bottleneck).", within(1, 1 << 20)));
 }
 
 // 3x3 convolutions that halve the image, a code, and the way back.
@@ -74,7 +74,7 @@ std::unique_ptr<Model> build(const Autoencoder& params, const ModelInputs& in) {
 }
 
 const Registration<ModelKind> registration{
-    "autoencoder", "Images through a narrow code and back; train it with a loss whose target is the input.",
+    "autoencoder", "Convolutional autoencoder for images; train it with a loss whose target is the input.",
     &build};
 
 }  // namespace

@@ -31,18 +31,17 @@ struct Lstm {
   std::int64_t num_classes = 0;
 };
 constexpr auto describe(std::type_identity<Lstm>) {
-  return fields(
-      field("width", &Lstm::width, "Numbers that stand for one token.", within(1, 1 << 20)),
-      field("hidden", &Lstm::hidden, "Numbers that each layer remembers.", within(1, 1 << 20)),
-      field("layers", &Lstm::layers, "How many layers.", within(1, 4096)),
-      field("bidirectional", &Lstm::bidirectional, "Read the text from both ends."),
-      field("dropout", &Lstm::dropout,
-            "Share dropped of embeddings, between layers and before the head, in training.", within(0, 1)),
-      field("predict", &Lstm::predict, "What the outputs are."),
-      field("vocabulary", &Lstm::vocabulary, "How many tokens there are; 0: as many as the dataset has.",
-            within(0, 1 << 20)),
-      field("num_classes", &Lstm::num_classes, "Outputs for a text; 0: as many as the dataset has classes.",
-            within(0, 1 << 20)));
+  return fields(field("width", &Lstm::width, "Size of the token embeddings.", within(1, 1 << 20)),
+                field("hidden", &Lstm::hidden, "Size of the hidden state of each layer.", within(1, 1 << 20)),
+                field("layers", &Lstm::layers, "Number of layers.", within(1, 4096)),
+                field("bidirectional", &Lstm::bidirectional, "Read the text in both directions."),
+                field("dropout", &Lstm::dropout, "Dropout of embeddings, between layers and before the head.",
+                      within(0, 1)),
+                field("predict", &Lstm::predict, "What the outputs are."),
+                field("vocabulary", &Lstm::vocabulary, "Size of the vocabulary; 0: that of the dataset.",
+                      within(0, 1 << 20)),
+                field("num_classes", &Lstm::num_classes,
+                      "Outputs for a text; 0: as many as the dataset has classes.", within(0, 1 << 20)));
 }
 void check(const Lstm& lstm, Report& report) {
   if (lstm.predict == Answer::token && lstm.bidirectional)

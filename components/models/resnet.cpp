@@ -24,7 +24,7 @@ struct Resnet {
 constexpr auto describe(std::type_identity<Resnet>) {
   return fields(field("stem", &Resnet::stem, "How the image enters the network."),
                 field("zero_init_residual", &Resnet::zero_init_residual,
-                      "Each block starts as the identity: its last normalisation begins at zero."),
+                      "Each block starts as the identity: its last normalisation starts at zero."),
                 field("num_classes", &Resnet::num_classes, "Outputs; 0: as many as the dataset has classes.",
                       within(0, 1 << 20)));
 }
@@ -117,7 +117,7 @@ const Registration<ModelKind> r101{
     resnet101.name, "ResNet-101: 44.5 million parameters; layers as in torchvision.", &build<resnet101>};
 const Registration<ModelKind> w50{
     wide_resnet50.name,
-    "ResNet-50, its inner convolutions twice as wide: 68.9 million parameters; layers as in torchvision.",
+    "ResNet-50 with inner convolutions twice as wide: 68.9 million parameters; layers as in torchvision.",
     &build<wide_resnet50>};
 
 }  // namespace

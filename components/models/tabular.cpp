@@ -23,11 +23,9 @@ constexpr auto describe(std::type_identity<Tabular>) {
       field("hidden", &Tabular::hidden, "Width of each hidden layer; none: a linear model.",
             within(1, 1 << 20)),
       field("embedding", &Tabular::embedding,
-            "Numbers that stand for a value of a categorical column; 0: half as many as it has values, at "
-            "most 50.",
+            "Size of the embedding of a categorical column; 0: half its number of values, at most 50.",
             within(0, 1 << 20)),
-      field("dropout", &Tabular::dropout,
-            "Share of activations dropped after each hidden layer, in training.", within(0, 1)),
+      field("dropout", &Tabular::dropout, "Dropout after each hidden layer.", within(0, 1)),
       field("batch_norm", &Tabular::batch_norm, "Normalise each hidden layer over the batch."),
       field("num_classes", &Tabular::num_classes, "Outputs; 0: as many as the dataset has classes.",
             within(0, 1 << 20)));
@@ -72,7 +70,7 @@ class TabularModel : public Model {
     const auto found = batch.extra.find("categories");
     if (found == batch.extra.end()) {
       throw std::runtime_error(
-          "Model \"tabular\": the batch holds no \"categories\", though the dataset has some.");
+          "Model \"tabular\": the batch has no \"categories\", though the dataset has some.");
     }
     std::vector<torch::Tensor> parts{batch.input};
     for (std::size_t i = 0; i < embeddings_.size(); ++i) {
@@ -103,7 +101,7 @@ std::unique_ptr<Model> build(const Tabular& params, const ModelInputs& in) {
 }
 
 const Registration<ModelKind> registration{
-    "tabular", "For tables: embeddings of categories beside the numbers, then fully connected layers.",
+    "tabular", "For tables: the numbers and embeddings of the categories, then fully connected layers.",
     &build};
 
 }  // namespace

@@ -15,12 +15,11 @@ struct TextMean {
   std::int64_t num_classes = 0;
 };
 constexpr auto describe(std::type_identity<TextMean>) {
-  return fields(field("width", &TextMean::width, "Numbers that stand for one token.", within(1, 1 << 20)),
+  return fields(field("width", &TextMean::width, "Size of the token embeddings.", within(1, 1 << 20)),
                 field("hidden", &TextMean::hidden, "Width of a hidden layer; 0: none.", within(0, 1 << 20)),
-                field("dropout", &TextMean::dropout,
-                      "Share of a text's numbers dropped before each layer, in training.", within(0, 1)),
-                field("vocabulary", &TextMean::vocabulary,
-                      "How many tokens there are; 0: as many as the dataset has.", within(0, 1 << 20)),
+                field("dropout", &TextMean::dropout, "Dropout before each layer.", within(0, 1)),
+                field("vocabulary", &TextMean::vocabulary, "Size of the vocabulary; 0: that of the dataset.",
+                      within(0, 1 << 20)),
                 field("num_classes", &TextMean::num_classes,
                       "Outputs; 0: as many as the dataset has classes.", within(0, 1 << 20)));
 }

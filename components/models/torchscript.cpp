@@ -21,10 +21,10 @@ constexpr auto describe(std::type_identity<Torchscript>) {
   return fields(field(
       "file", &Torchscript::file,
       "A module written by torch.jit.save. Script it rather than trace it where it behaves differently in "
-      "training. Its code runs here: code that does more than compute with tensors is refused, but take it "
-      "only from "
-      "somebody you trust, as any program.",
-      required(), non_empty()));
+      "training. Its code runs here, so a recipe can only name a file in its own folder or on "
+      "RUNNER_PLUGIN_PATH, as for plugins; on the command line any. Code that does more than compute with "
+      "tensors is refused.",
+      required(), non_empty(), holds_code()));
 }
 
 // The module's parameters and buffers, registered under their own names, are the very tensors that its code
@@ -123,19 +123,19 @@ void try_out(Model& model, const std::filesystem::path& file, const DataSpec& da
 }
 
 std::unique_ptr<Model> build(const Torchscript& params, const ModelInputs& in) {
+  if (params.file.extension() == ".pt2")
+    fail(params.file,
+         "was written by torch.export, and such a model cannot be trained; save the module with "
+         "torch.jit.save, or its weights as safetensors for a model that is here or in a plugin "
+         "(docs/extending.md)");
   const OperatorModePause real;  // the file holds its weights: there is nothing to sketch
+  torch::jit::Module module;
   try {
-    require_code_without_effects(params.file);
+    module = load_code_without_effects(params.file);
   } catch (const IoError& error) {
     throw;
   } catch (const std::runtime_error& error) {
     fail(params.file, error.what());
-  }
-  torch::jit::Module module;
-  try {
-    module = torch::jit::load(params.file.string());
-  } catch (const c10::Error& error) {
-    fail(params.file, "is not a module written by torch.jit.save: " + reason_of(error));
   }
   auto model = std::make_unique<TorchscriptModel>(std::move(module), in.data);
   const auto parameters = model->parameters();

@@ -30,15 +30,14 @@ constexpr auto describe(std::type_identity<Transformer>) {
       field("decoder_layers", &Transformer::decoder_layers, "Blocks of the decoder; 0: as many as layers.",
             within(0, 1 << 20)),
       field("heads", &Transformer::heads, "Attention heads of each block.", within(1, 1 << 20)),
-      field("width", &Transformer::width, "Numbers that stand for one token; a multiple of heads, and even.",
+      field("width", &Transformer::width, "Size of the token embeddings; even, and a multiple of heads.",
             within(2, 1 << 20)),
       field("hidden", &Transformer::hidden, "Width of the mlp; 0: four times width.", within(0, 1 << 20)),
       field("dropout", &Transformer::dropout,
-            "Share dropped of embeddings, attention, mlp and what each block adds, in training.",
-            within(0, 1)),
+            "Dropout of embeddings, attention, mlp and the output of each sublayer.", within(0, 1)),
       field("vocabulary", &Transformer::vocabulary,
-            "How many tokens inputs and targets have; 0: as many as the dataset has.", within(0, 1 << 20)),
-      field("start", &Transformer::start, "The token that the decoder begins with.", within(0, 1 << 20)),
+            "Size of the vocabulary of inputs and targets; 0: that of the dataset.", within(0, 1 << 20)),
+      field("start", &Transformer::start, "The token that the decoder starts with.", within(0, 1 << 20)),
       field("checkpoint_activations", &Transformer::checkpoint_activations, checkpoint_doc));
 }
 void check(const Transformer& model, Report& report) {
@@ -159,7 +158,8 @@ std::unique_ptr<Model> build(const Transformer& params, const ModelInputs& in) {
 }
 
 const Registration<ModelKind> registration{
-    "transformer", "Encoder and decoder: from one row of tokens to another; nn.Transformer inside.", &build};
+    "transformer", "Encoder and decoder: from one sequence of tokens to another; built on nn.Transformer.",
+    &build};
 
 }  // namespace
 }  // namespace runner

@@ -14,12 +14,11 @@ struct Unet {
   std::int64_t num_classes = 0;
 };
 constexpr auto describe(std::type_identity<Unet>) {
-  return fields(
-      field("width", &Unet::width, "Channels at the full size; twice as many after each halving.",
-            within(1, 1 << 20)),
-      field("halvings", &Unet::halvings, "How often the image is halved on the way down.", within(1, 8)),
-      field("num_classes", &Unet::num_classes, "Classes of a pixel; 0: as many as the dataset has.",
-            within(0, 1 << 20)));
+  return fields(field("width", &Unet::width, "Channels at the full size; twice as many after each halving.",
+                      within(1, 1 << 20)),
+                field("halvings", &Unet::halvings, "How many times the image is halved.", within(1, 8)),
+                field("num_classes", &Unet::num_classes, "Classes of a pixel; 0: as many as the dataset has.",
+                      within(0, 1 << 20)));
 }
 
 // Two 3x3 convolutions, each normalised.
@@ -95,10 +94,8 @@ std::unique_ptr<Model> build(const Unet& params, const ModelInputs& in) {
                                      output_count("unet", params.num_classes, in.data));
 }
 
-const Registration<ModelKind> registration{
-    "unet",
-    "Segmentation: a class for every pixel, from convolutions that shrink the image and widen it again.",
-    &build};
+const Registration<ModelKind> registration{"unet", "U-Net for segmentation: a class for every pixel.",
+                                           &build};
 
 }  // namespace
 }  // namespace runner

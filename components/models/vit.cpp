@@ -27,17 +27,14 @@ struct Vit {
 };
 constexpr auto describe(std::type_identity<Vit>) {
   return fields(
-      field("patch", &Vit::patch, "Side of the squares an image is cut into; it divides height and width.",
+      field("patch", &Vit::patch, "Edge of the patches, in pixels; must divide height and width.",
             within(1, 1 << 20)),
-      field("layers", &Vit::layers, "How many blocks of attention and mlp.", within(1, 4096)),
+      field("layers", &Vit::layers, "Number of blocks (attention and mlp).", within(1, 4096)),
       field("heads", &Vit::heads, "Attention heads of each block.", within(1, 1 << 20)),
-      field("width", &Vit::width, "Numbers that stand for one patch; a multiple of heads.",
-            within(1, 1 << 20)),
+      field("width", &Vit::width, "Size of the patch embeddings; a multiple of heads.", within(1, 1 << 20)),
       field("hidden", &Vit::hidden, "Width of the mlp; 0: four times width.", within(0, 1 << 20)),
-      field("dropout", &Vit::dropout, "Share dropped of embeddings and what each block adds, in training.",
-            within(0, 1)),
-      field("attention_dropout", &Vit::attention_dropout, "Share dropped of attention, in training.",
-            within(0, 1)),
+      field("dropout", &Vit::dropout, "Dropout of embeddings and the output of each sublayer.", within(0, 1)),
+      field("attention_dropout", &Vit::attention_dropout, "Dropout of attention.", within(0, 1)),
       field("num_classes", &Vit::num_classes, "Outputs; 0: as many as the dataset has classes.",
             within(0, 1 << 20)),
       field("checkpoint_activations", &Vit::checkpoint_activations, checkpoint_doc));
@@ -194,7 +191,7 @@ std::unique_ptr<Model> build(const Vit& params, const ModelInputs& in) {
 }
 
 const Registration<ModelKind> registration{
-    "vit", "Vision transformer, vit_b_16 unless told otherwise; layers as in torchvision.", &build};
+    "vit", "Vision transformer, by default vit_b_16; layers as in torchvision.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -18,12 +18,12 @@ struct Adadelta {
 
 constexpr auto describe(std::type_identity<Adadelta>) {
   return fields(field("lr", &Adadelta::lr, "Peak learning rate, before the schedule.", above(0)),
-                field("rho", &Adadelta::rho, "How much of the mean squares of gradients and updates is kept.",
-                      within(0, 1)),
+                field("rho", &Adadelta::rho,
+                      "Decay of the running means of squared gradients and squared updates.", within(0, 1)),
                 field("eps", &Adadelta::eps, "Added to both mean squares; it also starts the first updates.",
                       at_least(0)),
                 field("weight_decay", &Adadelta::weight_decay,
-                      "Pulls weights towards zero, through the gradient.", at_least(0)));
+                      "Weight decay, added to the gradient (L2 penalty).", at_least(0)));
 }
 
 // Zeiler 2012.  update = g sqrt(mean of updates² + eps) / sqrt(mean of g² + eps),  weight -= lr update
@@ -58,6 +58,8 @@ class AdadeltaOptimizer final : public FusedOptimizer {
 
   Adadelta settings_;
 };
+
+OptimizerFacts facts(const Adadelta&) { return {UpdatesBy::element}; }
 
 std::unique_ptr<Optimizer> build(const Adadelta& settings, const OptimizerInputs& inputs) {
   return std::make_unique<AdadeltaOptimizer>(settings, inputs);

@@ -18,7 +18,7 @@ constexpr auto describe(std::type_identity<Adagrad>) {
       field("lr", &Adagrad::lr, "Peak learning rate, before the schedule.", above(0)),
       field("lr_decay", &Adagrad::lr_decay,
             "The learning rate is divided by 1 + this times the updates so far.", at_least(0)),
-      field("weight_decay", &Adagrad::weight_decay, "Pulls weights towards zero, through the gradient.",
+      field("weight_decay", &Adagrad::weight_decay, "Weight decay, added to the gradient (L2 penalty).",
             at_least(0)),
       field("initial_accumulator_value", &Adagrad::initial_accumulator_value,
             "Initial value of the sums of squares.", at_least(0)),
@@ -49,6 +49,8 @@ class AdagradOptimizer final : public FusedOptimizer {
 
   Adagrad settings_;
 };
+
+OptimizerFacts facts(const Adagrad&) { return {UpdatesBy::element}; }
 
 std::unique_ptr<Optimizer> build(const Adagrad& settings, const OptimizerInputs& inputs) {
   return std::make_unique<AdagradOptimizer>(settings, inputs);

@@ -12,17 +12,19 @@ struct Adam {
 };
 
 constexpr auto describe(std::type_identity<Adam>) {
-  return fields(
-      field("lr", &Adam::lr, "Peak learning rate, before the schedule.", above(0)),
-      field("betas", &Adam::betas, "Decay of the running means of the gradient and of its square.",
-            at_least(0), below(1)),
-      field("eps", &Adam::eps, "Added to the denominator, against division by zero.", at_least(0)),
-      field("weight_decay", &Adam::weight_decay, "Pulls weights towards zero, through the gradient.",
-            at_least(0)),
-      field("amsgrad", &Adam::amsgrad, "Divide by the largest mean square so far, not by the present one."));
+  return fields(field("lr", &Adam::lr, "Peak learning rate, before the schedule.", above(0)),
+                field("betas", &Adam::betas, "Decay of the running means of the gradient and of its square.",
+                      at_least(0), below(1)),
+                field("eps", &Adam::eps, "Added to the denominator, against division by zero.", at_least(0)),
+                field("weight_decay", &Adam::weight_decay,
+                      "Weight decay, added to the gradient (L2 penalty).", at_least(0)),
+                field("amsgrad", &Adam::amsgrad,
+                      "Divide by the largest mean square so far, not by the current one.", fixed()));
 }
 
 void check(const Adam& settings, Report& report) { check_betas(settings.betas, report); }
+
+OptimizerFacts facts(const Adam&) { return {UpdatesBy::element}; }
 
 std::unique_ptr<Optimizer> build(const Adam& settings, const OptimizerInputs& inputs) {
   return std::make_unique<AdamOptimizer>(

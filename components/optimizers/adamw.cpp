@@ -17,12 +17,14 @@ constexpr auto describe(std::type_identity<AdamW>) {
       field("betas", &AdamW::betas, "Decay of the running means of the gradient and of its square.",
             at_least(0), below(1)),
       field("eps", &AdamW::eps, "Added to the denominator, against division by zero.", at_least(0)),
-      field("weight_decay", &AdamW::weight_decay, "Pulls weights towards zero, past the gradient.",
-            at_least(0)),
-      field("amsgrad", &AdamW::amsgrad, "Divide by the largest mean square so far, not by the present one."));
+      field("weight_decay", &AdamW::weight_decay, "Decoupled weight decay, as in AdamW.", at_least(0)),
+      field("amsgrad", &AdamW::amsgrad, "Divide by the largest mean square so far, not by the current one.",
+            fixed()));
 }
 
 void check(const AdamW& settings, Report& report) { check_betas(settings.betas, report); }
+
+OptimizerFacts facts(const AdamW&) { return {UpdatesBy::element}; }
 
 std::unique_ptr<Optimizer> build(const AdamW& settings, const OptimizerInputs& inputs) {
   return std::make_unique<AdamOptimizer>(

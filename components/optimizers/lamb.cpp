@@ -22,14 +22,14 @@ struct Lamb {
 };
 
 constexpr auto describe(std::type_identity<Lamb>) {
-  return fields(field("lr", &Lamb::lr, "Peak learning rate, before the schedule.", above(0)),
-                field("betas", &Lamb::betas, "Decay of the running means of the gradient and of its square.",
-                      at_least(0), below(1)),
-                field("eps", &Lamb::eps, "Added to the denominator, against division by zero.", at_least(0)),
-                field("weight_decay", &Lamb::weight_decay, "Pulls weights towards zero, past the gradient.",
-                      at_least(0)),
-                field("adapt_biases_and_norms", &Lamb::adapt_biases_and_norms,
-                      "Scale the updates of parameters of one dimension too."));
+  return fields(
+      field("lr", &Lamb::lr, "Peak learning rate, before the schedule.", above(0)),
+      field("betas", &Lamb::betas, "Decay of the running means of the gradient and of its square.",
+            at_least(0), below(1)),
+      field("eps", &Lamb::eps, "Added to the denominator, against division by zero.", at_least(0)),
+      field("weight_decay", &Lamb::weight_decay, "Decoupled weight decay, as in AdamW.", at_least(0)),
+      field("adapt_biases_and_norms", &Lamb::adapt_biases_and_norms,
+            "Scale the updates of parameters of one dimension too."));
 }
 
 void check(const Lamb& settings, Report& report) { check_betas(settings.betas, report); }
@@ -69,7 +69,7 @@ std::unique_ptr<Optimizer> build(const Lamb& settings, const OptimizerInputs& in
 }
 
 const Registration<OptimizerKind> registration{
-    "lamb", "AdamW with updates as large as the weights of their layer: for very large batches.", &build};
+    "lamb", "AdamW with updates scaled to the norm of each layer's weights: for very large batches.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -20,9 +20,9 @@ constexpr auto describe(std::type_identity<Lars>) {
   return fields(field("lr", &Lars::lr, "Peak learning rate, before the schedule.", above(0)),
                 field("momentum", &Lars::momentum, "Momentum.", within(0, 1)),
                 field("weight_decay", &Lars::weight_decay,
-                      "Pulls weights towards zero, through the gradient.", at_least(0)),
+                      "Weight decay, added to the gradient (L2 penalty).", at_least(0)),
                 field("trust_coefficient", &Lars::trust_coefficient,
-                      "How large an update may be against the weights of its layer.", above(0)),
+                      "Norm of an update relative to the norm of its layer's weights.", above(0)),
                 field("adapt_biases_and_norms", &Lars::adapt_biases_and_norms,
                       "Scale the updates of parameters of one dimension too; else they are plain SGD."));
 }
@@ -55,8 +55,7 @@ std::unique_ptr<Optimizer> build(const Lars& settings, const OptimizerInputs& in
 }
 
 const Registration<OptimizerKind> registration{
-    "lars", "Gradient descent with updates scaled by the weights of their layer: for very large batches.",
-    &build};
+    "lars", "SGD with updates scaled to the norm of each layer's weights: for very large batches.", &build};
 
 }  // namespace
 }  // namespace runner

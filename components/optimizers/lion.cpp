@@ -18,10 +18,9 @@ constexpr auto describe(std::type_identity<Lion>) {
   return fields(
       field("lr", &Lion::lr, "Peak learning rate, before the schedule: 3 to 10 times less than adamw's.",
             above(0)),
-      field("betas", &Lion::betas, "Share of the momentum in the update, and what is kept of it afterwards.",
+      field("betas", &Lion::betas, "Weight of the momentum in the update, and decay of the momentum.",
             at_least(0), below(1)),
-      field("weight_decay", &Lion::weight_decay, "Pulls weights towards zero, past the gradient.",
-            at_least(0)));
+      field("weight_decay", &Lion::weight_decay, "Decoupled weight decay, as in AdamW.", at_least(0)));
 }
 
 void check(const Lion& settings, Report& report) {
@@ -47,6 +46,8 @@ class LionOptimizer final : public FusedOptimizer {
 
   Lion settings_;
 };
+
+OptimizerFacts facts(const Lion&) { return {UpdatesBy::element}; }
 
 std::unique_ptr<Optimizer> build(const Lion& settings, const OptimizerInputs& inputs) {
   return std::make_unique<LionOptimizer>(settings, inputs);

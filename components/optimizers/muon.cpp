@@ -38,8 +38,7 @@ struct Muon {
 constexpr auto describe(std::type_identity<Muon>) {
   return fields(
       field("lr", &Muon::lr, "Peak learning rate of the matrices, before the schedule.", above(0)),
-      field("weight_decay", &Muon::weight_decay, "Pulls the matrices towards zero, past the gradient.",
-            at_least(0)),
+      field("weight_decay", &Muon::weight_decay, "Decoupled weight decay of the matrices.", at_least(0)),
       field("momentum", &Muon::momentum, "Decay of the running mean of the gradient.", within(0, 1)),
       field("nesterov", &Muon::nesterov, "Look-ahead momentum."),
       field("ns_coefficients", &Muon::ns_coefficients, "Coefficients of the Newton-Schulz polynomial."),
@@ -47,8 +46,8 @@ constexpr auto describe(std::type_identity<Muon>) {
       field("ns_steps", &Muon::ns_steps, "Newton-Schulz iterations.", within(1, 99)),
       field("adjust_lr", &Muon::adjust_lr, "How the learning rate follows the shape of a matrix."),
       field("adamw_for", &Muon::adamw_for,
-            "Matrices that AdamW updates, by pattern: embeddings and the head. It has all that is no matrix "
-            "anyway."),
+            "Matrices that AdamW updates, by pattern: embeddings and the head. AdamW always updates what is "
+            "not a matrix."),
       field("adamw_lr", &Muon::adamw_lr, "AdamW's peak learning rate; the schedule multiplies both.",
             above(0)),
       field("adamw_betas", &Muon::adamw_betas, "AdamW's decay of the running means.", at_least(0), below(1)),

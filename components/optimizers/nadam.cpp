@@ -27,7 +27,7 @@ constexpr auto describe(std::type_identity<Nadam>) {
                 field("betas", &Nadam::betas, "Decay of the running means of the gradient and of its square.",
                       at_least(0), below(1)),
                 field("eps", &Nadam::eps, "Added to the denominator, against division by zero.", at_least(0)),
-                field("weight_decay", &Nadam::weight_decay, "Pulls weights towards zero.", at_least(0)),
+                field("weight_decay", &Nadam::weight_decay, "Weight decay.", at_least(0)),
                 field("momentum_decay", &Nadam::momentum_decay,
                       "How fast the momentum approaches its full size.", at_least(0)),
                 field("decoupled_weight_decay", &Nadam::decoupled_weight_decay,
@@ -80,6 +80,8 @@ class NadamOptimizer final : public FusedOptimizer {
   Nadam settings_;
   std::vector<double> products_{1.0};  // by number of updates
 };
+
+OptimizerFacts facts(const Nadam&) { return {UpdatesBy::element}; }
 
 std::unique_ptr<Optimizer> build(const Nadam& settings, const OptimizerInputs& inputs) {
   return std::make_unique<NadamOptimizer>(settings, inputs);

@@ -54,6 +54,14 @@ constexpr auto describe(std::type_identity<OptimizerCommon>) {
             "Weight decay on biases and normalisation layers too (parameters of one dimension)."));
 }
 
+// An optimizer that changes every element by its own gradient and state alone may be given slices of
+// parameters, as columns; others get whole ones.
+enum class UpdatesBy { parameter, element };
+
+struct OptimizerFacts {
+  UpdatesBy updates_by = UpdatesBy::parameter;
+};
+
 struct OptimizerKind {
   static constexpr std::string_view name = "optimizer";
   static constexpr std::string_view summary = "Updates the weights from the gradients.";
@@ -61,6 +69,7 @@ struct OptimizerKind {
   using Product = Optimizer;
   using Inputs = OptimizerInputs;
   using Common = OptimizerCommon;
+  using Facts = OptimizerFacts;
 };
 
 }  // namespace runner

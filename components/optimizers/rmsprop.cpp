@@ -24,11 +24,11 @@ constexpr auto describe(std::type_identity<RmsProp>) {
       field("lr", &RmsProp::lr, "Peak learning rate, before the schedule.", above(0)),
       field("alpha", &RmsProp::alpha, "Decay of the running mean of the squared gradient.", within(0, 1)),
       field("eps", &RmsProp::eps, "Added to the denominator, against division by zero.", at_least(0)),
-      field("weight_decay", &RmsProp::weight_decay, "Pulls weights towards zero, through the gradient.",
+      field("weight_decay", &RmsProp::weight_decay, "Weight decay, added to the gradient (L2 penalty).",
             at_least(0)),
       field("momentum", &RmsProp::momentum, "Momentum; 0: none.", within(0, 1)),
       field("centered", &RmsProp::centered,
-            "Divide by the deviation of the gradient, not by its mean square."));
+            "Divide by the standard deviation of the gradient, not by its root mean square.", fixed()));
 }
 
 std::vector<std::string> slots(const RmsProp& settings) {
@@ -74,6 +74,8 @@ class RmsPropOptimizer final : public FusedOptimizer {
 
   RmsProp settings_;
 };
+
+OptimizerFacts facts(const RmsProp&) { return {UpdatesBy::element}; }
 
 std::unique_ptr<Optimizer> build(const RmsProp& settings, const OptimizerInputs& inputs) {
   return std::make_unique<RmsPropOptimizer>(settings, inputs);

@@ -19,7 +19,7 @@ constexpr auto describe(std::type_identity<Sgd>) {
       field("momentum", &Sgd::momentum, "Momentum; 0: none.", within(0, 1)),
       field("dampening", &Sgd::dampening, "Dampening of the gradient in the velocity.", within(0, 1)),
       field("nesterov", &Sgd::nesterov, "Look-ahead momentum."),
-      field("weight_decay", &Sgd::weight_decay, "Pulls weights towards zero, through the gradient.",
+      field("weight_decay", &Sgd::weight_decay, "Weight decay, added to the gradient (L2 penalty).",
             at_least(0)));
 }
 
@@ -51,6 +51,8 @@ class SgdOptimizer final : public FusedOptimizer {
 
   Sgd settings_;
 };
+
+OptimizerFacts facts(const Sgd&) { return {UpdatesBy::element}; }
 
 std::unique_ptr<Optimizer> build(const Sgd& settings, const OptimizerInputs& inputs) {
   return std::make_unique<SgdOptimizer>(settings, inputs);

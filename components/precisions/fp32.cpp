@@ -19,9 +19,8 @@ struct Fp32 {
 };
 constexpr auto describe(std::type_identity<Fp32>) {
   return fields(
-      field("matmul_precision", &Fp32::matmul_precision, "How exact matrix products of 32-bit numbers are."),
-      field("tf32", &Fp32::tf32,
-            "TensorFloat-32 in CUDA convolutions; LibTorch's own choice where not given."));
+      field("matmul_precision", &Fp32::matmul_precision, "Precision of 32-bit matrix products."),
+      field("tf32", &Fp32::tf32, "TensorFloat-32 in CUDA convolutions; default: LibTorch's own choice."));
 }
 
 class Fp32Precision final : public Precision {

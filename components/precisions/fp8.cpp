@@ -29,7 +29,7 @@ class Fp8Precision final : public Precision {
  public:
   Fp8Precision(const Fp8& settings, torch::DeviceType device) : settings_(settings), device_(device) {}
 
-  void prepare(Model& model) override {
+  void prepare(torch::nn::Module& model) override {
     layers_.clear();
     left_.clear();
     // Weights of embeddings are two-dimensional too, but looked up, not multiplied with.

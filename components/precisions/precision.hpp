@@ -1,12 +1,13 @@
 #pragma once
 
+#include <torch/nn/module.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "components/contract/precision_scope.hpp"
 #include "components/contract/state.hpp"
-#include "components/models/model.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
@@ -16,7 +17,8 @@ class Precision : public Stateful {
  public:
   using Scope = PrecisionScope;
 
-  virtual void prepare(Model& /*model*/) {}
+  // Called again where further modules are to be trained: with all of them.
+  virtual void prepare(torch::nn::Module& /*model*/) {}
   virtual std::unique_ptr<Scope> forward() { return std::make_unique<Scope>(); }
   // What the backward pass begins with: the gradient of the loss by itself.
   virtual torch::Tensor scale(const torch::Tensor& gradient) { return gradient; }

@@ -12,10 +12,10 @@ struct Cosine {
 };
 
 constexpr auto describe(std::type_identity<Cosine>) {
-  return fields(
-      field("end", &Cosine::end, "Where it ends, as a share of the peak.", within(0, 1)),
-      field("length", &Cosine::length, "How long it falls, from the end of the warm-up; the rest of the run.",
-            in_units({"ep", "step", "run"}), above(0)));
+  return fields(field("end", &Cosine::end, "Where it ends, as a share of the peak.", within(0, 1)),
+                field("length", &Cosine::length,
+                      "Length of the decay, from the end of the warm-up; default: the rest of the run.",
+                      in_units({"ep", "step", "run"}), above(0)));
 }
 
 // Loshchilov and Hutter 2017, one half wave without restarts.

@@ -14,11 +14,11 @@ struct CosineRestarts {
 
 constexpr auto describe(std::type_identity<CosineRestarts>) {
   return fields(
-      field("period", &CosineRestarts::period, "How long the first fall takes.",
-            in_units({"ep", "step", "run"}), above(0)),
-      field("growth", &CosineRestarts::growth, "How many times longer each fall is than the one before.",
+      field("period", &CosineRestarts::period, "Length of the first period.", in_units({"ep", "step", "run"}),
+            above(0)),
+      field("growth", &CosineRestarts::growth, "Factor by which each period is longer than the one before.",
             at_least(1)),
-      field("end", &CosineRestarts::end, "Where each fall ends, as a share of the peak.", within(0, 1)));
+      field("end", &CosineRestarts::end, "Where each period ends, as a share of the peak.", within(0, 1)));
 }
 
 // Loshchilov and Hutter 2017.

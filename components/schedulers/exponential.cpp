@@ -12,7 +12,8 @@ struct Exponential {
 
 constexpr auto describe(std::type_identity<Exponential>) {
   return fields(field("gamma", &Exponential::gamma, "What the learning rate is multiplied by.", above(0)),
-                field("every", &Exponential::every, "How long one such fall takes; it is smooth in between.",
+                field("every", &Exponential::every,
+                      "The time after which it is multiplied by gamma; the decay is smooth.",
                       in_units({"ep", "step", "run"}), above(0)));
 }
 

@@ -11,11 +11,10 @@ struct InverseSqrt {
 };
 
 constexpr auto describe(std::type_identity<InverseSqrt>) {
-  return fields(
-      field("timescale", &InverseSqrt::timescale,
-            "How long the fall to 0.71 of the peak takes, and three times that to the half; as long as "
-            "the warm-up where not given.",
-            in_units({"ep", "step", "run"}), above(0)));
+  return fields(field("timescale", &InverseSqrt::timescale,
+                      "Time after which the rate is 0.71 of the peak, and after three times as long a half; "
+                      "default: the length of the warm-up.",
+                      in_units({"ep", "step", "run"}), above(0)));
 }
 
 // Vaswani et al. 2017: with the warm-up as timescale, 1 / sqrt(update) scaled to 1 at the end of the warm-up.

@@ -9,10 +9,10 @@ struct Linear {
 };
 
 constexpr auto describe(std::type_identity<Linear>) {
-  return fields(
-      field("end", &Linear::end, "Where it ends, as a share of the peak.", within(0, 1)),
-      field("length", &Linear::length, "How long it falls, from the end of the warm-up; the rest of the run.",
-            in_units({"ep", "step", "run"}), above(0)));
+  return fields(field("end", &Linear::end, "Where it ends, as a share of the peak.", within(0, 1)),
+                field("length", &Linear::length,
+                      "Length of the decay, from the end of the warm-up; default: the rest of the run.",
+                      in_units({"ep", "step", "run"}), above(0)));
 }
 
 class LinearSchedule final : public Scheduler {
@@ -28,7 +28,7 @@ std::unique_ptr<Scheduler> build(const Linear& settings, const SchedulerInputs& 
   return std::make_unique<LinearSchedule>(settings.end, inputs.stretch(settings.length));
 }
 
-const Registration<SchedulerKind> registration{"linear", "A straight line from the peak down.", &build};
+const Registration<SchedulerKind> registration{"linear", "Linear decay from the peak.", &build};
 
 }  // namespace
 }  // namespace runner

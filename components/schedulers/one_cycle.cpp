@@ -26,12 +26,12 @@ constexpr auto describe(std::type_identity<OneCycle>) {
   return fields(
       field("rise", &OneCycle::rise, "Share of the cycle in which the learning rate rises.", within(0, 1)),
       field("anneal", &OneCycle::anneal, "The shape of rise and fall."),
-      field("div_factor", &OneCycle::div_factor, "It begins at the peak divided by this.", above(0)),
+      field("div_factor", &OneCycle::div_factor, "It starts at the peak divided by this.", above(0)),
       field("final_div_factor", &OneCycle::final_div_factor, "It ends at its beginning divided by this.",
             above(0)),
       field("three_phase", &OneCycle::three_phase,
             "Fall back to the beginning as fast as it rose, then on to the end."),
-      field("length", &OneCycle::length, "The whole cycle; the run where not given.",
+      field("length", &OneCycle::length, "Length of the cycle; default: the whole run.",
             in_units({"ep", "step", "run"}), above(0)));
 }
 
@@ -81,7 +81,7 @@ class OneCycleSchedule final : public Scheduler {
 std::unique_ptr<Scheduler> build(const OneCycle& settings, const SchedulerInputs& inputs) {
   if (inputs.warmup > 0) {
     throw std::runtime_error(
-        "scheduler.warmup does not go with one_cycle, which begins with a rise of its own: see `rise`.");
+        "scheduler.warmup does not go with one_cycle, which starts with a rise of its own: see `rise`.");
   }
   return std::make_unique<OneCycleSchedule>(settings, inputs.stretch(settings.length));
 }

@@ -25,10 +25,8 @@ struct Plateau {
 
 constexpr auto describe(std::type_identity<Plateau>) {
   return fields(
-      field("metric", &Plateau::metric, "The measurement that decides, such as \"eval/accuracy\".",
-            non_empty()),
-      field("mode", &Plateau::mode,
-            "Which direction is better; needed only for measurements of which it is not known."),
+      field("metric", &Plateau::metric, "The metric that decides, such as \"eval/accuracy\".", non_empty()),
+      field("mode", &Plateau::mode, "Which direction is better; needed only for a metric that does not say."),
       field("factor", &Plateau::factor, "What the learning rate is multiplied by.", above(0), below(1)),
       field("patience", &Plateau::patience,
             "Evaluations without improvement to wait before the learning rate drops.", at_least(0)),

@@ -16,7 +16,7 @@ constexpr auto describe(std::type_identity<Polynomial>) {
       field("power", &Polynomial::power, "The exponent: 1 is a straight line, more falls sooner.", above(0)),
       field("end", &Polynomial::end, "Where it ends, as a share of the peak.", within(0, 1)),
       field("length", &Polynomial::length,
-            "How long it falls, from the end of the warm-up; the rest of the run.",
+            "Length of the decay, from the end of the warm-up; default: the rest of the run.",
             in_units({"ep", "step", "run"}), above(0)));
 }
 

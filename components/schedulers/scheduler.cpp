@@ -1,5 +1,7 @@
 #include "components/schedulers/scheduler.hpp"
 
+#include "registry/wording.hpp"
+
 #include <cmath>
 #include <stdexcept>
 
@@ -29,8 +31,8 @@ double units(const Duration& duration, const SchedulerInputs& inputs) {
     case Duration::Unit::second:
     case Duration::Unit::never: break;
   }
-  throw std::runtime_error("A schedule cannot be measured in time (\"" + to_string(duration) +
-                           "\"): use \"ep\", \"step\" or \"run\".");
+  throw std::runtime_error("A schedule cannot be measured in time (" + in_quotes(to_string(duration)) +
+                           "): use \"ep\", \"step\" or \"run\".");
 }
 
 }  // namespace

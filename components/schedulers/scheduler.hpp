@@ -50,7 +50,7 @@ constexpr auto describe(std::type_identity<SchedulerCommon>) {
                       in_units({"ep", "step", "run"})),
                 field("warmup_start", &SchedulerCommon::warmup_start,
                       "Where the rise begins, as a share of the peak.", within(0, 1)),
-                field("by", &SchedulerCommon::by, "What the schedule counts in."));
+                field("by", &SchedulerCommon::by, "How often the schedule moves."));
 }
 
 struct SchedulerFacts {
@@ -60,6 +60,7 @@ struct SchedulerFacts {
 struct SchedulerKind {
   static constexpr std::string_view name = "scheduler";
   static constexpr std::string_view summary = "The learning rate over the run.";
+  static constexpr KindOnResume on_resume{.part = OnResume::course, .parameters = OnResume::course};
   using Product = Scheduler;
   using Inputs = SchedulerInputs;
   using Common = SchedulerCommon;

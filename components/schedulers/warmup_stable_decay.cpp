@@ -24,12 +24,12 @@ struct WarmupStableDecay {
 
 constexpr auto describe(std::type_identity<WarmupStableDecay>) {
   return fields(
-      field("decay", &WarmupStableDecay::decay, "How long the fall takes.", in_units({"ep", "step", "run"}),
+      field("decay", &WarmupStableDecay::decay, "Length of the decay.", in_units({"ep", "step", "run"}),
             above(0)),
       field("stable", &WarmupStableDecay::stable,
-            "How long it stays at the peak; so that the fall ends with the run where not given.",
+            "How long it stays at the peak; default: until a decay that ends with the run.",
             in_units({"ep", "step", "run"})),
-      field("shape", &WarmupStableDecay::shape, "How it falls."),
+      field("shape", &WarmupStableDecay::shape, "Shape of the decay."),
       field("end", &WarmupStableDecay::end, "Where it ends, as a share of the peak.", within(0, 1)));
 }
 

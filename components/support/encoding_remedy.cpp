@@ -19,14 +19,23 @@ bool high_bytes_stand_together(std::string_view bytes) {
 
 }  // namespace
 
+LikelyContent likely_content(std::string_view bytes) {
+  if (bytes.starts_with("\x1F\x8B")) return LikelyContent::gzip;
+  if (bytes.starts_with("PK\x03\x04")) return LikelyContent::zip;
+  if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF")) return LikelyContent::utf16;
+  return high_bytes_stand_together(bytes) ? LikelyContent::east_asian : LikelyContent::western;
+}
+
 std::string encoding_remedy(std::string_view bytes) {
-  if (bytes.starts_with("\x1F\x8B")) return "It is compressed with gzip: unpack it first, with gunzip.";
-  if (bytes.starts_with("PK\x03\x04")) return "It is a zip archive: unpack it first, with unzip.";
-  if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF"))
-    return "It is UTF-16. Convert it with: iconv -f utf-16 -t utf-8";
-  if (high_bytes_stand_together(bytes))
-    return "Convert it from the encoding it was written in, such as GBK, Big5 or Shift-JIS: "
-           "iconv -f gbk -t utf-8";
+  switch (likely_content(bytes)) {
+    case LikelyContent::gzip: return "It is compressed with gzip: unpack it first, with gunzip";
+    case LikelyContent::zip: return "It is a zip archive: unpack it first, with unzip";
+    case LikelyContent::utf16: return "It is UTF-16. Convert it with: iconv -f utf-16 -t utf-8";
+    case LikelyContent::east_asian:
+      return "Convert it from the encoding it was written in, such as GBK, Big5 or Shift-JIS: "
+             "iconv -f gbk -t utf-8";
+    case LikelyContent::western: break;
+  }
   return "Convert it from the encoding it was written in, most often Latin-1: iconv -f latin1 -t utf-8";
 }
 

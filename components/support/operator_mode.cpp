@@ -2,18 +2,27 @@
 
 #include <torch/library.h>
 
+#include <memory>
+#include <string_view>
+
 namespace runner {
 
 namespace {
 
 constexpr c10::DispatchKey mode_key = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
-thread_local OperatorMode* active = nullptr;
+constexpr std::string_view slot_name = "runner's operator mode";
+constexpr c10::DebugInfoKind slot(&slot_name);
+
+struct ActiveMode final : c10::DebugInfoBase {
+  explicit ActiveMode(OperatorMode& it) : mode(it) {}
+  OperatorMode& mode;
+};
 
 void intercept(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   const OperatorModePause pause;
-  if (active) {
-    active->run(op, *stack);
+  if (auto* const active = static_cast<ActiveMode*>(c10::ThreadLocalDebugInfo::get(slot))) {
+    active->mode.run(op, *stack);
   } else {
     op.callBoxed(stack);
   }
@@ -25,11 +34,8 @@ TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, library) {
 
 }  // namespace
 
-OperatorModeScope::OperatorModeScope(OperatorMode& mode) : outer_(active), included_(mode_key) {
-  active = &mode;
-}
-
-OperatorModeScope::~OperatorModeScope() { active = outer_; }
+OperatorModeScope::OperatorModeScope(OperatorMode& mode)
+    : active_(slot, std::make_shared<ActiveMode>(mode)), included_(mode_key) {}
 
 OperatorModePause::OperatorModePause() : excluded_(mode_key) {}
 

@@ -2,6 +2,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
 
 namespace runner {
 
@@ -16,16 +17,16 @@ class OperatorMode {
   virtual void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) = 0;
 };
 
-// Active on this thread as long as this lives; the innermost one counts.
+// Active on this thread as long as this lives; the innermost one counts. Threads that LibTorch hands this
+// thread's work to have it, too: backward on a GPU has a thread of its own.
 class OperatorModeScope {
  public:
   explicit OperatorModeScope(OperatorMode& mode);
-  ~OperatorModeScope();
   OperatorModeScope(const OperatorModeScope&) = delete;
   OperatorModeScope& operator=(const OperatorModeScope&) = delete;
 
  private:
-  OperatorMode* outer_;
+  c10::DebugInfoGuard active_;
   c10::impl::IncludeDispatchKeyGuard included_;
 };
 

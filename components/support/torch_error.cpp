@@ -2,9 +2,10 @@
 
 #include <c10/util/Exception.h>
 
+#include <charconv>
 #include <sstream>
-#include <typeinfo>
 
+#include "registry/byte_size.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -16,6 +17,20 @@ bool from_torch(const std::exception& error) { return dynamic_cast<const c10::Er
 // "The following operation failed in the TorchScript interpreter." comes first, the reason last.
 bool from_interpreter(std::string_view text) {
   return text.starts_with("The following operation failed in the TorchScript interpreter");
+}
+
+// LibTorch's allocator for main memory names its source file and an error code; the size is what matters.
+std::string without_internals(std::string reason) {
+  constexpr std::string_view tried = "you tried to allocate ";
+  if (const auto at = reason.find(tried); at != std::string::npos) {
+    std::uint64_t bytes = 0;
+    const char* number = reason.data() + at + tried.size();
+    if (std::from_chars(number, reason.data() + reason.size(), bytes).ec == std::errc{})
+      return "not enough memory: " + approximately({bytes}) + " could not be allocated";
+  }
+  if (const auto at = reason.find("] . "); reason.starts_with("[enforce fail at") && at != std::string::npos)
+    return reason.substr(at + 4);
+  return reason;
 }
 
 }  // namespace
@@ -33,10 +48,7 @@ std::string reason_of(const std::exception& error) {
     if (first.empty()) first = line;
     last = line;
   }
-  std::string reason = from_interpreter(text) ? last : first;
-  if (const auto at = reason.find("] . "); reason.starts_with("[enforce fail at") && at != std::string::npos)
-    reason = reason.substr(at + 4);
-  return shown_message(reason);
+  return shown_message(without_internals(from_interpreter(text) ? last : first));
 }
 
 }  // namespace runner

@@ -9,8 +9,8 @@ struct Bpe {
 };
 
 constexpr auto describe(std::type_identity<Bpe>) {
-  return fields(
-      field("vocab_size", &Bpe::vocab_size, "Most tokens to learn, the 256 bytes among them.", above(256)));
+  return fields(field("vocab_size", &Bpe::vocab_size,
+                      "Maximum size of the vocabulary, including the 256 bytes.", above(256)));
 }
 
 TokenizerFacts facts(const Bpe& params) { return {.vocabulary = params.vocab_size}; }
@@ -21,7 +21,7 @@ std::unique_ptr<Tokenizer> build(const Bpe& params, const TokenizerInputs& input
 }
 
 const Registration<TokenizerKind> registration{
-    "bpe", "Byte-level BPE in the manner of GPT-2, learnt from the training set.", &build};
+    "bpe", "Byte-level BPE as in GPT-2, learnt from the training set.", &build};
 
 }  // namespace
 }  // namespace runner

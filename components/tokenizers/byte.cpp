@@ -12,7 +12,7 @@ TokenizerFacts facts(const Byte&) { return {.vocabulary = 256, .learns = false, 
 
 std::unique_ptr<Tokenizer> build(const Byte&, const TokenizerInputs&) { return byte_tokenizer(); }
 
-const Registration<TokenizerKind> registration{"byte", "Every byte is a token, so any text will do.", &build};
+const Registration<TokenizerKind> registration{"byte", "Every byte is a token; works for any text.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -21,7 +21,7 @@ std::unique_ptr<Tokenizer> build(const File& params, const TokenizerInputs& inpu
   if (!inputs.learned.empty()) return read_tokenizer(inputs.learned, "dataset.json");
   const std::string path = params.path.string();
   if (!std::filesystem::exists(params.path))
-    throw DataError("There is no file " + path + ": dataset.tokenizer.path is to name a tokenizer.json.");
+    throw DataError("There is no file " + path + ": set dataset.tokenizer.path to a tokenizer.json.");
   try {
     const MappedFile file(params.path);
     return read_tokenizer({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path);

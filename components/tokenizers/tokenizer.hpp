@@ -28,6 +28,7 @@ struct TokenizerFacts {
 struct TokenizerKind {
   static constexpr std::string_view name = "tokenizer";
   static constexpr std::string_view summary = "How text becomes tokens.";
+  static constexpr KindOnResume on_resume{.part = OnResume::course, .parameters = OnResume::course};
   using Product = Tokenizer;
   using Inputs = TokenizerInputs;
   using Facts = TokenizerFacts;

@@ -10,7 +10,7 @@ struct Word {
 
 constexpr auto describe(std::type_identity<Word>) {
   return fields(field("vocab_size", &Word::vocab_size,
-                      "Most tokens to learn: padding, any other word, and the most frequent words.",
+                      "Maximum size of the vocabulary: padding, unknown words, and the most frequent words.",
                       at_least(3)));
 }
 

@@ -2,8 +2,8 @@
 // it. While training, messages.json grows line by line; the archive is made at the end of the run. What a
 // killed run left is made into one by `runner track`.
 #include <algorithm>
-#include <limits>
 
+#include "components/support/io/read_json.hpp"
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/json_number.hpp"
 #include "components/trackers/support/keep_lines.hpp"
@@ -25,12 +25,9 @@ constexpr auto describe(std::type_identity<Comet>) {
                 field("workspace", &Comet::workspace, "The workspace; empty: the default of the account."));
 }
 
-std::int64_t milliseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1000); }
-
-// False for what a run that is resumed at that step takes back.
-bool is_up_to(const Json& message, std::int64_t step) {
+bool is_kept(const Json& message, const RunFacts& facts) {
   const Json& payload = message["payload"];
-  return !payload.contains("metric") || payload["metric"]["step"].get<std::int64_t>() <= step;
+  return !payload.contains("metric") || facts.keeps(payload["metric"]["step"].get<std::int64_t>());
 }
 
 // Comet joins the names of nested settings so.
@@ -47,8 +44,12 @@ class CometExperiment : public Tracker {
   void start(const RunFacts& facts) override {
     facts_ = facts;
     const std::filesystem::path path = folder_ / (facts.id + "-messages.json");
+    if (facts.starts_over()) {
+      std::filesystem::remove(path);
+      std::filesystem::remove(archive_path());
+    }
     const bool is_new = !std::filesystem::exists(path);
-    if (!is_new) take_up(path, facts.resumed_at.value_or(std::numeric_limits<std::int64_t>::max()));
+    if (!is_new) take_up(path);
     file_ = AppendFile(path);
     if (!is_new) return;
     other("Name", facts.name);
@@ -78,33 +79,35 @@ class CometExperiment : public Tracker {
 
   void flush() override { file_.append(std::exchange(waiting_, {})); }
 
-  void finish(Outcome outcome, std::string_view message) override {
+  void finish(const RunEnd& end) override {
     constexpr const char* words[] = {"finished", "stopped", "failed"};
-    other("Outcome", words[static_cast<int>(outcome)]);
-    if (!message.empty()) other("Message", message);
+    other("Outcome", words[static_cast<int>(end.outcome)]);
+    if (!end.message.empty()) other("Message", end.message);
     flush();
-    ZipWriter archive(folder_ / (facts_.id + ".zip"));
-    archive.add("experiment.json", json_text(experiment()));
+    ZipWriter archive(archive_path());
+    archive.add("experiment.json", json_text(experiment(end)));
     archive.add_file("messages.json", file_.path());
     archive.finish();
   }
 
  private:
-  void take_up(const std::filesystem::path& path, std::int64_t step) {
+  std::filesystem::path archive_path() const { return folder_ / (facts_.id + ".zip"); }
+
+  void take_up(const std::filesystem::path& path) {
     cut_unfinished_line(path);
     keep_lines(path, [&](std::string_view line) {
-      const Json message = Json::parse(line);
+      const Json message = read_json(line);
       messages_ = std::max(messages_, message["payload"]["message_id"].get<std::int64_t>());
-      return is_up_to(message, step);
+      return is_kept(message, facts_);
     });
   }
 
-  Json experiment() const {
+  Json experiment(const RunEnd& end) const {
     return {{"offline_id", facts_.id},
             {"project_name", params_.project},
             {"workspace", params_.workspace.empty() ? Json(nullptr) : Json(params_.workspace)},
             {"start_time", milliseconds(facts_.started_at)},
-            {"stop_time", milliseconds(wall_clock())},
+            {"stop_time", milliseconds(end.wall_time)},
             {"tags", facts_.tags},
             {"resume_strategy", "create"}};
   }

@@ -1,15 +1,16 @@
-// Measurements for programs: one line a record on standard output, as name=value pairs, while all that is
-// meant for people (progress, evaluations, messages) goes to standard error:
+// Metrics for programs: one line per record on standard output, as name=value pairs, while all that is meant
+// for people (progress, evaluations, messages) goes to standard error:
 //   runner recipe.toml 'tracker+={name="console"}' | grep --line-buffered eval/
 // On a terminal the lines appear above the progress line.
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 
+#include "components/trackers/support/number_text.hpp"
 #include "components/trackers/tracker.hpp"
 #include "registry/live_line.hpp"
 
@@ -21,19 +22,17 @@ struct ConsoleParameters {
   std::vector<std::string> metrics;
 };
 constexpr auto describe(std::type_identity<ConsoleParameters>) {
-  return fields(field("every", &ConsoleParameters::every,
-                      "Prints every n-th record that has something to print.", at_least(1)),
-                field("metrics", &ConsoleParameters::metrics,
-                      "Only measurements whose names begin so: \"eval/\", \"train/loss\". Empty: all."));
+  return fields(
+      field("every", &ConsoleParameters::every, "Prints every n-th record that has something to print.",
+            at_least(1)),
+      field("metrics", &ConsoleParameters::metrics,
+            "Only metrics whose names start with one of these: \"eval/\", \"train/loss\". Empty: all."));
 }
 
-std::string number(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
-
+// The progress line makes way on a terminal only: a pipe whose reader pauses would hold it, and training, up.
 void print(std::string_view line) {
-  const LiveLinePause pause;
+  std::optional<LiveLinePause> pause;
+  if (::isatty(STDOUT_FILENO)) pause.emplace();
   while (!line.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, line.data(), line.size());
     if (written < 0 && errno == EINTR) continue;
@@ -50,11 +49,11 @@ class ConsoleTracker : public Tracker {
   void log(const Record& record) override {
     std::string values;
     for (const auto& [name, value] : record.values) {
-      if (wanted(name)) values += " " + name + "=" + number(value);
+      if (wanted(name)) values += " " + name + "=" + number_text(value);
     }
     if (values.empty() || seen_++ % params_.every != 0) return;
-    print("step=" + std::to_string(record.step) + " epoch=" + number(record.epoch) +
-          " time=" + number(record.time) + values + "\n");
+    print("step=" + std::to_string(record.step) + " epoch=" + number_text(record.epoch) +
+          " time=" + number_text(record.time) + values + "\n");
   }
 
  private:
@@ -74,7 +73,7 @@ std::unique_ptr<Tracker> build(const ConsoleParameters& params, const TrackerInp
 
 const Registration<TrackerKind> registration{
     "console",
-    "Prints measurements on standard output, one line of name=value pairs a record, for other programs.",
+    "Prints metrics on standard output, one line of name=value pairs per record, for other programs.",
     &build};
 
 }  // namespace

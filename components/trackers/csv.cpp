@@ -1,26 +1,19 @@
-// One row a record, one column a measurement: step,epoch,time,train/loss,.. A measurement that appears later
-// gets its column then: the file is written anew beside itself, with that column empty in the rows so far,
-// and put in place in one move, so that whoever reads it always finds a whole table. Not finite: nan, inf,
+// One row per record, one column per metric: step,epoch,time,train/loss,.. A metric that appears later gets
+// its column then: the file is written anew beside itself, with that column empty in the rows so far,
+// and put in place in one move, so that a reader always finds a whole table. Not finite: nan, inf,
 // -inf, as Python's float() reads them.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <fstream>
 #include <stdexcept>
 
 #include "components/support/tables/csv_cell.hpp"
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/keep_lines.hpp"
+#include "components/trackers/support/number_text.hpp"
 #include "components/trackers/tracker.hpp"
 
 namespace runner {
 namespace {
-
-std::string number(double value) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  return {text, end};
-}
 
 std::string header_of(const std::vector<std::string>& columns) {
   std::string header = "step,epoch,time";
@@ -59,14 +52,16 @@ class CsvTable : public Tracker {
     std::ifstream in(path_, std::ios::binary);
     columns_ = cells_of(in);
     if (columns_.size() < 3 || columns_[0] != "step" || columns_[1] != "epoch" || columns_[2] != "time") {
-      throw std::runtime_error(path_.string() + " is there already and is not a table of this tracker.");
+      throw std::runtime_error(path_.string() + " already exists and was not written by this tracker.");
     }
     columns_.erase(columns_.begin(), columns_.begin() + 3);
-    if (facts.resumed_at) {
-      const auto header_lines = std::ranges::count(header_of(columns_), '\n');
-      keep_lines(path_, [&, line = std::ptrdiff_t{0}](std::string_view row) mutable {
-        return line++ < header_lines || leading_integer(row) <= *facts.resumed_at;
-      });
+    if (facts.starts_over()) {  // with a header of its own, for its recipe may be another one
+      columns_.clear();
+      std::filesystem::resize_file(path_, 0);
+    } else if (facts.resumed_at) {
+      cut_lines(
+          path_, [&](std::string_view row) { return facts.keeps(leading_integer(row)); },
+          static_cast<std::uint64_t>(in.tellg()));
     }
     file_ = AppendFile(path_);
   }
@@ -75,9 +70,11 @@ class CsvTable : public Tracker {
     add_columns(record);
     std::vector<std::string> row(columns_.size());
     for (const auto& [name, value] : record.values) {
-      row[static_cast<std::size_t>(std::ranges::find(columns_, name) - columns_.begin())] = number(value);
+      row[static_cast<std::size_t>(std::ranges::find(columns_, name) - columns_.begin())] =
+          number_text(value);
     }
-    std::string line = std::to_string(record.step) + "," + number(record.epoch) + "," + number(record.time);
+    std::string line =
+        std::to_string(record.step) + "," + number_text(record.epoch) + "," + number_text(record.time);
     for (const std::string& each : row) line += "," + each;
     file_.append(line + "\n");
   }
@@ -142,7 +139,7 @@ std::unique_ptr<Tracker> build(const Csv& params, const TrackerInputs& in) {
 }
 
 const Registration<TrackerKind> registration{
-    "csv", "A table for spreadsheets and pandas: one row a record, one column a measurement.", &build};
+    "csv", "A table for spreadsheets and pandas: one row per record, one column per metric.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -1,5 +1,7 @@
-// metrics.jsonl: one JSON object a line, {"step": .., "epoch": .., "time": .., "train/loss": ..}. What is not
-// finite is a string: "NaN", "Infinity", "-Infinity".
+// metrics.jsonl: one JSON object per line, {"step": .., "epoch": .., "time": .., "train/loss": ..}. What is
+// not finite is a string: "NaN", "Infinity", "-Infinity". texts.jsonl, where there are texts: {"step": ..,
+// "tag":
+// .., "text": ..}.
 #include <string>
 
 #include "components/trackers/support/append_file.hpp"
@@ -12,44 +14,51 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of a line of this tracker: every one begins with it.
-bool is_up_to(std::string_view line, std::int64_t step) {
+// Every line of this tracker starts with its step.
+bool is_kept(std::string_view line, const RunFacts& facts) {
   constexpr std::string_view start = "{\"step\":";
-  return !line.starts_with(start) || leading_integer(line.substr(start.size())) <= step;
+  return !line.starts_with(start) || facts.keeps(leading_integer(line.substr(start.size())));
 }
 
 class JsonLines : public Tracker {
  public:
-  explicit JsonLines(std::filesystem::path path) : path_(std::move(path)) {}
+  explicit JsonLines(const std::filesystem::path& folder)
+      : metrics_path_(folder / "metrics.jsonl"), texts_path_(folder / "texts.jsonl") {}
 
   void start(const RunFacts& facts) override {
-    cut_unfinished_line(path_);
-    if (facts.resumed_at)
-      keep_lines(path_, [&](std::string_view line) { return is_up_to(line, *facts.resumed_at); });
-    file_ = AppendFile(path_);
+    for (const auto& path : {metrics_path_, texts_path_}) {
+      cut_unfinished_line(path);
+      if (facts.resumed_at) cut_lines(path, [&](std::string_view line) { return is_kept(line, facts); });
+    }
+    metrics_ = AppendFile(metrics_path_);
   }
 
   void log(const Record& record) override {
     Json line = {
         {"step", record.step}, {"epoch", json_number(record.epoch)}, {"time", json_number(record.time)}};
     for (const auto& [name, value] : record.values) line[name] = json_number(value);
-    file_.append(json_text(line) + "\n");
+    metrics_.append(json_text(line) + "\n");
+  }
+
+  void text(std::string_view tag, std::string_view text, std::int64_t step) override {
+    AppendFile(texts_path_).append(json_text({{"step", step}, {"tag", tag}, {"text", text}}) + "\n");
   }
 
  private:
-  std::filesystem::path path_;
-  AppendFile file_;
+  std::filesystem::path metrics_path_, texts_path_;
+  AppendFile metrics_;
 };
 
 struct Jsonl {};
 constexpr auto describe(std::type_identity<Jsonl>) { return fields(); }
 
 std::unique_ptr<Tracker> build(const Jsonl&, const TrackerInputs& in) {
-  return std::make_unique<JsonLines>(in.folder / "metrics.jsonl");
+  return std::make_unique<JsonLines>(in.folder);
 }
 
 const Registration<TrackerKind> registration{
-    "jsonl", "metrics.jsonl in the run folder, one JSON object a line. Always on: no recipe has to name it.",
+    "jsonl",
+    "metrics.jsonl in the run folder, one JSON object per line. Always on: no recipe has to name it.",
     &build};
 
 }  // namespace

@@ -1,13 +1,15 @@
 // A run on an MLflow server, over its REST interface. Whatever comes is on disk before it is sent, and what
 // was sent twice counts once: MLflow knows a point by name, step, time and value. So the server may go away
-// and come back without a lost point. A resumed run goes on with the same run of the server; MLflow cannot
+// and come back without a lost point. A resumed run continues the same run of the server; MLflow cannot
 // take points back, so those of an earlier attempt after the checkpoint stay, and the tag "runner.resumed_at"
 // says from which step on the later ones count.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <set>
+#include <span>
 
+#include "components/support/io/read_json.hpp"
 #include "components/trackers/support/file_name.hpp"
 #include "components/trackers/support/http.hpp"
 #include "components/trackers/support/json_number.hpp"
@@ -32,10 +34,10 @@ struct MLflow {
 };
 constexpr auto describe(std::type_identity<MLflow>) {
   return fields(
-      field(
-          "url", &MLflow::url,
-          "The server, such as \"http://127.0.0.1:5000\"; empty: MLFLOW_TRACKING_URI. Who asks is never said "
-          "here: MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN."),
+      field("url", &MLflow::url,
+            "The server, such as \"http://127.0.0.1:5000\"; empty: MLFLOW_TRACKING_URI. Credentials are "
+            "never in the recipe: set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or "
+            "MLFLOW_TRACKING_TOKEN."),
       field("experiment", &MLflow::experiment, "The experiment the run belongs to.", non_empty()),
       field("token_file", &MLflow::token_file, "A file that holds the token, instead of the environment.",
             non_empty()),
@@ -46,7 +48,7 @@ void check(const MLflow& mlflow, Report& report) {
   const auto host = mlflow.url.find("://");
   if (mlflow.url.empty()) return;
   if (!mlflow.url.starts_with("http://") && !mlflow.url.starts_with("https://"))
-    report.error("url", "must begin with http:// or https://");
+    report.error("url", "must start with http:// or https://");
   else if (mlflow.url.find('@', host) != std::string::npos)
     report.error("url",
                  "must not hold a password: set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD");
@@ -73,8 +75,7 @@ struct Server {
 Server find_server(const MLflow& params) {
   Server server{params.url.empty() ? environment("MLFLOW_TRACKING_URI") : params.url, {}};
   if (server.url.empty())
-    throw std::runtime_error(
-        "It is not said where the MLflow server is: set tracker.url or MLFLOW_TRACKING_URI.");
+    throw std::runtime_error("No MLflow server is named: set tracker.url or MLFLOW_TRACKING_URI.");
   server.credentials = {environment("MLFLOW_TRACKING_USERNAME"), environment("MLFLOW_TRACKING_PASSWORD"),
                         environment("MLFLOW_TRACKING_TOKEN")};
   if (params.token_file) server.credentials.token = read_token(*params.token_file);
@@ -88,8 +89,6 @@ Server find_server(const MLflow& params) {
   }
   return server;
 }
-
-std::int64_t milliseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1000); }
 
 std::string param_value(const Setting& setting) {
   if (const auto* text = std::get_if<std::string>(&setting))
@@ -149,37 +148,56 @@ class MLflowRun : public Tracker {
     if (!std::filesystem::exists(file))
       return log::warning("{} is no longer there, so MLflow does not get it.", file.string());
     const HttpAnswer answer = http_->put_file(artifact_path(std::string(name)), file);
-    if (answer.code >= 400) log::warning("MLflow did not take the file {}: {}", name, complaint(answer));
+    if (answer.code >= 400) log::warning("MLflow rejected the file {}: {}", name, complaint(answer));
   }
 
   // In slices, each forgotten once the server has it.
   void flush() override {
     while (!metrics_.empty()) {
-      const auto end =
-          metrics_.begin() + static_cast<std::ptrdiff_t>(std::min(most_metrics, metrics_.size()));
-      const HttpAnswer answer = http_->post(
-          "/api/2.0/mlflow/runs/log-batch",
-          json_text({{"run_id", run_}, {"metrics", Json(std::vector<Json>(metrics_.begin(), end))}}));
-      if (answer.code == 400) {
-        log::warning("MLflow refused {} measurements: {}", end - metrics_.begin(), complaint(answer));
-      } else {
-        require(answer);
-      }
-      metrics_.erase(metrics_.begin(), end);
+      const std::size_t count = std::min(most_metrics, metrics_.size());
+      Refusals refusals;
+      send_metrics(std::span(metrics_).first(count), refusals);
+      metrics_.erase(metrics_.begin(), metrics_.begin() + static_cast<std::ptrdiff_t>(count));
     }
   }
 
-  void finish(Outcome outcome, std::string_view message) override {
+  void finish(const RunEnd& end) override {
     flush();
     constexpr const char* words[] = {"FINISHED", "KILLED", "FAILED"};
-    if (!message.empty())
-      ask("runs/set-tag", {{"run_id", run_}, {"key", "runner.message"}, {"value", message}});
+    if (!end.message.empty())
+      ask("runs/set-tag", {{"run_id", run_}, {"key", "runner.message"}, {"value", end.message}});
     ask("runs/update", {{"run_id", run_},
-                        {"status", words[static_cast<int>(outcome)]},
-                        {"end_time", milliseconds(wall_clock())}});
+                        {"status", words[static_cast<int>(end.outcome)]},
+                        {"end_time", milliseconds(end.wall_time)}});
   }
 
  private:
+  struct Refusals {
+    std::size_t refused = 0, taken = 0;  // points
+  };
+
+  // MLflow refuses a whole batch for one point that it does not like: halves are sent until that one is
+  // found. Where it likes none, something else is wrong, and all are kept for later.
+  void send_metrics(std::span<const Json> metrics, Refusals& refusals) {
+    constexpr std::size_t enough = 20;
+    const HttpAnswer answer =
+        http_->post("/api/2.0/mlflow/runs/log-batch",
+                    json_text({{"run_id", run_}, {"metrics", std::vector(metrics.begin(), metrics.end())}}));
+    if (answer.code != 400) {
+      require(answer);
+      refusals.taken += metrics.size();
+    } else if (metrics.size() > 1) {
+      send_metrics(metrics.first(metrics.size() / 2), refusals);
+      send_metrics(metrics.subspan(metrics.size() / 2), refusals);
+    } else {
+      if (++refusals.refused >= enough && refusals.taken == 0) require(answer);
+      const std::string name = metrics.front().at("key");
+      if (refused_.insert(name).second)
+        log::warning("MLflow refused the metric \"{}\" at step {}: {}", name,
+                     metrics.front().at("step").dump(), complaint(answer));
+    }
+  }
+
   // Found by its tag where an earlier request was carried out and its answer got lost.
   void find_or_create_run(const RunFacts& facts) {
     const std::string experiment = find_or_create_experiment();
@@ -204,11 +222,11 @@ class MLflowRun : public Tracker {
     HttpAnswer answer = http_->get(query);
     if (answer.code == 404) {
       answer = http_->post("/api/2.0/mlflow/experiments/create", json_text({{"name", params_.experiment}}));
-      if (answer.code < 400) return Json::parse(answer.body).at("experiment_id");
+      if (answer.code < 400) return read_json(answer.body).at("experiment_id");
       answer = http_->get(query);  // somebody else was faster
     }
     require(answer);
-    return Json::parse(answer.body).at("experiment").at("experiment_id");
+    return read_json(answer.body).at("experiment").at("experiment_id");
   }
 
   void take(const Json& run) {
@@ -221,7 +239,7 @@ class MLflowRun : public Tracker {
     const HttpAnswer answer = http_->get("/api/2.0/mlflow/runs/get?run_id=" + http_->escaped(run_));
     require(answer);
     std::set<std::string> known;
-    const Json data = Json::parse(answer.body).at("run").value("data", Json::object());
+    const Json data = read_json(answer.body).at("run").value("data", Json::object());
     for (const Json& param : data.value("params", Json::array())) known.insert(param.at("key"));
     std::vector<Json> params;
     for (const auto& [name, setting] : settings) {
@@ -240,7 +258,7 @@ class MLflowRun : public Tracker {
     constexpr std::string_view served = "mlflow-artifacts:";
     if (!params_.artifacts || artifact_uri_.starts_with(served)) return params_.artifacts;
     log::warning(
-        "MLflow keeps the files of this run at {}, which only its own client writes to: it gets none.",
+        "MLflow stores artifacts at {}, which only MLflow's own client can write; no files are uploaded.",
         artifact_uri_);
     params_.artifacts = false;
     return false;
@@ -254,7 +272,7 @@ class MLflowRun : public Tracker {
   void upload(const std::string& name, const std::string& bytes) {
     if (!takes_artifacts()) return;
     const HttpAnswer answer = http_->put(artifact_path(name), bytes);
-    if (answer.code >= 400) log::warning("MLflow did not take the file {}: {}", name, complaint(answer));
+    if (answer.code >= 400) log::warning("MLflow rejected the file {}: {}", name, complaint(answer));
   }
 
   std::string renamed(const std::string& name) {
@@ -267,7 +285,7 @@ class MLflowRun : public Tracker {
   Json ask(const std::string& what, const Json& question) {
     const HttpAnswer answer = http_->post("/api/2.0/mlflow/" + what, json_text(question));
     require(answer);
-    return Json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
+    return read_json_or_null(answer.body);
   }
 
   void require(const HttpAnswer& answer) const {
@@ -282,7 +300,7 @@ class MLflowRun : public Tracker {
 
   static std::string complaint(const HttpAnswer& answer) {
     constexpr std::size_t longest = 300;
-    const Json json = Json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
+    const Json json = read_json_or_null(answer.body);
     const std::string text = json.is_object() ? json.value("message", answer.body) : answer.body;
     return valid_utf8(text.substr(0, longest)) + (text.ends_with('.') ? "" : ".");
   }
@@ -290,8 +308,8 @@ class MLflowRun : public Tracker {
   MLflow params_;
   std::optional<HttpSession> http_;
   std::string run_, artifact_uri_;
-  std::vector<Json> metrics_;  // not sent yet
-  std::set<std::string> renamed_;
+  std::vector<Json> metrics_;                // not sent yet
+  std::set<std::string> renamed_, refused_;  // of which the user was told
 };
 
 TrackerFacts facts(const MLflow&) { return {.remote = true, .images = true}; }
@@ -301,7 +319,7 @@ std::unique_ptr<Tracker> build(const MLflow& params, const TrackerInputs&) {
 }
 
 const Registration<TrackerKind> registration{
-    "mlflow", "A run on an MLflow server: parameters, measurements, tags, files and how it ended.", &build};
+    "mlflow", "A run on an MLflow server: parameters, metrics, tags, files and status.", &build};
 
 }  // namespace
 }  // namespace runner

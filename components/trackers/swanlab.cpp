@@ -1,10 +1,8 @@
 // A run of SwanLab as its own library leaves one that ran offline: <folder>/run-<time>-<id>/ with a log of
 // protobuf records, which `swanlab sync` uploads. File version 2, which SwanLab 0.10 reads; field numbers are
-// those of its swanlab/*/v1/*.proto. A resumed run goes on in the same file, without what came after the
+// those of its swanlab/*/v1/*.proto. A resumed run continues the same file, without what came after the
 // checkpoint.
 #include <chrono>
-#include <fstream>
-#include <limits>
 #include <set>
 
 #include <protozero/pbf_reader.hpp>
@@ -16,6 +14,7 @@
 #include "components/trackers/support/protobuf.hpp"
 #include "components/trackers/support/syncer.hpp"
 #include "components/trackers/support/wall_clock.hpp"
+#include "components/trackers/support/write_file.hpp"
 #include "components/trackers/tracker.hpp"
 
 namespace runner {
@@ -36,24 +35,17 @@ enum Field : protozero::pbf_tag_type {
 };
 enum ColumnType { number = 1, picture = 2, words = 4 };
 
-enum class Mode { offline, live };
-constexpr auto describe(std::type_identity<Mode>) {
-  return choices(choice("offline", Mode::offline, "upload it later with `swanlab sync`"),
-                 choice("live", Mode::live,
-                        "SwanLab's own program, if installed, uploads it every minute while training"));
-}
-
 struct SwanLab {
   std::string project = "runner";
   std::string workspace;
   std::string description;
-  Mode mode = Mode::offline;
+  SyncMode mode = SyncMode::offline;
 };
 constexpr auto describe(std::type_identity<SwanLab>) {
   return fields(field("project", &SwanLab::project, "The project the run belongs to.", non_empty()),
                 field("workspace", &SwanLab::workspace, "The workspace; empty: the default of the account."),
-                field("description", &SwanLab::description, "What to remember about this run."),
-                field("mode", &SwanLab::mode, "Who uploads the run, and when."));
+                field("description", &SwanLab::description, "Notes on this run."),
+                field("mode", &SwanLab::mode, "When the run is uploaded."));
 }
 
 // The message of that field in a record; nothing where it is another record.
@@ -63,11 +55,10 @@ std::optional<protozero::pbf_reader> message_of(std::string_view record, Field f
   return reader.get_message();
 }
 
-// False for what a run that is resumed at that step takes back.
-bool is_up_to(std::string_view record, std::int64_t step) {
+bool is_kept(std::string_view record, const RunFacts& facts) {
   if (message_of(record, Field::finish_)) return false;
   for (const Field field : {Field::scalar, Field::media}) {
-    if (auto data = message_of(record, field)) return !data->next(2) || data->get_int64() <= step;
+    if (auto data = message_of(record, field)) return !data->next(2) || facts.keeps(data->get_int64());
   }
   return true;
 }
@@ -82,8 +73,12 @@ class SwanLabRun : public Tracker {
     folder_ = std::filesystem::absolute(parent_) / ("run-" + time_for_name(facts.started_at) + "-" + id_);
     std::filesystem::create_directories(folder_ / "files");
     const std::filesystem::path path = folder_ / ("run-" + id_ + ".swanlab");
+    if (facts.starts_over()) {
+      std::filesystem::remove(path);
+      std::filesystem::remove_all(folder_ / "media");
+    }
     const bool is_new = !std::filesystem::exists(path);
-    if (!is_new) take_up(path, facts.resumed_at);
+    if (!is_new) take_up(path, facts);
     log_.emplace(path, file_header);
     if (is_new) begin(facts);
     log_->flush();
@@ -112,20 +107,21 @@ class SwanLabRun : public Tracker {
   void flush() override {
     log_->flush();
     constexpr auto between_syncs = std::chrono::minutes(1);
-    if (params_.mode == Mode::live && Clock::now() - last_sync_ > between_syncs && !syncer_.running()) sync();
+    if (params_.mode == SyncMode::live && Clock::now() - last_sync_ > between_syncs && !syncer_.running())
+      sync();
   }
 
-  void finish(Outcome outcome, std::string_view message) override {
+  void finish(const RunEnd& end) override {
     enum { finished = 1, crashed = 2, aborted = 3 };
-    add_record(Field::finish_, -2, [&](Message& end) {
-      end.add_enum(1, outcome == Outcome::finished  ? finished
-                      : outcome == Outcome::stopped ? aborted
-                                                    : crashed);
-      if (!message.empty()) add_text(end, 2, message);
-      add_timestamp(end, 3, wall_clock());
+    add_record(Field::finish_, -2, [&](Message& message) {
+      message.add_enum(1, end.outcome == Outcome::finished  ? finished
+                          : end.outcome == Outcome::stopped ? aborted
+                                                            : crashed);
+      if (!end.message.empty()) add_text(message, 2, end.message);
+      add_timestamp(message, 3, end.wall_time);
     });
     log_->flush();
-    if (params_.mode != Mode::live) return;
+    if (params_.mode != SyncMode::live) return;
     constexpr double patience = 30;
     syncer_.wait(patience);
     if (!syncer_.running()) sync();
@@ -135,9 +131,8 @@ class SwanLabRun : public Tracker {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void take_up(const std::filesystem::path& path, std::optional<std::int64_t> step) {
-    const std::int64_t last = step.value_or(std::numeric_limits<std::int64_t>::max());
-    keep_records(path, file_header, [&](std::string_view record) { return is_up_to(record, last); });
+  void take_up(const std::filesystem::path& path, const RunFacts& facts) {
+    keep_records(path, file_header, [&](std::string_view record) { return is_kept(record, facts); });
     read_chunk_log(path, file_header, [&](std::string_view record) {
       ++records_;
       if (auto described = message_of(record, Field::column)) {
@@ -169,14 +164,13 @@ class SwanLabRun : public Tracker {
   // YAML reads JSON.
   std::filesystem::path write_config(const RunFacts& facts) const {
     const std::filesystem::path path = folder_ / "files" / "config.yaml";
-    std::ofstream out(path);
+    std::string yaml;
     int sort = 0;
     for (const auto& [name, setting] : facts.settings) {
       const nlohmann::ordered_json entry{{"desc", ""}, {"sort", sort++}, {"value", json_setting(setting)}};
-      out << json_text(name) << ": " << json_text(entry) << "\n";
+      yaml += json_text(name) + ": " + json_text(entry) + "\n";
     }
-    out.close();
-    if (!out) throw std::runtime_error("Cannot write " + path.string() + ".");
+    write_file(path, yaml);
     return path;
   }
 
@@ -186,11 +180,7 @@ class SwanLabRun : public Tracker {
     digest.update({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
     const std::string name = file_name_of(tag) + "-" + std::to_string(step) + ending;
     const std::filesystem::path path = folder_ / "media" / kind / name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream out(path, std::ios::binary);
-    out << bytes;
-    out.close();
-    if (!out) throw std::runtime_error("Cannot write " + path.string() + ".");
+    write_file(path, bytes);
     declare(std::string(tag), type);
     add_record(Field::media, ++records_, [&](Message& message) {
       begin_data(message, tag, step, type, wall_clock());
@@ -237,7 +227,7 @@ class SwanLabRun : public Tracker {
 
   void sync() {
     last_sync_ = Clock::now();
-    syncer_.start({"swanlab", "sync", folder_.string()}, folder_ / "sync.log");
+    syncer_.start({"swanlab", "sync", folder_.string()}, folder_, folder_ / "sync.log");
   }
 
   SwanLab params_;

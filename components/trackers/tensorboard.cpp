@@ -11,7 +11,7 @@ struct TensorBoard {
 };
 constexpr auto describe(std::type_identity<TensorBoard>) {
   return fields(field("metrics", &TensorBoard::metrics,
-                      "The columns of the HPARAMS page: \"eval/accuracy\". Empty: all measurements, and the "
+                      "The columns of the HPARAMS page: \"eval/accuracy\". Empty: all metrics and the "
                       "settings of all runs, which is better for comparing runs of different kinds."));
 }
 
@@ -28,9 +28,19 @@ class Events : public Tracker {
       : folder_(std::move(folder)), metrics_(std::move(metrics)) {}
 
   void start(const RunFacts& facts) override {
+    // The id tells the files of this run from others in the same folder.
+    const std::string suffix = facts.id.empty() ? "" : "." + facts.id;
+    if (facts.resumed_at && !suffix.empty()) {
+      for (const auto& file : TensorBoardWriter::files(folder_, suffix)) {
+        if (facts.starts_over())
+          std::filesystem::remove(file);
+        else
+          TensorBoardWriter::cut_end(file);
+      }
+    }
     const bool is_new = !std::filesystem::exists(folder_) || std::filesystem::is_empty(folder_);
-    writer_ = std::make_unique<TensorBoardWriter>(folder_);
-    if (is_new)
+    writer_ = std::make_unique<TensorBoardWriter>(folder_, suffix);
+    if (is_new || facts.starts_over())
       writer_->start_session(0);
     else if (facts.resumed_at)
       writer_->start_session(*facts.resumed_at + 1);
@@ -40,7 +50,8 @@ class Events : public Tracker {
   }
 
   void log(const Record& record) override {
-    for (const auto& [name, value] : record.values) writer_->add_scalar(name, record.step, value);
+    for (const auto& [name, value] : record.values)
+      writer_->add_scalar(name, record.step, value, record.wall_time);
   }
 
   void text(std::string_view tag, std::string_view text, std::int64_t step) override {
@@ -60,10 +71,10 @@ class Events : public Tracker {
 
   void flush() override { writer_->flush(); }
 
-  void finish(Outcome outcome, std::string_view message) override {
-    if (!message.empty()) writer_->add_text("end of the run", 0, message);
+  void finish(const RunEnd& end) override {
     using Status = TensorBoardWriter::Status;
-    writer_->end_session(outcome == Outcome::failed ? Status::failure : Status::success);
+    writer_->end_session(end.outcome == Outcome::failed ? Status::failure : Status::success, end.wall_time);
+    if (!end.message.empty()) writer_->add_text("end of the run", 0, end.message);
     writer_->flush();
   }
 

@@ -20,7 +20,7 @@ namespace runner {
 struct Record {
   std::int64_t step = 0;
   double epoch = 0;
-  double time = 0;                                          // seconds since the run began
+  double time = 0;                                          // seconds since the run started
   std::vector<std::pair<std::string, double>> values = {};  // "train/loss", "eval/accuracy" ..
   double wall_time = 0;                                     // seconds since 1970
 };
@@ -41,24 +41,34 @@ struct RunFacts {
   std::vector<std::string> tags = {};
   double started_at = 0;  // seconds since 1970, of the first attempt
   // A resumed run: every record up to and including this step counts, what an earlier attempt logged for
-  // later steps does not.
+  // later steps does not. 0: an earlier attempt left no checkpoint, so the run starts over and nothing
+  // counts.
   std::optional<std::int64_t> resumed_at = {};
+
+  bool starts_over() const { return resumed_at == 0; }
+  bool keeps(std::int64_t step) const { return !resumed_at || (!starts_over() && step <= *resumed_at); }
 };
 
 enum class Outcome { finished, stopped, failed };
 
+struct RunEnd {
+  Outcome outcome = Outcome::finished;
+  std::string message = {};  // why it stopped or failed
+  double wall_time = 0;      // seconds since 1970; long ago where a tracker is told of it later
+};
+
 // What a tracker needs is not there at the moment: a server that does not answer. The same call is made again
-// later; until then measurements wait on disk.
+// later; until then records wait on disk.
 struct TrackerUnavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Writes measurements somewhere. All functions are called from one thread, the tracker's own, so they may
+// Writes metrics somewhere. All functions are called from one thread, the tracker's own, so they may
 // take their time and need no locks; they return in finite time. What they throw switches this tracker off
-// with a warning, and the run goes on; TrackerUnavailable says that it is worth trying again.
+// with a warning, and the run continues; TrackerUnavailable says that it is worth trying again.
 //
 // The state is what names this run elsewhere, such as the id a server gave it: load() comes before start(),
-// in a later process that goes on with the same run. Texts, integers and numbers only.
+// in a later process that continues the same run. Texts, integers and numbers only.
 class Tracker : public Stateful {
  public:
   virtual void start(const RunFacts& /*facts*/) {}
@@ -68,7 +78,7 @@ class Tracker : public Stateful {
   virtual void histogram(std::string_view /*tag*/, const Histogram& /*histogram*/, std::int64_t /*step*/) {}
   virtual void artifact(std::string_view /*name*/, const std::filesystem::path& /*file*/) {}
   virtual void flush() {}  // writes or sends whatever the calls before have left in memory
-  virtual void finish(Outcome /*outcome*/, std::string_view /*message*/) {}
+  virtual void finish(const RunEnd& /*end*/) {}
 };
 
 struct TrackerInputs {
@@ -94,15 +104,15 @@ struct TrackerCommon {
   std::optional<std::filesystem::path> logging_dir = {};
 };
 constexpr auto describe(std::type_identity<TrackerCommon>) {
-  return fields(field("logging_dir", &TrackerCommon::logging_dir,
-                      "The folder for this tracker's files; relative to the run folder, and inside it where "
-                      "not given.",
-                      non_empty(), in_run_folder()));
+  return fields(
+      field("logging_dir", &TrackerCommon::logging_dir,
+            "Folder for the files of this tracker; relative to the run folder, and by default inside it.",
+            non_empty(), in_run_folder()));
 }
 
 struct TrackerKind {
   static constexpr std::string_view name = "tracker";
-  static constexpr std::string_view summary = "Where measurements are written.";
+  static constexpr std::string_view summary = "Where metrics are written.";
   static constexpr KindOnResume on_resume{.part = OnResume::harmless, .parameters = OnResume::harmless};
   using Product = Tracker;
   using Inputs = TrackerInputs;

@@ -2,11 +2,9 @@
 // with a log of protobuf records (run, metric, history, summary, exit), which `wandb sync` uploads. A row of
 // the history is one record here; two records may have the same step, and W&B wants rows with steps of their
 // own, so the rows are numbered and each metric is declared to be over "step". Field numbers are those of
-// W&B's wandb_internal.proto. A resumed run goes on in the same file, without the rows after the checkpoint.
+// W&B's wandb_internal.proto. A resumed run continues the same file, without the rows after the checkpoint.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -19,6 +17,7 @@
 #include "components/trackers/support/protobuf.hpp"
 #include "components/trackers/support/syncer.hpp"
 #include "components/trackers/support/wall_clock.hpp"
+#include "components/trackers/support/write_file.hpp"
 #include "components/trackers/tracker.hpp"
 
 namespace runner {
@@ -39,24 +38,18 @@ enum Field : protozero::pbf_tag_type {
   header = 21
 };
 
-enum class Mode { offline, live };
-constexpr auto describe(std::type_identity<Mode>) {
-  return choices(choice("offline", Mode::offline, "upload it later with `wandb sync`"),
-                 choice("live", Mode::live, "W&B's own program, if installed, uploads it while training"));
-}
-
 struct WeightsAndBiases {
   std::string project = "runner";
   std::string entity;
   std::string notes;
-  Mode mode = Mode::offline;
+  SyncMode mode = SyncMode::offline;
 };
 constexpr auto describe(std::type_identity<WeightsAndBiases>) {
   return fields(
       field("project", &WeightsAndBiases::project, "The project the run belongs to.", non_empty()),
       field("entity", &WeightsAndBiases::entity, "The user or team; empty: the default of the account."),
-      field("notes", &WeightsAndBiases::notes, "What to remember about this run."),
-      field("mode", &WeightsAndBiases::mode, "Who uploads the run, and when."));
+      field("notes", &WeightsAndBiases::notes, "Notes on this run."),
+      field("mode", &WeightsAndBiases::mode, "When the run is uploaded."));
 }
 
 // W&B reads Python's spelling of JSON.
@@ -106,11 +99,10 @@ bool has_field(std::string_view record, Field field) {
   return protozero::pbf_reader(record.data(), record.size()).next(field);
 }
 
-// False for what a run that is resumed at that step takes back.
-bool is_up_to(std::string_view record, std::int64_t step) {
+bool is_kept(std::string_view record, const RunFacts& facts) {
   if (has_field(record, Field::exit_) || has_field(record, Field::summary)) return false;
   for (const auto& [name, json] : row_of(record)) {
-    if (name == "step") return std::stoll(json) <= step;
+    if (name == "step") return facts.keeps(std::stoll(json));
   }
   return true;
 }
@@ -122,16 +114,22 @@ class WandbRun : public Tracker {
 
   void start(const RunFacts& facts) override {
     id_ = facts.id.substr(0, 16);
-    folder_ = parent_ / "wandb" / ("offline-run-" + time_for_name(facts.started_at) + "-" + id_);
+    folder_ = std::filesystem::absolute(parent_) / "wandb" /
+              ("offline-run-" + time_for_name(facts.started_at) + "-" + id_);
     std::filesystem::create_directories(folder_ / "files");
     const std::filesystem::path path = folder_ / ("run-" + id_ + ".wandb");
+    if (facts.starts_over()) {
+      std::filesystem::remove(path);
+      std::filesystem::remove_all(folder_ / "files" / "media");
+    }
     const bool is_new = !std::filesystem::exists(path);
-    if (!is_new) take_up(path, facts.resumed_at);
+    if (!is_new) take_up(path, facts);
     log_.emplace(path, file_header);
     if (is_new) begin(facts);
     log_->flush();
-    if (params_.mode == Mode::live)
-      syncer_.start({"wandb", "beta", "sync", "--live", "--yes", folder_.string()}, folder_ / "sync.log");
+    if (params_.mode == SyncMode::live)
+      syncer_.start({"wandb", "beta", "sync", "--live", "--yes", folder_.string()}, parent_,
+                    folder_ / "sync.log");
   }
 
   void log(const Record& record) override {
@@ -150,7 +148,7 @@ class WandbRun : public Tracker {
     const std::string sum = digest.hex();
     const std::string path =
         "media/images/" + file_name_of(tag) + "_" + std::to_string(rows_) + "_" + sum.substr(0, 20) + ".png";
-    write_file(path, image.png);
+    write_file(folder_ / "files" / path, image.png);
     constexpr int now = 0, media = 2;
     add_file(path, now, media);
     add_media(tag,
@@ -173,12 +171,12 @@ class WandbRun : public Tracker {
 
   void flush() override { log_->flush(); }
 
-  void finish(Outcome outcome, std::string_view) override {
+  void finish(const RunEnd& end) override {
     add_record(Field::summary, [&](Message& message) {
       for (const auto& [name, json] : last_) add_item(message, name, json);
     });
     add_record(Field::exit_, [&](Message& message) {
-      message.add_int32(1, outcome == Outcome::failed ? 1 : 0);
+      message.add_int32(1, end.outcome == Outcome::failed ? 1 : 0);
       message.add_int32(2, static_cast<std::int32_t>(runtime_));
     });
     log_->flush();
@@ -188,9 +186,8 @@ class WandbRun : public Tracker {
 
  private:
   // What the earlier process wrote: how many rows, the last value of each metric, and which are declared.
-  void take_up(const std::filesystem::path& path, std::optional<std::int64_t> step) {
-    const std::int64_t last = step.value_or(std::numeric_limits<std::int64_t>::max());
-    keep_records(path, file_header, [&](std::string_view record) { return is_up_to(record, last); });
+  void take_up(const std::filesystem::path& path, const RunFacts& facts) {
+    keep_records(path, file_header, [&](std::string_view record) { return is_kept(record, facts); });
     read_chunk_log(path, file_header, [&](std::string_view record) {
       ++records_;
       const Row row = row_of(record);
@@ -223,7 +220,7 @@ class WandbRun : public Tracker {
     });
     if (!facts.recipe.empty()) {
       constexpr int at_the_end = 1, other = 0;
-      write_file("recipe.toml", facts.recipe);
+      write_file(folder_ / "files" / "recipe.toml", facts.recipe);
       add_file("recipe.toml", at_the_end, other);
     }
   }
@@ -257,15 +254,6 @@ class WandbRun : public Tracker {
       options.add_bool(1, true);  // the step is in every row
       options.add_bool(3, true);  // declared on purpose
     });
-  }
-
-  void write_file(const std::string& name, std::string_view bytes) {
-    const std::filesystem::path path = folder_ / "files" / name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream out(path, std::ios::binary);
-    out << bytes;
-    out.close();
-    if (!out) throw std::runtime_error("Cannot write " + path.string() + ".");
   }
 
   void add_file(const std::string& name, int policy, int type) {

@@ -71,7 +71,7 @@ std::unique_ptr<Transform> build(const ColorJitter& params, const TransformInput
   require_bytes(in.data, "color_jitter");
   if (in.data.input_shape.at(0) != 3 && (params.saturation > 0 || params.hue > 0)) {
     throw std::runtime_error("images of " + std::to_string(in.data.input_shape.at(0)) +
-                             " channel(s) have no saturation and no hue: leave both out.");
+                             " channel(s) have no saturation and no hue: remove both.");
   }
   return std::make_unique<ColorJitterTransform>(params);
 }

@@ -12,9 +12,11 @@ struct Cutmix {
   double p = 1;
 };
 constexpr auto describe(std::type_identity<Cutmix>) {
-  return fields(field("alpha", &Cutmix::alpha,
-                      "Of the Beta distribution of the share that is kept: small mixes little.", above(0)),
-                field("p", &Cutmix::p, "Probability that a batch is mixed.", within(0, 1)));
+  return fields(
+      field("alpha", &Cutmix::alpha,
+            "Parameter of the Beta distribution of the share that is kept: small values mix little.",
+            above(0)),
+      field("p", &Cutmix::p, "Probability that a batch is mixed.", within(0, 1)));
 }
 
 // A rectangle of x[i] is taken from x[i - 1]; targets are mixed by its share of the area. Yun et al.,

@@ -158,9 +158,9 @@ void Image::write(const ImageTarget& target, const PixelTable& plain) const {
     const float value = table.channel(channel)[fill_];
     for (std::int64_t row = 0; row < height_; ++row) {
       const bool has_pixels = row >= top_ && row < top_ + view_.height;
-      const std::int64_t behind = has_pixels ? left_ + view_.width : width_;
+      const std::int64_t after = has_pixels ? left_ + view_.width : width_;
       fill_line(place(channel, row, 0), has_pixels ? left_ : width_, target.column_step, value);
-      fill_line(place(channel, row, behind), width_ - behind, target.column_step, value);
+      fill_line(place(channel, row, after), width_ - after, target.column_step, value);
     }
   }
 

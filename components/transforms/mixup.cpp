@@ -9,9 +9,9 @@ struct Mixup {
   double p = 1;
 };
 constexpr auto describe(std::type_identity<Mixup>) {
-  return fields(
-      field("alpha", &Mixup::alpha, "Of the Beta distribution of the share: small mixes little.", above(0)),
-      field("p", &Mixup::p, "Probability that a batch is mixed.", within(0, 1)));
+  return fields(field("alpha", &Mixup::alpha,
+                      "Parameter of the Beta distribution of the share: small values mix little.", above(0)),
+                field("p", &Mixup::p, "Probability that a batch is mixed.", within(0, 1)));
 }
 
 // x[i] = share x[i] + (1 - share) x[i - 1], and the same for the targets. Zhang et al., "mixup: Beyond

@@ -13,8 +13,9 @@ struct Normalize {
 constexpr auto describe(std::type_identity<Normalize>) {
   return fields(
       field("mean", &Normalize::mean,
-            "Subtracted from each channel, of pixels scaled to 0..1; the dataset's own where not given."),
-      field("std", &Normalize::std, "Each channel is divided by it; the dataset's own where not given."));
+            "Subtracted from each channel, of pixels scaled to 0..1; default: the mean of the dataset."),
+      field("std", &Normalize::std,
+            "Each channel is divided by it; default: the standard deviation of the dataset."));
 }
 void check(const Normalize& params, Report& report) {
   if (params.mean.empty() != params.std.empty()) {

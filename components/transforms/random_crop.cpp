@@ -22,11 +22,11 @@ struct RandomCrop {
 };
 constexpr auto describe(std::type_identity<RandomCrop>) {
   return fields(
-      field("size", &RandomCrop::size,
-            "Edge of the square that is cut out; the image's own size where not given.", within(1, 65536)),
+      field("size", &RandomCrop::size, "Edge of the square that is cut out; default: the size of the image.",
+            within(1, 65536)),
       field("height", &RandomCrop::height, "Height, with width, instead of size.", within(1, 65536)),
       field("width", &RandomCrop::width, "Width, with height, instead of size.", within(1, 65536)),
-      field("padding", &RandomCrop::padding, "Pixels added on every side before.", within(0, 65536)),
+      field("padding", &RandomCrop::padding, "Pixels added on every side before cropping.", within(0, 65536)),
       field("pad_if_needed", &RandomCrop::pad_if_needed, "Also pad images that are smaller than the crop."),
       field("fill", &RandomCrop::fill, "Pixel value of constant padding.", within(0, 255)),
       field("padding_mode", &RandomCrop::padding_mode, "What the padding consists of."));
@@ -108,8 +108,7 @@ std::unique_ptr<Transform> build(const RandomCrop& params, const TransformInputs
 }
 
 const Registration<TransformKind> registration{
-    "random_crop", "Cuts a rectangle out at a random place, with padding around the image if wanted.",
-    &build};
+    "random_crop", "Cuts out a rectangle at a random place, optionally after padding the image.", &build};
 
 }  // namespace
 }  // namespace runner

@@ -20,7 +20,7 @@ constexpr auto describe(std::type_identity<RandomErasing>) {
       field("scale", &RandomErasing::scale, "Share of the image's area that is erased, from and to."),
       field("ratio", &RandomErasing::ratio, "Height : width of what is erased, from and to."),
       field("value", &RandomErasing::value,
-            "What it becomes, after normalisation: one number, or one for each channel.", non_empty()),
+            "Value of the erased pixels, after normalisation: one number, or one per channel.", non_empty()),
       field("noise", &RandomErasing::noise, "Fill with noise of mean 0 and deviation 1 instead."));
 }
 void check(const RandomErasing& params, Report& report) {

@@ -54,6 +54,7 @@ constexpr auto describe(std::type_identity<TransformCommon>) {
 struct TransformKind {
   static constexpr std::string_view name = "transform";
   static constexpr std::string_view summary = "What happens to each image before the model sees it.";
+  static constexpr KindOnResume on_resume{.part = OnResume::course, .parameters = OnResume::course};
   using Product = Transform;
   using Inputs = TransformInputs;
   using Common = TransformCommon;

@@ -1,4 +1,5 @@
 // A program of your own: writes a recipe in C++, checks it as if it stood in a file, and trains it.
+//   train [PLUGIN WITH THE MODEL my_model]
 #include <iostream>
 
 #include "runner/recipe.hpp"
@@ -6,7 +7,7 @@
 #include "runner/resolve.hpp"
 #include "runner/train/train_recipe.hpp"
 
-int main() {
+int main(int argc, char** argv) {
   using namespace runner;
   Recipe recipe;
   recipe.run.name = "in_code";
@@ -14,8 +15,12 @@ int main() {
   recipe.dataset = Part<DatasetKind>("shapes", {{"train", 500}, {"eval", 100}});
   recipe.optimizer = Part<OptimizerKind>("adam", {{"lr", 0.01}});
   recipe.train.epochs = 1;
+  if (argc > 1) {
+    recipe.plugins = {argv[1]};  // any path: it is the program that names it
+    recipe.model = Part<ModelKind>("my_model", {{"width", 16}});
+  }
 
-  const Registry registry = Registry::of_linked();
+  Registry registry = Registry::of_linked();  // takes up what plugins bring
   Diagnostics found;
   const auto resolved = resolve_recipe(recipe, registry, found);
   std::cerr << render(found);

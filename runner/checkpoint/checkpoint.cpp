@@ -1,10 +1,12 @@
 #include "runner/checkpoint/checkpoint.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "components/support/io/atomic_file.hpp"
 #include "components/support/io/folders.hpp"
+#include "components/support/io/io_error.hpp"
 #include "components/support/io/open_file.hpp"
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
@@ -19,8 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr int format = 1;
 
 std::string time_text() {
   const std::time_t now = std::time(nullptr);
@@ -37,6 +37,32 @@ std::vector<std::pair<std::string, torch::Tensor>> pairs(const std::vector<Named
   return all;
 }
 
+// Models and optimizers have files of their own: "model", "model.encoder". So have states that are
+// sharded across ranks.
+bool is_of(std::string_view kind, std::string_view state) {
+  return state.starts_with(kind) && (state.size() == kind.size() || state[kind.size()] == '.');
+}
+bool is_model(std::string_view state) { return is_of("model", state); }
+
+struct FolderContents {
+  std::vector<fs::path> files, folders;  // relative to the folder
+};
+
+FolderContents contents_of(const fs::path& hook_files) {
+  FolderContents found;
+  try {
+    for (const auto& entry : fs::recursive_directory_iterator(hook_files)) {
+      const fs::path name = entry.path().lexically_relative(hook_files);
+      if (entry.is_symlink() || (!entry.is_directory() && !entry.is_regular_file()))
+        throw IoError("A hook left " + name.string() + " for a checkpoint, which is not a file.");
+      (entry.is_directory() ? found.folders : found.files).push_back(name);
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw IoError("Cannot read the folder " + hook_files.string() + ": " + error.code().message() + ".");
+  }
+  return found;
+}
+
 // Writes the files of a checkpoint and notes what each should be.
 class Writer {
  public:
@@ -45,10 +71,39 @@ class Writer {
   void tensors(const std::string& name, const std::vector<NamedTensor>& tensors) {
     note(name, write_safetensors(folder_ / name, pairs(tensors), {{"format", "pt"}}));
   }
-  void model(const std::vector<NamedTensor>& tensors, std::int64_t max_shard_bytes) {
+  // This rank's part, and those that others are writing meanwhile.
+  void parts(const std::string& name, const State& own, const std::vector<Json>& layouts,
+             const WaitOptions& wait) {
+    const auto ranks = static_cast<int>(layouts.size());
+    const auto index = index_of(name, layouts);
+    if (!index) {  // no rank has a tensor, and none writes a part
+      if (is_of("optimizer", name)) tensors(name + ".safetensors", {});
+      return;
+    }
+    write_part(folder_, {name, 0, ranks}, own);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const RankPart part{name, rank, ranks};
+      note(part.file(), wait_for_part(folder_, part, wait));
+    }
+    text(name + ".safetensors.index.json", *index);
+  }
+  void model(const std::string& stem, const std::vector<NamedTensor>& tensors, std::int64_t max_shard_bytes) {
     for (const auto& [name, written] :
-         write_sharded_safetensors(folder_, "model", pairs(tensors), max_shard_bytes))
+         write_sharded_safetensors(folder_, stem, pairs(tensors), max_shard_bytes))
       note(name, written);
+  }
+  // What hooks wrote, folders and all: moved here, and flushed.
+  void take_over(const fs::path& hook_files) {
+    const auto [files, folders] = contents_of(hook_files);
+    for (const fs::path& name : folders) fs::create_directory(folder_ / name);
+    for (const fs::path& name : files) {
+      if (fs::exists(folder_ / name) || name == "manifest.json")
+        throw IoError("A hook wrote " + name.string() + ", a file that the checkpoint has already.");
+      fs::rename(hook_files / name, folder_ / name);
+      flush_file(folder_ / name);
+      note(name.generic_string(), {fs::file_size(folder_ / name), sha256_of_file(folder_ / name)});
+    }
+    for (const fs::path& name : folders) flush_folder(folder_ / name);
   }
   void text(const std::string& name, const std::string& text) {
     AtomicFile file(folder_ / name);
@@ -75,138 +130,109 @@ std::string contents(const fs::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Bounded in size, depth and number of values: a checkpoint may come from anywhere.
-Json read_object(const fs::path& path) {
-  Json json = read_json_file(path);
-  if (!json.is_object()) throw std::runtime_error(path.string() + " is damaged: it is no JSON object.");
-  return json;
-}
-
-Json read_manifest(const fs::path& folder) {
-  const fs::path path = folder / "manifest.json";
-  if (!fs::exists(path))
-    throw std::runtime_error(folder.string() + " is no complete checkpoint: it has no manifest.json.");
-  Json manifest = read_object(path);
-  const auto files = manifest.find("files");
-  if (manifest.value("format", 0) != format || files == manifest.end() || !files->is_object())
-    throw std::runtime_error(path.string() + " is not a manifest of this version of the runner.");
-  return manifest;
-}
-
-std::string damage(const fs::path& folder, const Json& manifest) {
-  for (const auto& [name, expected] : manifest.at("files").items()) {
-    const fs::path path = folder / name;
-    if (fs::path(name).filename() != name) return "manifest.json names a file outside the checkpoint";
-    if (!fs::is_regular_file(path)) return name + " is missing";
-    const auto size = fs::file_size(path);
-    if (size != expected.value("size", std::uint64_t{0}))
-      return name + " has " + std::to_string(size) + " bytes instead of " +
-             expected.value("size", Json()).dump();
-    if (sha256_of_file(path) != expected.value("sha256", ""))
-      return name + " does not have its checksum: its contents have changed";
+void offer_models(const std::vector<ModelStatesHook>& hooks, Checkpoint& checkpoint, const fs::path& folder) {
+  ModelStates models;
+  std::erase_if(checkpoint.states, [&](auto& entry) {
+    if (is_model(entry.first)) models.insert(entry);
+    return is_model(entry.first);
+  });
+  for (const ModelStatesHook& hook : hooks) hook(models, folder);
+  for (auto& [name, state] : models) {
+    if (!is_model(name))
+      throw std::runtime_error("A hook gave a checkpoint \"" + name +
+                               "\", which is not the name of a model.");
+    checkpoint.states.emplace(name, std::move(state));
   }
-  return "";
-}
-
-std::map<std::string, double> measurements_of(const Json& manifest) {
-  std::map<std::string, double> measurements;
-  const auto found = manifest.find("measurements");
-  if (found == manifest.end() || !found->is_object()) return measurements;
-  for (const auto& [name, value] : found->items()) {
-    if (value.is_number()) measurements[name] = value.get<double>();
-  }
-  return measurements;
 }
 
 }  // namespace
 
-void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint,
-                      const CheckpointSettings& settings) {
-  TemporaryFolderBeside temporary(folder);
-  Writer writer(temporary.path());
+void call_save_hooks(const std::vector<ModelStatesHook>& hooks, Checkpoint& checkpoint,
+                     const fs::path& folder) {
+  if (hooks.empty()) return;
+  const auto hook_files =
+      std::make_shared<TemporaryFolderBeside>(folder.parent_path() / ("hooks-" + folder.filename().string()));
+  offer_models(hooks, checkpoint, hook_files->path());
+  checkpoint.hook_files = hook_files;
+}
+
+void call_load_hooks(const std::vector<ModelStatesHook>& hooks, Checkpoint& checkpoint,
+                     const fs::path& folder) {
+  if (!hooks.empty()) offer_models(hooks, checkpoint, folder);
+}
+
+void write_checkpoint(TemporaryFolderBeside& folder, const Checkpoint& checkpoint,
+                      const CheckpointSettings& settings, const WaitOptions& wait) {
+  Writer writer(folder.path());
   Json states = Json::object();
   std::vector<NamedTensor> others;
   for (const auto& [name, state] : checkpoint.states) {
+    if (checkpoint.sharded.contains(name)) continue;
     states[name] = to_json(state);
-    if (name == "model") {
-      writer.model(tensors_of(state), settings.max_shard_bytes);
-    } else if (name == "optimizer") {
-      writer.tensors("optimizer.safetensors", tensors_of(state));
+    if (is_model(name)) {
+      writer.model(name, tensors_of(state), settings.max_shard_bytes);
+    } else if (is_of("optimizer", name)) {
+      writer.tensors(name + ".safetensors", tensors_of(state));
     } else {
       for (NamedTensor& tensor : tensors_of(state, name + "/")) others.push_back(std::move(tensor));
     }
   }
   writer.tensors("state.safetensors", others);
+  // Last, because others may take longer.
+  for (const auto& [name, texts] : checkpoint.sharded) {
+    std::vector<Json> layouts;
+    for (const std::string& text : texts) layouts.push_back(Json::parse(text));
+    states[name] = joined(layouts);
+    writer.parts(name, checkpoint.states.at(name), layouts, wait);
+  }
   writer.text("state.json", states.dump(1) + "\n");
   for (const auto& [name, text] : checkpoint.texts) writer.text(name, text);
+  if (checkpoint.hook_files) writer.take_over(checkpoint.hook_files->path());
 
-  Json manifest{{"format", format},
-                {"step", checkpoint.step},
-                {"epoch", checkpoint.epoch},
-                {"seconds", checkpoint.seconds},
-                {"created", time_text()}};
-  for (const auto& [name, value] : checkpoint.measurements) manifest["measurements"][name] = value;
+  Json manifest{{"format", manifest_format},     {"step", checkpoint.step},   {"epoch", checkpoint.epoch},
+                {"seconds", checkpoint.seconds}, {"ranks", checkpoint.ranks}, {"created", time_text()}};
+  if (checkpoint.kept) manifest["kept"] = true;
+  for (const auto& [name, value] : checkpoint.metrics) manifest["metrics"][name] = value;
   for (const auto& [name, version] : checkpoint.versions) manifest["versions"][name] = version;
   manifest["files"] = writer.files();
-  AtomicFile file(temporary.path() / "manifest.json");
+  AtomicFile file(folder.path() / "manifest.json");
   file.write(manifest.dump(1) + "\n");
   file.commit();
-  temporary.commit();
+  folder.commit();
 }
 
 Checkpoint read_checkpoint(const fs::path& folder) {
   const Json manifest = read_manifest(folder);
-  if (const std::string wrong = damage(folder, manifest); !wrong.empty())
+  if (const std::string wrong = damage_of(folder, manifest); !wrong.empty())
     throw std::runtime_error("The checkpoint " + folder.string() + " is damaged: " + wrong + ".");
+  CheckpointSummary summary = summary_of(manifest, folder);
   Checkpoint checkpoint;
-  checkpoint.step = manifest.value("step", std::int64_t{0});
-  checkpoint.epoch = manifest.value("epoch", 0.0);
-  checkpoint.seconds = manifest.value("seconds", 0.0);
-  checkpoint.measurements = measurements_of(manifest);
-  const Json versions = manifest.value("versions", Json::object());
-  for (const auto& [name, version] : versions.items())
-    checkpoint.versions[name] = version.is_string() ? version.get<std::string>() : version.dump();
-  const auto model = read_sharded_safetensors(folder, "model");
-  const auto optimizer = read_safetensors(folder / "optimizer.safetensors");
+  checkpoint.step = summary.step;
+  checkpoint.epoch = summary.epoch;
+  checkpoint.seconds = summary.seconds;
+  checkpoint.ranks = summary.ranks;
+  checkpoint.kept = summary.kept;
+  checkpoint.metrics = std::move(summary.metrics);
+  checkpoint.versions = std::move(summary.versions);
   const auto others = read_safetensors(folder / "state.safetensors");
-  const Json states = read_object(folder / "state.json");
+  const Json states = read_json_object(folder / "state.json");
   for (const auto& [name, json] : states.items()) {
     try {
-      checkpoint.states[name] = state_from_json(json,
-                                                name == "model"       ? model
-                                                : name == "optimizer" ? optimizer
-                                                                      : others,
-                                                name == "model" || name == "optimizer" ? "" : name + "/");
+      if (fs::path(name).filename() != name) throw StateError("it is not the name of a state");
+      const bool own_files = is_model(name) || is_of("optimizer", name) ||
+                             fs::exists(folder / (name + ".safetensors.index.json"));
+      checkpoint.states[name] = own_files ? state_from_json(json, read_sharded_safetensors(folder, name), "")
+                                          : state_from_json(json, others, name + "/");
     } catch (const StateError& error) {
       throw std::runtime_error("The checkpoint " + folder.string() + " is damaged: state.json, \"" + name +
                                "\": " + error.what() + ".");
     }
   }
   for (const auto& [name, expected] : manifest.at("files").items()) {
+    if (fs::path(name).has_parent_path()) continue;  // a hook's
     if (name.ends_with(".toml") || name.ends_with(".txt")) checkpoint.texts[name] = contents(folder / name);
   }
   return checkpoint;
-}
-
-CheckpointSummary read_summary(const fs::path& folder) {
-  const Json manifest = read_manifest(folder);
-  CheckpointSummary summary;
-  summary.folder = folder;
-  summary.step = manifest.value("step", std::int64_t{0});
-  summary.epoch = manifest.value("epoch", 0.0);
-  summary.created = manifest.value("created", "");
-  summary.measurements = measurements_of(manifest);
-  for (const auto& [name, file] : manifest.at("files").items())
-    summary.bytes += file.value("size", std::int64_t{0});
-  return summary;
-}
-
-std::string damage_of(const fs::path& folder) {
-  try {
-    return damage(folder, read_manifest(folder));
-  } catch (const std::exception& error) {
-    return error.what();
-  }
 }
 
 }  // namespace runner

@@ -12,6 +12,8 @@ void check(const CheckpointSection& checkpoint, Report& report) {
       report.error("every",
                    "needs an interval such as \"500step\", \"1ep\" or \"30min\", \"auto\" or \"never\"");
   }
+  if (checkpoint.every == "never" && checkpoint.keep_every)
+    report.error("keep_every", "has no effect with checkpoint.every = \"never\"");
   if (checkpoint.max_shard_size.bytes == 0) report.error("max_shard_size", "must be above 0");
 }
 

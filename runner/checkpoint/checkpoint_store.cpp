@@ -8,6 +8,7 @@
 #include "components/support/io/folders.hpp"
 #include "components/support/io/io_error.hpp"
 #include "registry/byte_size.hpp"
+#include "registry/log.hpp"
 
 namespace runner {
 
@@ -18,22 +19,16 @@ namespace {
 constexpr std::string_view prefix = "step-";
 constexpr std::string_view removed_prefix = ".removed-";
 
-std::uint64_t size_of(const Checkpoint& checkpoint) {
-  std::uint64_t bytes = 0;
-  for (const auto& [name, state] : checkpoint.states) bytes += static_cast<std::uint64_t>(state.bytes());
-  return bytes;
-}
-
 void require_room(const fs::path& folder, std::uint64_t bytes) {
   struct statvfs disk{};
   if (::statvfs(folder.c_str(), &disk) != 0) return;
   const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   const std::uint64_t needed = bytes + bytes / 20 + (std::uint64_t{1} << 20);
   if (free >= needed) return;
-  throw IoError("A checkpoint needs " + approximately({needed}) + " in " + folder.string() + ", and " +
-                approximately({free}) +
-                " are free; what is there is kept. Make room, lower checkpoint.keep, or choose "
-                "another run.dir.");
+  throw IoError("Not enough disk space for a checkpoint in " + folder.string() + ": " +
+                approximately({needed}) + " needed, " + approximately({free}) +
+                " free. Existing checkpoints are kept. Make room, lower checkpoint.keep, or choose another "
+                "run.dir.");
 }
 
 }  // namespace
@@ -49,7 +44,7 @@ std::vector<fs::path> CheckpointStore::all() const {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder_, none)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix) && fs::exists(entry.path() / "manifest.json")) found.push_back(entry.path());
+    if (name.starts_with(prefix)) found.push_back(entry.path());
   }
   const auto number = [](const fs::path& path) {
     return std::strtoll(path.filename().c_str() + prefix.size(), nullptr, 10);
@@ -58,28 +53,46 @@ std::vector<fs::path> CheckpointStore::all() const {
   return found;
 }
 
-void CheckpointStore::write(const Checkpoint& checkpoint, const CheckpointSettings& settings,
-                            std::int64_t keep,
-                            const std::function<bool(const CheckpointSummary&)>& keeps) const {
-  fs::create_directories(folder_);
-  require_room(folder_, size_of(checkpoint));
-  const fs::path path = path_of(checkpoint.step);
-  const auto remove = [&](const fs::path& old) {
-    // Renamed first: what is left of it after a crash does not look like a checkpoint.
-    const fs::path gone = folder_ / (std::string(removed_prefix) + old.filename().string());
-    std::error_code problem;
-    fs::remove_all(gone, problem);
-    fs::rename(old, gone, problem);
-    fs::remove_all(gone, problem);
-  };
-  write_checkpoint(path, checkpoint, settings);
-  point_link(folder_ / "latest", path.filename());
+std::unique_ptr<TemporaryFolderBeside> CheckpointStore::begin(std::int64_t step, std::uint64_t bytes) const {
+  fs::create_directory(folder_);  // a run folder that was deleted is not made again
+  require_room(folder_, bytes);
+  return std::make_unique<TemporaryFolderBeside>(path_of(step));
+}
 
-  const std::vector<fs::path> newest_first = all();
-  for (std::size_t i = static_cast<std::size_t>(keep); i < newest_first.size(); ++i) {
-    const fs::path& old = newest_first[i];
-    if (old != path && !keeps(read_summary(old))) remove(old);
+void CheckpointStore::write(TemporaryFolderBeside& folder, const Checkpoint& checkpoint,
+                            const CheckpointSettings& settings, std::int64_t keep,
+                            const WaitOptions& wait) const {
+  const fs::path path = path_of(checkpoint.step);
+  write_checkpoint(folder, checkpoint, settings, wait);
+  point_link(folder_ / "latest", path.filename());
+  prune(path, keep);
+}
+
+void CheckpointStore::prune(const fs::path& newest, std::int64_t keep) const {
+  std::int64_t complete = 0;
+  for (const fs::path& old : all()) {
+    try {
+      const bool kept = read_summary(old).kept;
+      if (++complete > keep && !kept && old != newest) remove(old);
+    } catch (const IoError& error) {
+      // Whether it is to be kept can be read another time.
+      log::warning("{} It is not deleted.", error.what());
+    } catch (const std::exception& error) {
+      if (complete < keep) continue;
+      log::warning("{} It is deleted, like other old checkpoints.", error.what());
+      remove(old);
+    }
   }
+}
+
+void CheckpointStore::remove(const fs::path& old) const {
+  // Renamed first: what is left of it after a crash does not look like a checkpoint.
+  const fs::path gone = folder_ / (std::string(removed_prefix) + old.filename().string());
+  std::error_code problem;
+  fs::remove_all(gone, problem);
+  fs::rename(old, gone, problem);
+  if (!problem) fs::remove_all(gone, problem);
+  if (problem) log::warning("Cannot delete the old checkpoint {}: {}.", old.string(), problem.message());
 }
 
 void CheckpointStore::clear_leftovers() const {

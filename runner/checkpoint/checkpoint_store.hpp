@@ -1,7 +1,7 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -18,18 +18,25 @@ class CheckpointStore {
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path path_of(std::int64_t step) const;
 
-  // All that look complete, the newest first; none where there is no folder.
+  // Every folder of a step, the newest first, whether it is complete or not; none without a folder.
   std::vector<std::filesystem::path> all() const;
 
-  // Writes it, then moves `latest`, then removes old ones: the newest `keep` stay, and those that `keeps`
-  // says. Throws IoError where the disk has no room for it.
-  void write(const Checkpoint& checkpoint, const CheckpointSettings& settings, std::int64_t keep,
-             const std::function<bool(const CheckpointSummary&)>& keeps) const;
+  // The folder that a checkpoint of this many bytes is written into. Throws IoError where the disk has no
+  // room for it.
+  std::unique_ptr<TemporaryFolderBeside> begin(std::int64_t step, std::uint64_t bytes) const;
+
+  // Writes it, then moves `latest`, then removes old ones: the newest `keep` stay, and those that are marked
+  // as kept. Throws IoError.
+  void write(TemporaryFolderBeside& folder, const Checkpoint& checkpoint, const CheckpointSettings& settings,
+             std::int64_t keep, const WaitOptions& wait = {}) const;
 
   // What a crash left of checkpoints that were being written or removed.
   void clear_leftovers() const;
 
  private:
+  void prune(const std::filesystem::path& newest, std::int64_t keep) const;
+  void remove(const std::filesystem::path& old) const;
+
   std::filesystem::path folder_;
 };
 

@@ -1,69 +1,81 @@
 #include "runner/checkpoint/checkpointer.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "components/support/io/io_error.hpp"
 #include "registry/log.hpp"
+#include "runner/checkpoint/state_json.hpp"
+#include "runner/checkpoint/surroundings.hpp"
 
 namespace runner {
 
 namespace {
 
-// "auto": saving takes at most this share of the time, and no checkpoint follows another sooner than this.
-constexpr double most_share = 0.03;
-constexpr double shortest_interval = 10;
-// Writing in the background takes some of the processor away from training.
-constexpr double background_share = 0.5;
+using Clock = std::chrono::steady_clock;
 
-std::optional<Interval> interval_of(const CheckpointSection& section) {
-  const auto parsed = parse_duration(section.every);
-  const auto* duration = std::get_if<Duration>(&parsed);
-  return duration ? std::optional(Interval(*duration)) : std::nullopt;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Whether a checkpoint at that place is at a multiple of the interval, or the first after one.
-bool at_multiple(const Interval& interval, const CheckpointSummary& summary) {
-  Progress before, now;
-  now.step = summary.step;
-  now.exact_epoch = summary.epoch;
-  before = now;
-  before.step = std::max<std::int64_t>(0, now.step - 1);
-  before.exact_epoch = std::max(0.0, now.exact_epoch - 1e-9);
-  return interval.passed(before, now);
+// Shares no memory with the run; what was made only to be saved is not copied again.
+State own_copy(State state) {
+  for (auto& [name, part] : state.parts) part = own_copy(std::move(part));
+  for (auto& [name, tensor] : state.tensors) {
+    const bool own = tensor.defined() && tensor.device().is_cpu() && tensor.use_count() == 1 &&
+                     tensor.has_storage() && tensor.storage().use_count() == 1;
+    if (!own) tensor = State{.tensors = {{name, tensor}}}.copy().tensors.at(name);
+  }
+  return state;
+}
+
+bool has_tensors(const std::vector<std::string>& parts) {
+  std::vector<nlohmann::json> layouts;
+  for (const std::string& part : parts) layouts.push_back(nlohmann::json::parse(part));
+  return index_of("", layouts).has_value();
 }
 
 }  // namespace
 
 Checkpointer::Checkpointer(const CheckpointSection& section, const std::filesystem::path& run_folder,
                            const States& states, TimeLedger& times, std::map<std::string, std::string> texts,
-                           std::map<std::string, std::string> versions, bool writes)
-    : section_(section),
+                           std::map<std::string, std::string> versions, Ranks ranks,
+                           std::vector<ModelStatesHook> hooks)
+    : async_(section.async),
+      keep_(section.keep),
+      settings_{static_cast<std::int64_t>(section.max_shard_size.bytes)},
+      policy_(section),
       store_(run_folder),
       states_(states),
       times_(times),
       texts_(std::move(texts)),
       versions_(std::move(versions)),
-      writes_(writes),
-      interval_(interval_of(section)) {
-  if (section.keep_every) keep_every_.emplace(*section.keep_every);
-}
+      ranks_(std::move(ranks)),
+      is_writer_(ranks_.world.is_main()),
+      hooks_(std::move(hooks)) {}
 
 Checkpointer::~Checkpointer() {
+  cancelled_ = true;
   if (writing_.valid()) writing_.wait();
 }
 
-void Checkpointer::measured(const Measurements& measurements) {
-  measurements_.clear();
-  for (const auto& [name, value] : measurements) {
-    if (std::isfinite(value)) measurements_[name] = value;
+void Checkpointer::resumed(const Progress& place) {
+  policy_.resumed(place);
+  const auto folder = store_.path_of(place.step);
+  if (!is_writer_ || !std::filesystem::exists(folder)) return;  // a new run that starts from another one
+  for (const std::string& change : changed_surroundings(read_summary(folder), versions_, ranks_.world.size()))
+    log::warning("Not as when the checkpoint was written: {}. The results may differ.", change);
+}
+
+void Checkpointer::measured(const Measurements& metrics) {
+  metrics_.clear();
+  for (const auto& [name, value] : metrics) {
+    if (std::isfinite(value)) metrics_[name] = value;
   }
 }
 
 bool Checkpointer::due(const Progress& before, const Progress& now) const {
-  if (!writes_) return false;
-  if (interval_) return interval_->passed(before, now);
-  if (section_.every != "auto") return false;
-  return now.seconds - last_seconds_ >= std::max(shortest_interval, cost_ / most_share);
+  return is_writer_ && policy_.due(before, now);
 }
 
 void Checkpointer::after_step(const Progress& now, bool wanted) {
@@ -72,14 +84,28 @@ void Checkpointer::after_step(const Progress& now, bool wanted) {
 }
 
 void Checkpointer::at_end(const Progress& now, bool interrupted) {
-  if (interrupted || (section_.at_end && section_.every != "never")) save(now);
+  if (policy_.at_end(interrupted)) save(now);
   const auto counted = times_.during(TimeLedger::checkpoints);
-  wait();
+  const bool together = !ranks_.sharded_states.empty();
+  std::string failure;
+  try {
+    wait();
+  } catch (const std::exception& error) {
+    if (!together) throw;
+    failure = error.what();
+  }
+  if (together) agree_on_failure(failure);
+}
+
+// At the end there is no next update that would tell the others.
+void Checkpointer::agree_on_failure(const std::string& own) const {
+  for (const std::string& failure : ranks_.world.gather_texts(own, "how the last checkpoint went"))
+    if (!failure.empty()) throw IoError(own.empty() ? failure : own);
 }
 
 void Checkpointer::on_exception(const Progress& now) noexcept {
   try {
-    if (section_.on_exception && section_.every != "never") save(now);
+    if (policy_.on_exception()) save(now);
     wait();
   } catch (const std::exception& error) {
     log::error("No checkpoint could be written of the run that failed: {}", error.what());
@@ -87,39 +113,85 @@ void Checkpointer::on_exception(const Progress& now) noexcept {
 }
 
 void Checkpointer::save(const Progress& now) {
-  if (saved_samples_ == now.samples) return;
+  if (saved_examples_ == now.examples) return;
   const auto counted = times_.during(TimeLedger::checkpoints);
   wait();
-  const auto began = Clock::now();
+  const auto start_of_copy = Clock::now();
+  Checkpoint checkpoint = take(now);
+  call_hooks(checkpoint);
+  policy_.waited(seconds_since(start_of_copy));
+  if (Job job = writing(std::move(checkpoint))) start(std::move(job), now.step);
+}
+
+// A copy of the state as it is now.
+Checkpoint Checkpointer::take(const Progress& now) {
   Checkpoint checkpoint;
   checkpoint.step = now.step;
   checkpoint.epoch = now.exact_epoch;
   checkpoint.seconds = now.seconds;
-  checkpoint.measurements = measurements_;
+  checkpoint.ranks = ranks_.world.size();
+  checkpoint.kept = policy_.taken(now);
+  checkpoint.metrics = metrics_;
   checkpoint.texts = texts_;
   checkpoint.versions = versions_;
   for (const auto& [name, stateful] : states_) {
-    const State state = stateful->save();
-    if (writes_) checkpoint.states[name] = state.copy();
+    State state = stateful->save();
+    if (is_writer_ || ranks_.sharded_states.contains(name))
+      checkpoint.states[name] = own_copy(std::move(state));
   }
-  saved_samples_ = now.samples;
-  last_seconds_ = now.seconds;
-  cost_ = std::chrono::duration<double>(Clock::now() - began).count();
-  if (!writes_) return;
-  writing_ = std::async(std::launch::async, [this, checkpoint = std::move(checkpoint)] {
-    const auto start = Clock::now();
-    const CheckpointSettings settings{static_cast<std::int64_t>(section_.max_shard_size.bytes)};
-    store_.write(checkpoint, settings, section_.keep,
-                 [&](const CheckpointSummary& old) { return keep_every_ && at_multiple(*keep_every_, old); });
-    return std::chrono::duration<double>(Clock::now() - start).count();
+  saved_examples_ = now.examples;
+  return checkpoint;
+}
+
+void Checkpointer::call_hooks(Checkpoint& checkpoint) const {
+  if (!is_writer_ || hooks_.empty()) return;
+  std::filesystem::create_directory(store_.folder());
+  call_save_hooks(hooks_, checkpoint, store_.path_of(checkpoint.step));
+}
+
+// What is left to do in the background, once the ranks know where, and what each of them writes.
+Checkpointer::Job Checkpointer::writing(Checkpoint checkpoint) {
+  World& world = ranks_.world;
+  const bool together = !ranks_.sharded_states.empty();
+  if (!together && !is_writer_) return {};
+  double bytes = 0;
+  for (const auto& [name, state] : checkpoint.states) bytes += static_cast<double>(state.bytes());
+  if (together) bytes = world.all_reduce(bytes, Reduction::sum, "the size of the checkpoint");
+  std::shared_ptr<TemporaryFolderBeside> folder;
+  if (is_writer_) folder = store_.begin(checkpoint.step, static_cast<std::uint64_t>(bytes));
+  std::filesystem::path shared;
+  if (together)
+    shared = world.broadcast_text(is_writer_ ? std::filesystem::absolute(folder->path()).string() : "", 0,
+                                  "the folder of the checkpoint");
+  for (const std::string& name : ranks_.sharded_states)
+    checkpoint.sharded[name] =
+        world.gather_texts(to_json(checkpoint.states.at(name)).dump(), "what ranks save");
+
+  auto held = std::make_shared<const Checkpoint>(std::move(checkpoint));
+  if (!is_writer_) {
+    return [held, shared, rank = world.rank(), ranks = world.size()] {
+      for (const auto& [name, state] : held->states)
+        if (has_tensors(held->sharded.at(name))) write_part(shared, {name, rank, ranks}, state);
+    };
+  }
+  return
+      [this, held, folder] { store_.write(*folder, *held, settings_, keep_, {ranks_.timeout, &cancelled_}); };
+}
+
+void Checkpointer::start(Job job, std::int64_t step) {
+  writing_step_ = step;
+  writing_ = std::async(std::launch::async, [job = std::move(job)] {
+    const auto start_of_writing = Clock::now();
+    job();
+    return seconds_since(start_of_writing);
   });
-  if (!section_.async) wait();
+  if (!async_) wait();
 }
 
 void Checkpointer::wait() {
   if (!writing_.valid()) return;
-  cost_ += background_share * writing_.get();
-  ++written_;
+  policy_.written(writing_.get());
+  durable_step_ = writing_step_;
 }
 
 }  // namespace runner

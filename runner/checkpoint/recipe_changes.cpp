@@ -21,9 +21,7 @@ class Comparison {
       const Value* old_value = before ? before->find(field.name) : nullptr;
       const Value* new_value = now ? now->find(field.name) : nullptr;
       if (!old_value && !new_value) continue;
-      const OnResume mark = field.rules.on_resume != OnResume::unmarked ? field.rules.on_resume
-                            : field.type.kind == TypeInfo::Kind::path   ? OnResume::harmless
-                                                                        : inherited;
+      const OnResume mark = field.rules.on_resume != OnResume::unmarked ? field.rules.on_resume : inherited;
       values(old_value, new_value, field.type, mark,
              path.empty() ? std::string(field.name) : path + "." + std::string(field.name));
     }
@@ -69,6 +67,7 @@ class Comparison {
   }
 
   void note(const std::string& path, const Value* before, const Value* now, OnResume mark) {
+    if (now && now->secret) return;  // the saved recipe does not hold it, and nobody is shown it
     changes_.push_back({path, before ? to_toml(*before) : "", now ? to_toml(*now) : "",
                         mark == OnResume::unmarked ? OnResume::course : mark});
   }
@@ -89,8 +88,8 @@ std::vector<RecipeChange> recipe_changes(const Value& before, const Value& now, 
 std::string_view effect_text(OnResume effect) {
   switch (effect) {
     case OnResume::harmless: return "harmless";
-    case OnResume::fixed: return "impossible: the state of the run does not fit it";
-    default: return "changes the course of the run";
+    case OnResume::fixed: return "impossible: the saved state does not fit";
+    default: return "changes the results";
   }
 }
 

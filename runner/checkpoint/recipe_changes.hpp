@@ -9,7 +9,7 @@
 
 namespace runner {
 
-// One key that a run would be continued with another value of.
+// One key that has another value now than when the run was started.
 struct RecipeChange {
   std::string key;     // "optimizer.lr"
   std::string before;  // as TOML; empty: it was not there
@@ -17,8 +17,8 @@ struct RecipeChange {
   OnResume effect = OnResume::course;
 };
 
-// What differs between the recipe a checkpoint was written with and the one to go on with, judged by the
-// marks that stand in the declarations of the fields.
+// What differs between the recipe a checkpoint was written with and the one to resume with, judged by the
+// marks in the declarations of the fields.
 std::vector<RecipeChange> recipe_changes(const Value& before, const Value& now, const Schema& schema,
                                          const Registry& registry);
 

@@ -12,8 +12,8 @@ std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store) {
   for (const auto& folder : store.all()) {
     try {
       return FoundCheckpoint{folder, read_checkpoint(folder)};
-    } catch (const std::runtime_error& error) {
-      log::warning("{} It is passed over.", error.what());
+    } catch (const std::exception& error) {
+      log::warning("{} Skipping it.", error.what());
     }
   }
   return std::nullopt;
@@ -39,8 +39,8 @@ std::string restore(const FoundCheckpoint& found,
       throw std::runtime_error(where + " does not fit this run: " + name + ": " + error.what() + ".");
     }
     const std::size_t tensors = tensors_of(state->second).size();
-    text +=
-        (text.empty() ? "" : ", ") + name + (tensors > 0 ? " (" + std::to_string(tensors) + " tensors)" : "");
+    text += (text.empty() ? "" : ", ") + name;
+    if (tensors > 0) text += " (" + std::to_string(tensors) + (tensors == 1 ? " tensor)" : " tensors)");
   }
   return text;
 }

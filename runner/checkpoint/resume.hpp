@@ -14,8 +14,7 @@ struct FoundCheckpoint {
   Checkpoint checkpoint;
 };
 
-// The newest complete checkpoint of a run; damaged ones are named in the log and passed over. None: there is
-// none.
+// The newest complete checkpoint of a run; damaged and incomplete ones are named in the log and skipped.
 std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store);
 
 // Gives every object its state back. Strict: throws std::runtime_error that names a state that is missing,

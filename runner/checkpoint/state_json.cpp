@@ -21,14 +21,15 @@ double number_from_json(const Json& json) {
   if (word == "NaN") return std::nan("");
   if (word == "Infinity") return INFINITY;
   if (word == "-Infinity") return -INFINITY;
-  throw StateError("a number of the saved state is no number");
+  throw StateError("a number of the saved state is not a number");
 }
 
 const Json& member(const Json& json, const char* name) {
   static const Json none = Json::object();
   const auto found = json.find(name);
   if (found == json.end()) return none;
-  if (!found->is_object()) throw StateError("\"" + std::string(name) + "\" of a saved state is no object");
+  if (!found->is_object())
+    throw StateError("\"" + std::string(name) + "\" of a saved state is not an object");
   return *found;
 }
 
@@ -46,7 +47,7 @@ Json to_json(const State& state) {
 
 State state_from_json(const Json& json, const std::map<std::string, torch::Tensor>& tensors,
                       const std::string& prefix) {
-  if (!json.is_object()) throw StateError("a saved state is no object");
+  if (!json.is_object()) throw StateError("a saved state is not an object");
   State state;
   if (const auto names = json.find("tensors"); names != json.end()) {
     for (const Json& name : *names) {
@@ -57,13 +58,13 @@ State state_from_json(const Json& json, const std::map<std::string, torch::Tenso
     }
   }
   for (const auto& [name, value] : member(json, "integers").items()) {
-    if (!value.is_number_integer()) throw StateError("\"" + name + "\" of the saved state is no integer");
+    if (!value.is_number_integer()) throw StateError("\"" + name + "\" of the saved state is not an integer");
     state.integers[name] = value.get<std::int64_t>();
   }
   for (const auto& [name, value] : member(json, "numbers").items())
     state.numbers[name] = number_from_json(value);
   for (const auto& [name, value] : member(json, "texts").items()) {
-    if (!value.is_string()) throw StateError("\"" + name + "\" of the saved state is no text");
+    if (!value.is_string()) throw StateError("\"" + name + "\" of the saved state is not a text");
     state.texts[name] = value.get<std::string>();
   }
   for (const auto& [name, part] : member(json, "parts").items())

@@ -12,7 +12,7 @@ namespace runner {
 // A state as JSON, exactly: integers, numbers and texts by name, parts below "parts", and the names of its
 // tensors, which are in a file of their own.
 nlohmann::json to_json(const State& state);
-// Throws StateError where the JSON is no state. The tensors are looked up as "<prefix><name>".
+// Throws StateError where the JSON is not a state. The tensors are looked up as "<prefix><name>".
 State state_from_json(const nlohmann::json& json, const std::map<std::string, torch::Tensor>& tensors,
                       const std::string& prefix);
 

@@ -67,18 +67,17 @@ int check(const Arguments& arguments, Session& session) {
 Command check_command() {
   return {
       .name = "check",
-      .summary = "Say everything that is wrong with recipes, without running them.",
+      .summary = "Report every mistake in recipes, without running them.",
       .arguments = {{"RECIPE", "Recipes, and overrides that apply to each of them.",
                      Argument::Count::at_least_one, Word::recipes_and_overrides}},
       .options = {{.name = "deep", .doc = "Also pass two examples through model, loss, metrics and hooks."},
-                  {.name = "json", .doc = "What was found, for programs."}},
+                  {.name = "json", .doc = "The findings as JSON, for programs."}},
       .examples = {{"runner check recipes/*.toml", "all of them at once"},
                    {"runner check recipes/cifar10.toml optimizer.lr=0.5", "with an override"}},
       .run = &check,
       .details =
-          "Reads no data and touches no device; with --deep it opens the data where it is on this machine, "
-          "but "
-          "downloads nothing.\nExit code 0: all recipes are right; 2: something is wrong."};
+          "Reads no data and uses no device; --deep opens the data if it is on this machine, and downloads "
+          "nothing.\nExit code 0: all recipes are valid; 2: one has mistakes."};
 }
 
 }  // namespace runner::cli

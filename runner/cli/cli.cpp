@@ -8,6 +8,7 @@
 #include "registry/recipe_error.hpp"
 #include "registry/schema_path.hpp"
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/help.hpp"
 #include "runner/cli/parse.hpp"
@@ -37,20 +38,21 @@ std::vector<std::string> shown_commands() {
 
 // The first word is no command and no file: say what it could have been.
 int unknown_word(const std::string& word, Session& session) {
-  Problem problem{"\"" + word + "\" is neither a command nor a recipe"};
+  Problem problem{in_quotes(word) + " is neither a command nor a recipe"};
   if (word.starts_with("-")) {
-    problem.message = "there is no option \"" + word + "\" before a command";
+    problem.message = "there is no option " + in_quotes(word) + " before a command";
   } else if (word.starts_with("~") || word.find('=') != std::string::npos) {
     problem.message = "the recipe comes first, then overrides such as " + word;
     problem.hints.push_back("runner RECIPE " + word);
   } else if (looks_like_recipe(word)) {
-    problem.message = "there is no file \"" + word + "\"";
-    if (const auto meant = nearest_recipe(word)) problem.hints.push_back("did you mean \"" + *meant + "\"?");
+    problem.message = "there is no file " + in_quotes(word);
+    if (const auto meant = nearest_recipe(word))
+      problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
   } else {
     const auto meant = nearest(word, shown_commands());
-    if (meant) problem.hints.push_back("did you mean \"" + *meant + "\"?");
+    if (meant) problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
     if (const auto recipe = nearest(word, known_recipes(session.environment))) {
-      problem.hints.push_back("there is a recipe \"" + *recipe + "\": runner " + *recipe);
+      problem.hints.push_back("there is a recipe " + in_quotes(*recipe) + ": runner " + *recipe);
     }
     for (const KindInfo* kind : session.registry.kinds()) {
       if (!session.registry.find(kind->name, word)) continue;
@@ -108,7 +110,7 @@ void take_plugin_options(std::vector<std::string>& words, Session& session) {
   if (!path.empty()) session.environment[plugin_path_variable].insert(0, path);
 }
 
-// A file that was named must fit; of a folder, what does not fit is left out and said.
+// A file that was named must fit; of a folder, what does not fit is skipped with a warning.
 std::optional<int> load_plugins(Session& session) {
   for (const fs::path& entry : plugin_path(session.environment)) {
     std::error_code error;
@@ -118,7 +120,7 @@ std::optional<int> load_plugins(Session& session) {
         if (!folder || read_stamp(file)) load_plugin(file);
       } catch (const PluginError& problem) {
         if (!folder) return refuse({problem.what(), problem.hints, ""}, session);
-        log::warning("{}; it is left out", problem.what());
+        log::warning("{}; skipping it", problem.what());
       }
     }
   }
@@ -143,7 +145,9 @@ int run(const Command& command, const std::vector<std::string>& words, Session& 
     problem.see = "runner " + std::string(command.name) + " --help";
     return refuse(problem, session);
   }
-  if (const auto exit = load_plugins(session)) return *exit;
+  if (command.loads_plugins) {
+    if (const auto exit = load_plugins(session)) return *exit;
+  }
   try {
     return command.run(std::get<Arguments>(parsed), session);
   } catch (const RecipeError& error) {

@@ -85,6 +85,7 @@ struct Command {
   int (*run)(const Arguments& arguments, Session& session) = nullptr;
   std::string_view details = {};
   bool hidden = false;
+  bool loads_plugins = true;  // false: works although one of them does not fit, and helps to repair it
 };
 
 }  // namespace runner::cli

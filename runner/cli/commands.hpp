@@ -33,6 +33,7 @@ Command list_command();
 Command describe_command();
 Command schema_command();
 Command env_command();
+Command doctor_command();
 Command plugin_command();
 Command completions_command();
 Command docs_command();

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/run_folders.hpp"
@@ -36,7 +37,7 @@ std::vector<std::string> labels(const std::vector<RunRecord>& runs) {
 
 void print(const std::vector<RunRecord>& runs, Keep keep, Session& session) {
   std::vector<GridColumn> columns{{""}};
-  for (std::string& label : labels(runs)) columns.push_back({std::move(label), true});
+  for (const std::string& label : labels(runs)) columns.push_back({escaped_name(label), true});
   std::vector<std::vector<std::string>> rows;
   for (const ComparedSection& section : compare_runs(runs)) {
     const std::size_t before = rows.size();
@@ -47,8 +48,9 @@ void print(const std::vector<RunRecord>& runs, Keep keep, Session& session) {
         title[0] = session.out_style.cyan(section.title);
         rows.push_back(std::move(title));
       }
-      std::vector<std::string> cells{"  " + row.key};
-      for (const std::string& value : row.values) cells.push_back(shortened(value, widest_value, true));
+      std::vector<std::string> cells{"  " + escaped_name(row.key)};
+      for (const std::string& value : row.values)
+        cells.push_back(shortened(escaped_name(value), widest_value, true));
       rows.push_back(std::move(cells));
     }
   }
@@ -98,8 +100,8 @@ Command compare_command() {
       .arguments = {{"RUN",
                      "Run folders, names of runs (the last one of each), or folders of runs (all of them).",
                      Argument::Count::at_least_one, Word::file}},
-      .options = {{.name = "all", .doc = "Settings that are the same, too."},
-                  {.name = "json", .doc = "The same, for programs."}},
+      .options = {{.name = "all", .doc = "Show settings that are equal, too."},
+                  {.name = "json", .doc = "The same as JSON, for programs."}},
       .examples = {{"runner compare runs/sgd runs/adamw", "two runs"},
                    {"runner compare runs/shapes", "all runs of that name"}},
       .run = &compare};
@@ -111,7 +113,7 @@ Command diff_command() {
           .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
                          Word::file},
                         {"OTHER", "The other one.", Argument::Count::one, Word::file}},
-          .options = {{.name = "json", .doc = "The same, for programs."}},
+          .options = {{.name = "json", .doc = "The same as JSON, for programs."}},
           .examples = {{"runner diff runs/shapes/20260131-120000 runs/shapes/20260131-130000",
                         "two runs of one recipe"}},
           .run = &diff};

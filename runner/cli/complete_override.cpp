@@ -81,7 +81,8 @@ std::vector<Candidate> override_candidates(const std::string& recipe,
   Registry registry = session.registry;
   const SchemaPath paths(recipe_schema(), registry);
   Diagnostics ignored;
-  load_recipe_plugins(tree_of(recipe, overrides, paths, session), session.environment, registry, ignored);
+  load_recipe_plugins(tree_of(recipe, overrides, paths, session), trusted_places(recipe, session.environment),
+                      registry, ignored);
   const Value tree = tree_of(recipe, overrides, paths, session);
   std::vector<Candidate> found;
   if (const auto equals = word.find('='); equals != std::string::npos) {

@@ -1,3 +1,4 @@
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 
 #include <ostream>
@@ -68,9 +69,9 @@ int completions(const Arguments& arguments, Session& session) {
       {"bash", bash_script}, {"fish", fish_script}, {"zsh", zsh_script}};
   const auto found = scripts.find(shell);
   if (found == scripts.end()) {
-    Problem problem{"there are no completions for \"" + shell + "\"", {}, "runner completions --help"};
+    Problem problem{"there are no completions for " + in_quotes(shell), {}, "runner completions --help"};
     if (const auto meant = nearest(shell, {"bash", "zsh", "fish"})) {
-      problem.hints.push_back("did you mean \"" + *meant + "\"?");
+      problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
     }
     problem.hints.emplace_back("shells: bash, zsh, fish");
     return refuse(problem, session);
@@ -88,7 +89,8 @@ Command completions_command() {
           .examples = {{"source <(runner completions bash)", "in ~/.bashrc"},
                        {"source <(runner completions zsh)", "in ~/.zshrc, after compinit"},
                        {"runner completions fish > ~/.config/fish/completions/runner.fish", "once"}},
-          .run = &completions};
+          .run = &completions,
+          .loads_plugins = false};
 }
 
 }  // namespace runner::cli

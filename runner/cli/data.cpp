@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "components/support/io/atomic_file.hpp"
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
@@ -24,57 +25,53 @@ void print_list(const std::vector<std::string>& texts, std::ostream& out) {
   for (const std::string& text : texts) out << "  " << wrapped(text, widest, "    ") << "\n";
 }
 
-void print_parts(const DataFindings& found, Session& session) {
+void print_sets(const DataFindings& found, Session& session) {
   std::vector<std::vector<std::string>> rows;
-  for (const PartFindings& part : found.parts) {
-    rows.push_back({part.name, grouped(part.examples), grouped(std::ssize(part.examined) + part.broken_count),
-                    grouped(part.broken_count), part.mean ? measured(*part.mean) : "",
-                    part.deviation ? measured(*part.deviation) : ""});
+  for (const SetFindings& set : found.sets) {
+    rows.push_back({set.name, grouped(set.examples), grouped(std::ssize(set.examined) + set.broken_count),
+                    grouped(set.broken_count), set.mean ? measured(*set.mean) : "",
+                    set.deviation ? measured(*set.deviation) : ""});
   }
   session.out << "\n"
-              << grid({{"part"},
+              << grid({{"set"},
                        {"examples", true},
                        {"examined", true},
                        {"broken", true},
                        {"mean", true},
-                       {"deviation", true}},
+                       {"std", true}},
                       rows, session.out_style);
 }
 
 void print_classes(const DataFindings& found, Session& session) {
-  const PartFindings& train = found.parts.front();
+  const SetFindings& train = found.sets.front();
   if (train.class_counts.empty() || train.class_counts.size() > most_rows) return;
   std::vector<GridColumn> columns{{"class"}};
-  for (const PartFindings& part : found.parts) columns.push_back({part.name, true});
+  for (const SetFindings& set : found.sets) columns.push_back({set.name, true});
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < train.class_counts.size(); ++i) {
     const auto& names = train.spec.class_names;
-    rows.push_back({i < names.size() ? names[i] : std::to_string(i)});
-    for (const PartFindings& part : found.parts)
-      rows.back().push_back(i < part.class_counts.size() ? grouped(part.class_counts[i]) : "");
+    rows.push_back({i < names.size() ? escaped_name(names[i]) : std::to_string(i)});
+    for (const SetFindings& set : found.sets)
+      rows.back().push_back(i < set.class_counts.size() ? grouped(set.class_counts[i]) : "");
   }
   session.out << "\n" << grid(columns, rows, session.out_style);
 }
 
 void print_columns(const DataFindings& found, Session& session) {
-  const auto& columns = found.parts.front().columns;
+  const auto& columns = found.sets.front().columns;
   if (columns.empty() || columns.size() > most_rows) return;
   std::vector<std::vector<std::string>> rows;
   for (const ColumnFindings& column : columns) {
     const bool numbers = column.distinct > 0;
-    rows.push_back({column.name, numbers ? measured(column.mean) : "",
+    rows.push_back({escaped_name(column.name), numbers ? measured(column.mean) : "",
                     numbers ? measured(column.deviation) : "", numbers ? measured(column.least) : "",
                     numbers ? measured(column.most) : "",
-                    column.gaps > 0 ? measured(100 * column.gaps) + " %" : ""});
+                    column.missing > 0 ? measured(100 * column.missing) + " %" : ""});
   }
-  session.out << "\n"
-              << grid({{"column"},
-                       {"mean", true},
-                       {"deviation", true},
-                       {"least", true},
-                       {"most", true},
-                       {"gaps", true}},
-                      rows, session.out_style);
+  session.out
+      << "\n"
+      << grid({{"column"}, {"mean", true}, {"std", true}, {"min", true}, {"max", true}, {"missing", true}},
+              rows, session.out_style);
 }
 
 void print(const DataFindings& found, Session& session) {
@@ -86,10 +83,10 @@ void print(const DataFindings& found, Session& session) {
     print_list(found.problems, session.out);
   }
   if (!found.notes.empty()) {
-    session.out << style.dim("worth knowing") << "\n";
+    session.out << style.dim("notes") << "\n";
     print_list(found.notes, session.out);
   }
-  print_parts(found, session);
+  print_sets(found, session);
   print_classes(found, session);
   print_columns(found, session);
 }
@@ -129,28 +126,27 @@ int run(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command data_command() {
-  return {
-      .name = "data",
-      .summary = "Look at what the model will see before training: problems, classes, columns, samples.",
-      .arguments = {{"RECIPE", "The recipe, a TOML file.", Argument::Count::one, Word::recipe},
-                    {"OVERRIDE", "Changes to it, as for a run.", Argument::Count::any, Word::override_}},
-      .options =
-          {{.name = "output",
-            .doc = "Also as an HTML page, with samples after the transforms.",
-            .value = "FILE",
-            .letter = 'o',
-            .word = Word::file},
-           {.name = "examples",
-            .doc = "Examine so many examples of each part at most, spread evenly; 100000 where not given.",
-            .value = "N"},
-           {.name = "strict", .doc = "Exit code 1 where there is a problem."},
-           {.name = "json", .doc = "The same, for programs."}},
-      .examples = {{"runner data recipes/cifar10.toml -o data.html", "with a page to look at"},
-                   {"runner data recipes/adult_tabular.toml --strict", "in a script, before training"}},
-      .run = &run,
-      .details =
-          "Examples count as equal where the model would get the same numbers for them.\n"
-          "Exit code 0: done; 1: failed, or problems with --strict; 2: something is wrong with the recipe."};
+  return {.name = "data",
+          .summary = "Examine the data before training: problems, classes, columns, examples.",
+          .arguments = {{"RECIPE", "The recipe, a TOML file.", Argument::Count::one, Word::recipe},
+                        {"OVERRIDE", "Changes to it, as for `runner run`.", Argument::Count::any,
+                         Word::override_}},
+          .options = {{.name = "output",
+                       .doc = "Write an HTML page too, with examples after the transforms.",
+                       .value = "FILE",
+                       .letter = 'o',
+                       .word = Word::file},
+                      {.name = "examples",
+                       .doc = "Examine at most N examples of each set, evenly spaced; default: 100000.",
+                       .value = "N"},
+                      {.name = "strict", .doc = "Exit with code 1 if there is a problem."},
+                      {.name = "json", .doc = "The same as JSON, for programs."}},
+          .examples = {{"runner data recipes/cifar10.toml -o data.html", "with a page to look at"},
+                       {"runner data recipes/adult_tabular.toml --strict", "in a script, before training"}},
+          .run = &run,
+          .details =
+              "Two examples are duplicates if the model would get the same numbers for both.\n"
+              "Exit code 0: done; 1: failed, or problems with --strict; 2: the recipe has mistakes."};
 }
 
 }  // namespace runner::cli

@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
@@ -115,9 +116,10 @@ int describe_key(const FieldInfo& field, bool as_json, Session& session) {
 int describe_section(const std::string& name, bool as_json, Session& session) {
   const FieldInfo* field = recipe_schema().find(name);
   if (!field) {
-    Problem problem{"a recipe has no section \"" + name + "\""};
+    Problem problem{"a recipe has no section " + in_quotes(name)};
     const auto names = recipe_schema().names();
-    if (const auto meant = nearest(name, names)) problem.hints.push_back("did you mean \"" + *meant + "\"?");
+    if (const auto meant = nearest(name, names))
+      problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
     problem.hints.push_back("sections: " + joined(names));
     problem.see = "runner describe section";
     return refuse(problem, session);
@@ -128,7 +130,8 @@ int describe_section(const std::string& name, bool as_json, Session& session) {
     return describe_kind(*kind, as_json, session);
   if (!type.schema && type.kind != TypeInfo::Kind::part) return describe_key(*field, as_json, session);
   if (!type.schema)
-    return refuse({"section \"" + name + "\" holds components that this program has none of"}, session);
+    return refuse({"section " + in_quotes(name) + " holds components that this program has none of"},
+                  session);
   if (as_json) {
     session.out << dumped({{"section", name}, {"doc", field->doc}, {"parameters", to_json(type.schema())}});
     return Exit::done;
@@ -141,9 +144,10 @@ int describe_section(const std::string& name, bool as_json, Session& session) {
 
 Problem unknown_component(const KindInfo& kind, const std::string& name, const Registry& registry) {
   const auto names = registry.names(kind.name);
-  Problem problem{"there is no " + std::string(kind.name) + " called \"" + name + "\""};
-  if (const auto meant = nearest(name, names)) problem.hints.push_back("did you mean \"" + *meant + "\"?");
-  problem.hints.push_back("there is: " + joined(names));
+  Problem problem{"there is no " + std::string(kind.name) + " called " + in_quotes(name)};
+  if (const auto meant = nearest(name, names))
+    problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
+  problem.hints.push_back("available: " + joined(names));
   problem.see = "runner list " + std::string(kind.name);
   return problem;
 }
@@ -158,7 +162,7 @@ int describe_word(const std::string& word, bool as_json, Session& session) {
   if (found.empty() && recipe_schema().find(word)) return describe_section(word, as_json, session);
   Problem problem = unknown_kind(word, session.registry);
   if (found.size() > 1) {
-    problem = {"there is more than one \"" + word + "\"", {}, "runner list"};
+    problem = {"there is more than one " + in_quotes(word), {}, "runner list"};
     for (const Descriptor* descriptor : found) {
       problem.hints.push_back("runner describe " + std::string(descriptor->kind->name) + " " + word);
     }
@@ -189,9 +193,9 @@ Command describe_command() {
       .summary = "Explain a component, a kind or a section: every parameter, its type and its default.",
       .arguments = {{"KIND", "A kind of component (runner list), or \"section\" for a section of the recipe.",
                      Argument::Count::one, Word::kind},
-                    {"NAME", "The component or section; all of them where not given.",
-                     Argument::Count::optional, Word::component}},
-      .options = {{.name = "json", .doc = "The same, for programs."}},
+                    {"NAME", "The component or section; default: all of them.", Argument::Count::optional,
+                     Word::component}},
+      .options = {{.name = "json", .doc = "The same as JSON, for programs."}},
       .examples = {{"runner describe optimizer sgd", "one component"},
                    {"runner describe scheduler", "a kind, with what all its components share"},
                    {"runner describe section train", "a section of the recipe"}},

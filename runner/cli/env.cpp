@@ -29,9 +29,10 @@ int env(const Arguments& arguments, Session& session) {
 Command env_command() {
   return {.name = "env",
           .summary = "Show versions, processor, memory, devices and libraries, to paste into a bug report.",
-          .options = {{.name = "json", .doc = "The same, for programs."}},
+          .options = {{.name = "json", .doc = "The same as JSON, for programs."}},
           .examples = {{"runner env", "for people"}, {"runner env --json", "for programs"}},
-          .run = &env};
+          .run = &env,
+          .loads_plugins = false};
 }
 
 }  // namespace runner::cli

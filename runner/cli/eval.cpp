@@ -2,7 +2,9 @@
 #include <ostream>
 
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/offload_option.hpp"
 #include "runner/cli/recipe_files.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/engine/process.hpp"
@@ -26,7 +28,7 @@ struct Subject {
 Subject subject_of(const std::string& word, const std::string& weights) {
   if (fs::is_regular_file(word) || word.ends_with(".toml")) {
     if (weights.empty()) return {word, std::nullopt};
-    if (!fs::exists(weights)) throw std::runtime_error("There is no file of weights " + weights + ".");
+    if (!fs::exists(weights)) throw std::runtime_error("There is no weights file " + weights + ".");
     return {word, weights};
   }
   const fs::path folder = find_run(word);
@@ -54,7 +56,7 @@ std::string number(double value) {
 
 void print(const Evaluation& found, std::ostream& out) {
   std::vector<std::pair<std::string, std::string>> rows;
-  for (const auto& [name, value] : found.measurements) rows.emplace_back(name, number(value));
+  for (const auto& [name, value] : found.measurements) rows.emplace_back(escaped_name(name), number(value));
   out << two_columns(rows, "");
   for (const auto& [name, text] : found.texts) out << "\n" << name << "\n" << text << "\n";
 }
@@ -71,7 +73,19 @@ nlohmann::ordered_json to_json(const Evaluation& found, const Run& run, const Su
   return json;
 }
 
+void require_whole_file(const ModelCommon& common) {
+  if (!common.weights)
+    throw std::runtime_error(
+        "--offload reads the weights from their file, but none is given: --weights FILE.");
+  if (!common.strict || !common.replace.empty())
+    throw std::runtime_error(
+        "--offload takes every weight from the file: it cannot be used with model.strict = false or "
+        "model.replace.");
+}
+
 int run(const Arguments& arguments, Session& session) {
+  std::optional<OffloadOptions> offload;
+  if (!read_offload(arguments, session, offload)) return Exit::bad_input;
   const Subject subject = subject_of(arguments.get("RUN"), arguments.get("weights"));
   Diagnostics problems;
   const auto resolved = resolve_recipe({subject.recipe, session.environment, arguments.all("OVERRIDE")},
@@ -80,13 +94,24 @@ int run(const Arguments& arguments, Session& session) {
   if (!resolved) return Exit::bad_input;
   const Recipe recipe = to_evaluate(decode_table<Recipe>(*resolved, session.registry), subject);
   if (recipe.eval.metric.empty()) {
-    throw std::runtime_error("the recipe measures nothing; add a metric: eval.metric+=accuracy");
+    throw std::runtime_error("The recipe names no metric; add one: eval.metric+=accuracy");
   }
-  steer_around_broken_instructions();
-  apply(ProcessSettings{recipe.run.threads, recipe.run.deterministic});
+  warn_and_steer_around_broken_instructions();
+  apply(ProcessSettings{.threads = recipe.run.threads, .deterministic = recipe.run.deterministic});
   World world;
-  Run assembled(recipe, world);
-  if (!assembled.data.eval) throw std::runtime_error("the dataset has no part to evaluate with");
+  std::unique_ptr<OffloadedWeights> offloaded;
+  Run::ModelFactory make_model;
+  if (offload) {
+    require_whole_file(recipe.model.common);
+    make_model = [&](const Recipe& of, const DataSpec& data) {
+      OffloadedModel made = offload_model(of, data, *of.model.common.weights, *offload);
+      offloaded = std::move(made.weights);
+      return made.model;
+    };
+  }
+  Run assembled(recipe, world, {}, make_model);
+  if (offloaded) offloaded->load();
+  if (!assembled.data.eval) throw std::runtime_error("The dataset has no validation set.");
   if (!assembled.data.stand_in.empty()) log::warning(assembled.data.stand_in);
   if (!recipe.model.common.weights) {
     log::warning(
@@ -94,6 +119,7 @@ int run(const Arguments& arguments, Session& session) {
         "initialisation. "
         "Give the run folder of a finished run, or --weights FILE.");
   }
+  const OffloadedPass pass(offloaded.get());
   const Evaluation found = evaluate(assembled);
   if (arguments.has("json")) {
     session.out << dumped(to_json(found, assembled, subject));
@@ -106,24 +132,26 @@ int run(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command eval_command() {
-  return {
+  Command command{
       .name = "eval",
-      .summary = "Measure a trained model on its evaluation set, and nothing else.",
-      .arguments = {{"RUN", "A run folder, the name of a run (the last one of it), or a recipe.",
+      .summary = "Evaluate a trained model on its validation set.",
+      .arguments = {{"RUN", "A run folder, the name of a run (its last one), or a recipe.",
                      Argument::Count::one, Word::file},
                     {"OVERRIDE", "Changes to its recipe, as for `runner run`.", Argument::Count::any,
                      Word::override_}},
       .options = {{.name = "weights",
-                   .doc = "best, model (the last) or a file; by itself the best where the run kept it.",
+                   .doc = "best, model (the last step) or a file; default: best if the run kept it.",
                    .value = "WHICH",
                    .word = Word::file},
-                  {.name = "json", .doc = "The same, for programs."}},
+                  {.name = "json", .doc = "The same as JSON, for programs."}},
       .examples = {{"runner eval runs/shapes", "the last run of that name"},
                    {"runner eval runs/shapes dataset.seed=2 eval.metric+=confusion_matrix",
                     "on other images"},
                    {"runner eval recipes/cifar10_resnet20_eval.toml --weights resnet20.th", "without a run"}},
       .run = &run,
-      .details = "Writes no files. Exit code 0: done; 1: failed; 2: something is wrong with the recipe."};
+      .details = "Writes no files. Exit code 0: done; 1: failed; 2: the recipe has mistakes."};
+  command.options.insert(command.options.end(), offload_options().begin(), offload_options().end());
+  return command;
 }
 
 }  // namespace runner::cli

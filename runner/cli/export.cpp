@@ -3,12 +3,13 @@
 
 #include <ostream>
 
-#include "components/models/support/load_weights.hpp"
+#include "components/models/support/weight_files.hpp"
 #include "components/support/io/atomic_file.hpp"
+#include "components/support/io/mapping_guard.hpp"
 #include "components/support/weights/safetensors.hpp"
-#include "components/support/weights/sharded_safetensors.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/inference/load_run.hpp"
 
@@ -19,10 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 
 // As Python's torch.load reads it, with weights_only too: a plain dictionary, each tensor with a storage of
-// its own.
-void write_pt(const std::map<std::string, torch::Tensor>& tensors, const fs::path& path) {
+// its own. The numbers are read one tensor after the other, when they are written.
+void write_pt(const WeightFiles& weights, const fs::path& path) {
   c10::impl::GenericDict dictionary(c10::StringType::get(), c10::TensorType::get());
-  for (const auto& [name, tensor] : tensors) dictionary.insert(name, tensor.contiguous().clone());
+  for (const auto& [name, tensor] : weights.tensors)
+    dictionary.insert(
+        name, torch::from_blob(const_cast<void*>(tensor.const_data_ptr()), tensor.sizes(), tensor.options()));
 
   std::vector<char> program;
   const auto append = [&](const char* data, std::size_t size) {
@@ -41,20 +44,25 @@ void write_pt(const std::map<std::string, torch::Tensor>& tensors, const fs::pat
   });
   archive.writeRecord("data.pkl", program.data(), program.size());
   std::size_t index = 0;
-  for (const torch::Tensor& tensor : pickler.tensorData())
-    archive.writeRecord("data/" + std::to_string(index++), tensor.data_ptr(), tensor.nbytes());
+  for (const auto& [name, tensor] : weights.tensors) {
+    const torch::Tensor plain = tensor.contiguous();
+    archive.writeRecord("data/" + std::to_string(index++), plain.const_data_ptr(), plain.nbytes());
+    weights.give_back(tensor);
+  }
   archive.writeEndOfFile();
+  require_whole_files();
   file.commit();
 }
 
-std::map<std::string, torch::Tensor> weights_of(const fs::path& folder, const Arguments& arguments) {
-  if (arguments.has("step")) {
-    const fs::path checkpoint = CheckpointStore(folder).path_of(std::stoll(arguments.get("step")));
+WeightFiles weights_of(const fs::path& folder, const Arguments& arguments, std::optional<std::int64_t> step) {
+  if (step) {
+    const fs::path checkpoint = CheckpointStore(folder).path_of(*step);
     if (const std::string damage = damage_of(checkpoint); !damage.empty())
       throw std::runtime_error("The checkpoint " + checkpoint.string() + " cannot be used: " + damage + ".");
-    return read_sharded_safetensors(checkpoint, "model");
+    const fs::path index = checkpoint / "model.safetensors.index.json";
+    return read_weight_files(fs::exists(index) ? index : checkpoint / "model.safetensors");
   }
-  return read_safetensors(find_weights(folder, arguments.has("best") ? "best" : arguments.get("weights")));
+  return read_weight_files(find_weights(folder, arguments.has("best") ? "best" : arguments.get("weights")));
 }
 
 int run(const Arguments& arguments, Session& session) {
@@ -64,13 +72,20 @@ int run(const Arguments& arguments, Session& session) {
     return refuse(
         {"-o names the file to write: model.safetensors, or model.pt for Python's torch.load", {}, ""},
         session);
-  const auto tensors = weights_of(folder, arguments);
-  if (out.extension() == ".pt") {
-    write_pt(tensors, out);
-  } else {
-    write_safetensors(out, {tensors.begin(), tensors.end()}, {{"format", "pt"}});
+  std::optional<std::int64_t> step;
+  try {
+    step = whole_option(arguments, "step", 0);
+  } catch (const BadNumber& bad) {
+    return refuse({bad.message}, session);
   }
-  session.out << out.string() << ": " << tensors.size() << " tensors\n";
+  const WeightFiles weights = weights_of(folder, arguments, step);
+  if (out.extension() == ".pt") {
+    write_pt(weights, out);
+  } else {
+    write_safetensors(out, {weights.tensors.begin(), weights.tensors.end()}, {{"format", "pt"}},
+                      [&](const torch::Tensor& tensor) { weights.give_back(tensor); });
+  }
+  session.out << out.string() << ": " << weights.tensors.size() << " tensors\n";
   return Exit::done;
 }
 
@@ -79,17 +94,17 @@ int run(const Arguments& arguments, Session& session) {
 Command export_command() {
   return {.name = "export",
           .summary = "Write the weights of a run into one file, for PyTorch and others.",
-          .arguments = {{"RUN", "A run folder, or the name of a run (the last one of it).",
-                         Argument::Count::one, Word::file}},
+          .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
+                         Word::file}},
           .options = {{.name = "output",
-                       .doc = "model.safetensors or model.pt.",
+                       .doc = "Output file, .safetensors or .pt.",
                        .value = "FILE",
                        .letter = 'o',
                        .word = Word::file},
                       {.name = "best", .doc = "The best model that the run kept."},
-                      {.name = "step", .doc = "Of the checkpoint at this step.", .value = "N"},
+                      {.name = "step", .doc = "The weights of the checkpoint at this step.", .value = "N"},
                       {.name = "weights",
-                       .doc = "best, model (the last) or a file; by itself the best where the run kept it.",
+                       .doc = "best, model (the last step) or a file; default: best if the run kept it.",
                        .value = "WHICH",
                        .word = Word::file}},
           .examples = {{"runner export shapes -o model.safetensors", "for safetensors.torch.load_file"},

@@ -22,11 +22,6 @@ std::string spelling(const Argument& argument) {
   return name;
 }
 
-std::string spelling(const Option& option) {
-  return (option.letter ? std::string{'-', option.letter, ',', ' '} : "") + "--" + option.name +
-         (option.value.empty() ? "" : " " + option.value);
-}
-
 std::string section(std::string_view title, const Rows& rows, const Style& style) {
   return rows.empty() ? "" : "\n" + style.bold(title) + "\n" + two_columns(rows);
 }
@@ -41,11 +36,24 @@ std::string examples_section(const std::vector<Example>& examples, const Style& 
 
 }  // namespace
 
+std::string spelling(const Option& option) {
+  return (option.letter ? std::string{'-', option.letter, ',', ' '} : "") + "--" + option.name +
+         (option.value.empty() ? "" : " " + option.value);
+}
+
 std::string usage(const Command& command) {
   std::string out = "runner " + std::string(command.name);
   if (!command.options.empty()) out += " [options]";
   for (const Argument& argument : command.arguments) out += " " + spelling(argument);
   return out;
+}
+
+Rows override_forms() {
+  return {{"optimizer.lr=0.01", "sets any key the recipe may have; values are TOML, a bare word is a string"},
+          {"optimizer=adamw", "another component; settings that both have are kept"},
+          {"tracker+=csv", "adds to a list"},
+          {"tracker.0.logging_dir=logs", "sets a key of the first entry of a list"},
+          {"~scheduler", "removes it from the recipe"}};
 }
 
 std::string help(const Command& command, const Style& style) {
@@ -75,17 +83,12 @@ std::string help(const Style& style) {
       section("Options",
               {{"-h, --help", "This text; after a command, its own."}, {"--version", "The version."}}, style);
   out += "\n" + style.bold("Overrides") + " change a recipe from the command line\n" +
-         two_columns({{"optimizer.lr=0.01",
-                       "sets any key the recipe may have; values are TOML, a bare word is a string"},
-                      {"optimizer=adamw", "chooses another part and keeps the parameters both know"},
-                      {"tracker+=csv", "adds to a list"},
-                      {"tracker.0.logging_dir=logs", "sets a key of the first one in a list"},
-                      {"~scheduler", "deletes what the recipe says there"}});
+         two_columns(override_forms());
   return out + examples_section(
                    {{"runner recipes/shapes.toml", "trains, in seconds, on drawn shapes"},
                     {"runner recipes/cifar10.toml train.epochs=1", "the same for one epoch of CIFAR-10"},
-                    {"runner check recipes/*.toml", "says everything that is wrong with the recipes"},
-                    {"runner list model", "which models there are"},
+                    {"runner check recipes/*.toml", "reports every mistake in the recipes"},
+                    {"runner list model", "lists the models"},
                     {"runner describe model resnet18", "what each of its parameters means"},
                     {"runner new -o mine.toml", "writes a commented recipe to start from"}},
                    style);

@@ -2,6 +2,7 @@
 
 #include <torch/cuda.h>
 
+#include <bit>
 #include <filesystem>
 #include <ostream>
 #include <sstream>
@@ -9,6 +10,7 @@
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
+#include "runner/recipe.hpp"
 #include "runner/resolve.hpp"
 
 namespace runner::cli {
@@ -27,34 +29,62 @@ int whole(const Arguments& arguments, std::string_view name, int least, int othe
   return static_cast<int>(given);
 }
 
+struct Range {
+  int least = 0, most = 0;
+};
+
+Range elastic_range(const std::string& text) {
+  Range range;
+  char colon = 0;
+  std::istringstream in(text);
+  if (!(in >> range.least >> colon >> range.most) || colon != ':' || !in.eof() || range.least < 1 ||
+      range.least > range.most)
+    throw BadLaunch{{"--elastic needs the fewest and the most ranks, such as 2:4, not \"" + text + "\""}};
+  return range;
+}
+
 std::vector<int> gpus(const Arguments& arguments) {
   std::vector<int> numbers;
   if (arguments.has("multi-gpu")) {
     if (arguments.has("gpus"))
-      throw BadLaunch{{"--multi-gpu takes all GPUs, --gpus some of them: give one of the two"}};
+      throw BadLaunch{{"--multi-gpu uses all GPUs, --gpus only some: give one of the two"}};
     const int count = static_cast<int>(torch::cuda::device_count());
-    if (count == 0) throw BadLaunch{{"--multi-gpu: there is no GPU here", {}, "runner env"}};
+    if (count == 0) throw BadLaunch{{"--multi-gpu: no GPU was found on this machine", {}, "runner env"}};
     for (int i = 0; i < count; ++i) numbers.push_back(i);
   }
   std::istringstream list(arguments.get("gpus"));
   for (std::string item; std::getline(list, item, ',');) {
     if (item.empty() || item.find_first_not_of("0123456789") != std::string::npos || item.size() > 4)
-      throw BadLaunch{{"--gpus needs numbers with commas between them, such as 0,2, not \"" +
-                       arguments.get("gpus") + "\""}};
+      throw BadLaunch{
+          {"--gpus needs numbers separated by commas, such as 0,2, not \"" + arguments.get("gpus") + "\""}};
     numbers.push_back(std::stoi(item));
   }
   return numbers;
 }
 
+std::string counted_gpus(std::size_t count) { return count == 1 ? "1 GPU" : std::to_string(count) + " GPUs"; }
+
+// As many ranks as -n says, or --elastic at most, or as there are GPUs for them.
 void set_ranks(LaunchOptions& options, const Arguments& arguments) {
   options.gpus = gpus(arguments);
   const int by_gpus = static_cast<int>(options.gpus.size());
-  if (by_gpus == 0 && !arguments.has("ranks"))
-    throw BadLaunch{{"how many ranks? give -n, or --gpus", {"runner launch -n 2 RECIPE"}}};
-  options.ranks = whole(arguments, "ranks", 1, by_gpus);
+  const bool elastic = arguments.has("elastic");
+  if (by_gpus == 0 && !arguments.has("ranks") && !elastic)
+    throw BadLaunch{
+        {"the number of ranks is missing: give -n, --elastic or --gpus", {"runner launch -n 2 RECIPE"}}};
+  if (elastic) {
+    const Range range = elastic_range(arguments.get("elastic"));
+    options.ranks = range.most;
+    options.fewest_ranks = range.least;
+    if (whole(arguments, "ranks", 1, range.most) != range.most)
+      throw BadLaunch{{"-n and --elastic give different numbers of ranks to start with: delete -n"}};
+  } else {
+    options.ranks = whole(arguments, "ranks", 1, by_gpus);
+  }
   if (by_gpus > 0 && options.ranks != by_gpus)
-    throw BadLaunch{{"-n says " + std::to_string(options.ranks) + " ranks, but there are " +
-                     std::to_string(by_gpus) + " GPUs for them: one each; leave -n out"}};
+    throw BadLaunch{{std::string(elastic ? "--elastic" : "-n") + " asks for " +
+                     std::to_string(options.ranks) + " ranks, but there are " +
+                     counted_gpus(options.gpus.size()) + ": each rank needs one of its own"}};
 }
 
 void set_machines(LaunchOptions& options, const Arguments& arguments) {
@@ -69,6 +99,11 @@ void set_machines(LaunchOptions& options, const Arguments& arguments) {
   } catch (const std::invalid_argument& error) {
     throw BadLaunch{{std::string("--rendezvous: ") + error.what()}};
   }
+  if (options.nodes > 1 && options.rendezvous && is_loopback_in_disguise(*options.rendezvous))
+    throw BadLaunch{
+        {"--rendezvous: " + options.rendezvous->host +
+             " is a loopback address on this machine, which other machines cannot reach",
+         {"give an IP address of machine 0, as `ip addr` shows them there, or correct /etc/hosts"}}};
   if (options.nodes > 1 && !(options.rendezvous && options.secret_file && arguments.has("node-rank")))
     throw BadLaunch{
         {"several machines need --node-rank, --rendezvous and --secret-file on each of them",
@@ -77,48 +112,47 @@ void set_machines(LaunchOptions& options, const Arguments& arguments) {
          "docs/distributed.md"}};
 }
 
-void set_restarts(LaunchOptions& options, const Arguments& arguments) {
+void set_restarts(LaunchOptions& options, const Arguments& arguments, const Recipe& recipe) {
   options.max_restarts = whole(arguments, "max-restarts", 0, 0);
-  if (!arguments.has("elastic")) return;
-  const std::string range = arguments.get("elastic");
-  int least = 0, most = 0;
-  char colon = 0;
-  std::istringstream in(range);
-  if (!(in >> least >> colon >> most) || colon != ':' || !in.eof() || least < 1 || least > most)
-    throw BadLaunch{{"--elastic needs the fewest and the most ranks, such as 2:4, not \"" + range + "\""}};
-  if (options.nodes > 1) throw BadLaunch{{"--elastic works on one machine: leave --nodes out"}};
+  if (!options.fewest_ranks) return;
+  if (options.nodes > 1) throw BadLaunch{{"--elastic works only on one machine: delete --nodes"}};
   if (options.max_restarts == 0)
-    throw BadLaunch{{"--elastic needs --max-restarts: how often it may start again"}};
-  if (arguments.has("ranks") && options.ranks != most)
-    throw BadLaunch{{"-n and --elastic differ in how many ranks to begin with: leave -n out"}};
-  options.ranks = most;
-  options.fewest_ranks = least;
+    throw BadLaunch{{"--elastic needs --max-restarts, the number of restarts allowed"}};
+  options.power_of_two = recipe.distributed.reproducible;
+  const auto fits = [](int ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); };
+  if (options.power_of_two && !(fits(*options.fewest_ranks) && fits(options.ranks)))
+    throw BadLaunch{{"--elastic " + arguments.get("elastic") +
+                     ": distributed.reproducible needs powers of two, such as 2:4"}};
 }
 
-LaunchOptions launch_options(const Arguments& arguments, const Session& session) {
-  LaunchOptions options;
-  options.environment = session.environment;
-  if (arguments.has("elastic") && !arguments.has("ranks"))
-    options.ranks = 1;
-  else
-    set_ranks(options, arguments);
-  set_machines(options, arguments);
-  set_restarts(options, arguments);
-  options.tee = arguments.has("tee");
+// What `runner run` gets in each rank.
+void set_command(LaunchOptions& options, const Arguments& arguments) {
   options.command = {std::filesystem::read_symlink("/proc/self/exe").string(), "run",
                      arguments.get("RECIPE")};
+  for (const char* flag : {"dry-run", "force"})
+    if (arguments.has(flag)) options.command.push_back(std::string("--") + flag);
   for (const std::string& change : arguments.all("OVERRIDE")) options.command.push_back(change);
-  if (arguments.has("dry-run")) options.command.push_back("--dry-run");
+  if (arguments.has("resume")) options.resume = arguments.get("resume");
+}
+
+LaunchOptions launch_options(const Arguments& arguments, const Session& session, const Recipe& recipe) {
+  LaunchOptions options;
+  options.environment = session.environment;
+  options.tee = arguments.has("tee");
+  set_ranks(options, arguments);
+  set_machines(options, arguments);
+  set_restarts(options, arguments, recipe);
+  set_command(options, arguments);
   return options;
 }
 
 int run(const Arguments& arguments, Session& session) {
   if (arguments.get("RECIPE") == "-") {
-    return refuse({"launch cannot take the recipe from standard input: every rank reads it for itself",
+    return refuse({"launch cannot read the recipe from standard input: every rank reads it again",
                    {"write it to a file: runner show - > recipe.toml"}},
                   session);
   }
-  // Mistakes in the recipe are said once, not by every rank.
+  // Mistakes in the recipe are reported once, not by every rank.
   Diagnostics found;
   const auto resolved = resolve_recipe(
       {arguments.get("RECIPE"), session.environment, arguments.all("OVERRIDE")}, session.registry, found);
@@ -127,7 +161,8 @@ int run(const Arguments& arguments, Session& session) {
     return Exit::bad_input;
   }
   try {
-    return launch(launch_options(arguments, session), session.err);
+    const Recipe recipe = decode_table<Recipe>(*resolved, session.registry);
+    return launch(launch_options(arguments, session, recipe), session.err);
   } catch (const BadLaunch& bad) {
     return refuse(bad.problem, session);
   } catch (const BadNumber& bad) {
@@ -144,28 +179,34 @@ Command launch_command() {
                         {"OVERRIDE", "Changes to it, as for `runner run`.", Argument::Count::any,
                          Word::override_}},
           .options =
-              {{.name = "ranks", .doc = "How many ranks on this machine.", .value = "N", .letter = 'n'},
+              {{.name = "ranks", .doc = "Number of ranks on this machine.", .value = "N", .letter = 'n'},
                {.name = "gpus", .doc = "One rank for each of these GPUs: 0,2.", .value = "LIST"},
                {.name = "multi-gpu", .doc = "One rank for each GPU."},
-               {.name = "nodes", .doc = "How many machines take part.", .value = "N"},
-               {.name = "node-rank", .doc = "Which of them this is, from 0.", .value = "N"},
+               {.name = "nodes", .doc = "Number of machines.", .value = "N"},
+               {.name = "node-rank", .doc = "The number of this machine, from 0.", .value = "N"},
                {.name = "rendezvous", .doc = "Where machine 0 listens for the others.", .value = "HOST:PORT"},
                {.name = "secret-file",
-                .doc = "A file with a secret that every machine has; only for several machines.",
+                .doc = "A file with a secret that all machines share; only for several machines.",
                 .value = "FILE",
                 .word = Word::file},
-               {.name = "max-restarts", .doc = "Start again so many times when a rank dies.", .value = "N"},
+               {.name = "max-restarts", .doc = "Restart up to N times when a rank fails.", .value = "N"},
                {.name = "elastic",
-                .doc = "Begin with MOST ranks and start again with those that are left, FEWEST or more.",
+                .doc = "Start with MOST ranks; when some fail, restart with the others, at least FEWEST.",
                 .value = "FEWEST:MOST"},
                {.name = "tee", .doc = "Show the output of every rank, not only of rank 0."},
-               {.name = "dry-run", .doc = "Two steps and one evaluation; leaves nothing behind."}},
+               {.name = "resume",
+                .doc = "Start a new run from this checkpoint of another run.",
+                .value = "CHECKPOINT",
+                .word = Word::file},
+               {.name = "force",
+                .doc = "Continue the run in run.dir even if changed settings alter its results."},
+               {.name = "dry-run", .doc = "Run two steps and one short evaluation, and write no files."}},
           .examples = {{"runner launch -n 2 recipes/cifar10.toml", "two ranks on this machine"},
                        {"runner launch --multi-gpu recipes/cifar10.toml", "one rank for each GPU"}},
           .run = &run,
           .details =
               "Rank 0 shows its progress here; the output of the others is in ranks/ of the run's folder.\n"
-              "When a rank dies, the others stop, and the exit code is that of the one that died first.\n"
+              "When a rank fails, the others stop, and the exit code is that of the one that failed first.\n"
               "torchrun --no-python, mpirun and srun can start `runner run` as well: docs/distributed.md."};
 }
 

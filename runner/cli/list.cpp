@@ -79,9 +79,9 @@ int list(const Arguments& arguments, Session& session) {
 Command list_command() {
   return {.name = "list",
           .summary = "List the components that a recipe can name.",
-          .arguments = {{"KIND", "Only of this kind; \"recipes\" lists the recipes.",
+          .arguments = {{"KIND", "Only components of this kind; \"recipes\" lists the recipes.",
                          Argument::Count::optional, Word::kind}},
-          .options = {{.name = "json", .doc = "The same, for programs."}},
+          .options = {{.name = "json", .doc = "The same as JSON, for programs."}},
           .examples = {{"runner list", "everything"},
                        {"runner list optimizer", "the optimizers"},
                        {"runner list recipes", "recipes that are called by name: runner shapes"}},

@@ -15,6 +15,8 @@
 #include <fstream>
 
 #include "registry/byte_size.hpp"
+#include "runner/distributed/nccl.hpp"
+#include "runner/engine/gpus.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/terminal/text.hpp"
 #include "runner/version.hpp"
@@ -105,16 +107,16 @@ std::string memory() {
 
 std::string devices() {
   std::vector<std::string> names{"cpu"};
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc/driver/nvidia/gpus", error), end; !error && entry != end;
-       entry.increment(error)) {
-    names.push_back("cuda: " + line_value((entry->path() / "information").string(), "Model"));
-  }
-  std::sort(names.begin() + 1, names.end());
-  const bool has_cuda_build = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD) != nullptr;
-  if (names.size() > 1 && !has_cuda_build)
+  for (const std::string& gpu : installed_gpus()) names.push_back("cuda: " + gpu);
+  if (names.size() > 1 && !has_cuda_build())
     names.emplace_back("(this LibTorch is a CPU build and uses none of them)");
   return joined(names);
+}
+
+std::string nccl() {
+  const std::string version = nccl_version(), problem = nccl_problem();
+  if (version.empty()) return "none: ranks on GPUs need a CUDA build";
+  return version + (problem.empty() ? "" : " in LibTorch, but this program was built without it");
 }
 
 std::string libtorch_folder() {
@@ -140,9 +142,8 @@ std::string relevant_variables(const std::map<std::string, std::string>& environ
 }  // namespace
 
 std::vector<Fact> machine_facts(const std::map<std::string, std::string>& environment) {
-  const bool has_cuda_build = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD) != nullptr;
   return {{"runner", version_text},
-          {"libtorch", TORCH_VERSION + std::string(has_cuda_build ? ", CUDA build" : ", CPU build") + ", " +
+          {"libtorch", TORCH_VERSION + std::string(has_cuda_build() ? ", CUDA build" : ", CPU build") + ", " +
                            libtorch_folder()},
           {"compiler", compiler()},
           {"system", system()},
@@ -152,6 +153,7 @@ std::vector<Fact> machine_facts(const std::map<std::string, std::string>& enviro
           {"memory", memory()},
           {"threads", std::to_string(at::get_num_threads())},
           {"devices", devices()},
+          {"nccl", nccl()},
           {"variables", relevant_variables(environment)}};
 }
 

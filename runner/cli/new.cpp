@@ -5,11 +5,15 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
 #include "runner/cli/starting_point.hpp"
 #include "runner/describe/template.hpp"
+#include "runner/failure.hpp"
+#include "runner/inspect/deep_check.hpp"
 #include "runner/inspect/pretrained_settings.hpp"
 #include "runner/plugins/find_plugin.hpp"
 #include "runner/resolve.hpp"
@@ -68,10 +72,10 @@ std::optional<fs::path> find_template(const std::string& name, const Session& se
 
 std::variant<StartingPoint, Problem> start_from_template(const std::string& wanted, const Session& session) {
   if (const auto base = find_template(wanted, session)) return StartingPoint{*base};
-  Problem problem{"there is no recipe \"" + wanted + "\" to start from", {}, "runner new --help"};
+  Problem problem{"there is no recipe " + in_quotes(wanted) + " to start from", {}, "runner new --help"};
   const auto shipped = known_recipes(session.environment);
   problem.hints.push_back(shipped.empty() ? "name a recipe file: runner new FILE"
-                                          : "there is: " + joined(shipped) + ", or any recipe file");
+                                          : "available: " + joined(shipped) + ", or any recipe file");
   return problem;
 }
 
@@ -115,6 +119,17 @@ void find_blanks(const Value& value, const std::string& path, std::vector<std::s
   }
 }
 
+// How to read somebody's data is a guess: the recipe is tried at once. Empty: it fits.
+std::string misfit(const Value& resolved, const Registry& registry) {
+  const log::Silence quiet;
+  try {
+    check_deeply(resolved, registry);
+    return "";
+  } catch (const std::exception& error) {
+    return failure_text(error);
+  }
+}
+
 int make_new(const Arguments& arguments, Session& session) {
   std::vector<std::string> words = arguments.all("TEMPLATE");
   words.insert(words.end(), arguments.all("OVERRIDE").begin(), arguments.all("OVERRIDE").end());
@@ -148,6 +163,11 @@ int make_new(const Arguments& arguments, Session& session) {
   session.out << "wrote " << file.string() << "; ";
   if (!blanks.empty()) session.out << "fill in what is marked \"???\" (" << joined(blanks) << "), then ";
   session.out << "run it with: runner " << file.string() << "\n";
+  if (!arguments.has("task")) return Exit::done;
+  if (const std::string problem = misfit(*resolved, session.registry); !problem.empty()) {
+    session.err << "runner: warning: the recipe does not fit the data yet: " << problem << "\n  correct "
+                << file.string() << " and try: runner check --deep " << file.string() << "\n";
+  }
   return Exit::done;
 }
 
@@ -156,7 +176,7 @@ int make_new(const Arguments& arguments, Session& session) {
 Command new_command() {
   std::vector<Option> options{
       {.name = "output",
-       .doc = "Where to write it; the screen where not given.",
+       .doc = "Output file; default: standard output.",
        .value = "FILE",
        .letter = 'o',
        .word = Word::file},
@@ -166,9 +186,8 @@ Command new_command() {
        .value = "FOLDER",
        .word = Word::file},
       {.name = "task",
-       .doc = "Look at your own data, named in the place of TEMPLATE, and write the recipe for "
-              "it: " +
-              joined(data_tasks(), ", ") + ".",
+       .doc =
+           "Write a recipe for your own data, given instead of TEMPLATE: " + joined(data_tasks(), ", ") + ".",
        .value = "TASK"}};
   for (const FieldInfo* part : single_parts()) {
     const std::string kind(part->type.part_kind);
@@ -183,24 +202,22 @@ Command new_command() {
       .summary = "Write a commented recipe to start from: every parameter, its meaning and its default.",
       .arguments =
           {{"TEMPLATE",
-            "A recipe to begin with: a file, or the name of one that comes with runner. With --task: your "
+            "The recipe to start from: a file, or the name of one that comes with runner. With --task: your "
             "data, a file or a folder.",
             Argument::Count::optional, Word::template_},
-           {"OVERRIDE", "Changes to it, as for a run.", Argument::Count::any, Word::override_}},
+           {"OVERRIDE", "Changes to it, as for `runner run`.", Argument::Count::any, Word::override_}},
       .options = std::move(options),
       .examples =
           {{"runner new -o mine.toml", "something small that runs anywhere"},
-           {"runner new --task images photos/ -o mine.toml", "for images of your own, in a folder a class"},
-           {"runner new --task table people.csv -o mine.toml", "for a table of your own"},
-           {"runner new --dataset csv --model tabular", "what fits these parts, with blanks to fill in"},
+           {"runner new --task images photos/ -o mine.toml", "for your own images, one folder per class"},
+           {"runner new --task table people.csv -o mine.toml", "for your own table"},
+           {"runner new --dataset csv --model tabular", "what fits these two, with blanks to fill in"},
            {"runner new --from Llama-3.2-1B/ -o mine.toml", "the model and the settings of these weights"},
            {"runner new cifar10 optimizer=adamw -o mine.toml", "from a recipe that comes with runner"}},
       .run = &make_new,
       .details =
-          "Where no template is named, what --dataset and --model need is chosen to fit them: loss, "
-          "metrics,\n"
-          "transforms. What only you can know is written as \"???\", and `runner check` says what belongs "
-          "there."};
+          "Without a template, loss, metrics and transforms are chosen to fit --dataset and --model. Values "
+          "that only\nyou know are written as \"???\"; `runner check` says what belongs there."};
 }
 
 }  // namespace runner::cli

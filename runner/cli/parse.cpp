@@ -100,7 +100,7 @@ class Parser {
 const std::vector<Option>& common_options() {
   static const std::vector<Option> options{
       {.name = "plugin",
-       .doc = "A plugin, or a folder of them, that you trust; may be given several times.",
+       .doc = "A plugin that you trust, or a folder of plugins; may be given several times.",
        .value = "FILE",
        .word = Word::file}};
   return options;

@@ -39,7 +39,7 @@ int make_skeleton(const std::string& name, const Arguments& arguments, Session& 
                                 {"runner " + where + "/" + name + ".toml", "trains with it"}});
     return Exit::done;
   }
-  Problem problem{"there is no skeleton of a plugin for the kind \"" + kind + "\""};
+  Problem problem{"there is no plugin skeleton for kind \"" + kind + "\""};
   if (const auto meant = nearest(kind, kinds)) problem.hints.push_back("did you mean \"" + *meant + "\"?");
   problem.hints.push_back(kinds.empty()
                               ? "the folder share/runner/examples/plugin of the installation is missing"
@@ -80,7 +80,7 @@ int run_program(const std::vector<std::string>& words, Session& session) {
 
 int build(const fs::path& folder, const Arguments& arguments, Session& session) {
   if (!fs::is_regular_file(folder / "CMakeLists.txt"))
-    return refuse({folder.string() + " holds no CMakeLists.txt", {"runner plugin new NAME writes one"}},
+    return refuse({"there is no CMakeLists.txt in " + folder.string(), {"runner plugin new NAME writes one"}},
                   session);
   const auto package = package_folder();
   if (!package) {
@@ -89,13 +89,14 @@ int build(const fs::path& folder, const Arguments& arguments, Session& session) 
         session);
   }
   const std::string tree = (folder / "build").string();
+  const bool tested = arguments.has("test");
   const std::vector<std::vector<std::string>> steps{
       {"cmake", "-S", folder.string(), "-B", tree, "-DCMAKE_BUILD_TYPE=Release",
-       "-Drunner_DIR=" + package->string()},
+       "-Drunner_DIR=" + package->string(), std::string("-DBUILD_TESTING=") + (tested ? "ON" : "OFF")},
       {"cmake", "--build", tree, "--parallel"},
       {"ctest", "--test-dir", tree, "--output-on-failure"}};
   for (const auto& step : steps) {
-    if (step.front() == "ctest" && !arguments.has("test")) continue;
+    if (step.front() == "ctest" && !tested) continue;
     if (run_program(step, session) != 0) return Exit::failed;
   }
   return Exit::done;
@@ -126,9 +127,7 @@ int plugin(const Arguments& arguments, Session& session) {
   } catch (const PluginError& error) {
     return refuse({error.what(), error.hints}, session);
   }
-  return refuse({"a plugin can be made by \"new\", \"build\" and \"show\", not \"" + action + "\"",
-                 {},
-                 "runner plugin --help"},
+  return refuse({"unknown action \"" + action + "\"; use new, build or show", {}, "runner plugin --help"},
                 session);
 }
 
@@ -144,21 +143,21 @@ Command plugin_command() {
            {"WHAT", "Its name; its folder, to build it; its file, to show it.", Argument::Count::one,
             Word::file}},
       .options = {{.name = "kind",
-                   .doc = "For \"new\": what it is, \"model\" where not given.",
+                   .doc = "For \"new\": its kind; default: model.",
                    .value = "KIND",
                    .word = Word::kind},
                   {.name = "output",
-                   .doc = "For \"new\": the folder it is written to, named as the plugin where not given.",
+                   .doc = "For \"new\": the folder to write; default: the name of the plugin.",
                    .value = "DIR",
                    .letter = 'o',
                    .word = Word::file},
                   {.name = "test", .doc = "For \"build\": run its tests, too."}},
       .examples = {{"runner plugin new two_towers --kind model", "source, test, CMakeLists.txt and recipe"},
-                   {"runner plugin build two_towers --test",
-                    "needs CMake and a C++ compiler, and nothing known of them"},
+                   {"runner plugin build two_towers --test", "needs CMake and a C++ compiler"},
                    {"runner two_towers/two_towers.toml", "trains with it"}},
       .run = &plugin,
-      .details = "docs/extending.md explains plugins step by step."};
+      .details = "docs/extending.md explains plugins step by step.",
+      .loads_plugins = false};
 }
 
 }  // namespace runner::cli

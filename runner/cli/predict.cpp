@@ -7,7 +7,9 @@
 #include "components/datasets/support/image_file.hpp"
 #include "components/support/tables/csv_cell.hpp"
 #include "registry/utf8.hpp"
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/offload_option.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
@@ -72,7 +74,10 @@ std::string as_text(const Predictions& all) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const Prediction& one : all) {
     std::vector<std::string> said;
-    for (const auto& [name, probability] : one.classes) said.push_back(name + " " + number(probability));
+    for (const auto& [name, probability] : one.classes)
+      said.push_back(escaped_name(name) + " " + number(probability));
+    for (const auto& [name, probability] : one.labels)
+      said.push_back(escaped_name(name) + " " + number(probability));
     for (const double value : one.values) said.push_back(number(value));
     rows.emplace_back(printable(one.input), printable(joined(said)));
   }
@@ -81,12 +86,16 @@ std::string as_text(const Predictions& all) {
 
 // One row for each class that is shown, so that the columns are the same whatever --top says.
 std::string as_csv(const Predictions& all) {
-  std::string text = all.front().values.empty() ? "input,rank,class,probability\n" : "input,output,value\n";
+  std::string text = !all.front().labels.empty()  ? "input,label,probability\n"
+                     : all.front().values.empty() ? "input,rank,class,probability\n"
+                                                  : "input,output,value\n";
   for (const Prediction& one : all) {
     int rank = 1;
     for (const auto& [name, probability] : one.classes)
       text += csv_cell(one.input) + "," + std::to_string(rank++) + "," + csv_cell(name) + "," +
               number(probability) + "\n";
+    for (const auto& [name, probability] : one.labels)
+      text += csv_cell(one.input) + "," + csv_cell(name) + "," + number(probability) + "\n";
     for (const double value : one.values)
       text += csv_cell(one.input) + "," + std::to_string(rank++) + "," + number(value) + "\n";
   }
@@ -99,6 +108,8 @@ std::string as_json(const Predictions& all) {
     Json entry{{"input", one.input}};
     for (const auto& [name, probability] : one.classes)
       entry["classes"].push_back({{"class", name}, {"probability", probability}});
+    for (const auto& [name, probability] : one.labels)
+      entry["labels"].push_back({{"label", name}, {"probability", probability}});
     if (!one.values.empty()) entry["values"] = one.values;
     list.push_back(std::move(entry));
   }
@@ -114,7 +125,7 @@ void write(const std::string& text, const std::string& file) {
 int run(const Arguments& arguments, Session& session) {
   const std::string format = arguments.has("format") ? arguments.get("format") : "text";
   if (format != "text" && format != "csv" && format != "json") {
-    return refuse({"there is no format \"" + format + "\"", {"formats: text, csv, json"}}, session);
+    return refuse({"there is no format " + in_quotes(format), {"formats: text, csv, json"}}, session);
   }
   std::size_t top = 1;
   try {
@@ -122,9 +133,11 @@ int run(const Arguments& arguments, Session& session) {
   } catch (const BadNumber& wrong) {
     return refuse({wrong.message}, session);
   }
-  steer_around_broken_instructions();
+  warn_and_steer_around_broken_instructions();
+  std::optional<OffloadOptions> offload;
+  if (!read_offload(arguments, session, offload)) return Exit::bad_input;
   Diagnostics found;
-  auto trained = load_run({arguments.get("RUN"), arguments.get("weights"), {}, session.environment},
+  auto trained = load_run({arguments.get("RUN"), arguments.get("weights"), {}, session.environment, offload},
                           session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!trained) return Exit::bad_input;
@@ -144,22 +157,23 @@ int run(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command predict_command() {
-  return {
+  Command command{
       .name = "predict",
-      .summary = "What a trained model says about images, rows or sentences.",
-      .arguments = {{"RUN", "A run folder, or the name of a run: the last one of it.", Argument::Count::one,
+      .summary = "Predict with a trained model: images, table rows or sentences.",
+      .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
                      Word::file},
                     {"INPUT",
                      "An image file or a folder of them, a CSV file, a row, a file of tensors, or a "
-                     "sentence; @FILE and "
-                     "- (standard input) hold one a line.",
+                     "sentence; @FILE and - (standard input) hold one per line.",
                      Argument::Count::at_least_one, Word::file}},
       .options =
-          {{.name = "top", .doc = "So many classes, the likeliest first (default 1).", .value = "N"},
-           {.name = "format", .doc = "text (default), csv or json.", .value = "FORMAT"},
+          {{.name = "top",
+            .doc = "Show the N most likely classes; default: 1. Independent labels are all shown.",
+            .value = "N"},
+           {.name = "format", .doc = "text, csv or json; default: text.", .value = "FORMAT"},
            {.name = "out", .doc = "Write to this file.", .value = "FILE", .letter = 'o', .word = Word::file},
            {.name = "weights",
-            .doc = "best, model (the last) or a file; by itself the best where the run kept it.",
+            .doc = "best, model (the last step) or a file; default: best if the run kept it.",
             .value = "WHICH",
             .word = Word::file}},
       .examples = {{"runner predict runs/sign_digits photo1.jpg photo2.png --top 3", "images"},
@@ -168,11 +182,11 @@ Command predict_command() {
                    {"runner predict sentiment - --format json", "a sentence a line, from standard input"}},
       .run = &run,
       .details =
-          "Inputs are read as the run's dataset reads its own in an evaluation; the data it was trained on "
-          "is not\n"
-          "needed. Images are scaled where all images of the dataset are of one size. One input that cannot "
-          "be\n"
-          "read is an error, and then nothing is written."};
+          "Inputs are read as the dataset of the run reads its validation set; the training data is not "
+          "needed. Images\nare resized if all images of the dataset have one size. If an input cannot be "
+          "read, that is an error and\nnothing is written."};
+  command.options.insert(command.options.end(), offload_options().begin(), offload_options().end());
+  return command;
 }
 
 }  // namespace runner::cli

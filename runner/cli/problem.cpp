@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 #include "runner/describe/kinds.hpp"
 #include "runner/terminal/text.hpp"
 
@@ -19,8 +20,9 @@ int refuse(const Problem& problem, Session& session) {
 
 Problem unknown_kind(const std::string& wanted, const Registry& registry) {
   const auto names = kind_names(registry);
-  Problem problem{"there is no kind of component called \"" + wanted + "\""};
-  if (const auto meant = nearest(wanted, names)) problem.hints.push_back("did you mean \"" + *meant + "\"?");
+  Problem problem{"there is no kind of component called " + in_quotes(wanted)};
+  if (const auto meant = nearest(wanted, names))
+    problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
   problem.hints.push_back("kinds: " + joined(names));
   problem.see = "runner list";
   return problem;

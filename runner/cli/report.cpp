@@ -24,25 +24,23 @@ int run(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command report_command() {
-  return {
-      .name = "report",
-      .summary = "Write curves, results and settings of runs as one HTML page.",
-      .arguments = {{"RUN",
-                     "A run folder, the name of a run (its last one), or a folder of runs (all of them).",
-                     Argument::Count::at_least_one, Word::file}},
-      .options =
-          {{.name = "output",
-            .doc =
-                "Where to; without it report.html in the run folder, or here where there are several runs.",
-            .value = "FILE",
-            .letter = 'o',
-            .word = Word::file}},
-      .examples = {{"runner report runs/shapes/20260131-120000", "one run"},
-                   {"runner report runs/shapes -o shapes.html", "all runs of that name, overlaid"}},
-      .run = &run,
-      .details =
-          "The page needs nothing but a browser: no network, no other file.\n"
-          "Every run writes its own at its end."};
+  return {.name = "report",
+          .summary = "Write curves, results and settings of runs as one HTML page.",
+          .arguments = {{"RUN",
+                         "A run folder, the name of a run (its last one), or a folder of runs (all of them).",
+                         Argument::Count::at_least_one, Word::file}},
+          .options = {{.name = "output",
+                       .doc = "Output file; default: report.html in the run folder, for several runs in the "
+                              "current folder.",
+                       .value = "FILE",
+                       .letter = 'o',
+                       .word = Word::file}},
+          .examples = {{"runner report runs/shapes/20260131-120000", "one run"},
+                       {"runner report runs/shapes -o shapes.html", "all runs of that name, overlaid"}},
+          .run = &run,
+          .details =
+              "The page needs nothing but a browser: no network, no other file.\n"
+              "Every run writes its own at its end."};
 }
 
 }  // namespace runner::cli

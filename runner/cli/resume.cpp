@@ -3,9 +3,12 @@
 
 #include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
+#include "runner/checkpoint/surroundings.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/problem.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/resolve.hpp"
+#include "runner/run_folder/run_result.hpp"
 #include "runner/train/train_recipe.hpp"
 
 namespace runner::cli {
@@ -14,20 +17,47 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What continuing would mean, without doing it.
-int show_changes(const std::vector<RecipeChange>& changes, const fs::path& folder, bool force,
-                 Session& session) {
+// How many ranks wrote the newest checkpoint that can be read; one without a checkpoint.
+std::int64_t ranks_of(const fs::path& folder) {
+  for (const fs::path& checkpoint : CheckpointStore(folder).all()) {
+    try {
+      return read_summary(checkpoint).ranks;
+    } catch (const std::exception&) {
+      // Resuming names it and takes the one before, too.
+    }
+  }
+  return 1;
+}
+
+// One process would train on other batches than the run did so far.
+int refuse_alone(std::int64_t ranks, const fs::path& folder, const Arguments& arguments, Session& session) {
+  std::string command = "runner launch -n " + std::to_string(ranks) + " " +
+                        (folder / "recipe.toml").string() + " run.dir=" + folder.string();
+  for (const std::string& change : arguments.all("OVERRIDE")) command += " " + change;
+  return refuse(
+      {"the run used " + std::to_string(ranks) + " ranks, but `runner resume` starts only one process",
+       {"resume it with as many: " + command}},
+      session);
+}
+
+// What resuming would mean, without doing it.
+int show_changes(const fs::path& folder, const Value& resolved, bool force, Session& session) {
+  const auto found = newest_checkpoint(CheckpointStore(folder));
+  const auto changes =
+      changes_since((found ? found->folder : folder) / "recipe.toml", resolved, session.registry);
   const auto any = [&](OnResume effect) {
     return std::ranges::any_of(changes, [&](const RecipeChange& change) { return change.effect == effect; });
   };
-  const auto found = newest_checkpoint(CheckpointStore(folder));
   session.out << folder.string() << ": "
-              << (found ? "continues at step " + std::to_string(found->checkpoint.step) + " from " +
+              << (found ? "resumes at step " + std::to_string(found->checkpoint.step) + " from " +
                               found->folder.filename().string()
-                        : std::string("has no complete checkpoint, and begins again"))
+                        : std::string("has no complete checkpoint to resume from"))
               << "\n";
-  if (changes.empty()) session.out << "the recipe is the same\n";
-  session.out << changes_table(changes);
+  session.out << (changes.empty() ? "the recipe is the same\n" : changes_table(changes));
+  if (found) {
+    for (const std::string& change : changed_surroundings(read_summary(found->folder), versions(), 1))
+      session.out << change << "\n";
+  }
   if (any(OnResume::fixed)) return Exit::bad_input;
   if (any(OnResume::course) && !force) {
     session.out << "needs --force\n";
@@ -46,9 +76,9 @@ int run(const Arguments& arguments, Session& session) {
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
   const bool force = arguments.has("force");
-  if (arguments.has("check"))
-    return show_changes(changes_since(folder / "recipe.toml", *resolved, session.registry), folder, force,
-                        session);
+  if (arguments.has("check")) return show_changes(folder, *resolved, force, session);
+  const std::int64_t ranks = ranks_of(folder);
+  if (ranks > 1 && !force) return refuse_alone(ranks, folder, arguments, session);
   World world;
   return train_recipe(*resolved, session.registry, world,
                       {.recipe_file = (folder / "recipe.toml").string(), .force = force})
@@ -58,26 +88,27 @@ int run(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command resume_command() {
-  return {
-      .name = "resume",
-      .summary = "Continue a run from its newest checkpoint.",
-      .arguments = {{"RUN", "A run folder, or the name of a run (the last one of it).", Argument::Count::one,
-                     Word::file},
-                    {"OVERRIDE", "Changes to its recipe, as for `runner run`.", Argument::Count::any,
-                     Word::override_}},
-      .options = {{.name = "check",
-                   .doc = "Show what would change, and whether it can be continued; run nothing."},
-                  {.name = "force", .doc = "Continue although the recipe changes the course of the run."}},
-      .examples = {{"runner resume shapes", "the last run of that name, exactly as it would have gone on"},
-                   {"runner resume runs/shapes/latest train.epochs=10", "for longer"},
-                   {"runner resume shapes optimizer.lr=0.01 --force",
-                    "with another learning rate from here on"},
-                   {"runner resume --check shapes optimizer.lr=0.01", "what that would mean"}},
-      .run = &run,
-      .details =
-          "A run that was killed, interrupted or has failed goes on as if nothing had happened: the same "
-          "weights, to\n"
-          "the last bit. A finished one goes on where it is given more steps or epochs."};
+  return {.name = "resume",
+          .summary = "Continue a run from its newest checkpoint.",
+          .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
+                         Word::file},
+                        {"OVERRIDE", "Changes to its recipe, as for `runner run`.", Argument::Count::any,
+                         Word::override_}},
+          .options = {{.name = "check",
+                       .doc = "Show what would change, and whether it can be continued; run nothing."},
+                      {.name = "force",
+                       .doc = "Continue even if changed settings alter the results of the run."}},
+          .examples = {{"runner resume shapes", "the last run of that name"},
+                       {"runner resume runs/shapes/latest train.epochs=10", "for longer"},
+                       {"runner resume shapes optimizer.lr=0.01 --force",
+                        "with another learning rate from here on"},
+                       {"runner resume --check shapes optimizer.lr=0.01", "what that would mean"}},
+          .run = &run,
+          .details =
+              "A run that was killed, interrupted or has failed continues as if nothing had happened and "
+              "ends with the same\nweights, bit for bit. A finished run continues if it is given more steps "
+              "or epochs. A run of several ranks\nis resumed by `runner launch` with its recipe and "
+              "run.dir; by one process only with --force."};
 }
 
 }  // namespace runner::cli

@@ -1,13 +1,9 @@
-#include <torch/cuda.h>
-
-#include <cstdlib>
 #include <ostream>
 
 #include "registry/log.hpp"
 #include "registry/log_files.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/distributed/join.hpp"
-#include "runner/engine/process.hpp"
+#include "runner/distributed/run_rank.hpp"
 #include "runner/recipe.hpp"
 #include "runner/resolve.hpp"
 #include "runner/train/train_recipe.hpp"
@@ -15,34 +11,6 @@
 namespace runner::cli {
 
 namespace {
-
-JoinOptions join_options(const Recipe& recipe) {
-  JoinOptions options;
-  options.timeout =
-      std::chrono::milliseconds(static_cast<std::int64_t>(1000 * recipe.distributed.timeout.amount));
-  options.check_collectives = recipe.distributed.check_collectives;
-  options.cuda = recipe.run.device != "cpu" && torch::cuda::is_available();
-  return options;
-}
-
-// One of several ranks. What it throws the others learn, before this process ends.
-int run_as_rank(const Membership& member, const Value& resolved, Session& session,
-                const TrainOptions& options) {
-  if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
-  const Recipe recipe = decode_table<Recipe>(resolved, session.registry);
-  std::unique_ptr<World> world;
-  try {
-    world = join_world(member, join_options(recipe));
-    const int code = train_recipe(resolved, session.registry, *world, options).exit_code();
-    world->barrier("the end of the run");
-    return code;
-  } catch (const std::exception& error) {
-    session.err << "runner: error: " << error.what() << "\n" << std::flush;
-    if (world) world->failed(error);
-    // Threads of the process group may still wait for a rank that does not answer: nobody waits for them.
-    std::_Exit(Exit::failed);
-  }
-}
 
 int run(const Arguments& arguments, Session& session) {
   const std::string recipe = arguments.get("RECIPE");
@@ -59,8 +27,13 @@ int run(const Arguments& arguments, Session& session) {
       .force = arguments.has("force"),
       .resume_from = arguments.has("resume") ? std::optional<std::filesystem::path>(arguments.get("resume"))
                                              : std::nullopt};
-  if (const auto member = membership(session.environment))
-    return run_as_rank(*member, *resolved, session, options);
+  if (const auto member = membership(session.environment)) {
+    const Recipe decoded = decode_table<Recipe>(*resolved, session.registry);
+    return run_rank(
+        *member, join_options(decoded.distributed, decoded.run.device, member->place),
+        [&](World& world) { return train_recipe(*resolved, session.registry, world, options).exit_code(); },
+        session.err);
+  }
   World world;
   return train_recipe(*resolved, session.registry, world, options).exit_code();
 }
@@ -77,19 +50,19 @@ Command run_command() {
                      Argument::Count::any, Word::override_}},
       .options = {{.name = "dry-run", .doc = "Run two steps and one short evaluation, and write no files."},
                   {.name = "resume",
-                   .doc = "Begin a new run with the state of this checkpoint of another one.",
+                   .doc = "Start a new run from this checkpoint of another run.",
                    .value = "CHECKPOINT",
                    .word = Word::file},
                   {.name = "force",
-                   .doc = "Continue the run in run.dir although the recipe changes its course."}},
+                   .doc = "Continue the run in run.dir even if changed settings alter its results."}},
       .examples = {{"runner recipes/shapes.toml", "as it is"},
                    {"runner recipes/cifar10.toml train.epochs=1 optimizer.lr=0.05", "with other settings"},
                    {"runner recipes/shapes.toml run.dir=runs/mine",
-                    "again: continues it where it was killed"}},
+                    "in this folder; again: continues the run"}},
       .run = &run,
       .details =
-          "Everything about the recipe is checked before anything is touched.\n"
-          "Exit code 0: done; 1: failed; 2: something is wrong with the recipe."};
+          "The whole recipe is checked before anything is written.\n"
+          "Exit code 0: done; 1: failed; 2: the recipe has mistakes."};
 }
 
 }  // namespace runner::cli

@@ -1,5 +1,7 @@
 #include "runner/cli/run_folders.hpp"
 
+#include <algorithm>
+
 #include "runner/inference/load_run.hpp"
 #include "runner/runs/run_record.hpp"
 
@@ -13,7 +15,13 @@ std::vector<fs::path> run_folders(const std::vector<std::string>& words, bool fo
     std::vector<fs::path> inside;
     if (folders && fs::is_directory(word)) inside = find_runs(word);
     if (inside.empty()) inside.push_back(find_run(word));
-    found.insert(found.end(), inside.begin(), inside.end());
+    for (fs::path& folder : inside) {  // "latest" is a run that has a name of its own
+      const bool known = std::ranges::any_of(found, [&](const fs::path& other) {
+        std::error_code ignored;
+        return fs::equivalent(other, folder, ignored);
+      });
+      if (!known) found.push_back(std::move(folder));
+    }
   }
   return found;
 }

@@ -4,6 +4,8 @@
 #include <ostream>
 
 #include "registry/suggest.hpp"
+#include "registry/utf8.hpp"
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
@@ -39,7 +41,7 @@ void sort(std::vector<Row>& rows, const std::string& key) {
   if (key == "status") by([](const Row& row) { return row.run.status; });
   if (key == "steps") by([](const Row& row) { return row.line.steps; });
   if (key == "duration") by([](const Row& row) { return row.line.seconds; });
-  if (key == "when") by([](const Row& row) { return row.run.began; });
+  if (key == "when") by([](const Row& row) { return row.run.started; });
   if (key == "best") {  // the best last, as the newest is; runs without one first
     by([](const Row& row) {
       if (!row.line.best) return -std::numeric_limits<double>::infinity();
@@ -57,13 +59,10 @@ std::string coloured_status(const std::string& status, const Style& style) {
 }
 
 nlohmann::ordered_json to_json(const Row& row) {
-  nlohmann::ordered_json json{{"folder", row.run.folder.string()},
-                              {"name", row.run.name},
-                              {"status", row.run.status},
-                              {"steps", row.line.steps},
-                              {"epochs", row.line.epochs},
-                              {"seconds", row.line.seconds},
-                              {"began", row.run.began}};
+  nlohmann::ordered_json json{{"folder", row.run.folder.string()}, {"name", row.run.name},
+                              {"status", row.run.status},          {"steps", row.line.steps},
+                              {"epochs", row.line.epochs},         {"seconds", row.line.seconds},
+                              {"started", row.run.started}};
   if (!row.run.message.empty()) json["message"] = row.run.message;
   if (row.line.best) {
     const auto& [metric, at] = *row.line.best;
@@ -80,9 +79,11 @@ void print(const std::vector<Row>& rows, Session& session) {
   const Style& style = session.out_style;
   std::vector<std::vector<std::string>> cells;
   for (const auto& [run, line] : rows) {
-    const std::string best = line.best ? line.best->metric + " " + measured(line.best->at.value) : "";
-    cells.push_back({run.name, coloured_status(run.status, style), grouped(line.steps), best,
-                     duration_text(line.seconds), date_text(run.began), style.dim(run.folder.string())});
+    const std::string best =
+        line.best ? escaped_name(line.best->metric) + " " + measured(line.best->at.value) : "";
+    cells.push_back({escaped_name(run.name), coloured_status(run.status, style), grouped(line.steps), best,
+                     duration_text(line.seconds), date_text(run.started),
+                     style.dim(printable(run.folder.string()))});
   }
   session.out << grid(
       {{"name"}, {"status"}, {"steps", true}, {"best"}, {"duration", true}, {"when"}, {"folder"}}, cells,
@@ -131,9 +132,10 @@ int run(const Arguments& arguments, Session& session) {
     return refuse({error.what(), {}, "runner runs --help"}, session);
   }
   if (!std::filesystem::is_directory(folder)) {
-    return refuse(
-        {"there is no folder \"" + folder.string() + "\"", {"a run makes runs/ where it is started"}, {}},
-        session);
+    return refuse({"there is no folder \"" + folder.string() + "\"",
+                   {"runs are written to runs/ in the current folder"},
+                   {}},
+                  session);
   }
   std::vector<Row> rows = read_all(folder);
   if (const auto problem = unknown_key(rows, conditions)) return refuse(*problem, session);
@@ -148,8 +150,7 @@ int run(const Arguments& arguments, Session& session) {
     for (const Row& row : rows) list.push_back(to_json(row));
     session.out << dumped(list);
   } else if (rows.empty()) {
-    session.out << "no run in " << folder.string() << (conditions.empty() ? "" : " for which that holds")
-                << "\n";
+    session.out << (conditions.empty() ? "no run in " : "no matching run in ") << folder.string() << "\n";
   } else {
     print(rows, session);
   }
@@ -162,24 +163,24 @@ Command runs_command() {
   return {
       .name = "runs",
       .summary = "List runs: status, steps, best value, duration.",
-      .arguments = {{"DIR", "Where to look, with all folders below; runs/ where not given.",
+      .arguments = {{"DIR", "Folder to search, with its subfolders; default: runs/.",
                      Argument::Count::optional, Word::file}},
       .options = {{.name = "where",
-                   .doc = "Only runs of which this holds: KEY=VALUE, also !=, <, <=, > and >=. KEY is a key "
-                          "of the recipe, or "
-                          "name, status, steps, best or duration. Several must all hold.",
+                   .doc = "Only runs for which this is true: KEY=VALUE, or !=, <, <=, >, >=. KEY is a key of "
+                          "the recipe, or name, status, steps, best or duration. May be given several times; "
+                          "all must be true.",
                    .value = "CONDITION",
                    .many = true},
                   {.name = "sort",
-                   .doc = "By name, status, steps, best, duration or when (the default); the largest last.",
+                   .doc = "Sort by name, status, steps, best, duration or when (default); the largest last.",
                    .value = "KEY"},
-                  {.name = "reverse", .doc = "The other way round."},
-                  {.name = "json", .doc = "The same and all settings, for programs."}},
+                  {.name = "reverse", .doc = "Reverse the order."},
+                  {.name = "json", .doc = "The same with all settings as JSON, for programs."}},
       .examples = {{"runner runs", "all runs below runs/"},
                    {"runner runs --where optimizer.name=sgd --sort best", "some of them, the best last"}},
       .run = &run,
       .details =
-          "A run without a result is \"running\" where a process has its folder open, else \"unknown\": it "
+          "A run without a result is \"running\" if a process has its folder open, otherwise \"unknown\": it "
           "was killed."};
 }
 

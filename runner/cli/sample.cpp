@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "runner/cli/commands.hpp"
+#include "runner/cli/offload_option.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/inference/generate.hpp"
@@ -31,14 +32,14 @@ Continuation continuation(const Arguments& arguments) {
 LanguageModel& language_model(const TrainedRun& run) {
   if (auto* model = dynamic_cast<LanguageModel*>(run.model.get())) return *model;
   throw std::runtime_error("The model of this run, \"" + run.recipe.model.name() +
-                           "\", is no language model: there is nothing to sample.");
+                           "\", is not a language model, so it cannot generate text.");
 }
 
 std::vector<std::int64_t> prompt_tokens(const std::string& prompt, const Interpreter& interpreter,
                                         const LanguageModel& model, Session& session) {
   std::vector<std::int64_t> tokens = interpreter.tokens(prompt);
   if (tokens.empty())
-    throw std::runtime_error("The prompt holds no token to begin with: give --prompt TEXT.");
+    throw std::runtime_error("The prompt contains no token to start from: give --prompt TEXT.");
   if (std::ssize(tokens) > model.context()) {
     session.err << "the prompt has " << tokens.size() << " tokens; the model looks at the last "
                 << model.context() << "\n";
@@ -49,10 +50,12 @@ std::vector<std::int64_t> prompt_tokens(const std::string& prompt, const Interpr
 int sample(const Arguments& arguments, Session& session) {
   Continuation how = continuation(arguments);
   const std::int64_t count = whole_option(arguments, "count", 1).value_or(1);
+  std::optional<OffloadOptions> offload;
+  if (!read_offload(arguments, session, offload)) return Exit::bad_input;
   Diagnostics found;
-  const auto run = load_run(
-      {arguments.get("RUN"), arguments.get("weights"), arguments.all("OVERRIDE"), session.environment},
-      session.registry, found);
+  const auto run = load_run({arguments.get("RUN"), arguments.get("weights"), arguments.all("OVERRIDE"),
+                             session.environment, offload},
+                            session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!run) return Exit::bad_input;
   LanguageModel& model = language_model(*run);
@@ -64,6 +67,7 @@ int sample(const Arguments& arguments, Session& session) {
     if (i > 0) session.out << session.out_style.dim("----------------") << "\n";
     session.out << session.out_style.dim(prompt) << std::flush;
     TextStream text(*interpreter);
+    const OffloadedPass pass = run->pass();
     generate(model, run->engine.device(), tokens, how,
              [&](std::int64_t token) { session.out << text.add(token) << std::flush; });
     session.out << text.rest() << "\n" << std::flush;
@@ -82,35 +86,38 @@ int run(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command sample_command() {
-  return {
+  Command command{
       .name = "sample",
-      .summary = "Let a trained language model continue a text.",
-      .arguments = {{"RUN", "A run folder, or the name of a run for its latest.", Argument::Count::one,
+      .summary = "Generate text with a trained language model.",
+      .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
                      Word::file},
                     {"OVERRIDE", "Changes to its recipe, such as run.device=cpu.", Argument::Count::any,
                      Word::override_}},
-      .options =
-          {{.name = "prompt", .doc = "The beginning; a line break where not given.", .value = "TEXT"},
-           {.name = "tokens", .doc = "How many tokens to add (200).", .value = "N"},
-           {.name = "temperature",
-            .doc = "Below 1 likelier, above 1 bolder; 0: always the likeliest token (0.8).",
-            .value = "T"},
-           {.name = "top-k", .doc = "Draw from the K likeliest tokens only.", .value = "K"},
-           {.name = "top-p",
-            .doc = "Draw from the likeliest tokens that together reach probability P.",
-            .value = "P"},
-           {.name = "seed", .doc = "Another seed gives another text (0).", .value = "S"},
-           {.name = "count", .doc = "How many texts, with seeds S, S + 1 .. (1).", .value = "N"},
-           {.name = "weights",
-            .doc = "\"best\", \"model\" (those of the last step) or a file; the best where they were kept.",
-            .value = "FILE",
-            .word = Word::file}},
+      .options = {{.name = "prompt", .doc = "The text to continue; default: a line break.", .value = "TEXT"},
+                  {.name = "tokens", .doc = "Number of tokens to generate; default: 200.", .value = "N"},
+                  {.name = "temperature",
+                   .doc = "Sampling temperature; 0: always the most likely token; default: 0.8.",
+                   .value = "T"},
+                  {.name = "top-k", .doc = "Sample from the K most likely tokens only.", .value = "K"},
+                  {.name = "top-p",
+                   .doc = "Sample from the most likely tokens that together reach probability P.",
+                   .value = "P"},
+                  {.name = "seed", .doc = "Seed; default: 0.", .value = "S"},
+                  {.name = "count",
+                   .doc = "Number of texts, with seeds S, S + 1 ..; default: 1.",
+                   .value = "N"},
+                  {.name = "weights",
+                   .doc = "best, model (the last step) or a file; default: best if the run kept it.",
+                   .value = "FILE",
+                   .word = Word::file}},
       .examples = {{"runner sample runs/shakespeare --prompt \"ROMEO:\"", "the latest run of that name"},
                    {"runner sample runs/gpt/latest --temperature 0 --tokens 50", "always the same text"}},
       .run = &run,
       .details =
-          "The text comes as it is made. The data the model was trained on is not needed. Where text and "
-          "prompt\noutgrow the model's context, it goes on from the latter half of it."};
+          "The text is printed as it is generated. The training data is not needed. When the text "
+          "outgrows the context\nof the model, generation continues from the second half of it."};
+  command.options.insert(command.options.end(), offload_options().begin(), offload_options().end());
+  return command;
 }
 
 }  // namespace runner::cli

@@ -62,16 +62,16 @@ int show(const Arguments& arguments, Session& session) {
 Command show_command() {
   return {
       .name = "show",
-      .summary = "Print a recipe with everything filled in; what it prints can be run.",
+      .summary = "Print a recipe with all defaults filled in; the output is a recipe too.",
       .arguments = {{"RECIPE", "The recipe, a TOML file.", Argument::Count::one, Word::recipe},
-                    {"OVERRIDE", "Changes to it, as for a run.", Argument::Count::any, Word::override_}},
-      .options = {{.name = "origins", .doc = "Say after each value where it came from."},
+                    {"OVERRIDE", "Changes to it, as for `runner run`.", Argument::Count::any,
+                     Word::override_}},
+      .options = {{.name = "origins", .doc = "Show where each value comes from."},
                   {.name = "diff",
-                   .doc =
-                       "Only what differs from another recipe: lines with - are of RECIPE, with + of OTHER.",
+                   .doc = "Show only what differs from another recipe: - in RECIPE, + in OTHER.",
                    .value = "OTHER",
                    .word = Word::recipe},
-                  {.name = "json", .doc = "The same, for programs."}},
+                  {.name = "json", .doc = "The same as JSON, for programs."}},
       .examples = {{"runner show recipes/cifar10.toml", "all settings, defaults included"},
                    {"runner show recipes/cifar10.toml optimizer.lr=1 --origins", "and where each comes from"},
                    {"runner show recipes/cifar10.toml --diff recipes/shapes.toml", "how two recipes differ"}},

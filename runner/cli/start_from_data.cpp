@@ -1,17 +1,18 @@
 // Looks at the user's own files and says how a recipe has to begin for them.
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "components/datasets/support/image_file.hpp"
+#include "components/support/encoding_remedy.hpp"
 #include "components/support/io/mapped_file.hpp"
-#include "components/support/tables/csv_reader.hpp"
+#include "registry/utf8.hpp"
 #include "registry/value.hpp"
+#include "registry/wording.hpp"
+#include "runner/cli/sheet.hpp"
 #include "runner/cli/starting_point.hpp"
 #include "runner/terminal/text.hpp"
 
@@ -40,7 +41,7 @@ std::vector<fs::path> entries(const fs::path& folder, bool folders) {
 
 // ---- images: a folder for each class, or folders of such folders
 
-// The largest usual size that does not blow the first image up.
+// The largest usual size that does not enlarge the first image.
 std::int64_t side_for(const fs::path& image) {
   Scratch scratch;
   const ImageView view = read_image(image, scratch);
@@ -53,7 +54,8 @@ std::int64_t side_for(const fs::path& image) {
 
 Found images(const fs::path& data) {
   if (!fs::is_directory(data))
-    return Problem{data.string() + " is no folder: images lie in a folder for each class"};
+    return Problem{data.string() +
+                   " is not a folder: put the images of each class into a folder of their own"};
   const auto images = images_in(data);
   if (images.empty()) return Problem{"there is no image (.jpg, .jpeg or .png) in " + data.string()};
   StartingPoint start{task_recipe("image-folder"), {setting("dataset.dir", full_path(data))}};
@@ -79,62 +81,6 @@ Found images(const fs::path& data) {
 }
 
 // ---- tables
-
-struct Column {
-  std::string name;
-  std::map<std::string, std::int64_t, std::less<>> values = {};
-  std::int64_t numbers = 0, filled = 0;
-  std::size_t letters = 0;  // in all values
-
-  bool numeric() const { return filled > 0 && numbers == filled; }
-};
-
-struct Sheet {
-  std::string separator;  // as dataset.separator names it
-  bool header = true;
-  std::vector<Column> columns = {};
-};
-
-bool is_number(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-char likeliest_separator(std::string_view text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  const std::string_view known = ",;\t|";
-  return *std::ranges::max_element(known, {},
-                                   [&](char separator) { return std::ranges::count(line, separator); });
-}
-
-Sheet look_at(const fs::path& file) {
-  constexpr std::int64_t most_rows = 5000;
-  const MappedFile mapped(file);
-  const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
-  const char separator = likeliest_separator(text);
-  Sheet sheet{separator == '\t' ? "tab" : std::string(1, separator)};
-  CsvReader reader(text, file.string(), {.separator = separator});
-  for (std::int64_t row = 0; row < most_rows && reader.next(); ++row) {
-    if (row == 0) {
-      sheet.header = std::ranges::none_of(reader.values(), is_number);
-      for (std::size_t i = 0; i < reader.values().size(); ++i)
-        sheet.columns.push_back(
-            {sheet.header ? std::string(reader.values()[i]) : "column" + std::to_string(i + 1)});
-      if (sheet.header) continue;
-    }
-    for (std::size_t i = 0; i < std::min(sheet.columns.size(), reader.values().size()); ++i) {
-      const std::string_view value = reader.values()[i];
-      if (value.empty()) continue;
-      Column& column = sheet.columns[i];
-      ++column.values[std::string(value)];
-      ++column.filled;
-      column.numbers += is_number(value) ? 1 : 0;
-      column.letters += value.size();
-    }
-  }
-  return sheet;
-}
 
 std::string names_of(const Sheet& sheet) {
   std::string list;
@@ -162,29 +108,48 @@ Found table(const fs::path& data) {
   StartingPoint start{task_recipe(regression ? "regression" : "table"),
                       {setting("dataset.train", full_path(data)), setting("dataset.target", target->name)}};
   if (sheet.separator != ",") start.overrides.push_back(setting("dataset.separator", sheet.separator));
+  if (sheet.decimal_comma()) start.overrides.push_back(setting("dataset.decimal", ","));
   if (!sheet.header) start.overrides.push_back("dataset.columns=" + names_of(sheet));
   return start;
 }
 
 // ---- sentences: a table, or a file for each class
 
+bool is_latin1(const fs::path& file) {
+  const MappedFile mapped(file);
+  const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
+  return !is_utf8(text) && likely_content(text) == LikelyContent::western;
+}
+
+// The file names without their endings, where these tell the files apart: rt-polarity.neg and rt-polarity.pos
+// keep theirs.
+std::vector<std::string> class_names(const std::vector<fs::path>& files) {
+  std::vector<std::string> names;
+  for (const fs::path& file : files) names.push_back(file.stem().string());
+  if (std::set(names.begin(), names.end()).size() == files.size()) return names;
+  for (std::size_t i = 0; i < files.size(); ++i) names[i] = files[i].filename().string();
+  return names;
+}
+
 Found sentences(const fs::path& data) {
   StartingPoint start{task_recipe("sentences")};
   if (fs::is_directory(data)) {
     const auto files = entries(data, /*folders=*/false);
     if (files.size() < 2)
-      return Problem{data.string() + " holds no two files",
-                     {"put the sentences of each class into a file, one a line"}};
+      return Problem{data.string() + " has fewer than two files",
+                     {"put the sentences of each class into a file, one per line"}};
     start.overrides.emplace_back("~dataset.file");
-    for (const fs::path& file : files)
-      start.overrides.push_back(
-          setting("dataset.files." + quote_toml(file.stem().string()), full_path(file)));
+    if (std::ranges::any_of(files, is_latin1))
+      start.overrides.push_back(setting("dataset.encoding", "latin-1"));
+    const auto names = class_names(files);
+    for (std::size_t i = 0; i < files.size(); ++i)
+      start.overrides.push_back(setting("dataset.files." + quote_toml(names[i]), full_path(files[i])));
     return start;
   }
   if (!fs::is_regular_file(data)) return Problem{"there is neither a file nor a folder " + data.string()};
   const Sheet sheet = look_at(data);
   if (sheet.columns.size() < 2)
-    return Problem{data.string() + " is no table of sentences and classes",
+    return Problem{data.string() + " is not a table of sentences and classes",
                    {"it should have a column of sentences and one of classes, or be a folder with a file for "
                     "each class"}};
   const auto& text = *std::ranges::max_element(sheet.columns, {}, &Column::letters);
@@ -239,7 +204,7 @@ Found start_from_data(const std::string& task, const fs::path& data) {
   if (task == "table") return table(data);
   if (task == "language-model") return language_model(data);
   return Problem{
-      "there is no task \"" + task + "\"", {"tasks: " + joined(data_tasks())}, "runner new --help"};
+      "there is no task " + in_quotes(task), {"tasks: " + joined(data_tasks())}, "runner new --help"};
 }
 
 }  // namespace runner::cli

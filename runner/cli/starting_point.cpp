@@ -6,6 +6,7 @@
 
 #include "components/datasets/dataset.hpp"
 #include "components/models/model.hpp"
+#include "registry/wording.hpp"
 #include "runner/cli/recipe_files.hpp"
 #include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
@@ -85,8 +86,8 @@ std::variant<StartingPoint, Problem> start_from_parts(const std::string& dataset
   const std::vector<Task>& wanted = of_dataset.empty() ? of_model : of_dataset;
   const auto common = std::ranges::find_if(wanted, [&](Task task) { return goes_with(of_model, task); });
   if (common == wanted.end() && !wanted.empty()) {
-    return Problem{"the dataset \"" + dataset + "\" and the model \"" + model +
-                       "\" do not go together: one is for " + listed(of_dataset) + ", the other for " +
+    return Problem{"the dataset " + in_quotes(dataset) + " and the model " + in_quotes(model) +
+                       " do not go together: one is for " + listed(of_dataset) + ", the other for " +
                        listed(of_model),
                    {"models for this dataset: " + joined(parts_for<ModelKind>(of_dataset, registry)),
                     "datasets for this model: " + joined(parts_for<DatasetKind>(of_model, registry))}};

@@ -1,24 +1,26 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "components/support/io/atomic_file.hpp"
+#include "components/support/io/read_json.hpp"
+#include "components/support/io/sha256.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/measurements.hpp"
+#include "runner/objective.hpp"
 #include "runner/recipe.hpp"
+#include "runner/recipe/write.hpp"
 #include "runner/resolve.hpp"
 #include "runner/sweep/sweep.hpp"
 #include "runner/sweep/sweep_report.hpp"
 #include "runner/sweep/trials_table.hpp"
 #include "runner/terminal/format.hpp"
 #include "runner/terminal/text.hpp"
-#include "runner/train/stop_signal.hpp"
+#include "runner/train/signals.hpp"
 
 namespace runner::cli {
 
@@ -53,27 +55,14 @@ std::vector<Parameter> parsed(const std::vector<std::string>& texts) {
     parameters.push_back(parse_parameter(text));
     const auto same = [&](const Parameter& other) { return other.key == parameters.back().key; };
     if (std::ranges::count_if(parameters, same) > 1)
-      throw std::invalid_argument("\"" + parameters.back().key + "\" is there twice");
+      throw std::invalid_argument("\"" + parameters.back().key + "\" is given twice");
   }
   if (parameters.empty()) {
     throw std::invalid_argument(
-        "nothing says what to try: add for example 'optimizer.lr=choice(0.1, 0.01)', or a [sweep] section to "
-        "the recipe");
+        "no settings to search; for example 'optimizer.lr=choice(0.1, 0.01)', or a [sweep] section in the "
+        "recipe");
   }
   return parameters;
-}
-
-// checkpoint.best, or else the first measurement that has a better direction.
-Objective objective_of(const Recipe& recipe) {
-  const std::vector<Measured> measured = measurements_of(recipe);
-  if (const auto& best = recipe.checkpoint.best)
-    return {best->metric,
-            direction_of({best->metric, best->mode}, measured, "checkpoint.best") == Better::max};
-  for (const Measured& each : measured) {
-    if (each.better && !each.name.ends_with('*')) return {each.name, *each.better == Better::max};
-  }
-  throw std::invalid_argument(
-      "the recipe measures nothing that makes one trial better than another: say what with --metric");
 }
 
 std::int64_t usable_cores() {
@@ -81,16 +70,20 @@ std::int64_t usable_cores() {
   return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
 }
 
-SweepSearch search_of(const std::string& name, const SweepSection& section) {
-  if (name.empty()) return section.search;
-  const std::pair<const char*, SweepSearch> known[] = {{"auto", SweepSearch::automatic},
-                                                       {"grid", SweepSearch::grid},
-                                                       {"random", SweepSearch::random},
-                                                       {"tpe", SweepSearch::tpe}};
-  for (const auto& [text, search] : known) {
+constexpr std::pair<const char*, SweepSearch> searches[] = {{"auto", SweepSearch::automatic},
+                                                            {"grid", SweepSearch::grid},
+                                                            {"random", SweepSearch::random},
+                                                            {"tpe", SweepSearch::tpe}};
+
+SweepSearch search_of(const std::string& name) {
+  for (const auto& [text, search] : searches) {
     if (name == text) return search;
   }
   throw std::invalid_argument("--search is one of auto, grid, random and tpe, not \"" + name + "\"");
+}
+
+std::string name_of(SweepSearch search) {
+  return std::ranges::find(searches, search, [](const auto& each) { return each.second; })->first;
 }
 
 std::unique_ptr<Sampler> make_sampler(SweepSearch search, const SweepPlan& plan, std::uint64_t seed) {
@@ -98,29 +91,91 @@ std::unique_ptr<Sampler> make_sampler(SweepSearch search, const SweepPlan& plan,
   if (search == SweepSearch::automatic) search = countable ? SweepSearch::grid : SweepSearch::tpe;
   if (search == SweepSearch::grid) return grid_sampler(plan.parameters);
   if (plan.samples == 0)
-    throw std::invalid_argument("such a search has no end of its own: say how many trials with --samples");
+    throw std::invalid_argument("random and TPE search need a number of trials: --samples N");
   return search == SweepSearch::tpe ? tpe_sampler(plan.parameters, seed)
                                     : random_sampler(plan.parameters, seed);
 }
 
-// What a sweep is; one that is started again must be the same, except for how many trials at how many at
-// once.
-Json identity(const SweepPlan& plan, SweepSearch search, std::int64_t seed,
-              const std::vector<std::string>& over) {
+// What the command line asks for, before the recipe has its say.
+struct Request {
+  SweepPlan plan;
+  std::vector<std::string> over;  // what to search
+};
+
+Request request_of(const Arguments& arguments) {
+  Request request;
+  SweepPlan& plan = request.plan;
+  plan.recipe = arguments.get("RECIPE");
+  for (const std::string& word : arguments.all("SETTING"))
+    (is_parameter(word) ? request.over : plan.overrides).push_back(word);
+  if (arguments.has("metric")) {
+    const std::string mode = arguments.has("mode") ? ",mode=\"" + arguments.get("mode") + "\"" : "";
+    plan.overrides.push_back("checkpoint.best={metric=\"" + arguments.get("metric") + "\"" + mode + "}");
+  } else if (arguments.has("mode")) {
+    throw std::invalid_argument(
+        "--mode says which direction of --metric is better, and there is no --metric");
+  }
+  if (arguments.has("halving") && arguments.has("no-halving"))
+    throw std::invalid_argument("--halving and --no-halving contradict each other");
+  return request;
+}
+
+// A sweep that is ready to run, and what tells it from other sweeps.
+struct Sweep {
+  SweepPlan plan;
+  std::unique_ptr<Sampler> sampler;
+  Json identity;
+};
+
+// One that is started again must be the same, except for how many trials, and how many at once.
+Json identity_of(const Sweep& sweep, const std::vector<std::string>& over, SweepSearch search,
+                 std::int64_t seed, Value recipe) {
+  recipe.as<Table>()->erase("sweep");  // how many trials: may change
+  const std::string text = write_toml(recipe);
+  Sha256 digest;
+  digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  const SweepPlan& plan = sweep.plan;
   return {{"recipe", fs::absolute(plan.recipe).lexically_normal().string()},
           {"overrides", plan.overrides},
           {"over", over},
-          {"search", static_cast<int>(search)},
+          {"search", name_of(search)},
           {"seed", seed},
           {"metric", plan.objective.metric},
           {"highest", plan.objective.highest},
-          {"halving", plan.halving}};
+          {"halving", plan.halving},
+          {"contents of the recipe", digest.hex()}};
 }
 
-std::string other_sweep(const fs::path& file, const Json& wanted) {
-  std::ifstream stream(file);
-  if (!stream) return "";
-  const Json there = Json::parse(stream, nullptr, false);
+// The options win over [sweep] of the recipe.
+Sweep sweep_of(Request request, const Value& resolved_recipe, const Arguments& arguments, Session& session) {
+  const Recipe recipe = decode_table<Recipe>(resolved_recipe, session.registry);
+  const SweepSection section = recipe.sweep.value_or(SweepSection{});
+  const std::vector<std::string> over = request.over.empty() ? section.over : request.over;
+  Sweep sweep{.plan = std::move(request.plan), .sampler = nullptr, .identity = {}};
+  SweepPlan& plan = sweep.plan;
+  plan.parameters = parsed(over);
+  const auto objective = objective_of(recipe);
+  if (!objective) throw std::invalid_argument("the recipe has no metric to optimise; name one with --metric");
+  plan.objective = *objective;
+  plan.samples = whole_option(arguments, "samples", 1).value_or(section.samples.value_or(0));
+  plan.jobs = whole_option(arguments, "jobs", 1).value_or(section.jobs);
+  plan.halving = arguments.has("halving") || (section.halving && !arguments.has("no-halving"));
+  plan.retry_failed = arguments.has("retry-failed");
+  plan.folder = arguments.has("dir") ? fs::path(arguments.get("dir")) : fs::path("sweeps") / recipe.run.name;
+  if (plan.jobs > 1 && recipe.run.threads == 0)
+    plan.threads = std::max<std::int64_t>(1, usable_cores() / plan.jobs);
+  const SweepSearch search = arguments.has("search") ? search_of(arguments.get("search")) : section.search;
+  const auto seed = whole_option(arguments, "seed", 0).value_or(section.seed);
+  sweep.sampler = make_sampler(search, plan, static_cast<std::uint64_t>(seed));
+  sweep.identity = identity_of(sweep, over, search, seed, resolved_recipe);
+  if (recipe.sweep) plan.overrides.emplace_back("~sweep");
+  return sweep;
+}
+
+// What tells the sweep in a folder from this one; empty: nothing, or there is none.
+std::string difference(const fs::path& file, const Json& wanted) {
+  if (!fs::exists(file)) return "";
+  const Json there = read_json_file_or_null(file);
   for (const auto& [key, value] : wanted.items()) {
     if (!there.is_object() || !there.contains(key) || there[key] != value) return key;
   }
@@ -135,7 +190,7 @@ void write(const fs::path& file, const std::string& text) {
 
 SweepEvents events_of(const SweepPlan& plan, const StopSignal& signal, Session& session) {
   SweepEvents events;
-  events.begun = [&](const Trial& trial) {
+  events.started = [&](const Trial& trial) {
     session.err << "trial " << trial.number << "  " << joined(plan.settings(trial.point), " ") << std::endl;
   };
   events.ended = [&](const Trial& trial) {
@@ -148,59 +203,36 @@ SweepEvents events_of(const SweepPlan& plan, const StopSignal& signal, Session& 
   return events;
 }
 
-int sweep(const Arguments& arguments, Session& session) {
-  SweepPlan plan;
-  plan.recipe = arguments.get("RECIPE");
-  std::vector<std::string> over;
-  for (const std::string& word : arguments.all("SETTING"))
-    (is_parameter(word) ? over : plan.overrides).push_back(word);
-  if (arguments.has("metric")) {
-    const std::string mode = arguments.has("mode") ? ",mode=\"" + arguments.get("mode") + "\"" : "";
-    plan.overrides.push_back("checkpoint.best={metric=\"" + arguments.get("metric") + "\"" + mode + "}");
-  } else if (arguments.has("mode")) {
-    throw std::invalid_argument(
-        "--mode says which direction of --metric is better, and there is no --metric");
-  }
-  const auto base = resolved(plan, {}, session);
-  if (!base) return Exit::bad_input;
-  const Recipe recipe = decode_table<Recipe>(*base, session.registry);
-  const SweepSection section = recipe.sweep.value_or(SweepSection{});
-  if (over.empty()) over = section.over;
-  plan.parameters = parsed(over);
-  plan.objective = objective_of(recipe);
-  plan.samples = whole_option(arguments, "samples", 1).value_or(section.samples.value_or(0));
-  plan.jobs = whole_option(arguments, "jobs", 1).value_or(section.jobs);
-  plan.halving = arguments.has("halving") || section.halving;
-  plan.folder = arguments.has("dir") ? fs::path(arguments.get("dir")) : fs::path("sweeps") / recipe.run.name;
-  const SweepSearch search = search_of(arguments.get("search"), section);
-  const auto seed = whole_option(arguments, "seed", 0).value_or(section.seed);
-  const auto sampler = make_sampler(search, plan, static_cast<std::uint64_t>(seed));
-  if (!all_values_fit(plan, session)) return Exit::bad_input;
+void show(const SweepPlan& plan, const std::vector<Trial>& trials, Session& session) {
+  session.out << trials_table(plan, trials, session.out_style);
+  const std::string page = sweep_report(plan, trials);
+  if (page.empty()) return;
+  write(plan.folder / "sweep.html", page);
+  session.out << "\n" << (plan.folder / "sweep.html").string() << "\n";
+}
 
-  const Json wanted = identity(plan, search, seed, over);
-  if (const std::string differs = other_sweep(plan.folder / "sweep.json", wanted); !differs.empty()) {
+int sweep(const Arguments& arguments, Session& session) {
+  Request request = request_of(arguments);
+  const auto recipe = resolved(request.plan, {}, session);
+  if (!recipe) return Exit::bad_input;
+  const Sweep sweep = sweep_of(std::move(request), *recipe, arguments, session);
+  const SweepPlan& plan = sweep.plan;
+  if (!all_values_fit(plan, session)) return Exit::bad_input;
+  if (const std::string differs = difference(plan.folder / "sweep.json", sweep.identity); !differs.empty()) {
     return refuse(
         {"the folder " + plan.folder.string() + " holds another sweep: \"" + differs + "\" is not the same",
-         {"give this one a folder of its own with --dir, or repeat the command that began the other"},
+         {"give this one a folder of its own with --dir, or repeat the command that started the other"},
          "runner sweep --help"},
         session);
   }
   fs::create_directories(plan.folder);
-  write(plan.folder / "sweep.json", dumped(wanted));
-  if (recipe.sweep) plan.overrides.emplace_back("~sweep");
-  if (plan.jobs > 1 && recipe.run.threads == 0)
-    plan.overrides.push_back("run.threads=" +
-                             std::to_string(std::max<std::int64_t>(1, usable_cores() / plan.jobs)));
+  write(plan.folder / "sweep.json", dumped(sweep.identity));
 
   const StopSignal signal;
-  const std::vector<Trial> trials = run_sweep(plan, *sampler, events_of(plan, signal, session));
-  session.out << trials_table(plan, trials, session.out_style);
-  if (const std::string page = sweep_report(plan, trials); !page.empty()) {
-    write(plan.folder / "sweep.html", page);
-    session.out << "\n" << (plan.folder / "sweep.html").string() << "\n";
-  }
+  const std::vector<Trial> trials = run_sweep(plan, *sweep.sampler, events_of(plan, signal, session));
+  show(plan, trials, session);
   if (signal.received() != 0) {
-    session.err << "interrupted; the same command goes on from here\n";
+    session.err << "interrupted; run the same command again to continue\n";
     return 128 + signal.received();
   }
   return best_trial(trials, plan.objective) ? Exit::done : Exit::failed;
@@ -221,46 +253,49 @@ int run(const Arguments& arguments, Session& session) {
 Command sweep_command() {
   return {
       .name = "sweep",
-      .summary = "Run a recipe with many settings and find the best.",
-      .arguments = {{"RECIPE", "The recipe, a TOML file.", Argument::Count::one, Word::recipe},
-                    {"SETTING",
-                     "What to try, KEY= and choice(a,b), range(0,3), uniform(0,0.5) or "
-                     "log_uniform(1e-4,0.1); any other override is for "
-                     "all trials. Without one to try, [sweep] of the recipe says it.",
-                     Argument::Count::any, Word::override_}},
-      .options =
-          {{.name = "search",
-            .doc = "grid, random, tpe or auto: grid where all values can be tried, else tpe.",
-            .value = "HOW"},
-           {.name = "samples", .doc = "How many trials.", .value = "N"},
-           {.name = "jobs",
-            .doc = "Trials at the same time; they share the cores.",
-            .value = "N",
-            .letter = 'j'},
-           {.name = "halving",
-            .doc = "Stop trials early that are not among the best third of those that came as far."},
-           {.name = "metric",
-            .doc = "What decides, such as eval/accuracy; without it checkpoint.best of the recipe.",
-            .value = "NAME"},
-           {.name = "mode",
-            .doc =
-                "max or min: which direction of --metric is better, where the metric does not say it itself.",
-            .value = "MODE"},
-           {.name = "seed", .doc = "Of what is drawn at random.", .value = "N"},
-           {.name = "dir",
-            .doc = "The folder of the sweep; sweeps/<run.name> where not given.",
-            .value = "DIR",
-            .word = Word::file}},
+      .summary = "Run a recipe with different settings and find the best.",
+      .arguments =
+          {{"RECIPE", "The recipe, a TOML file.", Argument::Count::one, Word::recipe},
+           {"SETTING",
+            "A setting to search, KEY=choice(a,b), range(0,3), uniform(0,0.5) or log_uniform(1e-4,0.1); any "
+            "other override applies to all trials. Default: [sweep] of the recipe.",
+            Argument::Count::any, Word::override_}},
+      .options = {{.name = "search",
+                   .doc = "grid, random, tpe or auto: grid if all values can be tried, otherwise tpe.",
+                   .value = "HOW"},
+                  {.name = "samples", .doc = "Number of trials.", .value = "N"},
+                  {.name = "jobs",
+                   .doc = "Trials at the same time; they share the cores.",
+                   .value = "N",
+                   .letter = 'j'},
+                  {.name = "halving",
+                   .doc = "Stop a trial early unless it is among the best third of those that got as far."},
+                  {.name = "no-halving", .doc = "Run every trial to its end, whatever [sweep] says."},
+                  {.name = "retry-failed",
+                   .doc = "Run trials again that failed in an earlier run of the sweep."},
+                  {.name = "metric",
+                   .doc = "The metric to optimise, such as eval/accuracy; default: that of checkpoint.best.",
+                   .value = "NAME"},
+                  {.name = "mode",
+                   .doc = "max or min: which direction of --metric is better, if the metric does not say.",
+                   .value = "MODE"},
+                  {.name = "seed", .doc = "Seed of the random values.", .value = "N"},
+                  {.name = "dir",
+                   .doc = "Folder of the sweep; default: sweeps/<run.name>.",
+                   .value = "DIR",
+                   .word = Word::file}},
       .examples =
-          {{"runner sweep recipes/shapes.toml optimizer.lr=choice(0.1,0.01) run.seed=range(0,3)",
+          {{"runner sweep recipes/shapes.toml 'optimizer.lr=choice(0.1,0.01)' 'run.seed=range(0,3)'",
             "a grid of six"},
-           {"runner sweep recipes/shapes.toml optimizer.lr=log_uniform(1e-4,1) --samples 40 -j 2 --halving",
+           {"runner sweep recipes/shapes.toml 'optimizer.lr=log_uniform(1e-4,1)' --samples 40 -j 2 --halving",
             "a search"}},
       .run = &run,
       .details =
           "Each trial is a run in DIR/trials; sweep.html shows them all.\n"
-          "Interrupted or killed, the same command goes on: finished trials are not repeated.\n"
-          "Shells need quotes around the parentheses."};
+          "After an interruption the same command continues: finished trials are not repeated, failed ones "
+          "only "
+          "with\n--retry-failed.\n"
+          "Quote parentheses for the shell."};
 }
 
 }  // namespace runner::cli

@@ -1,8 +1,10 @@
+#include <chrono>
 #include <ostream>
 
 #include "runner/cli/commands.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/resolve.hpp"
+#include "runner/runs/run_record.hpp"
 #include "runner/tracking/build_trackers.hpp"
 #include "runner/tracking/run_facts.hpp"
 #include "runner/tracking/send_later.hpp"
@@ -10,6 +12,18 @@
 namespace runner::cli {
 
 namespace {
+
+// How the run ended, if it left a result.
+std::optional<RunEnd> end_of(const std::filesystem::path& folder) {
+  const RunRecord run = read_run(folder);
+  if (run.status == "running" || run.status == "unknown") return std::nullopt;
+  const Outcome outcome = run.status == "finished" ? Outcome::finished
+                          : run.status == "failed" ? Outcome::failed
+                                                   : Outcome::stopped;
+  const auto written =
+      std::chrono::file_clock::to_sys(std::filesystem::last_write_time(folder / "result.json"));
+  return RunEnd{outcome, run.message, std::chrono::duration<double>(written.time_since_epoch()).count()};
+}
 
 int run(const Arguments& arguments, Session& session) {
   const std::filesystem::path folder = find_run(arguments.get("RUN"));
@@ -20,13 +34,13 @@ int run(const Arguments& arguments, Session& session) {
   if (!resolved) return Exit::bad_input;
   const Recipe recipe = decode_table<Recipe>(*resolved, session.registry);
   const auto sent = send_later(build_trackers(recipe.tracker, session.registry, {folder}),
-                               run_facts(recipe.run, folder, *resolved));
+                               run_facts(recipe.run, folder, *resolved), end_of(folder));
   bool complete = true;
   for (const SentLater& each : sent) {
     session.out << each.tracker << ": "
                 << (each.nothing_to_do ? "has everything already"
                     : each.complete    ? "has everything now"
-                                       : "did not take everything; the rest is kept")
+                                       : "could not be sent everything; the rest is kept")
                 << "\n";
     complete = complete && each.complete;
   }
@@ -37,18 +51,17 @@ int run(const Arguments& arguments, Session& session) {
 
 Command track_command() {
   return {.name = "track",
-          .summary = "Send to trackers what they could not be sent while the run went on.",
-          .arguments = {{"RUN", "A run folder, or the name of a run (the last one of it).",
-                         Argument::Count::one, Word::file},
+          .summary = "Send trackers what they missed during a run.",
+          .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
+                         Word::file},
                         {"OVERRIDE", "Changes to its recipe, as for `runner run`: another server.",
                          Argument::Count::any, Word::override_}},
           .examples = {{"runner track runs/shapes", "the server is back"},
                        {"runner track runs/shapes 'tracker.0.url=\"http://10.0.0.2:5000\"'", "it has moved"}},
           .run = &run,
           .details =
-              "A run keeps what a tracker did not take in the folder `tracking` of its own folder. Trackers "
-              "that\n"
-              "never heard of the end of a run that was killed are told that it failed.\n"
+              "What a tracker missed is kept in the folder `tracking` of the run. A run that was killed is "
+              "reported to its\ntrackers as failed.\n"
               "Exit code 0: every tracker has everything; 1: something is left; 2: the recipe is wrong."};
 }
 

@@ -103,23 +103,24 @@ int run(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command watch_command() {
-  return {.name = "watch",
-          .summary = "Draw the curves of a run in the terminal, while it is running.",
-          .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
-                         Word::file}},
-          .options =
-              {{.name = "metric",
-                .doc = "Only measurements whose names begin so, such as eval/; may be given several times.",
-                .value = "NAME",
-                .many = true},
-               {.name = "every", .doc = "Seconds between two looks; 1 where not given.", .value = "SECONDS"},
-               {.name = "once", .doc = "Draw once and end."}},
-          .examples = {{"runner watch shapes", "the last run of that name, until it ends"},
-                       {"runner watch shapes --metric eval/ --once", "as it is now"}},
-          .run = &run,
-          .details =
-              "Ends with the run, or with Ctrl-C, which does not touch the run.\n"
-              "Draws once where the output is no terminal."};
+  return {
+      .name = "watch",
+      .summary = "Draw the curves of a run in the terminal, while it is running.",
+      .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
+                     Word::file}},
+      .options = {{.name = "metric",
+                   .doc =
+                       "Only metrics whose names start with this, such as eval/; may be given several times.",
+                   .value = "NAME",
+                   .many = true},
+                  {.name = "every", .doc = "Seconds between two updates; default: 1.", .value = "SECONDS"},
+                  {.name = "once", .doc = "Draw once and end."}},
+      .examples = {{"runner watch shapes", "the last run of that name, until it ends"},
+                   {"runner watch shapes --metric eval/ --once", "as it is now"}},
+      .run = &run,
+      .details =
+          "Ends with the run, or with Ctrl-C, which does not touch the run.\n"
+          "Draws once if the output is not a terminal."};
 }
 
 }  // namespace runner::cli

@@ -52,7 +52,7 @@ struct ProgressLine {
   double seconds = 0;            // of the run
   std::optional<double> loss;    // none: the one shown before stays
   double lr = 0;
-  double samples_per_second = 0;  // 0: not known yet
+  double examples_per_second = 0;  // 0: not known yet
 };
 
 struct EvalLine {

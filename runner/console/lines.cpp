@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "registry/wording.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner {
@@ -58,7 +59,7 @@ std::vector<Piece> numbers(const ProgressLine& line, std::optional<double> eta) 
   std::vector<Piece> pieces{{current_epoch(line), 3}, {step_text(line), 1}};
   if (line.loss) pieces.push_back({"loss " + measured(*line.loss), 0});
   pieces.push_back({"lr " + measured(line.lr), 5});
-  if (line.samples_per_second > 0) pieces.push_back({measured(line.samples_per_second) + " samples/s", 4});
+  if (line.examples_per_second > 0) pieces.push_back({measured(line.examples_per_second) + " examples/s", 4});
   if (eta) pieces.push_back({"ETA " + duration_text(*eta), 2});
   return pieces;
 }
@@ -109,14 +110,28 @@ std::string live_evaluation(double share, const Look& look) {
                             : joined(pieces);
 }
 
+std::vector<std::string> measurement_texts(const std::vector<std::pair<std::string, double>>& measurements,
+                                           std::string_view without, const Style& style) {
+  constexpr std::size_t most_bytes = 1000;
+  std::vector<std::string> texts;
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : measurements) {
+    if (bytes > most_bytes) {
+      texts.push_back("and " + grouped(std::ssize(measurements) - std::ssize(texts)) + " more");
+      break;
+    }
+    std::string_view shown = name;
+    if (shown.starts_with(without)) shown.remove_prefix(without.size());
+    texts.push_back(escaped_name(shown) + " " + style.bold(measured(value)));
+    bytes += texts.back().size();
+  }
+  return texts;
+}
+
 std::string evaluation_text(const EvalLine& line, const Look& look) {
   std::string text =
       look.style.bold("eval") + gap + "epoch " + epoch_text(line.epoch) + gap + "step " + grouped(line.step);
-  for (const auto& [name, value] : line.measurements) {
-    const std::string_view bare =
-        std::string_view(name).starts_with("eval/") ? std::string_view(name).substr(5) : name;
-    text += gap + std::string(bare) + " " + look.style.bold(measured(value));
-  }
+  for (const std::string& one : measurement_texts(line.measurements, "eval/", look.style)) text += gap + one;
   text += gap + look.style.dim("in " + duration_text(line.seconds));
   return line.best ? text + gap + look.style.green("best so far") : text;
 }

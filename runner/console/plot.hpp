@@ -23,7 +23,7 @@ struct PlotOptions {
 //         0        500 steps
 //
 // Points are (x, y) with x ascending. Where several fall into one column their mean is drawn; what is not
-// finite is left out. Empty where fewer than two points can be drawn.
+// finite is skipped. Empty where fewer than two points can be drawn.
 std::string plot(std::span<const std::pair<double, double>> points, const PlotOptions& options);
 
 }  // namespace runner

@@ -1,8 +1,11 @@
 #include "runner/console/tables.hpp"
 
 #include <algorithm>
+#include <sstream>
 
-#include "runner/console/banner.hpp"
+#include "registry/utf8.hpp"
+#include "registry/wording.hpp"
+#include "runner/console/lines.hpp"
 #include "runner/console/plot.hpp"
 #include "runner/terminal/text.hpp"
 
@@ -14,6 +17,36 @@ using Rows = std::vector<std::pair<std::string, std::string>>;
 constexpr const char* stand_in_title = "STAND-IN DATA: these results are not about the data the recipe names";
 
 constexpr std::size_t most_warnings = 10;
+
+std::string repeated(const char* piece, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += piece;
+  return text;
+}
+
+// A box over the whole width that nobody can miss: a title, and the sentences below it.
+std::string banner(const std::string& title, const std::string& text, const Look& look) {
+  constexpr std::size_t frame = 6, widest = 100, narrowest = 20;  // frame: a wall and two spaces on each side
+  const auto columns = static_cast<std::size_t>(std::max(look.width - 1, 0));
+  const std::size_t inside = std::clamp(columns, narrowest + frame, widest) - frame;
+  const char *line = look.utf8 ? "━" : "#", *wall = look.utf8 ? "┃" : "#";
+  const char* corners[] = {look.utf8 ? "┏" : "#", look.utf8 ? "┓" : "#", look.utf8 ? "┗" : "#",
+                           look.utf8 ? "┛" : "#"};
+
+  const auto edge = [&](const char* left, const char* right) {
+    return look.style.yellow(left + repeated(line, inside + frame - 2) + right) + "\n";
+  };
+  std::string box = edge(corners[0], corners[1]);
+  std::istringstream lines(title + "\n" + wrapped(text, inside, ""));
+  bool first = true;
+  for (std::string each; std::getline(lines, each); first = false) {
+    each = shortened(each, inside, look.utf8);
+    const std::string space(inside - visible_width(each) + 2, ' ');
+    box += look.style.yellow(wall) + "  " + (first ? look.style.bold(look.style.yellow(each)) : each) +
+           space + look.style.yellow(wall) + "\n";
+  }
+  return box + edge(corners[2], corners[3]);
+}
 
 std::string table(const Rows& rows, const Look& look) {
   Rows shown;
@@ -98,15 +131,13 @@ std::string time_text(const ClosingSummary& run, const Look& look) {
 std::string results(const ClosingSummary& run, const Look& look) {
   Rows rows;
   if (run.best) {
-    rows.emplace_back("best", run.best->metric + " " + look.style.bold(measured(run.best->value)) +
-                                  " at step " + grouped(run.best->step) + ", epoch " +
-                                  epoch_text(run.best->epoch));
+    rows.emplace_back("best", escaped_name(run.best->metric) + " " +
+                                  look.style.bold(measured(run.best->value)) + " at step " +
+                                  grouped(run.best->step) + ", epoch " + epoch_text(run.best->epoch));
   }
-  std::vector<std::string> last;
-  for (const auto& [name, value] : run.last) last.push_back(name + " " + measured(value));
-  rows.emplace_back("last", joined(last, look.dot()));
+  rows.emplace_back("last", joined(measurement_texts(run.last, "", {}), look.dot()));
   rows.emplace_back("time", time_text(run, look));
-  for (const auto& [what, path] : run.files) rows.emplace_back(what, path.string());
+  for (const auto& [what, path] : run.files) rows.emplace_back(what, printable(path.string()));
   return table(rows, look);
 }
 
@@ -127,8 +158,8 @@ std::string warnings_text(const ClosingSummary& run, const Look& look) {
 }  // namespace
 
 std::string summary_table(const RunSummary& run, const Look& look) {
-  std::string text =
-      look.style.bold(run.name) + (run.recipe.empty() ? "" : "  " + look.style.dim(run.recipe)) + "\n";
+  std::string text = look.style.bold(escaped_name(run.name)) +
+                     (run.recipe.empty() ? "" : "  " + look.style.dim(printable(run.recipe))) + "\n";
   Rows rows{{"model", model_text(run, look)},
             {"data", data_text(run, look)},
             {"batch", batch_text(run, look)},
@@ -140,7 +171,7 @@ std::string summary_table(const RunSummary& run, const Look& look) {
             {"device", run.device},
             {"trackers", joined(run.trackers)},
             {"hooks", joined(run.hooks)}};
-  rows.emplace_back("folder", run.folder.string());
+  rows.emplace_back("folder", printable(run.folder.string()));
   text += table(rows, look) + "\n";
   return run.stand_in.empty() ? text : text + banner(stand_in_title, run.stand_in, look) + "\n";
 }

@@ -8,10 +8,10 @@
 #include "components/support/io/mapping_guard.hpp"
 #include "registry/divide_up.hpp"
 #include "registry/log.hpp"
-#include "runner/data/batch_part.hpp"
 #include "runner/data/batch_pool.hpp"
 #include "runner/data/compute_threads.hpp"
 #include "runner/data/ordered_prefetch.hpp"
+#include "runner/engine/batch_part.hpp"
 
 namespace runner {
 namespace {
@@ -74,10 +74,10 @@ class Loader::Assembly {
             later % batches_per_epoch() * options_.batch_size};
   }
 
-  SampleRef sample(const EpochOrder& order, Cursor at) const {
+  ExampleRef sample(const EpochOrder& order, Cursor at) const {
     const std::int64_t index = order(at.position);
-    return {index, sample_seed(options_.seed, static_cast<std::uint64_t>(at.epoch),
-                               static_cast<std::uint64_t>(index))};
+    return {index, example_seed(options_.seed, static_cast<std::uint64_t>(at.epoch),
+                                static_cast<std::uint64_t>(index))};
   }
 
   LoadedBatch assemble(std::int64_t number) {
@@ -91,7 +91,7 @@ class Loader::Assembly {
     if (examples == 0) return loaded;
 
     const EpochOrder order(size_, options_.shuffle, options_.seed, begin.epoch);
-    std::vector<SampleRef> samples(static_cast<std::size_t>(examples));
+    std::vector<ExampleRef> samples(static_cast<std::size_t>(examples));
     for (std::int64_t i = 0; i < examples; ++i) {
       samples[static_cast<std::size_t>(i)] = sample(order, {begin.epoch, first + i});
     }
@@ -105,8 +105,8 @@ class Loader::Assembly {
     constexpr std::uint64_t of_batches =
         0x6261746368ULL;  // keeps the seeds of batches apart from those of samples
     split_.finish(loaded.batch,
-                  sample_seed(options_.seed ^ of_batches, static_cast<std::uint64_t>(begin.epoch),
-                              static_cast<std::uint64_t>(first)));
+                  example_seed(options_.seed ^ of_batches, static_cast<std::uint64_t>(begin.epoch),
+                               static_cast<std::uint64_t>(first)));
     if (options_.pinned) loaded.batch = pinned(std::move(loaded.batch));
     return loaded;
   }
@@ -123,7 +123,7 @@ class Loader::Assembly {
     return batch;
   }
 
-  void read_all(std::span<const SampleRef> samples, Batch& batch) const {
+  void read_all(std::span<const ExampleRef> samples, Batch& batch) const {
     if (options_.workers > 0) return split_.read(samples, batch, 0);
     constexpr std::int64_t worth_a_thread = 4;
     on_compute_threads(
@@ -134,7 +134,7 @@ class Loader::Assembly {
   }
 
   // One by one, after a batch failed, to find out which samples it was.
-  void read_each(const EpochOrder& order, const std::vector<SampleRef>& samples, std::int64_t first,
+  void read_each(const EpochOrder& order, const std::vector<ExampleRef>& samples, std::int64_t first,
                  LoadedBatch& loaded) const {
     using Broken = LoaderOptions::Broken;
     std::int64_t example = 0;
@@ -143,14 +143,13 @@ class Loader::Assembly {
       try {
         split_.read({&samples[i], 1}, loaded.batch, example++);
       } catch (const std::exception& error) {
-        const std::string message =
-            log::format("Example {} cannot be read: {}", samples[i].index, error.what());
+        const std::string message = log::format("Cannot read example {}: {}", samples[i].index, error.what());
         const bool broken = dynamic_cast<const DataError*>(&error) != nullptr;
         if (!broken) throw DataError(message);
         if (options_.broken == Broken::stop)
-          throw DataError(message + " Set loader.on_error = \"skip\" to leave such examples out.");
+          throw DataError(message + " Set loader.on_error = \"skip\" to skip such examples.");
         if (options_.broken == Broken::replace) read_substitute(order, at, loaded.batch, example - 1);
-        if (options_.broken == Broken::leave_out) --example;
+        if (options_.broken == Broken::skip) --example;
         loaded.unreadable.push_back(message);
       }
     }
@@ -159,7 +158,7 @@ class Loader::Assembly {
 
   void read_substitute(const EpochOrder& order, Cursor at, Batch& batch, std::int64_t example) const {
     for (std::int64_t tried = 1; tried < size_; ++tried) {
-      const SampleRef next = sample(order, {at.epoch, (at.position + tried) % size_});
+      const ExampleRef next = sample(order, {at.epoch, (at.position + tried) % size_});
       try {
         return split_.read({&next, 1}, batch, example);
       } catch (const DataError&) {
@@ -186,9 +185,9 @@ std::optional<LoadedBatch> Loader::next() {
   std::optional<LoadedBatch> loaded = assembly_->next();
   if (!loaded) return loaded;
   for (const std::string& message : loaded->unreadable) {
-    const bool left_out = assembly_->options().broken == LoaderOptions::Broken::leave_out;
+    const bool skipped = assembly_->options().broken == LoaderOptions::Broken::skip;
     if (unreadable_++ < most_messages)
-      log::warning("{} {}", message, left_out ? "It is left out." : "Another one takes its place.");
+      log::warning("{} {}", message, skipped ? "It is skipped." : "Another one takes its place.");
     if (unreadable_ == most_messages) log::warning("Further examples that cannot be read are only counted.");
   }
   return loaded;

@@ -27,9 +27,9 @@ struct LoaderOptions {
   enum class Broken {
     stop,
     replace,
-    leave_out
-  };  // a sample that cannot be read: replaced by the next one
-      // that can, or left out of its batch, which may be empty
+    skip
+  };  // an example that cannot be read: replaced by the next one
+      // that can, or skipped, and its batch may be empty
   Broken broken = Broken::stop;
   std::uint64_t seed = 0;
   torch::MemoryFormat format = torch::MemoryFormat::Contiguous;
@@ -60,7 +60,7 @@ class Loader {
   std::optional<LoadedBatch> next();
 
   std::int64_t batches_per_epoch() const;
-  std::int64_t unreadable_samples() const { return unreadable_; }  // in the batches handed out so far
+  std::int64_t unreadable_examples() const { return unreadable_; }  // in the batches handed out so far
 
  private:
   class Assembly;

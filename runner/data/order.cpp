@@ -21,7 +21,7 @@ EpochOrder::EpochOrder(std::int64_t size, bool shuffle, std::uint64_t seed, std:
 
   constexpr std::uint64_t of_orders = 0x6F72646572ULL;  // keeps these keys apart from the seeds of samples
   SampleRandom keys(
-      sample_seed(seed ^ of_orders, static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(size)));
+      example_seed(seed ^ of_orders, static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(size)));
   for (std::uint64_t& key : keys_) key = keys.bits();
 }
 

@@ -17,8 +17,8 @@ class SameExamples final : public Split {
     return split_.allocate(examples, format);
   }
   std::optional<std::int64_t> class_of(std::int64_t index) const override { return split_.class_of(index); }
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
-    split_.read(samples, batch, first);
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
+    split_.read(examples, batch, first);
   }
 
  private:
@@ -39,9 +39,9 @@ class Repeated final : public Split {
   Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override {
     return few_->allocate(examples, format);
   }
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
-    std::vector<SampleRef> among_few(samples.begin(), samples.end());
-    for (SampleRef& sample : among_few) sample.index %= few_->size();
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
+    std::vector<ExampleRef> among_few(examples.begin(), examples.end());
+    for (ExampleRef& sample : among_few) sample.index %= few_->size();
     few_->read(among_few, batch, first);
   }
   void finish(Batch& batch, std::uint64_t seed) const override { few_->finish(batch, seed); }

@@ -11,8 +11,8 @@ namespace runner {
 
 namespace {
 
-std::uint64_t sample_seed_of(const DatasetCommon& common) {
-  return static_cast<std::uint64_t>(common.sample_seed.value_or(1));
+std::uint64_t example_seed_of(const DatasetCommon& common) {
+  return static_cast<std::uint64_t>(common.example_seed.value_or(1));
 }
 
 std::string how_chosen(const Split& split) {
@@ -23,7 +23,7 @@ void limit(std::unique_ptr<Split>& split, std::optional<std::int64_t> most, cons
            const char* key) {
   if (!split || !most || *most >= split->size()) return;
   log::info("dataset.{}: {} of {} examples are used, {}.", key, *most, split->size(), how_chosen(*split));
-  auto chosen = random_sample(*split, *most, sample_seed_of(common));
+  auto chosen = random_sample(*split, *most, example_seed_of(common));
   split = selection(std::move(split), std::move(chosen));
 }
 
@@ -42,17 +42,16 @@ void take_validation(Splits& data, const Dataset& dataset, const TransformPipeli
                      const DatasetCommon& common) {
   if (!data.train->examples_are_fixed()) {
     throw DataError(
-        "dataset.validation takes examples out of the training set, but this one is read from random places: "
-        "set dataset.random_offset = false, or let the dataset split itself (dataset.split).");
+        "dataset.validation takes examples out of the training set, but this one is read from random places, "
+        "which overlap: set dataset.random_offset = false, or let the dataset split itself (dataset.split).");
   }
   const std::int64_t size = data.train->size();
   const auto count = static_cast<std::int64_t>(std::llround(*common.validation * static_cast<double>(size)));
   if (count < 1 || count >= size) {
-    throw DataError(
-        log::format("dataset.validation = {} of {} training examples leaves {} of the two sets empty.",
-                    *common.validation, size, count < 1 ? "the first" : "the second"));
+    throw DataError(log::format("dataset.validation = {} of {} training examples leaves no examples for {}.",
+                                *common.validation, size, count < 1 ? "validation" : "training"));
   }
-  std::vector<std::int64_t> chosen = random_sample(*data.train, count, sample_seed_of(common));
+  std::vector<std::int64_t> chosen = random_sample(*data.train, count, example_seed_of(common));
   std::ranges::sort(chosen);
   std::vector<std::int64_t> rest;
   for (std::int64_t index = 0; index < size; ++index) {
@@ -80,11 +79,10 @@ Splits prepare_splits(const Dataset& dataset, const SplitRules& rules, const Tra
   limit(data.train, common.train_limit, common, "train_limit");
   limit(data.eval, common.eval_limit, common, "eval_limit");
   if (rules.overfit_examples) {
-    overfit(data, *rules.overfit_examples, sample_seed_of(common));
+    overfit(data, *rules.overfit_examples, example_seed_of(common));
     log::info(
         "loader.overfit_batches: the run trains on {} training examples, {}, over and over, and evaluates on "
-        "the "
-        "same.",
+        "the same.",
         data.eval->size(), how_chosen(*data.eval));
   }
   return data;

@@ -118,6 +118,11 @@ std::string recipe_page(const Schema& recipe, const Registry& registry) {
       out += parameter_table(type.schema());
       continue;
     }
+    if (type.part_kind.empty()) {
+      out += "Stands before the first section: `" + name + " = []` by default, a " + type_text(field.type) +
+             ".\n";
+      continue;
+    }
     const std::string kind(type.part_kind);
     out += in_list ? "A list, one `[[" + name + "]]` for each; `name` says which " + kind + ".\n"
                    : "`name` says which " + kind +

@@ -104,7 +104,7 @@ class Writer {
 
   static bool names_files(const FieldInfo& field) {
     const TypeInfo& type = field.type.element ? *field.type.element : field.type;
-    return (type.kind == TypeInfo::Kind::path && !field.rules.in_run_folder) || field.rules.may_be_path;
+    return type.kind == TypeInfo::Kind::path && !field.rules.in_run_folder;
   }
 
   Value from_folder(Value value) const {

@@ -10,6 +10,8 @@
 #include "registry/log.hpp"
 #include "runner/distributed/meeting_place.hpp"
 #include "runner/distributed/process_group_world.hpp"
+#include "runner/distributed/rank_gpu.hpp"
+#include "runner/distributed/single_rank_world.hpp"
 #include "runner/distributed/store_client.hpp"
 #include "runner/distributed/store_protocol.hpp"
 #include "runner/distributed/store_server.hpp"
@@ -32,7 +34,7 @@ std::string read_secret(const Membership& member) {
   char buffer[256];
   for (ssize_t count = 0; (count = read(pipe.number(), buffer, sizeof buffer)) > 0;)
     secret.append(buffer, static_cast<std::size_t>(count));
-  if (secret.empty()) throw std::runtime_error("The launcher handed over no secret.");
+  if (secret.empty()) throw std::runtime_error("The launcher passed no secret.");
   return secret;
 }
 
@@ -50,22 +52,24 @@ StorePointer own_store(const Membership& member, const JoinOptions& options,
                        std::unique_ptr<StoreServer>& server) {
   if (member.meet) {
     const std::string secret = read_secret(member);
-    if (member.place.rank == 0) server = std::make_unique<StoreServer>(listen_on(*member.meet), secret);
+    if (member.place.rank == 0) {
+      allow_many_descriptors();
+      server = std::make_unique<StoreServer>(listen_on(*member.meet), secret);
+    }
     return c10::make_intrusive<StoreClient>(*member.meet, secret, options.timeout);
   }
   if (!member.on_one_machine())
     throw std::runtime_error(
         log::format("The ranks are on several machines and do not know where to meet. Set MASTER_ADDR and "
-                    "MASTER_PORT to an "
-                    "address of rank 0's machine and a free port there, and {} to a file with a secret that "
-                    "every rank can "
-                    "read (openssl rand -hex 32).",
+                    "MASTER_PORT to an address of rank 0's machine and a free port there, and {} to a file "
+                    "with a secret that every rank can read (openssl rand -hex 32).",
                     variable::secret_file));
   const MeetingPlace place(member.job);
   if (member.place.rank == 0) {
     const std::string secret = store::random_bytes(store::nonce_bytes);
     FileDescriptor socket = listen_on({loopback, 0});
     const Address address{loopback, port_of(socket)};
+    allow_many_descriptors();
     server = std::make_unique<StoreServer>(std::move(socket), secret);
     place.announce({address, secret});
     return c10::make_intrusive<StoreClient>(address, secret, options.timeout);
@@ -90,10 +94,16 @@ StorePointer own_store(const Membership& member, const JoinOptions& options,
 
 }  // namespace
 
+JoinOptions join_options(const DistributedSection& distributed, const std::string& device,
+                         const Place& place) {
+  return {timeout_of(distributed), distributed.check_collectives,
+          rank_gpu(device, distributed.backend, place)};
+}
+
 std::unique_ptr<World> join_world(const std::optional<Membership>& member, const JoinOptions& options) {
   if (!member) return std::make_unique<World>();
   std::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error to be reported, not the end
-  GroupOptions group{options.timeout, loopback, options.check_collectives, options.cuda};
+  GroupOptions group{options.timeout, loopback, options.check_collectives, options.gpu};
   std::unique_ptr<StoreServer> server;
   StorePointer store;
   switch (member->launcher) {
@@ -104,6 +114,8 @@ std::unique_ptr<World> join_world(const std::optional<Membership>& member, const
     case Launcher::torchrun: store = torchrun_store(*member, options); break;
     default: store = own_store(*member, options, server);
   }
+  if (member->place.size == 1)
+    return std::make_unique<SingleRankWorld>(store, member->place, options.timeout);
   if (!member->on_one_machine()) group.own_address = own_address_towards(*member->meet);
   auto world = std::make_unique<ProcessGroupWorld>(store, member->place, group, std::move(server));
   const bool met_in_a_folder = !member->meet;

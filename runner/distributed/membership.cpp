@@ -3,11 +3,22 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <fstream>
 #include <stdexcept>
 
 #include "registry/log.hpp"
 
 namespace runner {
+
+Environment process_environment() {
+  Environment variables;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string text = *entry;
+    const auto equals = text.find('=');
+    if (equals != std::string::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
 
 namespace {
 
@@ -17,6 +28,14 @@ std::string host_name() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
   return name;
+}
+
+// Cloned images have the same name, but not the same boot of a kernel; containers share the kernel.
+std::string machine_name() {
+  std::ifstream in("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(in, boot);
+  return boot + " " + host_name();
 }
 
 // Reads the variables of one launcher.
@@ -33,7 +52,7 @@ class Variables {
   std::string text(const std::string& name) const {
     if (const auto found = find(name)) return *found;
     throw std::runtime_error(log::format(
-        "This process looks as if {} had started it, but the environment has no {}.", launcher_, name));
+        "This process seems to be started by {}, but the environment lacks {}.", launcher_, name));
   }
 
   int number(const std::string& name) const {
@@ -42,7 +61,7 @@ class Variables {
     const char* const end = value.data() + value.size();
     if (std::from_chars(value.data(), end, result).ptr != end || result < 0)
       throw std::runtime_error(
-          log::format("{} is \"{}\" (set by {}): not a number of ranks.", name, value, launcher_));
+          log::format("{} is \"{}\" (set by {}), which is not a number of ranks.", name, value, launcher_));
     return result;
   }
 
@@ -50,10 +69,11 @@ class Variables {
 
   Place place(const std::string& rank, const std::string& size, const std::string& local_rank,
               const std::string& local_size) const {
-    Place place{number(rank), number(size), number(local_rank), number(local_size), host_name()};
+    Place place{number(rank),       number(size), number(local_rank),
+                number(local_size), host_name(),  machine_name()};
     if (place.rank >= place.size || place.local_rank >= place.local_size || place.local_size > place.size)
       throw std::runtime_error(log::format(
-          "{} has set {} = {} with {} = {}, and {} = {} with {} = {}: these make no sense together.",
+          "{} has set {} = {} with {} = {}, and {} = {} with {} = {}: these contradict each other.",
           launcher_, rank, place.rank, size, place.size, local_rank, place.local_rank, local_size,
           place.local_size));
     return place;
@@ -76,6 +96,8 @@ Membership by_runner(const Environment& environment) {
       Launcher::runner,
       variables.place(variable::rank, variable::size, variable::local_rank, variable::local_size),
       variables.number(variable::restart, 0)};
+  // Its machines have their ranks one after the other, and may be containers that nothing else tells apart.
+  member.place.machine = log::format("of rank {}", member.place.rank - member.place.local_rank);
   member.meet = parse_address(variables.text(variable::store));
   if (variables.find(variable::secret_descriptor))
     member.secret_descriptor = variables.number(variable::secret_descriptor);
@@ -147,7 +169,8 @@ std::optional<Membership> told(const Environment& environment) {
 
 std::optional<Membership> membership(const Environment& environment) {
   auto member = told(environment);
-  if (member && member->place.size == 1) return {};
+  // The only rank of `runner launch` still tells it where the run's folder is, and how far training is.
+  if (member && member->place.size == 1 && member->launcher != Launcher::runner) return {};
   return member;
 }
 

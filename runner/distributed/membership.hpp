@@ -10,6 +10,7 @@
 namespace runner {
 
 using Environment = std::map<std::string, std::string>;
+Environment process_environment();
 
 // What a launcher has told this process, through its environment, about the ranks it belongs to.
 struct Membership {
@@ -30,12 +31,11 @@ struct Membership {
 namespace variable {
 constexpr auto rank = "RUNNER_RANK", size = "RUNNER_WORLD_SIZE", local_rank = "RUNNER_LOCAL_RANK",
                local_size = "RUNNER_LOCAL_SIZE", restart = "RUNNER_RESTART", store = "RUNNER_STORE",
-               secret_descriptor = "RUNNER_SECRET_FD", secret_file = "RUNNER_SECRET_FILE",
-               folder = "RUNNER_FOLDER";
+               secret_descriptor = "RUNNER_SECRET_FD", secret_file = "RUNNER_SECRET_FILE";
 }  // namespace variable
 
-// Nothing where this process stands alone: started by nobody, or as the only rank. Throws std::runtime_error
-// where a launcher's variables are incomplete or make no sense.
+// Nothing where no launcher started this process, or another one than `runner launch` as the only rank.
+// Throws std::runtime_error where a launcher's variables are incomplete or make no sense.
 std::optional<Membership> membership(const Environment& environment);
 
 }  // namespace runner

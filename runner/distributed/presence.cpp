@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "registry/log.hpp"
 #include "runner/distributed/store_client.hpp"
@@ -13,12 +14,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using State = Sighting::State;
-
-std::string joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : "; ") + text;
-  return all;
-}
 
 // Often enough to find out fast, seldom enough to cost nothing.
 std::chrono::milliseconds interval_for(std::chrono::milliseconds timeout) {
@@ -48,8 +43,10 @@ Presence::~Presence() {
   thread_.request_stop();
   thread_.join();
   try {
-    const std::scoped_lock lock(mutex_);
-    if (own_.state == State::running) own_.state = State::left;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (own_.state == State::running) own_.state = State::left;
+    }
     publish();
   } catch (const std::exception&) {  // a store that is gone needs no goodbye
   }
@@ -57,22 +54,34 @@ Presence::~Presence() {
 
 void Presence::beat(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (!woken_.wait_for(lock, stop, interval_, [] { return false; }) && !stop.stop_requested()) {
+  while (true) {
+    woken_.wait_for(lock, stop, interval_, [&] { return at_once_; });
+    if (stop.stop_requested()) return;
+    at_once_ = false;
+    lock.unlock();
     try {
       publish();
+      store_lost_ = false;
     } catch (const std::exception&) {
-      return;  // the store is gone; whoever trains finds out, and who it was
+      store_lost_ = true;  // for now: whoever serves it may only be suspended
     }
+    lock.lock();
   }
 }
 
-// With the mutex held, or before there is a second thread.
 void Presence::publish() {
-  ++own_.beat;
-  own_store_->set(rank_key(place_.rank), to_text(own_));
+  const std::scoped_lock one_after_the_other(publishing_);  // what is older must not arrive later
+  std::string text;
+  {
+    // Not while the store is asked: it may not answer, and whoever trains has something to say, too.
+    const std::scoped_lock lock(mutex_);
+    ++own_.beat;
+    text = to_text(own_);
+  }
+  own_store_->set(rank_key(place_.rank), text);
 }
 
-void Presence::begins(std::string what) {
+void Presence::starts(std::string what) {
   const std::scoped_lock lock(mutex_);
   ++own_.collective;
   own_.doing = std::move(what);
@@ -80,14 +89,23 @@ void Presence::begins(std::string what) {
 
 void Presence::reached(std::int64_t step) {
   const std::scoped_lock lock(mutex_);
+  // That training starts, and its first step, are told at once: a restart is over then.
+  const bool news = own_.step == own_.first_step;
+  if (own_.step < 0) own_.first_step = step;
   own_.step = step;
+  if (!news) return;
+  at_once_ = true;
+  woken_.notify_one();
 }
 
 void Presence::failed(const std::string& message, bool because_of_another) {
-  const std::scoped_lock lock(mutex_);
-  if (own_.state != State::running) return;
-  own_.state = because_of_another ? State::misled : State::failed;
-  own_.message = message;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (own_.state != State::running) return;
+    own_.state = because_of_another ? State::stopped_by_another : State::failed;
+    own_.message = message;
+  }
+  if (store_lost_) return;
   try {
     publish();
   } catch (const std::exception&) {  // nobody is left to tell
@@ -104,15 +122,34 @@ void Presence::wait_for_all() {
       if (!there) missing.push_back(std::to_string(rank));
       if (there && gone(rank)) throw RankError(who_failed());
     }
-    if (missing.empty()) return;
+    if (missing.empty()) {
+      rank_0_ = seen(0);
+      return;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   } while (Clock::now() < deadline);
   std::string list;
   for (const std::string& rank : missing) list += (list.empty() ? "" : ", ") + rank;
-  throw RankError(log::format(
-      "{} {} of {} did not start within {} s (distributed.timeout). Look for the reason in the output of {}.",
+  const RankError error(log::format(
+      "{} {} of {} did not start within {} s (distributed.timeout); {}. The output of {} shows why.",
       missing.size() == 1 ? "Rank" : "Ranks", list, place_.size, static_cast<double>(timeout_.count()) / 1000,
-      missing.size() == 1 ? "that process" : "those processes"));
+      who_is_there(), missing.size() == 1 ? "that process" : "those processes"));
+  failed(error.what(), /*because_of_another=*/true);
+  throw error;
+}
+
+// "rank 0 (host a, process 12), rank 1 (host a, process 13) are there": the missing machine is the other one.
+std::string Presence::who_is_there() {
+  constexpr int most = 8;
+  std::string there;
+  int count = 0;
+  for (int rank = 0; rank < place_.size; ++rank) {
+    const std::optional<Sighting> sighting = seen(rank);
+    if (!sighting || ++count > most) continue;
+    there += (there.empty() ? "" : ", ") + describe(rank, sighting);
+  }
+  if (count > most) there += log::format(" and {} more", count - most);
+  return (count == 1 ? "only " : "") + there + (count == 1 ? " is there" : " are there");
 }
 
 std::optional<Sighting> Presence::seen(int rank) {
@@ -128,57 +165,67 @@ std::string Presence::describe(int rank, const std::optional<Sighting>& sighting
 }
 
 std::string Presence::who_failed() {
-  const auto where = [](const Sighting& s) { return log::format("at step {}, in {}", s.step, s.doing); };
+  try {
+    if (!store_lost_) return who_failed_as_the_store_says();
+  } catch (const std::exception&) {
+  }
+  if (place_.rank == 0)
+    return "the run's store is gone: the process that started the ranks has ended or is suspended";
+  return log::format(
+      "{} and the run's store on its machine do not respond: the network between them and this rank (host "
+      "{}) is down, or the process that started the ranks there has ended or is suspended",
+      describe(0, rank_0_), place_.host);
+}
+
+std::string Presence::who_failed_as_the_store_says() {
   std::vector<std::optional<Sighting>> first;
-  const auto began = Clock::now();
+  for (int rank = 0; rank < place_.size; ++rank) first.push_back(seen(rank));
+  const auto asked_at = Clock::now();
   while (true) {
-    std::vector<std::string> failed, ended, left;
-    std::vector<std::optional<Sighting>> now;
+    const bool all_have_beaten = Clock::now() - asked_at > 3 * interval_;  // those that live
+    std::map<Verdict, std::string> found;
     for (int rank = 0; rank < place_.size; ++rank) {
-      now.push_back(seen(rank));
-      if (rank == place_.rank || !now.back()) continue;
-      const Sighting& sighting = *now.back();
-      const std::string name = describe(rank, now.back());
-      if (sighting.state == State::failed)
-        failed.push_back(log::format("{} failed {}: {}", name, where(sighting), sighting.message));
-      if (sighting.state == State::left)
-        left.push_back(log::format("{} has ended {}", name, where(sighting)));
-      if (sighting.state == State::running && gone(rank))
-        ended.push_back(log::format("{} has died without a word {}", name, where(sighting)));
+      const std::optional<Sighting> now = rank == place_.rank ? std::nullopt : seen(rank);
+      if (!now) continue;
+      const auto [verdict, text] = judge(rank, *now, first[static_cast<std::size_t>(rank)]);
+      std::string& all = found[verdict];
+      all += (all.empty() ? "" : "; ") + text;
     }
-    if (first.empty()) first = now;
-    if (!failed.empty()) return joined(failed);
-    if (!ended.empty()) return joined(ended);
-    // Whoever lives has shown it by now.
-    if (Clock::now() - began > 3 * interval_) {
-      std::vector<std::string> silent, late;
-      const auto [own_collective, own_doing] = [&] {
-        const std::scoped_lock lock(mutex_);
-        return std::pair(own_.collective, own_.doing);
-      }();
-      for (int rank = 0; rank < place_.size; ++rank) {
-        const auto index = static_cast<std::size_t>(rank);
-        if (rank == place_.rank || !now[index] || now[index]->state != State::running) continue;
-        const std::string name = describe(rank, now[index]);
-        if (first[index] && now[index]->beat == first[index]->beat)
-          silent.push_back(
-              log::format("{} does not answer: frozen, or cut off; last seen {}", name, where(*now[index])));
-        else if (now[index]->collective < own_collective || now[index]->doing != own_doing)
-          late.push_back(log::format("{} runs, but is still {}", name, where(*now[index])));
-      }
-      if (!silent.empty()) return joined(silent);
-      if (!left.empty()) return joined(left);
-      if (!late.empty()) return joined(late);
-      return "no rank shows why";
-    }
+    found.erase(Verdict::fine);
+    const bool sure = all_have_beaten || (!found.empty() && found.rbegin()->first >= Verdict::died);
+    if (sure) return found.empty() ? "the cause is unknown" : found.rbegin()->second;
     std::this_thread::sleep_for(interval_ / 4);
   }
+}
+
+std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const Sighting& now,
+                                                          const std::optional<Sighting>& before) {
+  const std::string name = describe(rank, now);
+  if (now.state == State::failed)
+    return {Verdict::failed, log::format("{} failed {}: {}", name, where(now), now.message)};
+  if (now.state == State::left) return {Verdict::left, log::format("{} has ended {}", name, where(now))};
+  if (now.state != State::running) return {Verdict::fine, ""};
+  if (gone(rank)) {
+    // Between the two looks it may have said why it leaves.
+    const std::optional<Sighting> last = seen(rank);
+    if (last && last->state != State::running) return judge(rank, *last, before);
+    return {Verdict::died, log::format("{} died without an error message {}", name, where(now))};
+  }
+  if (before && now.beat == before->beat)
+    return {Verdict::silent,
+            log::format("{} does not respond: frozen or disconnected; last seen {}", name, where(now))};
+  const std::scoped_lock lock(mutex_);
+  if (now.collective < own_.collective || now.doing != own_.doing)
+    return {Verdict::late, log::format("{} is running, but still {}", name, where(now))};
+  return {Verdict::fine, ""};
 }
 
 std::optional<std::string> Presence::trouble_with(int rank) {
   const std::optional<Sighting> sighting = seen(rank);
   if (sighting && sighting->state == State::failed)
     return log::format("{} failed: {}", describe(rank, sighting), sighting->message);
+  if (sighting && sighting->state == State::stopped_by_another)
+    return log::format("{} has stopped: {}", describe(rank, sighting), sighting->message);
   if ((sighting && sighting->state != State::running) || gone(rank))
     return log::format("{} has ended", describe(rank, sighting));
   auto& [beat, since] = last_new_[static_cast<std::size_t>(rank)];
@@ -187,7 +234,7 @@ std::optional<std::string> Presence::trouble_with(int rank) {
     since = Clock::now();
   }
   if (Clock::now() - since < timeout_) return {};
-  return log::format("{} does not answer: frozen, or cut off", describe(rank, sighting));
+  return log::format("{} does not respond: frozen or disconnected", describe(rank, sighting));
 }
 
 }  // namespace runner

@@ -3,16 +3,14 @@
 #include <torch/types.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#ifdef USE_C10D_NCCL
-#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
-#endif
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <thread>
 
+#include "components/support/torch_error.hpp"
 #include "registry/log.hpp"
+#include "runner/distributed/nccl.hpp"
 #include "runner/distributed/sighting.hpp"
 
 namespace runner {
@@ -27,29 +25,6 @@ c10::intrusive_ptr<c10d::Backend> gloo(const c10::intrusive_ptr<c10d::Store>& st
   gloo_options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(options.own_address));
   return make_intrusive<c10d::ProcessGroupGloo>(make_intrusive<c10d::PrefixStore>("gloo", store->clone()),
                                                 place.rank, place.size, gloo_options);
-}
-
-#ifdef USE_C10D_NCCL
-c10::intrusive_ptr<c10d::Backend> nccl(const c10::intrusive_ptr<c10d::Store>& store, const Place& place,
-                                       const GroupOptions& options) {
-  auto nccl_options = c10d::ProcessGroupNCCL::Options::create();
-  nccl_options->timeout = options.timeout;
-  return make_intrusive<c10d::ProcessGroupNCCL>(make_intrusive<c10d::PrefixStore>("nccl", store->clone()),
-                                                place.rank, place.size, nccl_options);
-}
-#else
-c10::intrusive_ptr<c10d::Backend> nccl(const c10::intrusive_ptr<c10d::Store>&, const Place&,
-                                       const GroupOptions&) {
-  throw std::runtime_error("This build has no NCCL: several ranks can train on CPUs only.");
-}
-#endif
-
-c10d::ReduceOp operation_of(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::min: return c10d::ReduceOp::MIN;
-    case Reduction::max: return c10d::ReduceOp::MAX;
-    default: return c10d::ReduceOp::SUM;
-  }
 }
 
 std::string first_line(const std::exception& error) {
@@ -89,19 +64,54 @@ class ProcessGroupWorld::Running final : public Work::Pending {
   c10::intrusive_ptr<c10d::Work> work_;
 };
 
+// Some of the ranks. Whoever fails is named by the world of all of them.
+class ProcessGroupWorld::Group final : public CollectiveWorld {
+ public:
+  Group(ProcessGroupWorld& all, Place place, const std::string& name)
+      : CollectiveWorld(std::move(place)), all_(all) {
+    const auto store = make_intrusive<c10d::PrefixStore>(name, all.store_);
+    try {
+      cpu_ = gloo(store, place_, all.options_);
+      if (all.options_.gpu)
+        cuda_ = make_nccl_group({store, place_.rank, place_.size, *all.options_.gpu, all.options_.timeout});
+    } catch (const std::exception& error) {
+      throw all_.explained("connecting the ranks of a group", error);
+    }
+  }
+  ~Group() override {
+    if (!all_.broken_) return;
+    cpu_.release();
+    cuda_.release();
+  }
+
+ private:
+  Work begin(std::string_view operation, std::string_view what, const torch::Tensor& tensor,
+             const Start& start) override {
+    const std::string call = log::format("{} of {}", operation, what);
+    all_.presence_.starts(call);
+    auto running = std::make_unique<Running>(all_, call);
+    running->start([&] { return start(tensor.is_cuda() && cuda_ ? *cuda_ : *cpu_); });
+    return Work(std::move(running));
+  }
+
+  ProcessGroupWorld& all_;
+  c10::intrusive_ptr<c10d::Backend> cpu_, cuda_;
+};
+
 ProcessGroupWorld::ProcessGroupWorld(const c10::intrusive_ptr<c10d::Store>& store, const Place& place,
                                      const GroupOptions& options, std::unique_ptr<StoreServer> server)
-    : World(place),
+    : CollectiveWorld(place),
       server_(std::move(server)),
       store_(store),
       options_(options),
       presence_(store, place, options.timeout) {
-  if (local_rank() == 0) store_->set("machine/" + host(), std::to_string(rank()));
+  if (local_rank() == 0) store_->set("machine/" + machine(), std::to_string(rank()));
   presence_.wait_for_all();
   try {
-    first_on_machine_ = std::stoi(store_->get_to_str("machine/" + host()));
+    first_on_machine_ = std::stoi(store_->get_to_str("machine/" + machine()));
     cpu_ = gloo(store, place, options);
-    if (options.cuda) cuda_ = nccl(store, place, options);
+    if (options.gpu)
+      cuda_ = make_nccl_group({store->clone(), place.rank, place.size, *options.gpu, options.timeout});
   } catch (const std::exception& error) {
     throw explained("connecting the ranks", error);
   }
@@ -116,13 +126,8 @@ ProcessGroupWorld::~ProcessGroupWorld() {
 
 RankError ProcessGroupWorld::explained(const std::string& call, const std::exception& error) {
   broken_ = true;
-  std::string who;
-  try {
-    who = presence_.who_failed();
-  } catch (const std::exception& also) {
-    who = "the run's store is gone, too: the process that started the ranks, or rank 0, has ended";
-  }
-  RankError explained(log::format("Rank {} stopped in {}: {}. ({})", rank(), call, who, first_line(error)));
+  RankError explained(log::format("Rank {} stopped in {}: {}. ({})", rank(), call, presence_.who_failed(),
+                                  first_line(error)));
   presence_.failed(explained.what(), /*because_of_another=*/true);
   return explained;
 }
@@ -131,11 +136,10 @@ c10d::Backend& ProcessGroupWorld::backend(const torch::Tensor& tensor) const {
   return tensor.is_cuda() && cuda_ ? *cuda_ : *cpu_;
 }
 
-template <class Start>
 Work ProcessGroupWorld::begin(std::string_view operation, std::string_view what, const torch::Tensor& tensor,
-                              Start start) {
+                              const Start& start) {
   const std::string call = log::format("{} of {}", operation, what);
-  presence_.begins(call);
+  presence_.starts(call);
   auto running = std::make_unique<Running>(*this, call);
   running->start([&] {
     if (options_.check_collectives)
@@ -145,47 +149,17 @@ Work ProcessGroupWorld::begin(std::string_view operation, std::string_view what,
   return Work(std::move(running));
 }
 
-Work ProcessGroupWorld::begin_all_reduce(const torch::Tensor& tensor, Reduction reduction,
-                                         std::string_view what) {
-  constexpr std::array names{"all_reduce (sum)", "all_reduce (min)", "all_reduce (max)"};
-  return begin(names[static_cast<std::size_t>(reduction)], what, tensor, [&](c10d::Backend& group) {
-    std::vector<torch::Tensor> tensors{tensor};
-    return group.allreduce(tensors, {.reduceOp = operation_of(reduction)});
-  });
-}
-
-Work ProcessGroupWorld::begin_all_gather(const torch::Tensor& all, const torch::Tensor& part,
-                                         std::string_view what) {
-  return begin("all_gather", what, part, [&](c10d::Backend& group) {
-    torch::Tensor output = all.view(-1), input = part.reshape(-1);
-    return group._allgather_base(output, input);
-  });
-}
-
-Work ProcessGroupWorld::begin_reduce_scatter(const torch::Tensor& part, const torch::Tensor& all,
-                                             std::string_view what) {
-  return begin("reduce_scatter", what, all, [&](c10d::Backend& group) {
-    torch::Tensor output = part.view(-1), input = all.reshape(-1);
-    return group._reduce_scatter_base(output, input);
-  });
-}
-
-Work ProcessGroupWorld::begin_reduce(const torch::Tensor& tensor, int to, std::string_view what) {
-  return begin("reduce", what, tensor, [&](c10d::Backend& group) {
-    std::vector<torch::Tensor> tensors{tensor};
-    return group.reduce(tensors, {.reduceOp = c10d::ReduceOp::SUM, .rootRank = to});
-  });
-}
-
-void ProcessGroupWorld::broadcast(const torch::Tensor& tensor, int from, std::string_view what) {
-  begin("broadcast", what, tensor, [&](c10d::Backend& group) {
-    std::vector<torch::Tensor> tensors{tensor};
-    return group.broadcast(tensors, {.rootRank = from});
-  }).wait();
+std::unique_ptr<World> ProcessGroupWorld::group(const std::vector<int>& ranks) {
+  const auto own = std::ranges::find(ranks, rank());
+  Place place{static_cast<int>(own - ranks.begin()), static_cast<int>(ranks.size())};
+  if (place.size == 1) return std::make_unique<World>();
+  std::string name = "group";
+  for (const int each : ranks) name += "/" + std::to_string(each);
+  return std::make_unique<Group>(*this, std::move(place), name);
 }
 
 void ProcessGroupWorld::send(const torch::Tensor& tensor, int to, std::string_view what) {
-  presence_.begins(log::format("send of {}", what));
+  presence_.starts(log::format("send of {}", what));
   Running running(*this, log::format("send of {} to rank {}", what, to));
   std::vector<torch::Tensor> tensors{tensor};
   running.start([&] { return backend(tensor).send(tensors, to, 0); });
@@ -193,7 +167,7 @@ void ProcessGroupWorld::send(const torch::Tensor& tensor, int to, std::string_vi
 }
 
 void ProcessGroupWorld::receive(const torch::Tensor& tensor, int from, std::string_view what) {
-  presence_.begins(log::format("receive of {}", what));
+  presence_.starts(log::format("receive of {}", what));
   Running running(*this, log::format("receive of {} from rank {}", what, from));
   std::vector<torch::Tensor> tensors{tensor};
   running.start([&] { return backend(tensor).recv(tensors, from, 0); });
@@ -203,7 +177,7 @@ void ProcessGroupWorld::receive(const torch::Tensor& tensor, int from, std::stri
 void ProcessGroupWorld::exchange(const torch::Tensor& out, const torch::Tensor& in, int peer,
                                  std::string_view what) {
   const std::string call = log::format("exchange of {} with rank {}", what, peer);
-  presence_.begins(call);
+  presence_.starts(call);
   Running sending(*this, call), receiving(*this, call);
   std::vector<torch::Tensor> outs{out}, ins{in};
   receiving.start([&] { return backend(in).recv(ins, peer, 0); });
@@ -218,24 +192,44 @@ void ProcessGroupWorld::barrier(std::string_view what) {
 
 void ProcessGroupWorld::once(Once scope, std::string_view what, const std::function<void()>& work) {
   const bool everywhere = scope == Once::in_the_world;
-  const std::string key = log::format("once/{}/{}", once_calls_++, everywhere ? "" : host());
-  presence_.begins(std::string(what));
+  const std::string key = log::format("once/{}/{}", once_calls_++, everywhere ? "" : machine());
+  presence_.starts(std::string(what));
   if (everywhere ? rank() == 0 : local_rank() == 0) {
     try {
       work();
     } catch (const std::exception& error) {
-      presence_.failed(error.what(), dynamic_cast<const RankError*>(&error) != nullptr);
+      presence_.failed(reason_of(error), dynamic_cast<const RankError*>(&error) != nullptr);
       throw;
     }
     store_->set(key, "done");
     return;
   }
-  // Through the store: the others may have to wait for longer than any collective would.
-  const int worker = everywhere ? 0 : first_on_machine_;
-  for (std::chrono::milliseconds pause{10}; !store_->check({key}); std::this_thread::sleep_for(pause)) {
-    if (const auto trouble = presence_.trouble_with(worker)) {
+  wait_for_keys({{everywhere ? 0 : first_on_machine_, key}}, what);
+}
+
+void ProcessGroupWorld::wait_for_all(std::string_view what) {
+  const std::string meeting = log::format("wait/{}/", waits_++);
+  presence_.starts(log::format("waiting for all ranks after {}", what));
+  if (rank() != 0) {  // all watch rank 0, and rank 0 watches all
+    store_->set(meeting + std::to_string(rank()), "here");
+    return wait_for_keys({{0, meeting + "all"}}, what);
+  }
+  std::map<int, std::string> others;
+  for (int other = 1; other < size(); ++other) others[other] = meeting + std::to_string(other);
+  wait_for_keys(std::move(others), what);
+  store_->set(meeting + "all", "here");
+}
+
+// Through the store: others may take longer than any collective would wait.
+void ProcessGroupWorld::wait_for_keys(std::map<int, std::string> expected, std::string_view what) {
+  for (std::chrono::milliseconds pause{10};; std::this_thread::sleep_for(pause)) {
+    std::erase_if(expected, [&](const auto& entry) { return store_->check({entry.second}); });
+    if (expected.empty()) return;
+    for (const auto& [from, key] : expected) {
+      const auto trouble = presence_.trouble_with(from);
+      if (!trouble) continue;
       RankError error(log::format("Rank {} waited for {}: {}.", rank(), what, *trouble));
-      presence_.failed(error.what(), true);
+      presence_.failed(error.what(), /*because_of_another=*/true);
       throw error;
     }
     pause = std::min(2 * pause, std::chrono::milliseconds(500));
@@ -243,7 +237,7 @@ void ProcessGroupWorld::once(Once scope, std::string_view what, const std::funct
 }
 
 void ProcessGroupWorld::failed(const std::exception& error) {
-  presence_.failed(error.what(), dynamic_cast<const RankError*>(&error) != nullptr);
+  presence_.failed(reason_of(error), dynamic_cast<const RankError*>(&error) != nullptr);
 }
 
 void ProcessGroupWorld::tell_folder(const std::string& folder) { store_->set(folder_key, folder); }
@@ -269,7 +263,7 @@ void ProcessGroupWorld::check_equal_calls(const std::string& call) {
     for (const int other : ranks) list += log::format("{}rank {}", other == ranks.front() ? "" : ", ", other);
     list += ": " + theirs;
   }
-  throw RankError(log::format("The ranks differ in what they exchange (call {}): {}.", number, list));
+  throw RankError(log::format("The ranks make different collective calls (call {}): {}.", number, list));
 }
 
 }  // namespace runner

@@ -4,9 +4,12 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include <chrono>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "runner/distributed/collectives.hpp"
 #include "runner/distributed/presence.hpp"
 #include "runner/distributed/store_server.hpp"
 #include "runner/engine/world.hpp"
@@ -17,39 +20,38 @@ struct GroupOptions {
   std::chrono::milliseconds timeout{600000};
   std::string own_address = "127.0.0.1";  // where the others reach this rank
   bool check_collectives = false;         // compare every call across ranks: slow, for finding mistakes
-  bool cuda = false;                      // NCCL beside Gloo
+  std::optional<int> gpu = {};            // this rank's: NCCL beside Gloo
 };
 
 // A world of several processes, on c10d's process groups: Gloo for tensors in main memory, NCCL for those on
 // GPUs. Every rank makes one, with a store that they share; one of them may have to serve it.
-class ProcessGroupWorld final : public World {
+class ProcessGroupWorld final : public CollectiveWorld {
  public:
   ProcessGroupWorld(const c10::intrusive_ptr<c10d::Store>& store, const Place& place,
                     const GroupOptions& options, std::unique_ptr<StoreServer> server = {});
   ~ProcessGroupWorld() override;
 
-  using World::all_reduce;
-  Work begin_all_reduce(const torch::Tensor& tensor, Reduction reduction, std::string_view what) override;
-  Work begin_all_gather(const torch::Tensor& all, const torch::Tensor& part, std::string_view what) override;
-  Work begin_reduce_scatter(const torch::Tensor& part, const torch::Tensor& all,
-                            std::string_view what) override;
-  Work begin_reduce(const torch::Tensor& tensor, int to, std::string_view what) override;
-  void broadcast(const torch::Tensor& tensor, int from, std::string_view what) override;
   void send(const torch::Tensor& tensor, int to, std::string_view what) override;
   void receive(const torch::Tensor& tensor, int from, std::string_view what) override;
   void exchange(const torch::Tensor& out, const torch::Tensor& in, int peer, std::string_view what) override;
   void barrier(std::string_view what) override;
+  std::unique_ptr<World> group(const std::vector<int>& ranks) override;
   void once(Once scope, std::string_view what, const std::function<void()>& work) override;
+  void wait_for_all(std::string_view what) override;
   void reached(std::int64_t step) override { presence_.reached(step); }
   void failed(const std::exception& error) override;
   void tell_folder(const std::string& folder) override;
 
  private:
   class Running;
+  class Group;
 
   c10d::Backend& backend(const torch::Tensor& tensor) const;
-  template <class Start>
-  Work begin(std::string_view operation, std::string_view what, const torch::Tensor& tensor, Start start);
+  Work begin(std::string_view operation, std::string_view what, const torch::Tensor& tensor,
+             const Start& start) override;
+  const std::string& machine() const { return place_.machine; }
+  // Returns when each of these ranks has set its key.
+  void wait_for_keys(std::map<int, std::string> expected, std::string_view what);
   void check_equal_calls(const std::string& call);
   RankError explained(const std::string& call, const std::exception& error);
 
@@ -60,7 +62,7 @@ class ProcessGroupWorld final : public World {
   c10::intrusive_ptr<c10d::Backend> cpu_, cuda_;
   bool broken_ = false;       // a collective has failed: no other will succeed
   int first_on_machine_ = 0;  // the rank that does what is done once on this machine
-  std::int64_t checked_calls_ = 0, once_calls_ = 0;
+  std::int64_t checked_calls_ = 0, once_calls_ = 0, waits_ = 0;
 };
 
 }  // namespace runner

@@ -2,21 +2,29 @@
 
 #include <nlohmann/json.hpp>
 
+#include "components/support/io/read_json.hpp"
+#include "registry/log.hpp"
+
 namespace runner {
 
 using nlohmann::json;
 
+std::string where(const Sighting& s) {
+  return (s.step < 0 ? "before the first step" : log::format("at step {}", s.step)) + ", in " + s.doing;
+}
+
 std::string to_text(const Sighting& s) {
-  const json fields{s.beat,   s.collective, s.step, s.doing, s.host, s.process, static_cast<int>(s.state),
+  const json fields{s.beat,   s.collective, s.step,    s.first_step,
+                    s.doing,  s.host,       s.process, static_cast<int>(s.state),
                     s.message};
   return fields.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Sighting parse_sighting(const std::string& text) {
-  const json j = json::parse(text);
-  return {j.at(0).get<std::int64_t>(),    j.at(1).get<std::int64_t>(), j.at(2).get<std::int64_t>(),
-          j.at(3).get<std::string>(),     j.at(4).get<std::string>(),  j.at(5).get<std::int64_t>(),
-          j.at(6).get<Sighting::State>(), j.at(7).get<std::string>()};
+  const json j = read_json(text);
+  return {j.at(0).get<std::int64_t>(), j.at(1).get<std::int64_t>(),    j.at(2).get<std::int64_t>(),
+          j.at(3).get<std::int64_t>(), j.at(4).get<std::string>(),     j.at(5).get<std::string>(),
+          j.at(6).get<std::int64_t>(), j.at(7).get<Sighting::State>(), j.at(8).get<std::string>()};
 }
 
 std::string rank_key(int rank) { return "rank/" + std::to_string(rank); }

@@ -7,18 +7,21 @@ namespace runner {
 
 // What a rank says of itself in the store.
 struct Sighting {
-  enum class State { running, left, failed, misled };  // misled: stopped because of another rank
+  enum class State { running, left, failed, stopped_by_another };
 
-  std::int64_t beat = 0;        // counts up while the process runs
-  std::int64_t collective = 0;  // how many it has begun
-  std::int64_t step = 0;
-  std::string doing = {};  // "all_reduce of the gradients"
+  std::int64_t beat = 0;         // counts up while the process runs
+  std::int64_t collective = 0;   // how many it has started
+  std::int64_t step = -1;        // that it has reached; -1: it does not train yet
+  std::int64_t first_step = -1;  // that it has started at: 0, or that of a checkpoint
+  std::string doing = {};        // "all_reduce of the gradients"
   std::string host = {};
   std::int64_t process = 0;
   State state = State::running;
   std::string message = {};  // why it failed
 };
 
+// "at step 3, in all_reduce of the gradients", "before the first step, in .."
+std::string where(const Sighting& sighting);
 std::string to_text(const Sighting& sighting);
 Sighting parse_sighting(const std::string& text);
 

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -80,7 +81,7 @@ Address parse_address(const std::string& text) {
   if (colon == std::string::npos || colon == 0 || colon + 1 == text.size() ||
       std::from_chars(text.data() + colon + 1, end, address.port).ptr != end || address.port < 0 ||
       address.port > 65535) {
-    throw std::invalid_argument("\"" + text + "\" is no address: write HOST:PORT");
+    throw std::invalid_argument("\"" + text + "\" is not an address: write HOST:PORT");
   }
   address.host = text.substr(0, colon);
   if (address.host.front() == '[' && address.host.back() == ']')
@@ -134,8 +135,33 @@ std::string own_address_towards(const Address& address) {
       getsockname(socket.number(), reinterpret_cast<sockaddr*>(&own), &length) != 0 ||
       getnameinfo(reinterpret_cast<sockaddr*>(&own), length, name.data(), name.size(), nullptr, 0,
                   NI_NUMERICHOST) != 0)
-    throw std::runtime_error("no way leads from this machine to " + to_string(address));
+    throw std::runtime_error("this machine has no route to " + to_string(address));
   return name.data();
+}
+
+bool is_loopback(const Address& address) {
+  const Addresses found = look_up(address, 0);
+  for (const addrinfo* entry = found.get(); entry; entry = entry->ai_next) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(entry->ai_addr);
+    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(entry->ai_addr);
+    const bool here = entry->ai_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) != 0
+                                                   : ntohl(v4->sin_addr.s_addr) >> 24U == IN_LOOPBACKNET;
+    if (!here) return false;
+  }
+  return true;
+}
+
+bool is_loopback_in_disguise(const Address& address) {
+  const bool says_so =
+      address.host == "localhost" || address.host.starts_with("127.") || address.host == "::1";
+  return !says_so && is_loopback(address);
+}
+
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);  // where it fails, the limit is as it was
 }
 
 bool send_all(const FileDescriptor& socket, const std::string& bytes, Deadline deadline) {

@@ -45,6 +45,14 @@ FileDescriptor connect_to(const Address& address, Deadline deadline);
 
 // The address of this machine that a peer at that address sees.
 std::string own_address_towards(const Address& address);
+// Whether the host is this machine itself, which no other machine can reach by that name: 127.0.0.1, or a
+// name that /etc/hosts maps there. Throws std::runtime_error where it is unknown.
+bool is_loopback(const Address& address);
+// The same for a name that does not say so, as "localhost" does.
+bool is_loopback_in_disguise(const Address& address);
+
+// Lets this process, and those it starts, open as many files and sockets as the system permits.
+void allow_many_descriptors();
 
 // False where the peer is gone or the deadline has passed.
 bool send_all(const FileDescriptor& socket, const std::string& bytes, Deadline deadline);

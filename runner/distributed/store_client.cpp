@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 #include <torch/csrc/distributed/c10d/exception.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "registry/log.hpp"
@@ -16,7 +17,6 @@ using Bytes = std::vector<std::uint8_t>;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_bytes = std::size_t{64} << 20;
-constexpr std::chrono::milliseconds for_an_answer{30000};
 
 std::string text_of(const Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
 Bytes bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
@@ -88,9 +88,28 @@ std::vector<std::string> StoreClient::prefixed(const std::vector<std::string>& k
   return full;
 }
 
+// The store has taken the end of the old connection for the end of this process, and told the others so.
+void StoreClient::reconnect() {
+  constexpr std::chrono::seconds patience{1};
+  const Deadline deadline = Clock::now() + patience;
+  try {
+    connect(deadline);
+  } catch (const std::exception&) {
+    socket_.reset();
+    throw;
+  }
+  if (!when_gone_) return;
+  exchange(request(Request::set_on_disconnect, when_gone_->first).text(when_gone_->second), deadline);
+  exchange(request(Request::remove, when_gone_->first), deadline);
+}
+
 std::string StoreClient::ask(const Writer& request, std::chrono::milliseconds patience) {
   const std::scoped_lock lock(mutex_);
-  const Deadline deadline = Clock::now() + patience;
+  if (!socket_) reconnect();
+  return exchange(request, Clock::now() + patience);
+}
+
+std::string StoreClient::exchange(const Writer& request, Deadline deadline) {
   if (send_all(socket_, session_->seal(request.bytes()), deadline)) {
     while (true) {
       if (auto answer = session_->open(received_)) return *std::move(answer);
@@ -102,8 +121,16 @@ std::string StoreClient::ask(const Writer& request, std::chrono::milliseconds pa
                   log::format("The run's store at {} no longer answers.", to_string(address_)));
 }
 
+// A store that lives answers at once. One whose machine is cut off never does: whoever waits for ranks no
+// longer than the timeout must not wait much longer for the store either.
+std::chrono::milliseconds StoreClient::for_an_answer() const {
+  constexpr std::chrono::milliseconds least{3000}, most{30000};  // a busy machine may need a moment
+  return std::clamp(getTimeout(), least, most);
+}
+
 void StoreClient::leave_when_gone(const std::string& key, const std::string& value) {
-  ask(request(Request::will, key).text(value), for_an_answer);
+  ask(request(Request::set_on_disconnect, key).text(value), for_an_answer());
+  when_gone_.emplace(key, value);
 }
 
 c10::intrusive_ptr<c10d::Store> StoreClient::clone() {
@@ -111,50 +138,50 @@ c10::intrusive_ptr<c10d::Store> StoreClient::clone() {
 }
 
 void StoreClient::set(const std::string& key, const Bytes& value) {
-  ask(request(Request::set, key).text(text_of(value)), for_an_answer);
+  ask(request(Request::set, key).text(text_of(value)), for_an_answer());
 }
 
 Bytes StoreClient::compareSet(const std::string& key, const Bytes& expected, const Bytes& wanted) {
   const Writer question = request(Request::compare_set, key).text(text_of(expected)).text(text_of(wanted));
-  return bytes_of(Reader(ask(question, for_an_answer)).text());
+  return bytes_of(Reader(ask(question, for_an_answer())).text());
 }
 
 Bytes StoreClient::get(const std::string& key) {
   wait({key}, getTimeout());
-  const std::string answer = ask(request(Request::get, key), for_an_answer);
+  const std::string answer = ask(request(Request::get, key), for_an_answer());
   Reader reader(answer);
   reader.number();
   return bytes_of(reader.text());
 }
 
 std::int64_t StoreClient::add(const std::string& key, std::int64_t value) {
-  return Reader(ask(request(Request::add, key).number(value), for_an_answer)).number();
+  return Reader(ask(request(Request::add, key).number(value), for_an_answer())).number();
 }
 
 bool StoreClient::deleteKey(const std::string& key) {
-  return Reader(ask(request(Request::remove, key), for_an_answer)).number() != 0;
+  return Reader(ask(request(Request::remove, key), for_an_answer())).number() != 0;
 }
 
 bool StoreClient::check(const std::vector<std::string>& keys) {
-  return Reader(ask(begin_request(Request::check).texts(prefixed(keys)), for_an_answer)).number() != 0;
+  return Reader(ask(begin_request(Request::check).texts(prefixed(keys)), for_an_answer())).number() != 0;
 }
 
 std::int64_t StoreClient::getNumKeys() {
-  return Reader(ask(begin_request(Request::count), for_an_answer)).number();
+  return Reader(ask(begin_request(Request::count), for_an_answer())).number();
 }
 
 void StoreClient::wait(const std::vector<std::string>& keys) { wait(keys, getTimeout()); }
 
 void StoreClient::wait(const std::vector<std::string>& keys, const std::chrono::milliseconds& timeout) {
   const std::string answer = ask(begin_request(Request::wait).texts(prefixed(keys)).number(timeout.count()),
-                                 timeout + for_an_answer);
+                                 timeout + for_an_answer());
   if (Reader(answer).number() == 0)
     C10_THROW_ERROR(DistStoreError,
                     log::format("wait timeout after {} ms, keys: {}", timeout.count(), keys[0]));
 }
 
 void StoreClient::append(const std::string& key, const Bytes& value) {
-  ask(request(Request::append, key).text(text_of(value)), for_an_answer);
+  ask(request(Request::append, key).text(text_of(value)), for_an_answer());
 }
 
 }  // namespace runner

@@ -12,7 +12,9 @@
 
 namespace runner {
 
-// The run's store as c10d wants one. A connection serves one thread at a time; clone() makes another.
+// The run's store as c10d wants one. A connection serves one thread at a time; clone() makes another. A
+// request that is not answered in time fails; the next one connects again, because the store may only have
+// been suspended.
 class StoreClient : public c10d::Store {
  public:
   // Tries until the deadline: the store may start later. Throws std::runtime_error that says what is wrong.
@@ -40,9 +42,12 @@ class StoreClient : public c10d::Store {
 
  private:
   void connect(Deadline deadline);
+  void reconnect();
+  std::string exchange(const store::Writer& request, Deadline deadline);
   bool shake_hands(Deadline deadline);
   std::vector<std::string> prefixed(const std::vector<std::string>& keys) const;
   store::Writer request(store::Request what, const std::string& key) const;
+  std::chrono::milliseconds for_an_answer() const;
   std::string ask(const store::Writer& request, std::chrono::milliseconds patience);
 
   const Address address_;
@@ -51,6 +56,7 @@ class StoreClient : public c10d::Store {
   FileDescriptor socket_;
   std::string received_;
   std::optional<store::Session> session_;
+  std::optional<std::pair<std::string, std::string>> when_gone_;
 };
 
 }  // namespace runner

@@ -25,7 +25,18 @@ constexpr std::size_t answer_bytes = nonce_bytes + proof_bytes;
 
 enum class Side : std::uint8_t { store, client };
 
-enum class Request : std::uint8_t { set, get, add, compare_set, append, remove, check, count, wait, will };
+enum class Request : std::uint8_t {
+  set,
+  get,
+  add,
+  compare_set,
+  append,
+  remove,
+  check,
+  count,
+  wait,
+  set_on_disconnect
+};
 
 std::string random_bytes(std::size_t count);
 std::string prove(std::string_view secret, std::initializer_list<std::string_view> parts);

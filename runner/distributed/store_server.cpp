@@ -32,12 +32,16 @@ struct Connection {
   std::string nonce;
   Clock::time_point since = Clock::now();
   std::string received = {}, to_send = {};
-  std::optional<Session> session = {};                           // once the peer has proved itself
-  std::optional<Waiting> waiting = {};                           // for keys, before it gets its answer
-  std::optional<std::pair<std::string, std::string>> will = {};  // set when it is gone
-  bool finished = false;                                         // to be closed once all is sent
+  std::optional<Session> session = {};  // once the peer has proved itself
+  std::optional<Waiting> waiting = {};  // for keys, before it gets its answer
+  std::optional<std::pair<std::string, std::string>> on_disconnect = {};  // key and value to set then
+  bool finished = false;                                                  // to be closed once all is sent
 
   bool stranger() const { return !session; }
+  void drop() {
+    finished = true;
+    to_send.clear();
+  }
 };
 
 }  // namespace
@@ -80,8 +84,10 @@ class StoreServer::Service {
   }
 
   std::vector<pollfd> poll_all() {
-    std::vector<pollfd> events{{wake_.number(), POLLIN, 0}, {listening_.number(), POLLIN, 0}};
-    auto next = Clock::now() + std::chrono::seconds(60);
+    const bool accepting = Clock::now() >= accept_again_at_;
+    std::vector<pollfd> events{{wake_.number(), POLLIN, 0},
+                               {listening_.number(), static_cast<short>(accepting ? POLLIN : 0), 0}};
+    auto next = accepting ? Clock::now() + std::chrono::seconds(60) : accept_again_at_;
     for (const Connection& connection : connections_) {
       const bool sending = !connection.to_send.empty();
       events.push_back({connection.socket.number(), static_cast<short>(POLLIN | (sending ? POLLOUT : 0)), 0});
@@ -103,6 +109,7 @@ class StoreServer::Service {
   void accept_some() {
     for (int i = 0; i < 32; ++i) {
       FileDescriptor socket(accept4(listening_.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!socket && (errno == EMFILE || errno == ENFILE) && make_room()) continue;
       if (!socket) return;
       if (connections_.size() >= limits_.connections) continue;
       if (strangers() >= limits_.strangers) drop_oldest_stranger();
@@ -111,6 +118,18 @@ class StoreServer::Service {
       connection.to_send = std::string(greeting) + connection.nonce;
       flush(connection);
     }
+  }
+
+  // No descriptor is left: the oldest stranger gives up its own. Without strangers whoever connects has to
+  // wait until somebody leaves, and this thread must not spin until then.
+  bool make_room() {
+    if (strangers() > 0) {
+      drop_oldest_stranger();
+      return true;
+    }
+    constexpr std::chrono::milliseconds pause{100};
+    accept_again_at_ = Clock::now() + pause;
+    return false;
   }
 
   std::size_t strangers() const {
@@ -125,10 +144,9 @@ class StoreServer::Service {
     try {
       if ((events & (POLLIN | POLLERR | POLLHUP)) != 0) receive(connection);
       if ((events & POLLOUT) != 0) flush(connection);
-      if (connection.stranger() && Clock::now() - connection.since > limits_.proof_within)
-        connection.finished = true, connection.to_send.clear();
+      if (connection.stranger() && Clock::now() - connection.since > limits_.proof_within) connection.drop();
     } catch (const ProtocolError&) {
-      connection.finished = true, connection.to_send.clear();
+      connection.drop();
     }
   }
 
@@ -136,10 +154,7 @@ class StoreServer::Service {
     std::array<char, 65536> buffer;
     const ssize_t count = recv(connection.socket.number(), buffer.data(), buffer.size(), 0);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (count <= 0) {
-      connection.finished = true, connection.to_send.clear();
-      return;
-    }
+    if (count <= 0) return connection.drop();
     if (connection.finished) return;
     connection.received.append(buffer.data(), static_cast<std::size_t>(count));
     if (connection.stranger()) check_proof(connection);
@@ -197,7 +212,7 @@ class StoreServer::Service {
         connection.waiting = Waiting{std::move(keys), Clock::now() + patience};
         return;  // answer_waiting sends the answer
       }
-      case Request::will: connection.will.emplace(key, in.text()); break;
+      case Request::set_on_disconnect: connection.on_disconnect.emplace(key, in.text()); break;
       default: throw ProtocolError("an unknown request");
     }
     send(connection, connection.session->seal(out.bytes()));
@@ -223,10 +238,7 @@ class StoreServer::Service {
       const ssize_t count = ::send(connection.socket.number(), connection.to_send.data(),
                                    connection.to_send.size(), MSG_NOSIGNAL);
       if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-      if (count <= 0) {
-        connection.finished = true, connection.to_send.clear();
-        return;
-      }
+      if (count <= 0) return connection.drop();
       connection.to_send.erase(0, static_cast<std::size_t>(count));
     }
   }
@@ -238,7 +250,7 @@ class StoreServer::Service {
         continue;
       }
       try {
-        if (connection->will) contents_.set(connection->will->first, connection->will->second);
+        if (const auto& left = connection->on_disconnect) contents_.set(left->first, left->second);
       } catch (const ProtocolError&) {  // a full store: nobody can be told
       }
       connection = connections_.erase(connection);
@@ -251,6 +263,7 @@ class StoreServer::Service {
   const Limits limits_;
   Contents contents_;
   std::list<Connection> connections_;
+  Clock::time_point accept_again_at_{};
   FileDescriptor wake_;
   std::jthread thread_;  // last: it uses everything above
 };

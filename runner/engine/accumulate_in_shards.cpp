@@ -2,8 +2,10 @@
 #include <torch/utils.h>
 
 #include "components/contract/sample_random.hpp"
-#include "runner/data/batch_part.hpp"
+#include "registry/log.hpp"
+#include "runner/engine/batch_part.hpp"
 #include "runner/engine/engine.hpp"
+#include "runner/engine/out_of_memory.hpp"
 #include "runner/engine/tree_sum.hpp"
 
 namespace runner {
@@ -63,6 +65,21 @@ struct Buffers {
   std::vector<std::pair<torch::Tensor, torch::Tensor>> before;
 };
 
+// Memory may run out in it.
+template <class Pass>
+void or_say_what_helps(std::int64_t examples, Pass&& pass) {
+  try {
+    pass();
+  } catch (const std::exception& error) {
+    if (!is_out_of_memory(error)) throw;
+    const std::string why = error.what();
+    throw std::runtime_error(log::format(
+        "The {} examples of a shard do not fit into memory. Divide loader.batch_size and multiply "
+        "train.accumulation_steps by the same number, or raise distributed.shards. ({})",
+        examples, why.substr(0, why.find('\n'))));
+  }
+}
+
 }  // namespace
 
 // The window is cut into shards that do not depend on the ranks. Each is computed by itself, from the same
@@ -102,16 +119,18 @@ WindowLoss Engine::accumulate_in_shards(const Window& window, const Loss& loss) 
   for (std::int64_t shard = first_shard; shard < last_shard; ++shard) {
     const torch::NoGradGuard no_grad;
     held.restore();
-    if (window.seed) torch::manual_seed(sample_seed(*window.seed, static_cast<std::uint64_t>(shard), 1));
+    if (window.seed) torch::manual_seed(example_seed(*window.seed, static_cast<std::uint64_t>(shard), 1));
     torch::Tensor sum = torch::zeros(1, torch::kFloat64);
     bool empty = true;
     for (std::size_t i = 0; i < window.batches.size(); ++i) {
       const Batch batch = placed(part(i, shard));
       if (batch.size() == 0) continue;
       const torch::AutoGradMode on(true);
-      const torch::Tensor own = loss_sum_of(batch, loss);
-      own.backward(precision_->scale(torch::full_like(own, 1 / window_weight_)));
-      sum += own.detach().to(torch::kFloat64);
+      or_say_what_helps(batch.size(), [&] {
+        const torch::Tensor own = loss_sum_of(batch, loss);
+        own.backward(precision_->scale(torch::full_like(own, 1 / window_weight_)));
+        sum += own.detach().to(torch::kFloat64);
+      });
       empty = false;
     }
     std::vector<torch::Tensor> own_gradients;

@@ -13,9 +13,12 @@ int cuda_devices() { return torch::cuda::is_available() ? static_cast<int>(torch
 
 }  // namespace
 
-torch::Device resolve_device(const std::string& name) {
+torch::Device resolve_device(const std::string& name, int local_rank) {
   const int available = cuda_devices();
-  if (name == "auto") return available > 0 ? torch::Device(torch::kCUDA, 0) : torch::Device(torch::kCPU);
+  if (name == "auto" && available == 0) return {torch::kCPU};
+  // A launcher may show each rank its own GPU only, or all of them to every rank.
+  if ((name == "auto" || name == "cuda") && available > 0)
+    return {torch::kCUDA, static_cast<torch::DeviceIndex>(local_rank % available)};
   const torch::Device device(name);
   if (device.is_cpu()) return device;
   const int index = device.has_index() ? device.index() : 0;

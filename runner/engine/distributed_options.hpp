@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+
 #include "registry/byte_size.hpp"
 #include "registry/duration.hpp"
 #include "registry/field.hpp"
@@ -8,27 +10,44 @@ namespace runner {
 
 // How several ranks train one model together. With one rank none of it matters.
 
-enum class RankStrategy { ddp, zero1, zero2 };
+enum class RankStrategy { ddp, zero1, zero2, zero3, local_sgd };
 constexpr auto describe(std::type_identity<RankStrategy>) {
   return choices(
-      choice("ddp", RankStrategy::ddp, "every rank has all weights; gradients are summed during backward"),
+      choice("ddp", RankStrategy::ddp,
+             "every rank has all weights; gradients are summed over the ranks during backward"),
       choice("zero1", RankStrategy::zero1,
-             "as ddp, but each rank keeps the optimizer state of its part only"),
-      choice("zero2", RankStrategy::zero2, "as zero1, and each rank keeps the gradients of its part only"));
+             "as ddp, but each rank keeps only its part of the optimizer state"),
+      choice("zero2", RankStrategy::zero2, "as zero1, and each rank keeps only its part of the gradients"),
+      choice(
+          "zero3", RankStrategy::zero3,
+          "as zero2, and each rank keeps only its part of the weights; the others are gathered when needed"),
+      choice("fsdp", RankStrategy::zero3, "another name of zero3"),
+      choice("local_sgd", RankStrategy::local_sgd,
+             "every rank trains on its own, and weights are averaged every average_every steps"));
 }
 
 enum class BatchOf { rank, global };
 constexpr auto describe(std::type_identity<BatchOf>) {
-  return choices(
-      choice("rank", BatchOf::rank, "each rank takes so many: more ranks, larger batches"),
-      choice("global", BatchOf::global, "all ranks together: the same training on any number of ranks"));
+  return choices(choice("rank", BatchOf::rank, "the examples of each rank: more ranks, larger batches"),
+                 choice("global", BatchOf::global,
+                        "the examples of all ranks together: the same training on any number of ranks"));
 }
 
-enum class Compression { none, fp16, bf16 };
+enum class Compression { none, fp16, bf16, powersgd };
 constexpr auto describe(std::type_identity<Compression>) {
-  return choices(choice("none", Compression::none, "gradients travel as they are"),
-                 choice("fp16", Compression::fp16, "half the bytes; small gradients may vanish"),
-                 choice("bf16", Compression::bf16, "half the bytes, full range, eight bits of precision"));
+  return choices(
+      choice("none", Compression::none, "gradients are sent as they are"),
+      choice("fp16", Compression::fp16, "half the bytes; small gradients may vanish"),
+      choice("bf16", Compression::bf16, "half the bytes, the range of fp32, eight bits of precision"),
+      choice("powersgd", Compression::powersgd,
+             "matrices of low rank; the error is added to the next gradient"));
+}
+
+enum class Backend { automatic, gloo, nccl };
+constexpr auto describe(std::type_identity<Backend>) {
+  return choices(choice("auto", Backend::automatic, "NCCL between GPUs, Gloo between CPUs"),
+                 choice("gloo", Backend::gloo, "CPUs, over TCP"),
+                 choice("nccl", Backend::nccl, "NVIDIA GPUs"));
 }
 
 struct DistributedSection {
@@ -39,28 +58,67 @@ struct DistributedSection {
   Duration timeout = seconds(600);
   ByteSize bucket_size = {std::uint64_t{25} << 20};
   Compression compression = Compression::none;
+  std::int64_t powersgd_rank = 1;
+  std::int64_t average_every = 8;
+  ByteSize unit_size = {std::uint64_t{32} << 20};
+  bool reshard_after_forward = true;
+  bool prefetch = true;
+  std::int64_t shard_group = 0;
+  bool sync_batch_norm = false;
+  Backend backend = Backend::automatic;
   bool check_collectives = false;
 };
 constexpr auto describe(std::type_identity<DistributedSection>) {
   return fields(
-      field("strategy", &DistributedSection::strategy, "What each rank keeps, and what ranks exchange."),
-      field("batch", &DistributedSection::batch, "What loader.batch_size counts."),
+      field("strategy", &DistributedSection::strategy, "What each rank keeps, and what ranks exchange.",
+            changes_course()),
+      field("batch", &DistributedSection::batch, "What loader.batch_size counts.", changes_course()),
       field(
           "reproducible", &DistributedSection::reproducible,
-          "The same bits on any power of two of ranks, at the cost of smaller matrices and slower exchange."),
+          "Bit-identical results on any power-of-two number of ranks; slower, because each shard is computed "
+          "separately.",
+          changes_course()),
       field("shards", &DistributedSection::shards,
-            "Parts that a batch is cut into where it is reproducible: the most ranks there can be.",
-            within(1, 1024)),
+            "With reproducible: the parts that a batch is divided into, and the largest number of ranks.",
+            within(1, 1024), changes_course()),
       field("timeout", &DistributedSection::timeout,
-            "How long a rank waits for another before the run fails and names it.", in_units({"s"}),
-            above(0)),
-      field("bucket_size", &DistributedSection::bucket_size,
-            "Gradients that travel together: small buckets set out earlier, large ones travel faster."),
-      field("compression", &DistributedSection::compression, "The number format of gradients on their way."),
+            "How long a rank waits for another before the run fails and names it.", in_units({"s"}), above(0),
+            harmless()),
       field(
-          "check_collectives", &DistributedSection::check_collectives,
-          "Compare every exchange across ranks and name the rank that differs: slow, for finding mistakes."));
+          "bucket_size", &DistributedSection::bucket_size,
+          "Size of the buckets in which gradients are reduced: small ones start earlier, large ones use the "
+          "network better.",
+          changes_course()),
+      field("compression", &DistributedSection::compression, "Compression of gradients before they are sent.",
+            changes_course()),
+      field("powersgd_rank", &DistributedSection::powersgd_rank,
+            "With powersgd: the rank of the matrices that are sent; higher is more exact.", within(1, 1024),
+            fixed()),
+      field("average_every", &DistributedSection::average_every,
+            "With local_sgd: steps between two averages of the weights.", within(1, 1'000'000),
+            changes_course()),
+      field("unit_size", &DistributedSection::unit_size,
+            "With zero3: size of the units in which weights are gathered; small ones need less memory.",
+            changes_course()),
+      field("reshard_after_forward", &DistributedSection::reshard_after_forward,
+            "With zero3: free gathered weights after the forward pass and gather them again for backward.",
+            harmless()),
+      field("prefetch", &DistributedSection::prefetch,
+            "With zero3: gather the next unit while the current one is in use.", harmless()),
+      field("shard_group", &DistributedSection::shard_group,
+            "With zero3: number of neighbouring ranks that share one copy of the weights; 0: all ranks.",
+            within(0, 65536), changes_course()),
+      field("sync_batch_norm", &DistributedSection::sync_batch_norm,
+            "Compute batch-norm statistics over the batches of all ranks.", changes_course()),
+      field("backend", &DistributedSection::backend, "Communication backend.", changes_course()),
+      field("check_collectives", &DistributedSection::check_collectives,
+            "Compare every collective call across ranks and name the rank that differs; slow, for debugging.",
+            harmless()));
 }
 void check(const DistributedSection& distributed, class Report& report);
+
+inline std::chrono::milliseconds timeout_of(const DistributedSection& distributed) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * distributed.timeout.amount));
+}
 
 }  // namespace runner

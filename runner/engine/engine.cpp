@@ -1,76 +1,176 @@
 #include "runner/engine/engine.hpp"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
-#include "components/contract/sample_random.hpp"
 #include "components/support/pattern.hpp"
-#include "registry/divide_up.hpp"
 #include "registry/log.hpp"
-#include "runner/data/batch_part.hpp"
 #include "runner/engine/device.hpp"
 #include "runner/engine/gradients.hpp"
-#include "runner/engine/out_of_memory.hpp"
+#include "runner/engine/local_average.hpp"
 #include "runner/engine/sharded_optimizer.hpp"
+#include "runner/engine/sharding.hpp"
+#include "runner/engine/sync_batch_norm.hpp"
 #include "runner/engine/tree_sum.hpp"
 
 namespace runner {
 
+namespace {
+
+// What two settings together cannot do, where one of them is not in [distributed].
+void require_compatible(const EngineOptions& options, const Precision& precision) {
+  const DistributedSection& distributed = options.distributed;
+  if (distributed.compression == Compression::powersgd && precision.skips_updates())
+    throw std::runtime_error(
+        "distributed.compression = \"powersgd\" carries its error over to the next gradient, which this "
+        "precision may scale differently: use precision = \"bf16\", or another compression.");
+  if (distributed.sync_batch_norm && options.on_out_of_memory == OnOutOfMemory::split)
+    throw std::runtime_error(
+        "distributed.sync_batch_norm needs the same micro-batches on all ranks: it cannot be combined with "
+        "train.on_out_of_memory = \"split\".");
+}
+
+bool has_batch_norm(const torch::nn::Module& model) {
+  return std::ranges::any_of(model.named_buffers().keys(),
+                             [](const std::string& name) { return name.ends_with("running_mean"); });
+}
+
+// What a forward pass in training happens under: gathered weights, the precision, batch norm over all ranks.
+class TrainingPass {
+ public:
+  TrainingPass(Sharding* sharding, Precision& precision, SyncBatchNorm* norm)
+      : weights_(sharding), precision_(precision.forward()) {
+    if (norm) norm_.emplace(*norm);
+  }
+
+ private:
+  ForwardPass weights_;
+  std::unique_ptr<PrecisionScope> precision_;
+  std::optional<OperatorModeScope> norm_;
+};
+
+}  // namespace
+
 Engine::Engine(const EngineOptions& options, World& world)
     : world_(&world),
-      device_(resolve_device(options.device)),
+      device_(resolve_device(options.device, world.local_rank())),
       options_(options),
-      precision_(options.precision({device_})) {}
+      precision_(options.precision({device_})) {
+  if (!device_.is_cpu()) c10::impl::VirtualGuardImpl(device_.type()).setDevice(device_);
+}
+
+Engine::Engine(Engine&& other) noexcept = default;
+
+Engine::~Engine() = default;
 
 void Engine::prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_optimizer) {
-  model_ = std::move(model);
-  model_->to(device_);
-  const MemoryFormat wanted = options_.memory_format;
-  const bool channels_last = wanted == MemoryFormat::channels_last ||
-                             (wanted == MemoryFormat::automatic && model_->prefers_channels_last());
+  module_ = model_ = std::move(model);
+  adopt(*model_, options_.memory_format == MemoryFormat::automatic && model_->prefers_channels_last());
+  if (!make_optimizer) return;
+  torch::OrderedDict<std::string, torch::Tensor> held;
+  for (const auto& [name, tensor] : weights().held_parameters()) held.insert(name, tensor);
+  optimizer_ = make_optimizer(held);
+  if (ranks_ && ranks_->sharded_update())
+    optimizer_ = std::make_unique<ShardedOptimizer>(std::move(optimizer_), *ranks_);
+}
+
+void Engine::prepare_module(std::shared_ptr<torch::nn::Module> module) {
+  model_.reset();
+  module_ = std::move(module);
+  adopt(*module_, false);
+}
+
+void Engine::adopt(torch::nn::Module& module, bool channels_last) {
+  if (options_.device_placement) module.to(device_);
+  channels_last = channels_last || options_.memory_format == MemoryFormat::channels_last;
   layout_ = channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
   names_.clear();
   parameters_.clear();
   torch::NoGradGuard no_grad;
-  for (auto& item : model_->named_parameters()) {
+  for (auto& item : module.named_parameters()) {
     torch::Tensor& parameter = item.value();
     if (channels_last && parameter.dim() == 4) parameter.set_data(parameter.contiguous(layout_));
     if (!parameter.requires_grad()) continue;
     names_.push_back(item.key());
     parameters_.push_back(parameter);
   }
-  weights_ = std::make_unique<ModelWeights>(*model_);
-  precision_->prepare(*model_);
+  weights_ = std::make_unique<ModelWeights>(module);
+  precision_->prepare(module);
   if (options_.distributed.reproducible) TreeSum::require(options_.distributed.shards, world_->size());
   if (!world_->alone()) {
     ranks_ = std::make_unique<RankSync>(*world_, options_.distributed);
     ranks_->prepare(weights_->held_parameters(), weights_->held_buffers());
+    require_compatible(options_, *precision_);
+    if (options_.distributed.strategy == RankStrategy::local_sgd)
+      local_ =
+          std::make_unique<LocalAverage>(*world_, options_.distributed.average_every,
+                                         static_cast<std::int64_t>(options_.distributed.bucket_size.bytes));
+    if (options_.distributed.sync_batch_norm) {
+      sync_norm_ = std::make_unique<SyncBatchNorm>(*world_);
+      if (!has_batch_norm(module) && world_->is_main())
+        log::warning("distributed.sync_batch_norm changes nothing: the model has no batch norm.");
+    }
+    if (model_) ranks_->shard(*model_, options_.updates_by == UpdatesBy::element);
   }
-  if (!make_optimizer) return;
-  optimizer_ = make_optimizer(model_->named_parameters());
-  if (ranks_ && ranks_->sharded_update())
-    optimizer_ = std::make_unique<ShardedOptimizer>(std::move(optimizer_), *world_, *ranks_);
+  updated_ = parameters_;
+  if (sharding())
+    for (torch::Tensor& parameter : updated_) parameter = sharding()->parameters.slice_of(parameter);
 }
 
-std::vector<NamedTensor> Engine::full_weights() const { return weights_->all(); }
+const Weights& Engine::weights() const {
+  return sharding() ? static_cast<const Weights&>(sharding()->weights) : *weights_;
+}
+
+std::vector<NamedTensor> Engine::full_weights(const std::filesystem::path& folder) const {
+  return sharding() ? sharding()->weights.all(folder) : weights_->all();
+}
+
+Stateful& Engine::weights_state(bool on_one_rank) const {
+  if (!sharding()) return *weights_;
+  return on_one_rank ? static_cast<Stateful&>(sharding()->weights_on_one_rank) : sharding()->weights;
+}
+
+Stateful& Engine::as_whole(Stateful& held) {
+  if (!sharding()) return held;
+  return *wholes_.emplace_back(std::make_unique<SlicedStateful>(held, sharding()->states));
+}
+
+void Engine::set_trained(std::size_t parameter, bool trained) {
+  parameters_[parameter].set_requires_grad(trained);
+  updated_[parameter].set_requires_grad(trained);
+}
+
+std::set<std::string> Engine::sharded_states(const NamedStates& states) const {
+  const auto sharded = [&](const Stateful* state) {
+    if (state == optimizer_.get()) return updates_a_part();
+    if (!sharding()) return false;
+    return state == &sharding()->weights ||
+           std::ranges::any_of(wholes_, [&](const auto& whole) { return whole.get() == state; });
+  };
+  std::set<std::string> names;
+  for (const auto& [name, state] : states)
+    if (sharded(state)) names.insert(name);
+  return names;
+}
 
 void Engine::set_trainable(const std::vector<Trainability>& changes) {
   for (const auto& [pattern, trained] : changes) {
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (selects(pattern, names_[i])) parameters_[i].set_requires_grad(trained);
+      if (selects(pattern, names_[i])) set_trained(i, trained);
     }
   }
   const auto trained = [](const torch::Tensor& parameter) { return parameter.requires_grad(); };
   if (!changes.empty() && std::ranges::none_of(parameters_, trained))
     throw std::runtime_error("A hook has frozen every parameter: nothing is left to train.");
-  if (ranks_ && !changes.empty()) ranks_->trained_have_changed();
 }
 
 Batch Engine::placed(const Batch& batch) const {
-  if (device_.is_cpu()) return batch;
+  if (device_.is_cpu() || !options_.device_placement) return batch;
   // Copies from pinned memory overlap with computing.
   const auto move = [&](const torch::Tensor& tensor) { return tensor.to(device_, /*non_blocking=*/true); };
   Batch moved{move(batch.input), move(batch.target)};
@@ -78,76 +178,27 @@ Batch Engine::placed(const Batch& batch) const {
   return moved;
 }
 
-WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
-  if (options_.distributed.reproducible) return accumulate_in_shards(window, loss);
-  std::optional<UpdateStart> start;  // only who may try again has to remember it
-  if (options_.on_out_of_memory == OnFullMemory::split) start.emplace(*weights_, *precision_);
-  while (true) {
-    std::string why;
-    WindowLoss result;
-    try {
-      result = accumulate_once(window, loss);
-    } catch (const std::exception& error) {
-      if (!is_out_of_memory(error)) throw;
-      why = error.what();
-      why.resize(std::min(why.size(), why.find('\n')));  // LibTorch then says where in its code it was
-    }
-    const bool again = start && ranks_ ? world_->any(!why.empty(), "whether memory ran out") : !why.empty();
-    if (!again) return over_all_ranks(std::move(result));
-    discard_gradients();
-    if (!why.empty()) make_micro_batches_smaller(window, why);
-    start->restore();
-  }
-}
-
-// Every gradient, and the loss, of all ranks together.
-WindowLoss Engine::over_all_ranks(WindowLoss own) {
-  if (!ranks_) return own;
-  const auto counted = times_->during(TimeLedger::communication);
-  const torch::Tensor sum = own.sum.defined()
-                                ? own.sum.to(torch::kFloat64, /*non_blocking=*/false, /*copy=*/true)
-                                : torch::zeros({}, torch::dtype(torch::kFloat64).device(device_));
-  Work loss = world_->begin_all_reduce(sum, Reduction::sum, "the loss");
-  ranks_->reduce_gradients();
+void Engine::exchange_gradients() {
+  if (gradients_reduced_) return;
   gradients_reduced_ = true;
-  loss.wait();
-  return {sum, own.weight};
-}
-
-WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
-  if (window.seed) {  // dropout differs from rank to rank
-    const auto rank = static_cast<std::uint64_t>(world_->rank());
-    torch::manual_seed(rank == 0 ? *window.seed : sample_seed(*window.seed, rank, 0));
+  if (!local_) return ranks_->reduce_gradients();
+  if (own_weight_ > 0) return;
+  // Nothing to learn from, but the update is counted, here as on all other ranks.
+  for (torch::Tensor& parameter : parameters_) {
+    if (parameter.requires_grad() && !parameter.grad().defined())
+      parameter.mutable_grad() = torch::zeros_like(parameter);
   }
-  double weight = 0;
-  std::int64_t parts = 0;
-  for (const Batch& batch : window.batches) {
-    weight += loss.weight(batch);
-    const std::int64_t size = batch.size(), at_once = std::min(size, most_examples_.value_or(size));
-    parts += at_once > 0 ? divide_up(size, at_once) : 0;
-  }
-  begin_window(weight, parts);
-  torch::Tensor total;
-  for (const Batch& micro_batch : window.batches) {
-    const std::int64_t size = micro_batch.size(), at_once = std::min(size, most_examples_.value_or(size));
-    for (std::int64_t first = 0; first < size; first += at_once) {
-      const Batch batch = placed(part_of(micro_batch, first, std::min(at_once, size - first)));
-      const torch::Tensor sum = loss_sum_of(batch, loss);
-      backward(sum);
-      total = total.defined() ? total + sum.detach() : sum.detach();
-    }
-  }
-  return {total, global_window_weight()};
 }
 
 torch::Tensor Engine::loss_sum_of(const Batch& batch, const Loss& loss) {
-  const auto scope = precision_->forward();
+  const TrainingPass pass(sharding(), *precision_, sync_norm_.get());
   return loss.sum(model_->forward(batch), batch);
 }
 
 void Engine::begin_window(double weight, std::int64_t micro_batches) {
-  model_->train();
-  window_weight_ = weight;
+  finish_passes();
+  if (model_) model_->train();
+  window_weight_ = own_weight_ = weight;
   if (ranks_) {  // on its way while this rank computes
     weight_sum_ = torch::full({1}, weight, torch::kFloat64);
     weight_work_ = world_->begin_all_reduce(weight_sum_, Reduction::sum, "the weight of the window");
@@ -168,79 +219,99 @@ double Engine::global_window_weight() {
 }
 
 torch::Tensor Engine::forward(const Batch& batch) {
-  const auto scope = precision_->forward();
+  const TrainingPass pass(sharding(), *precision_, sync_norm_.get());
   return model_->forward(placed(batch));
 }
 
 void Engine::backward(const torch::Tensor& loss_sum) {
   if (backward_left_-- <= 0)
     throw std::logic_error("backward() was called more often than begin_window() announced");
-  const double weight = global_window_weight();
+  backward(loss_sum, backward_left_ == 0);
+}
+
+void Engine::backward(const torch::Tensor& loss_sum, bool last, bool keep_graph) {
+  const double weight = local_ ? (own_weight_ != 0 ? own_weight_ : 1) : global_window_weight();
   // Gradients set out while backward runs; not where they may have to be computed again.
-  if (ranks_ && backward_left_ == 0 && options_.on_out_of_memory == OnFullMemory::stop)
+  if (ranks_ && !local_ && last && options_.on_out_of_memory == OnOutOfMemory::stop)
     ranks_->begin_last_backward();
   // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
-  loss_sum.backward(precision_->scale(torch::full_like(loss_sum, 1 / weight)));
-}
-
-void Engine::make_micro_batches_smaller(const Window& window, const std::string& why) {
-  std::int64_t largest = 1;
-  for (const Batch& batch : window.batches) largest = std::max(largest, batch.size());
-  largest = std::min(largest, most_examples_.value_or(largest));
-  if (options_.on_out_of_memory == OnFullMemory::stop) {
-    throw std::runtime_error(log::format(
-        "{} examples at once do not fit into memory. Divide loader.batch_size and multiply "
-        "train.accumulation_steps by the same number, or set train.on_out_of_memory = \"split\". ({})",
-        largest, why));
+  const torch::Tensor start = precision_->scale(torch::full_like(loss_sum, 1 / weight));
+  if (!sharding()) return loss_sum.backward(start, keep_graph);
+  sharding()->parameters.begin_backward();
+  {
+    const OperatorModeScope gathering(sharding()->parameters);
+    loss_sum.backward(start, keep_graph);
   }
-  if (largest == 1)
-    throw std::runtime_error(log::format("Not even one example at a time fits into memory. ({})", why));
-  most_examples_ = divide_up(largest, 2);
-  log::warning(
-      "{} examples at once do not fit into memory: from now on {}, and as many in an update as before.",
-      largest, *most_examples_);
+  sharding()->parameters.end_backward();
 }
 
-bool Engine::finish_gradients() {
+bool Engine::complete_gradients() {
   if (!gradients_unscaled_) {
-    if (ranks_ && !gradients_reduced_) ranks_->reduce_gradients();
-    gradients_reduced_ = true;
-    if (ranks_ && precision_->skips_updates()) ranks_->spread_non_finite();
-    gradients_finite_ = precision_->unscale(gradients_of(parameters_));
+    if (!gradients_reduced_) finish_passes();
+    if (ranks_) exchange_gradients();
+    auto gradients = gradients_of(updated_);
+    // One that another rank has is made known to the precision by one of our own.
+    if (ranks_ && precision_->skips_updates() && ranks_->any_not_finite(gradients))
+      gradients.push_back(torch::full({1}, std::numeric_limits<float>::quiet_NaN(), device_));
+    gradients_finite_ = precision_->unscale(gradients);
     gradients_unscaled_ = true;
   }
   return gradients_finite_;
 }
 
+torch::Tensor Engine::own_norm() {
+  complete_gradients();
+  if (!own_norm_.defined()) own_norm_ = total_norm(gradients_of(updated_));
+  return own_norm_;
+}
+
 torch::Tensor Engine::gradient_norm() {
-  finish_gradients();
-  if (!norm_.defined()) {
-    norm_ = total_norm(gradients_of(parameters_));
-    if (ranks_) norm_ = ranks_->total_norm(norm_);
-  }
+  if (!norm_.defined()) norm_ = ranks_ ? ranks_->total_norm(own_norm()) : own_norm();
   return norm_;
 }
 
 bool Engine::update(double lr_factor) {
-  const bool finite = finish_gradients();
+  const bool finite = complete_gradients();
   if (finite) {
-    const auto gradients = gradients_of(parameters_);
-    if (options_.clip_norm) clip_to_norm(gradients, gradient_norm(), *options_.clip_norm);
+    const auto gradients = gradients_of(updated_);
+    if (options_.clip_norm)
+      clip_to_norm(gradients, local_ ? own_norm() : gradient_norm(), *options_.clip_norm);
     if (options_.clip_value) clip_to_value(gradients, *options_.clip_value);
     optimizer_->step(lr_factor);
-    if (ranks_) ranks_->share_weights();
+    share_weights();
+    if (local_) local_->updated(own_weight_);
   }
-  share_buffers();
+  if (local_ && local_->due()) average_weights();
+  if (!local_) share_buffers();
   discard_gradients();
   return finite;
+}
+
+void Engine::share_weights() {
+  if (ranks_) ranks_->share_weights();
 }
 
 void Engine::share_buffers() {
   if (ranks_ && !options_.distributed.reproducible) ranks_->share_buffers();
 }
 
+bool Engine::ranks_are_equal() const { return !local_ || local_->ranks_are_equal(); }
+
+void Engine::average_weights() {
+  if (!local_) return;
+  const auto counted = times_->during(TimeLedger::communication);
+  local_->average(weights_->held_parameters(), weights_->held_buffers(), *optimizer_);
+}
+
+void Engine::prepare_to_save() {
+  average_weights();
+  if (ranks_) ranks_->prepare_to_save();
+}
+
 void Engine::discard_gradients() {
-  for (torch::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
+  for (torch::Tensor& parameter : updated_) parameter.mutable_grad().reset();
+  if (ranks_) ranks_->drop_gradients();
+  own_norm_.reset();
   norm_.reset();
 }
 
@@ -259,6 +330,7 @@ torch::Tensor Engine::predict(Batch& batch) {
   torch::NoGradGuard no_grad;
   model_->eval();
   batch = placed(batch);
+  const ForwardPass pass(sharding());
   const auto scope = precision_->forward();
   return model_->forward(batch);
 }
@@ -266,13 +338,22 @@ torch::Tensor Engine::predict(Batch& batch) {
 void Engine::pass(const Batch& batch) {
   torch::NoGradGuard no_grad;
   model_->train();
+  const ForwardPass forward(sharding());
   const auto scope = precision_->forward();
   model_->forward(placed(batch));
+}
+
+void Engine::finish_passes() {
+  if (!sharding()) return;
+  const auto counted = times_->during(TimeLedger::communication);
+  sharding()->parameters.join();
 }
 
 State Engine::save() const {
   State state{.parts = {{"precision", precision_->save()}}};
   if (most_examples_) state.integers["micro_batch"] = *most_examples_;
+  if (State compression = ranks_ ? ranks_->save() : State(); !compression.empty())
+    state.parts["compression"] = std::move(compression);
   State& frozen = state.parts["frozen"];
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (!parameters_[i].requires_grad()) frozen.integers[names_[i]] = 1;
@@ -284,28 +365,13 @@ void Engine::load(const State& state) {
   StateReader saved(state);
   precision_->load(saved.part("precision"));
   most_examples_ = saved.find_integer("micro_batch");
+  // Without compression, or alone, what it once left out is lost.
+  if (const State* compression = saved.find_part("compression"); compression && ranks_)
+    ranks_->load(*compression);
   StateReader frozen(saved.part("frozen"));
-  for (std::size_t i = 0; i < names_.size(); ++i)
-    parameters_[i].set_requires_grad(!frozen.find_integer(names_[i]).has_value());
+  for (std::size_t i = 0; i < names_.size(); ++i) set_trained(i, !frozen.find_integer(names_[i]).has_value());
   frozen.finish();
   saved.finish();
-}
-
-SwappedWeights::SwappedWeights(Engine& engine, const std::map<std::string, torch::Tensor>& tensors) {
-  const torch::NoGradGuard no_grad;
-  const auto swap = [&](const NamedTensor& own, bool keep) {
-    const auto other = tensors.find(own.name);
-    if (keep || other != tensors.end()) kept_.emplace_back(own.tensor, own.tensor.clone());
-    if (other != tensors.end()) torch::Tensor(own.tensor).copy_(other->second);
-  };
-  for (const NamedTensor& parameter : engine.weights().held_parameters()) swap(parameter, false);
-  // A pass for batch-norm statistics changes every buffer it meets.
-  for (const NamedTensor& buffer : engine.weights().held_buffers()) swap(buffer, true);
-}
-
-SwappedWeights::~SwappedWeights() {
-  const torch::NoGradGuard no_grad;
-  for (auto& [tensor, own] : kept_) tensor.copy_(own);
 }
 
 }  // namespace runner

@@ -6,6 +6,7 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace runner {
 
@@ -107,8 +108,15 @@ void GradientBuckets::take(Bucket& bucket, std::size_t member) {
 }
 
 void GradientBuckets::send_full_buckets() {
-  while (next_ < buckets_.size() && buckets_[next_]->count_taken == buckets_[next_]->members.size())
+  while (next_ < buckets_.size() && buckets_[next_]->count_taken == buckets_[next_]->members.size()) {
     send(*buckets_[next_++]);
+    receive_old_buckets();
+  }
+}
+
+void GradientBuckets::receive_old_buckets() {
+  if (options_.owners.empty()) return;
+  while (arriving_ + on_their_way <= next_) receive(*buckets_[arriving_++]);
 }
 
 void GradientBuckets::send(Bucket& bucket) {
@@ -148,6 +156,29 @@ void GradientBuckets::receive(Bucket& bucket) {
   bucket.count_taken = 0;
 }
 
+std::int64_t GradientBuckets::most_bytes(bool summed_before) const {
+  std::vector<std::int64_t> bytes;
+  for (const auto& bucket : buckets_) {
+    auto elements = static_cast<std::int64_t>(bucket->members.size());
+    for (const std::size_t member : bucket->members) elements += parameters_[member].numel();
+    bytes.push_back(elements * static_cast<std::int64_t>(parameters_[bucket->members[0]].element_size()));
+  }
+  const std::int64_t all = std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+  if (options_.owners.empty()) return summed_before ? 2 * all : all;  // buckets stay from window to window
+  std::int64_t most = 0, kept = 0, under_way = 0, to_come = summed_before ? all : 0;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    under_way += bytes[i];
+    if (i >= on_their_way) {
+      const std::size_t arrived = i - on_their_way;
+      under_way -= bytes[arrived];
+      if (buckets_[arrived]->owner == world_.rank()) kept += bytes[arrived];
+    }
+    most = std::max(most, kept + under_way + to_come);
+    if (summed_before) to_come -= bytes[i];
+  }
+  return most;
+}
+
 void GradientBuckets::finish() {
   sending_ = false;
   for (; next_ < buckets_.size(); ++next_) {
@@ -156,8 +187,8 @@ void GradientBuckets::finish() {
       if (!bucket.taken[i]) take(bucket, i);
     send(bucket);
   }
-  for (const auto& bucket : buckets_) receive(*bucket);
-  next_ = 0;
+  for (; arriving_ < buckets_.size(); ++arriving_) receive(*buckets_[arriving_]);
+  arriving_ = next_ = 0;
 }
 
 }  // namespace runner

@@ -31,6 +31,7 @@ class GradientBuckets {
 
   // The next backward is the last one before finish(): gradients it completes set out.
   void begin_last_backward() { sending_ = true; }
+  bool under_way() const { return sending_; }  // from then until finish()
 
   // Every gradient becomes the sum over the ranks; also where this rank has computed none. Where another rank
   // owns it, it is gone.
@@ -38,15 +39,22 @@ class GradientBuckets {
 
   std::int64_t bytes_sent() const { return bytes_sent_; }  // by each rank, in all finish() so far
 
+  // The most memory that gradients take at any time: `summed_before`, in micro-batches before the last one.
+  std::int64_t most_bytes(bool summed_before) const;
+
  private:
   struct Bucket;
   class Hook;
+
+  // With owners: most buckets at once, so that gradients of others take no memory for long.
+  static constexpr std::size_t on_their_way = 3;
 
   void add_bucket(std::vector<std::size_t> members);
   void allocate(Bucket& bucket) const;
   void completed(std::size_t parameter);
   void take(Bucket& bucket, std::size_t member);
   void send_full_buckets();
+  void receive_old_buckets();
   void send(Bucket& bucket);
   void receive(Bucket& bucket);
 
@@ -56,6 +64,7 @@ class GradientBuckets {
   std::vector<std::unique_ptr<Bucket>> buckets_;
   std::vector<std::pair<std::size_t, std::size_t>> places_;  // of each parameter: bucket and member
   std::size_t next_ = 0;                                     // bucket to set out
+  std::size_t arriving_ = 0;                                 // bucket to arrive next
   bool sending_ = false;
   std::int64_t bytes_sent_ = 0;
 };

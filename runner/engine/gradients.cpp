@@ -20,11 +20,13 @@ torch::Tensor total_norm(const std::vector<torch::Tensor>& gradients) {
 }
 
 void clip_to_norm(const std::vector<torch::Tensor>& gradients, const torch::Tensor& norm, double most) {
+  if (gradients.empty()) return;
   // The small constant is PyTorch's, so that results agree to the last bit.
   at::_foreach_mul_(gradients, torch::clamp_max(most / (norm + 1e-6), 1.0));
 }
 
 void clip_to_value(const std::vector<torch::Tensor>& gradients, double most) {
+  if (gradients.empty()) return;
   at::_foreach_clamp_min_(gradients, -most);
   at::_foreach_clamp_max_(gradients, most);
 }

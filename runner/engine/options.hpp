@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "components/optimizers/optimizer.hpp"
 #include "components/precisions/precision.hpp"
 #include "registry/field.hpp"
 #include "runner/engine/distributed_options.hpp"
@@ -18,23 +19,26 @@ constexpr auto describe(std::type_identity<MemoryFormat>) {
                  choice("channels_last", MemoryFormat::channels_last, "faster for most convolution nets"));
 }
 
-enum class OnFullMemory { stop, split };
-constexpr auto describe(std::type_identity<OnFullMemory>) {
-  return choices(choice("stop", OnFullMemory::stop, "the run ends and says what would help"),
-                 choice("split", OnFullMemory::split,
+enum class OnOutOfMemory { stop, split };
+constexpr auto describe(std::type_identity<OnOutOfMemory>) {
+  return choices(choice("stop", OnOutOfMemory::stop, "the run ends and says what would help"),
+                 choice("split", OnOutOfMemory::split,
                         "micro-batches are halved until they fit; an update still sees as many examples"));
 }
 
 // Everything an engine has to be told.
 struct EngineOptions {
-  std::string device = "auto";  // "cpu", "cuda", "cuda:1"; "auto": CUDA where there is one
+  std::string device = "auto";   // "cpu", "cuda", "cuda:1"; "auto": CUDA where there is one
+  bool device_placement = true;  // false: modules and batches stay where they are
   MemoryFormat memory_format = MemoryFormat::automatic;
   // Built once the device is known: for example part<PrecisionKind>.build, or a precision of one's own.
   std::function<std::unique_ptr<Precision>(const PrecisionInputs&)> precision = {};
   std::optional<double> clip_norm = {};   // gradients are scaled down to this total norm
   std::optional<double> clip_value = {};  // each gradient element is limited to this size
-  OnFullMemory on_out_of_memory = OnFullMemory::stop;
+  OnOutOfMemory on_out_of_memory = OnOutOfMemory::stop;
   DistributedSection distributed = {};  // for several ranks
+  // What the optimizer needs of parameters that are sharded: facts().updates_by of its part.
+  UpdatesBy updates_by = UpdatesBy::parameter;
 };
 
 }  // namespace runner

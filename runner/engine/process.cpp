@@ -14,6 +14,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
+
+#include "registry/log.hpp"
 
 namespace runner {
 
@@ -97,6 +100,8 @@ bool survives(const char* isa_limit) {
 }  // namespace
 
 std::string steer_around_broken_instructions() {
+  static bool probed = false;  // once: a process that has threads by now must not be forked again
+  if (std::exchange(probed, true)) return "";
   if (std::getenv(limit_variable) || !advertises_low_precision_instructions() || survives(nullptr)) return "";
   constexpr std::array limits{"AVX512_CORE_FP16", "AVX512_CORE_BF16", "AVX512_CORE_VNNI", "AVX512_CORE",
                               "AVX2"};
@@ -109,6 +114,10 @@ std::string steer_around_broken_instructions() {
   throw std::runtime_error(
       "low-precision arithmetic kills the process on this CPU, whatever the instruction set; "
       "use precision=fp32");
+}
+
+void warn_and_steer_around_broken_instructions() {
+  if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
 }
 
 }  // namespace runner

@@ -21,6 +21,7 @@ void keep_freed_memory();
 // arithmetic in a child process and, where that dies, lowers the instruction set that oneDNN may use until it
 // lives. Has to run before the first oneDNN call and before any thread exists. Returns a line for the log,
 // empty where all is well.
-std::string steer_around_broken_instructions();
+[[nodiscard]] std::string steer_around_broken_instructions();
+void warn_and_steer_around_broken_instructions();  // logs that line
 
 }  // namespace runner

@@ -4,9 +4,10 @@
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "registry/log.hpp"
+#include "runner/engine/power_sgd.hpp"
+#include "runner/engine/sharding.hpp"
 #include "runner/engine/together.hpp"
 
 namespace runner {
@@ -21,56 +22,99 @@ std::vector<torch::Tensor> tensors_of(const std::vector<NamedTensor>& named) {
 
 }  // namespace
 
-std::vector<int> share_out(const std::vector<NamedTensor>& parameters, int ranks) {
+std::vector<int> share_out(const std::vector<std::int64_t>& bytes, int ranks) {
   double all = 0;
-  for (const NamedTensor& parameter : parameters) all += static_cast<double>(parameter.tensor.nbytes());
+  for (const std::int64_t each : bytes) all += static_cast<double>(each);
   std::vector<int> owners;
   double before = 0;
-  for (const NamedTensor& parameter : parameters) {
-    const auto bytes = static_cast<double>(parameter.tensor.nbytes());
-    const double middle = all > 0 ? (before + bytes / 2) / all : 0;
+  for (const std::int64_t each : bytes) {
+    const double middle = all > 0 ? (before + static_cast<double>(each) / 2) / all : 0;
     owners.push_back(std::min(static_cast<int>(middle * ranks), ranks - 1));
-    before += bytes;
+    before += static_cast<double>(each);
   }
   return owners;
 }
 
-void RankSync::prepare(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers) {
+std::vector<int> share_out(const std::vector<NamedTensor>& parameters, int ranks) {
+  std::vector<std::int64_t> bytes;
+  for (const NamedTensor& parameter : parameters)
+    bytes.push_back(static_cast<std::int64_t>(parameter.tensor.nbytes()));
+  return share_out(bytes, ranks);
+}
+
+RankSync::RankSync(World& world, const DistributedSection& options) : world_(world), options_(options) {
+  if (options_.compression == Compression::powersgd)
+    power_sgd_ = std::make_unique<PowerSgd>(world_, options_.powersgd_rank);
+}
+
+RankSync::~RankSync() = default;
+
+void RankSync::take(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers) {
   parameters_ = parameters;
+  places_.clear();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) places_[parameters_[i].name] = i;
   buffers_ = tensors_of(buffers);
-  if (sharded_update()) owners_ = share_out(parameters_, world_.size());
-  std::vector<NamedTensor> all = parameters_;
-  all.insert(all.end(), buffers.begin(), buffers.end());
+  if (options_.strategy == RankStrategy::zero1 || options_.strategy == RankStrategy::zero2)
+    owners_ = share_out(parameters_, world_.size());
+}
+
+void RankSync::prepare(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers) {
+  take(parameters, buffers);
+  std::vector<NamedTensor> all = buffers;
+  // Those that are to be divided are sent unit by unit.
+  if (options_.strategy != RankStrategy::zero3) all.insert(all.end(), parameters_.begin(), parameters_.end());
   broadcast_together(world_, tensors_of(all), 0, "the weights");
   require_equal(world_, all, "the weights");
 }
 
-bool RankSync::knows(const std::string& name) const {
-  return std::ranges::find(parameters_, name, &NamedTensor::name) != parameters_.end();
+void RankSync::shard(const Model& model, bool slices) {
+  if (options_.strategy != RankStrategy::zero3) return;
+  ShardingOptions options;
+  options.unit_bytes = options_.unit_size.bytes;
+  options.whole_parameters = !slices;
+  options.reshard_after_forward = options_.reshard_after_forward;
+  options.prefetch = options_.prefetch;
+  options.group = static_cast<int>(options_.shard_group);
+  options.wire = wire();
+  sharding_ = std::make_unique<Sharding>(world_, model, options);
 }
+
+std::optional<torch::ScalarType> RankSync::wire() const {
+  if (options_.compression == Compression::fp16) return torch::kHalf;
+  if (options_.compression == Compression::bf16) return torch::kBFloat16;
+  return {};
+}
+
+bool RankSync::knows(const std::string& name) const { return places_.contains(name); }
 
 bool RankSync::updates(const std::string& name) const {
-  if (owners_.empty()) return true;
-  const auto found = std::ranges::find(parameters_, name, &NamedTensor::name);
-  return found != parameters_.end() &&
-         owners_[static_cast<std::size_t>(found - parameters_.begin())] == world_.rank();
+  if (!sharded_update()) return true;
+  const auto place = places_.find(name);
+  if (place == places_.end()) return false;
+  if (!sharding_) return owners_[place->second] == world_.rank();
+  return sharding_->parameters.slice_of(parameters_[place->second].tensor).numel() > 0;
 }
 
-void RankSync::trained_have_changed() {
-  bytes_of_old_buckets_ = bytes_sent();
-  buckets_.reset();
-}
-
+// Made again when parameters have been frozen or released since, in whatever way.
 void RankSync::make_buckets() {
-  if (buckets_) return;
+  std::vector<bool> trained_now;
+  for (const NamedTensor& parameter : parameters_) trained_now.push_back(parameter.tensor.requires_grad());
+  if (buckets_ && (buckets_->under_way() || trained_now == in_buckets_)) return;
+  if (buckets_) bytes_of_old_buckets_ += buckets_->bytes_sent();
+  buckets_.reset();  // first: it removes its hooks from the parameters
+  in_buckets_ = std::move(trained_now);
   BucketOptions options;
   options.bytes = static_cast<std::int64_t>(options_.bucket_size.bytes);
   options.first_bytes = std::min(options.first_bytes, options.bytes);
-  if (options_.compression == Compression::fp16) options.wire = torch::kHalf;
-  if (options_.compression == Compression::bf16) options.wire = torch::kBFloat16;
+  options.wire = wire();
   std::vector<torch::Tensor> trained;
+  compressed_.clear();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (!parameters_[i].tensor.requires_grad()) continue;
+    if (!in_buckets_[i]) continue;
+    if (power_sgd_ && power_sgd_->compresses(parameters_[i].tensor)) {
+      compressed_.push_back(parameters_[i]);
+      continue;
+    }
     trained.push_back(parameters_[i].tensor);
     if (sharded_gradients()) options.owners.push_back(owners_[i]);
   }
@@ -78,35 +122,59 @@ void RankSync::make_buckets() {
 }
 
 void RankSync::begin_last_backward() {
+  if (sharding_) return;  // with every one
   make_buckets();
   buckets_->begin_last_backward();
 }
 
 void RankSync::reduce_gradients() {
+  if (sharding_) return sharding_->parameters.give_gradients();
   make_buckets();
   buckets_->finish();
+  if (power_sgd_) power_sgd_->reduce(compressed_);
+}
+
+void RankSync::prepare_to_save() {
+  if (power_sgd_) power_sgd_->even_out_errors();
+}
+
+State RankSync::save() const { return power_sgd_ ? power_sgd_->save() : State(); }
+
+void RankSync::load(const State& state) {
+  if (power_sgd_ && !state.empty()) power_sgd_->load(state);
+}
+
+std::int64_t RankSync::most_gradient_bytes(bool summed_before) {
+  make_buckets();
+  return buckets_->most_bytes(summed_before);
+}
+
+std::int64_t RankSync::bytes_sent() const {
+  return bytes_of_old_buckets_ + (buckets_ ? buckets_->bytes_sent() : 0) +
+         (power_sgd_ ? power_sgd_->bytes_sent() : 0);
+}
+
+void RankSync::drop_gradients() {
+  if (sharding_) sharding_->parameters.drop_gradients();
 }
 
 torch::Tensor RankSync::total_norm(const torch::Tensor& own) const {
-  if (!sharded_gradients()) return own;
+  if (!sharded_gradients() && !local_gradients()) return own;
   const torch::Tensor squared = own.detach().to(torch::kFloat64).square().reshape(1);
-  world_.all_reduce(squared, Reduction::sum, "the norm of the gradients");
+  World& ranks = sharding_ ? sharding_->parameters.group() : world_;
+  ranks.all_reduce(squared, Reduction::sum, "the norm of the gradients");
+  if (local_gradients()) squared.div_(world_.size());
   return squared.sqrt().to(own.scalar_type()).squeeze();
 }
 
-void RankSync::spread_non_finite() const {
-  if (!sharded_gradients()) return;
-  std::vector<torch::Tensor> gradients;
-  for (const NamedTensor& parameter : parameters_)
-    if (parameter.tensor.grad().defined()) gradients.push_back(parameter.tensor.grad());
-  bool finite = true;
-  for (const torch::Tensor& gradient : gradients) finite = finite && gradient.isfinite().all().item<bool>();
-  if (!world_.any(!finite, "whether a gradient is not finite") || !finite || gradients.empty()) return;
-  gradients.front().fill_(std::numeric_limits<float>::quiet_NaN());
+bool RankSync::any_not_finite(const std::vector<torch::Tensor>& own) const {
+  if (!sharded_gradients() && !local_gradients()) return false;
+  const auto finite = [](const torch::Tensor& gradient) { return gradient.isfinite().all().item<bool>(); };
+  return world_.any(!std::ranges::all_of(own, finite), "whether a gradient is not finite");
 }
 
 void RankSync::share_weights() {
-  if (!sharded_update()) return;
+  if (owners_.empty()) return;
   std::vector<torch::Tensor> together;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -3,11 +3,14 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "components/support/io/read_json.hpp"
 #include "registry/log.hpp"
+#include "runner/engine/flat_tensors.hpp"
 
 namespace runner {
 
@@ -34,16 +37,9 @@ void broadcast_together(World& world, const std::vector<torch::Tensor>& tensors,
   std::map<torch::ScalarType, std::vector<torch::Tensor>> by_type;
   for (const torch::Tensor& tensor : tensors) by_type[tensor.scalar_type()].push_back(tensor);
   for (const auto& [type, group] : by_type) {
-    std::vector<torch::Tensor> pieces;
-    for (const torch::Tensor& tensor : group) pieces.push_back(tensor.detach().reshape(-1));
-    const torch::Tensor flat = torch::cat(pieces);
+    const torch::Tensor flat = flattened(group);
     world.broadcast(flat, from, what);
-    if (world.rank() == from) continue;
-    std::int64_t offset = 0;
-    for (const torch::Tensor& tensor : group) {
-      tensor.detach().copy_(flat.narrow(0, offset, tensor.numel()).view(tensor.sizes()));
-      offset += tensor.numel();
-    }
+    if (world.rank() != from) copy_from_flat(flat, group);
   }
 }
 
@@ -73,18 +69,24 @@ void require_equal(World& world, const Claims& claims) {
       "what every rank must have in common");
   std::map<std::string, std::map<std::string, std::vector<int>>> by_name;
   for (int rank = 0; rank < world.size(); ++rank) {
-    const auto theirs = nlohmann::json::parse(all[static_cast<std::size_t>(rank)]).get<Claims>();
+    const auto theirs = read_json(all[static_cast<std::size_t>(rank)]).get<Claims>();
     for (const auto& [name, value] : theirs) by_name[name][value].push_back(rank);
   }
   std::string differences;
   for (const auto& [name, values] : by_name) {
-    if (values.size() == 1 && values.begin()->second.size() == static_cast<std::size_t>(world.size()))
-      continue;
+    std::vector<int> without;
+    for (int rank = 0; rank < world.size(); ++rank) {
+      const auto has_it = [&](const auto& entry) { return std::ranges::binary_search(entry.second, rank); };
+      if (std::ranges::none_of(values, has_it)) without.push_back(rank);
+    }
+    if (values.size() == 1 && without.empty()) continue;
     differences += "\n  " + name + ":";
     for (const auto& [value, ranks] : values) differences += log::format(" {} on {};", value, list_of(ranks));
+    if (!without.empty()) differences += log::format(" missing on {};", list_of(without));
     differences.back() = '.';
   }
-  if (!differences.empty()) throw RankError("The ranks are not about to do the same:" + differences);
+  if (!differences.empty())
+    throw RankError("The ranks do not have the same settings, versions and data:" + differences);
 }
 
 }  // namespace runner

@@ -40,6 +40,7 @@ struct Place {
   int rank = 0, size = 1;
   int local_rank = 0, local_size = 1;  // among those on the same machine
   std::string host = {};
+  std::string machine = {};  // the same text for all ranks of a machine, and for no others
 };
 
 // The processes ("ranks") that train together, and what they can do together. Every rank calls the same
@@ -86,12 +87,21 @@ class World {
   // The sum over the ranks, for one of them; what the tensor holds on the others is not specified.
   virtual Work begin_reduce(const torch::Tensor&, int /*to*/, std::string_view) { return {}; }
 
-  virtual void broadcast(const torch::Tensor&, int /*from*/, std::string_view) {}
+  void broadcast(const torch::Tensor& tensor, int from, std::string_view what) {
+    begin_broadcast(tensor, from, what).wait();
+  }
+  virtual Work begin_broadcast(const torch::Tensor&, int /*from*/, std::string_view) { return {}; }
   virtual void send(const torch::Tensor& tensor, int to, std::string_view what);
   virtual void receive(const torch::Tensor& tensor, int from, std::string_view what);
   // Both at once, so that two ranks can exchange without waiting for each other.
   virtual void exchange(const torch::Tensor& out, const torch::Tensor& in, int peer, std::string_view what);
   virtual void barrier(std::string_view) {}
+
+  // Some of the ranks, this one among them, as a world of their own for collectives; send() and what stands
+  // on it need the whole world. Each of them calls it with the same list. It must not outlive this world.
+  virtual std::unique_ptr<World> group(const std::vector<int>& /*ranks*/) {
+    return std::make_unique<World>();
+  }
 
   // The rank's tensor of each rank; they may differ in their first dimension only. gather_rows joins them.
   std::vector<torch::Tensor> gather(const torch::Tensor& tensor, std::string_view what);
@@ -107,10 +117,14 @@ class World {
   double all_reduce(double value, Reduction reduction, std::string_view what);
   bool any(bool value, std::string_view what) { return all_reduce(value ? 1 : 0, Reduction::max, what) > 0; }
 
-  // What must be done by one rank, or one on each machine, before the others go on: a download, a prepared
+  // What must be done by one rank, or one on each machine, before the others continue: a download, a prepared
   // cache. However long it takes: the others wait for as long as that rank is alive. Where it throws, all do.
   enum class Once { in_the_world, on_each_machine };
   virtual void once(Once, std::string_view /*what*/, const std::function<void()>& work) { work(); }
+
+  // Returns when every rank has come here, however long that takes: for work whose time nobody knows, where a
+  // barrier would run into its timeout. Throws RankError as soon as one of them fails or has died.
+  virtual void wait_for_all(std::string_view /*what*/) {}
 
   // Where this rank is, for those that wait for it in vain.
   virtual void reached(std::int64_t /*step*/) {}

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runner/examine/part_findings.hpp"
+#include "runner/examine/set_findings.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
@@ -28,13 +28,13 @@ struct DataFindings {
   std::string stand_in;
   std::vector<std::string> problems;  // in words, the worst first
   std::vector<std::string> notes;
-  std::vector<PartFindings> parts;    // train, and eval where there is one
+  std::vector<SetFindings> sets;      // training, and validation where there is one
   std::vector<Duplicate> duplicates;  // the first of them
   std::int64_t duplicate_count = 0;
-  std::vector<ShownSample> samples;  // of the training part, after all transforms
+  std::vector<ShownSample> samples;  // of the training set, after all transforms
 };
 
-// Opens the dataset of the recipe and reads at most that many examples of each part.
+// Opens the dataset of the recipe and reads at most that many examples of each set.
 DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples);
 
 nlohmann::ordered_json to_json(const DataFindings& found);

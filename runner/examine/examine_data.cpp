@@ -38,16 +38,16 @@ std::string label_text(const torch::Tensor& target, const DataSpec& data) {
 
 // The first examples that can be read, as the loader of a run makes them in its first epoch.
 std::vector<ShownSample> samples_of(const Split& train, const Interpreter& interpreter, std::uint64_t seed,
-                                    const PartFindings& found) {
+                                    const SetFindings& found) {
   const DataSpec data = train.spec();
   const bool images = data.input_shape.size() == 3 && data.images, tokens = data.vocabulary > 0;
   std::vector<ShownSample> samples;
   if ((!images && !tokens) || found.examined.empty()) return samples;
   const std::int64_t count = std::min(images ? shown_images : shown_texts, std::ssize(found.examined));
-  std::vector<SampleRef> chosen;
+  std::vector<ExampleRef> chosen;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto index = found.examined[static_cast<std::size_t>(i * std::ssize(found.examined) / count)];
-    chosen.push_back({index, sample_seed(seed, 0, static_cast<std::uint64_t>(index))});
+    chosen.push_back({index, example_seed(seed, 0, static_cast<std::uint64_t>(index))});
   }
   Batch batch = train.allocate(count, torch::MemoryFormat::Contiguous);
   train.read(chosen, batch, 0);
@@ -77,7 +77,7 @@ bool same_content(const Batch& one, const Batch& other) {
 }
 
 void find_duplicates(const Split& train, const Split& eval, DataFindings& found) {
-  const PartFindings &of_train = found.parts[0], &of_eval = found.parts[1];
+  const SetFindings &of_train = found.sets[0], &of_eval = found.sets[1];
   if (of_train.spec.input_shape != of_eval.spec.input_shape) return;
   for (std::size_t i = 0; i < of_eval.examined.size(); ++i) {
     const auto match = of_train.contents.find(of_eval.content_of[i]);
@@ -92,7 +92,7 @@ void find_duplicates(const Split& train, const Split& eval, DataFindings& found)
   }
 }
 
-// What acts in evaluation acts on both parts, and nothing else: equal examples stay equal.
+// What acts in evaluation acts on both sets, and nothing else: equal examples stay equal.
 TransformPipeline without_augmentation(TransformPipeline pipeline) {
   for (TransformStep& step : pipeline) step.training = step.evaluation;
   return pipeline;
@@ -111,9 +111,9 @@ DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
   DataFindings found;
   found.dataset = recipe.dataset.name();
   found.stand_in = plain.stand_in;
-  found.parts.push_back(examine_part(*plain.train, "train", most_examples));
+  found.sets.push_back(examine_set(*plain.train, "training", most_examples));
   if (plain.eval) {
-    found.parts.push_back(examine_part(*plain.eval, "eval", most_examples));
+    found.sets.push_back(examine_set(*plain.eval, "validation", most_examples));
     find_duplicates(*plain.train, *plain.eval, found);
   }
   const auto interpreter = dataset->interpreter(pipeline, plain.learned);
@@ -121,7 +121,7 @@ DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
       pipeline, [](const TransformStep& step) { return step.training != step.evaluation; });
   const Splits real = augmented ? prepare_splits(*dataset, {recipe.dataset.common, {}}, pipeline) : Splits{};
   try {
-    found.samples = samples_of(augmented ? *real.train : *plain.train, *interpreter, seed, found.parts[0]);
+    found.samples = samples_of(augmented ? *real.train : *plain.train, *interpreter, seed, found.sets[0]);
   } catch (const DataError& error) {
     found.notes.push_back(std::string("No samples are shown: ") + error.what());
   }

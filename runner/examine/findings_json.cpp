@@ -14,33 +14,33 @@ std::string shape_text(const std::vector<std::int64_t>& shape, torch::Dtype type
   for (const std::int64_t size : shape) text += (text.empty() ? "" : " \u00d7 ") + std::to_string(size);
   const std::string number = std::string(c10::isFloatingType(type) ? "float" : "int") +
                              std::to_string(8 * c10::elementSize(type));  // float32, int64
-  return (text.empty() ? "one" : text) + " " + number;
+  return (text.empty() ? "scalar" : text) + " " + number;
 }
 
-Json to_json(const PartFindings& part) {
-  Json json{{"name", part.name},
-            {"examples", part.examples},
-            {"examined", std::ssize(part.examined) + part.broken_count},
-            {"broken", part.broken_count},
-            {"input", shape_text(part.spec.input_shape, part.spec.input_type)},
-            {"target", shape_text(part.spec.target_shape, part.spec.target_type)}};
-  if (part.mean) json["mean"] = *part.mean;
-  if (part.deviation) json["deviation"] = *part.deviation;
-  if (part.tokens > 0) {
-    json["tokens"] = part.tokens;
-    json["unknown_tokens"] = part.unknown_tokens;
+Json to_json(const SetFindings& set) {
+  Json json{{"name", set.name},
+            {"examples", set.examples},
+            {"examined", std::ssize(set.examined) + set.broken_count},
+            {"broken", set.broken_count},
+            {"input", shape_text(set.spec.input_shape, set.spec.input_type)},
+            {"target", shape_text(set.spec.target_shape, set.spec.target_type)}};
+  if (set.mean) json["mean"] = *set.mean;
+  if (set.deviation) json["std"] = *set.deviation;
+  if (set.tokens > 0) {
+    json["tokens"] = set.tokens;
+    json["unknown_tokens"] = set.unknown_tokens;
   }
   return json;
 }
 
 Json classes_of(const DataFindings& found) {
   Json rows = Json::array();
-  const PartFindings& train = found.parts.front();
+  const SetFindings& train = found.sets.front();
   for (std::size_t i = 0; i < train.class_counts.size(); ++i) {
     const auto& names = train.spec.class_names;
     Json row{{"name", i < names.size() ? names[i] : std::to_string(i)}};
-    for (const PartFindings& part : found.parts) {
-      if (i < part.class_counts.size()) row[part.name] = part.class_counts[i];
+    for (const SetFindings& set : found.sets) {
+      if (i < set.class_counts.size()) row[set.name] = set.class_counts[i];
     }
     rows.push_back(std::move(row));
   }
@@ -49,27 +49,33 @@ Json classes_of(const DataFindings& found) {
 
 Json columns_of(const DataFindings& found) {
   Json rows = Json::array();
-  for (std::size_t i = 0; i < found.parts[0].columns.size(); ++i) {
-    const ColumnFindings& column = found.parts[0].columns[i];
-    Json row{{"name", column.name},   {"mean", column.mean}, {"deviation", column.deviation},
-             {"least", column.least}, {"most", column.most}, {"distinct", column.distinct},
-             {"gaps", column.gaps}};
-    if (found.parts.size() > 1 && i < found.parts[1].columns.size())
-      row["eval_mean"] = found.parts[1].columns[i].mean;
+  for (std::size_t i = 0; i < found.sets[0].columns.size(); ++i) {
+    const ColumnFindings& column = found.sets[0].columns[i];
+    Json row{{"name", column.name}};
+    if (column.distinct > 0) {  // numbers, not categories
+      row.update({{"mean", column.mean},
+                  {"std", column.deviation},
+                  {"min", column.least},
+                  {"max", column.most},
+                  {"distinct", column.distinct}});
+      if (found.sets.size() > 1 && i < found.sets[1].columns.size())
+        row["validation_mean"] = found.sets[1].columns[i].mean;
+    }
+    row["missing"] = column.missing;
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
 // How long the texts are, in at most ten steps.
-Json lengths_of(const PartFindings& part) {
-  const auto& counts = part.lengths;
-  if (counts.empty() || part.examined.empty()) return nullptr;
+Json lengths_of(const SetFindings& set) {
+  const auto& counts = set.lengths;
+  if (counts.empty() || set.examined.empty()) return nullptr;
   const auto there = [](std::int64_t count) { return count > 0; };
   const auto first = std::ranges::find_if(counts, there) - counts.begin();
   const auto last = std::find_if(counts.rbegin(), counts.rend(), there).base() - counts.begin() - 1;
   std::int64_t seen = 0, median = first;
-  for (auto i = first; 2 * seen < std::ssize(part.examined) && i <= last; ++i) {
+  for (auto i = first; 2 * seen < std::ssize(set.examined) && i <= last; ++i) {
     seen += counts[static_cast<std::size_t>(i)];
     median = i;
   }
@@ -83,7 +89,7 @@ Json lengths_of(const PartFindings& part) {
         end - begin > 1 ? std::to_string(begin) + " to " + std::to_string(end - 1) : std::to_string(begin);
     buckets.push_back({name, count});
   }
-  return {{"least", first}, {"most", last}, {"median", median}, {"buckets", std::move(buckets)}};
+  return {{"min", first}, {"max", last}, {"median", median}, {"buckets", std::move(buckets)}};
 }
 
 }  // namespace
@@ -93,18 +99,18 @@ Json to_json(const DataFindings& found) {
             {"stand_in", found.stand_in},
             {"problems", found.problems},
             {"notes", found.notes},
-            {"parts", Json::array()},
+            {"sets", Json::array()},
             {"classes", classes_of(found)},
             {"columns", columns_of(found)},
-            {"lengths", lengths_of(found.parts.front())},
+            {"lengths", lengths_of(found.sets.front())},
             {"duplicate_count", found.duplicate_count},
             {"duplicates", Json::array()},
             {"broken", Json::array()},
             {"samples", Json::array()},
             {"texts", Json::array()}};
-  for (const PartFindings& part : found.parts) {
-    json["parts"].push_back(to_json(part));
-    for (const std::string& text : part.broken) json["broken"].push_back(text);
+  for (const SetFindings& set : found.sets) {
+    json["sets"].push_back(to_json(set));
+    for (const std::string& text : set.broken) json["broken"].push_back(text);
   }
   for (const auto& [train, eval, label] : found.duplicates)
     json["duplicates"].push_back({train, eval, label});

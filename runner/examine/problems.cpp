@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "registry/wording.hpp"
 #include "runner/terminal/format.hpp"
 
 namespace runner {
@@ -11,8 +12,8 @@ namespace runner {
 namespace {
 
 constexpr double much_imbalance = 20;  // the largest class against the smallest
-constexpr double many_gaps = 0.2, many_unknown = 0.02, many_cut = 0.1;
-constexpr double far_apart = 0.5;          // means of a column, in deviations
+constexpr double many_missing = 0.2, many_unknown = 0.02, many_cut = 0.1;
+constexpr double far_apart = 0.5;          // means of a column, in standard deviations
 constexpr std::size_t most_of_a_kind = 5;  // sentences about columns or classes
 
 std::string percent(double share) {
@@ -21,11 +22,15 @@ std::string percent(double share) {
   return text;
 }
 
-std::string part_text(const PartFindings& part) { return part.name == "train" ? "training" : "evaluation"; }
+// "1 training example", "3 validation examples"
+std::string examples_text(std::int64_t count, const SetFindings& set) {
+  return grouped(count) + " " + set.name + (count == 1 ? " example" : " examples");
+}
 
-std::string class_text(const PartFindings& part, std::size_t label) {
-  return "\"" +
-         (label < part.spec.class_names.size() ? part.spec.class_names[label] : std::to_string(label)) + "\"";
+bool is_training(const SetFindings& set) { return set.name == "training"; }
+
+std::string class_text(const SetFindings& set, std::size_t label) {
+  return in_quotes(label < set.spec.class_names.size() ? set.spec.class_names[label] : std::to_string(label));
 }
 
 // At most a few of many alike, and how many more there are.
@@ -34,104 +39,105 @@ void add_some(std::vector<std::string>& to, const std::vector<std::string>& alik
   to.insert(to.end(), alike.begin(), alike.begin() + static_cast<std::ptrdiff_t>(shown));
   if (shown < alike.size())
     to.back() +=
-        " The same holds for " + grouped(std::ssize(alike) - static_cast<std::ptrdiff_t>(shown)) + " more.";
+        " The same is true of " + grouped(std::ssize(alike) - static_cast<std::ptrdiff_t>(shown)) + " more.";
 }
 
-void reading(const PartFindings& part, DataFindings& found) {
-  const std::int64_t tried = std::ssize(part.examined) + part.broken_count;
-  if (part.broken_count > 0) {
-    found.problems.push_back(grouped(part.broken_count) + " of " + grouped(tried) + " " + part_text(part) +
-                             " examples cannot be read; the first: " + part.broken.front() +
+void reading(const SetFindings& set, DataFindings& found) {
+  const std::int64_t tried = std::ssize(set.examined) + set.broken_count;
+  if (set.broken_count > 0) {
+    found.problems.push_back(grouped(set.broken_count) + " of " + examples_text(tried, set) +
+                             " cannot be read; the first: " + set.broken.front() +
                              " Training stops there, unless loader.on_error = \"skip\".");
   }
-  if (part.wrong_labels > 0) {
-    found.problems.push_back(grouped(part.wrong_labels) + " " + part_text(part) +
-                             " examples have a label that is none of the " + grouped(part.spec.classes) +
-                             " classes.");
+  if (set.wrong_labels > 0) {
+    found.problems.push_back(examples_text(set.wrong_labels, set) +
+                             (set.wrong_labels == 1 ? " has" : " have") + " a label that is not one of the " +
+                             grouped(set.spec.classes) + " classes.");
   }
-  if (part.not_finite > 0) {
-    found.problems.push_back(grouped(part.not_finite) + " " + part_text(part) +
-                             " examples hold numbers that are not finite: the loss will not be a number.");
+  if (set.not_finite > 0) {
+    found.problems.push_back(examples_text(set.not_finite, set) + (set.not_finite == 1 ? " has" : " have") +
+                             " inputs that are not finite numbers: the loss will not be one either.");
   }
-  if (tried < part.examples) {
-    found.notes.push_back("Of " + grouped(part.examples) + " " + part_text(part) + " examples " +
-                          grouped(tried) + ", spread evenly, were examined; --examples N examines more.");
+  if (tried < set.examples) {
+    found.notes.push_back(grouped(tried) + " of " + examples_text(set.examples, set) +
+                          ", evenly spaced, were examined; --examples N examines more.");
   }
 }
 
 void leaks(DataFindings& found) {
   if (found.duplicate_count > 0) {
-    const auto examined = static_cast<double>(found.parts[1].examined.size());
-    found.problems.push_back(grouped(found.duplicate_count) + " evaluation examples (" +
-                             percent(static_cast<double>(found.duplicate_count) / examined) +
-                             ") are in the training part too: the evaluation will look better than it is.");
+    const auto examined = static_cast<double>(found.sets[1].examined.size());
+    found.problems.push_back(examples_text(found.duplicate_count, found.sets[1]) + " (" +
+                             percent(static_cast<double>(found.duplicate_count) / examined) + ")" +
+                             (found.duplicate_count == 1 ? " is" : " are") +
+                             " also in the training set: the evaluation will look better than it is.");
   }
-  for (const PartFindings& part : found.parts) {
-    const std::int64_t repeated = std::ssize(part.examined) - std::ssize(part.contents);
-    if (repeated > 0 && part.spec.vocabulary == 0)
-      found.notes.push_back(grouped(repeated) + " " + part_text(part) +
-                            " examples repeat another one of that part.");
+  for (const SetFindings& set : found.sets) {
+    const std::int64_t repeated = std::ssize(set.examined) - std::ssize(set.contents);
+    if (repeated > 0 && set.spec.vocabulary == 0)
+      found.notes.push_back(examples_text(repeated, set) +
+                            (repeated == 1 ? " is a duplicate" : " are duplicates") + " of another " +
+                            set.name + " example.");
   }
 }
 
-void balance(const PartFindings& part, DataFindings& found) {
-  const auto& counts = part.class_counts;
-  if (counts.empty() || part.examined.empty()) return;
+void balance(const SetFindings& set, DataFindings& found) {
+  const auto& counts = set.class_counts;
+  if (counts.empty() || set.examined.empty()) return;
   std::vector<std::string> missing;
   for (std::size_t label = 0; label < counts.size(); ++label) {
     if (counts[label] == 0)
-      missing.push_back("Class " + class_text(part, label) + " has no " + part_text(part) + " example.");
+      missing.push_back("Class " + class_text(set, label) + " has no " + set.name + " example.");
   }
-  const bool all_seen = std::ssize(part.examined) + part.broken_count == part.examples;
-  add_some(part.name == "train" && all_seen ? found.problems : found.notes, missing);
+  const bool all_seen = std::ssize(set.examined) + set.broken_count == set.examples;
+  add_some(is_training(set) && all_seen ? found.problems : found.notes, missing);
   const auto largest = std::ranges::max_element(counts);
   const auto smallest =
       std::ranges::min_element(counts, {}, [](std::int64_t count) { return count > 0 ? count : INT64_MAX; });
-  if (part.name == "train" && *smallest > 0 &&
+  if (is_training(set) && *smallest > 0 &&
       static_cast<double>(*largest) > much_imbalance * static_cast<double>(*smallest)) {
-    found.problems.push_back("Class " + class_text(part, static_cast<std::size_t>(largest - counts.begin())) +
+    found.problems.push_back("Class " + class_text(set, static_cast<std::size_t>(largest - counts.begin())) +
                              " has " + grouped(*largest) + " training examples and " +
-                             class_text(part, static_cast<std::size_t>(smallest - counts.begin())) +
-                             " only " + grouped(*smallest) +
-                             ": accuracy will say little about the rare one.");
+                             class_text(set, static_cast<std::size_t>(smallest - counts.begin())) + " only " +
+                             grouped(*smallest) + ": accuracy will say little about the rare one.");
   }
 }
 
 void columns(DataFindings& found) {
-  const PartFindings& train = found.parts.front();
-  std::vector<std::string> gaps, constant, apart;
+  const SetFindings& train = found.sets.front();
+  std::vector<std::string> missing, constant, apart;
   for (std::size_t i = 0; i < train.columns.size(); ++i) {
     const ColumnFindings& column = train.columns[i];
-    const std::string name = "Column \"" + column.name + "\"";
-    if (column.gaps > many_gaps)
-      gaps.push_back(name + " has no value in " + percent(column.gaps) + " of the training rows.");
+    const std::string name = "Column " + in_quotes(column.name);
+    if (column.missing > many_missing)
+      missing.push_back(name + " has no value in " + percent(column.missing) + " of the training rows.");
     if (column.distinct == 1 && train.examined.size() > 1)
       constant.push_back(name +
                          " has the same value in every training row: the model learns nothing from it.");
-    if (found.parts.size() < 2 || i >= found.parts[1].columns.size() || column.deviation == 0) continue;
-    const double shift = std::abs(found.parts[1].columns[i].mean - column.mean) / column.deviation;
+    if (found.sets.size() < 2 || i >= found.sets[1].columns.size() || column.deviation == 0) continue;
+    const double shift = std::abs(found.sets[1].columns[i].mean - column.mean) / column.deviation;
     if (shift > far_apart)
-      apart.push_back(name + " has another mean in the evaluation part, by " + measured(shift) +
-                      " deviations.");
+      apart.push_back(name + " has a mean in the validation set that differs by " + measured(shift) +
+                      " standard deviations.");
   }
-  add_some(found.problems, gaps);
+  add_some(found.problems, missing);
   add_some(found.problems, constant);
   add_some(found.notes, apart);
 }
 
-void tokens(const PartFindings& part, DataFindings& found) {
-  if (part.lengths.empty() || part.tokens == 0) return;
-  const double unknown = static_cast<double>(part.unknown_tokens) / static_cast<double>(part.tokens);
-  if (part.unknown_tokens > 0) {
-    const std::string text = percent(unknown) + " of the tokens of the " + part_text(part) +
-                             " part are unknown to the vocabulary.";
+void tokens(const SetFindings& set, DataFindings& found) {
+  if (set.lengths.empty() || set.tokens == 0) return;
+  const double unknown = static_cast<double>(set.unknown_tokens) / static_cast<double>(set.tokens);
+  if (set.unknown_tokens > 0) {
+    const std::string text =
+        percent(unknown) + " of the tokens in the " + set.name + " set are unknown to the vocabulary.";
     (unknown > many_unknown ? found.problems : found.notes).push_back(text);
   }
-  const bool vary = std::ranges::count_if(part.lengths, [](std::int64_t count) { return count > 0; }) > 1;
-  const double full = static_cast<double>(part.lengths.back()) / static_cast<double>(part.examined.size());
+  const bool vary = std::ranges::count_if(set.lengths, [](std::int64_t count) { return count > 0; }) > 1;
+  const double full = static_cast<double>(set.lengths.back()) / static_cast<double>(set.examined.size());
   if (vary && full > many_cut) {
-    found.problems.push_back(percent(full) + " of the " + part_text(part) + " texts fill all " +
-                             grouped(std::ssize(part.lengths) - 1) +
+    found.problems.push_back(percent(full) + " of the " + set.name + " texts fill all " +
+                             grouped(std::ssize(set.lengths) - 1) +
                              " tokens and are probably cut off; a larger dataset.length keeps more.");
   }
 }
@@ -140,13 +146,13 @@ void tokens(const PartFindings& part, DataFindings& found) {
 
 void find_problems(DataFindings& found) {
   if (!found.stand_in.empty()) found.problems.push_back(found.stand_in);
-  for (const PartFindings& part : found.parts) reading(part, found);
-  if (found.parts.size() < 2)
-    found.problems.push_back("There is no evaluation part: nothing will be measured.");
-  if (found.parts.size() > 1) leaks(found);
-  for (const PartFindings& part : found.parts) balance(part, found);
+  for (const SetFindings& set : found.sets) reading(set, found);
+  if (found.sets.size() < 2)
+    found.problems.push_back("There is no validation set, so nothing will be evaluated.");
+  if (found.sets.size() > 1) leaks(found);
+  for (const SetFindings& set : found.sets) balance(set, found);
   columns(found);
-  for (const PartFindings& part : found.parts) tokens(part, found);
+  for (const SetFindings& set : found.sets) tokens(set, found);
 }
 
 }  // namespace runner

@@ -1,12 +1,25 @@
 #pragma once
 
+#include <torch/types.h>
+
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "components/contract/sample_random.hpp"
 #include "components/models/language_model.hpp"
-#include "runner/inference/choose_token.hpp"
 
 namespace runner {
+
+// How the next token is drawn.
+struct TokenChoice {
+  double temperature = 1.0;                // logits are divided by it; 0: always the likeliest
+  std::optional<std::int64_t> top_k = {};  // only the k likeliest tokens
+  std::optional<double> top_p = {};        // only the likeliest that together reach this probability
+};
+
+// One token, drawn by the logits [vocabulary]. The same logits and random numbers give the same token.
+std::int64_t choose_token(const torch::Tensor& logits, const TokenChoice& choice, SampleRandom& random);
 
 struct Continuation {
   std::int64_t tokens = 200;  // how many more
@@ -17,7 +30,7 @@ struct Continuation {
 
 // Continues the prompt, which has at least one token, and tells of each token as it comes; the model is in
 // evaluation mode on that device. Each token costs one token's work, except where the context is full: the
-// model then goes on from the latter half of it.
+// model then continues from the second half of it.
 std::vector<std::int64_t> generate(LanguageModel& model, torch::Device device,
                                    const std::vector<std::int64_t>& prompt, const Continuation& how,
                                    const std::function<void(std::int64_t)>& tell);

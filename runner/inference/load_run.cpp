@@ -47,7 +47,7 @@ std::string known_runs() {
   std::string names;
   for (std::size_t i = 0; i < std::min(runs.size(), most_named); ++i)
     names += (i == 0 ? "" : ", ") + runs[i].second;
-  return "there is: " + names + (runs.size() > most_named ? " and more in runs/." : ".");
+  return "existing runs: " + names + (runs.size() > most_named ? " and more in runs/." : ".");
 }
 
 std::string contents(const fs::path& path) {
@@ -90,7 +90,7 @@ fs::path find_run(const fs::path& run) {
   if (const auto found = last_run_in(run)) return *found;
   if (const auto found = last_run_in(fs::path("runs") / run); found && run.is_relative()) return *found;
   if (fs::is_directory(run)) {
-    throw std::runtime_error("The folder " + run.string() + " is no run: it holds no recipe.toml.");
+    throw std::runtime_error("The folder " + run.string() + " is not a run: it has no recipe.toml.");
   }
   throw std::runtime_error("There is no run folder " + run.string() + "; " + known_runs());
 }
@@ -101,20 +101,19 @@ fs::path find_weights(const fs::path& folder, const std::string& wanted) {
     if (fs::exists(best)) return best;
     if (fs::exists(last)) return last;
     throw std::runtime_error("The run folder " + folder.string() +
-                             " holds no weights, neither best.safetensors nor model.safetensors: the run "
-                             "has not come to its end. --weights FILE names others.");
+                             " contains no weights, neither best.safetensors nor model.safetensors: the run "
+                             "has not finished. --weights FILE names others.");
   }
   if (wanted != "best" && wanted != "model") {
-    if (!fs::exists(wanted)) throw std::runtime_error("There is no file of weights " + wanted + ".");
+    if (!fs::exists(wanted)) throw std::runtime_error("There is no weights file " + wanted + ".");
     return wanted;
   }
   const fs::path& chosen = wanted == "best" ? best : last;
   if (fs::exists(chosen)) return chosen;
   throw std::runtime_error(
-      "The run folder " + folder.string() + " holds no " + chosen.filename().string() + ": " +
-      (wanted == "best"
-           ? "a run keeps it where checkpoint.best says what is best, from the first evaluation on."
-           : "a run writes it at its end."));
+      "The run folder " + folder.string() + " has no " + chosen.filename().string() + ": " +
+      (wanted == "best" ? "a run with checkpoint.best writes it after its first evaluation."
+                        : "a run writes it at its end."));
 }
 
 std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& registry,
@@ -136,12 +135,15 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& regist
   const DataSpec data = saved ? *saved : after(transforms, dataset->spec(), /*training=*/true);
   const fs::path learned = folder / "dataset.json";
 
-  apply(ProcessSettings{recipe.run.threads, recipe.run.deterministic});
+  apply(ProcessSettings{.threads = recipe.run.threads, .deterministic = recipe.run.deterministic});
   auto world = std::make_unique<World>();
   Engine engine(engine_options(recipe), *world);
-  std::shared_ptr<Model> model = build_bare_model(recipe, data);
-  load_weights(*model, weights, {});
+  auto [model, offloaded] = source.offload
+                                ? offload_model(recipe, data, weights, *source.offload)
+                                : OffloadedModel{.model = build_bare_model(recipe, data), .weights = nullptr};
+  if (!offloaded) load_weights(*model, weights, {});
   engine.prepare(model);
+  if (offloaded) offloaded->load();
   model->eval();
   return TrainedRun{folder,
                     weights,
@@ -152,7 +154,8 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& regist
                     std::move(model),
                     std::move(dataset),
                     std::move(transforms),
-                    fs::exists(learned) ? contents(learned) : ""};
+                    fs::exists(learned) ? contents(learned) : "",
+                    std::move(offloaded)};
 }
 
 }  // namespace runner

@@ -10,6 +10,7 @@
 #include "registry/diagnostics.hpp"
 #include "registry/registry.hpp"
 #include "runner/engine/engine.hpp"
+#include "runner/inference/offload/offload_model.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
@@ -20,6 +21,7 @@ struct TrainedSource {
   std::string weights = {};   // "best", "model" or a file; nothing: the best where it was kept, else the last
   std::vector<std::string> overrides = {};  // as for `runner run`: "run.device=cpu"
   std::map<std::string, std::string> environment = {};
+  std::optional<OffloadOptions> offload = {};  // for a model that need not fit into memory
 };
 
 // A run folder brought back to life: the model as trained, in evaluation mode where the run was. The data it
@@ -33,9 +35,12 @@ struct TrainedRun {
   std::shared_ptr<Model> model;
   std::unique_ptr<Dataset> dataset;
   TransformPipeline transforms;
-  std::string learned;  // what the dataset left for its interpreter
+  std::string learned;                          // what the dataset left for its interpreter
+  std::unique_ptr<OffloadedWeights> offloaded;  // none: the weights are in memory
 
   std::unique_ptr<Interpreter> interpreter() const { return dataset->interpreter(transforms, learned); }
+  // The model may be used as long as this lives.
+  OffloadedPass pass() const { return OffloadedPass(offloaded.get()); }
 };
 
 // Nothing comes back where the recipe is wrong; the diagnostics say why. Throws std::runtime_error, saying

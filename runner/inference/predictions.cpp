@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "components/contract/targets.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -33,9 +34,16 @@ std::string class_name(const DataSpec& data, std::int64_t index) {
   return position < data.class_names.size() ? data.class_names[position] : std::to_string(index);
 }
 
+// Whether each output answers a question of its own with yes or no. The loss says so: the data alone cannot.
+bool has_labels(const Recipe& recipe, const DataSpec& data) {
+  const auto targets = shared_targets(recipe.loss.facts().targets, possible_targets(data));
+  return targets && *targets == std::vector{Targets::binary};
+}
+
 class Predictor {
  public:
-  explicit Predictor(TrainedRun& run) : run_(run), interpreter_(run.interpreter()) {}
+  explicit Predictor(TrainedRun& run)
+      : run_(run), interpreter_(run.interpreter()), labels_(has_labels(run.recipe, run.data)) {}
 
   void add(const std::string& input) {
     const Batch batch = interpreter_->read({&input, 1});
@@ -44,6 +52,7 @@ class Predictor {
     const std::int64_t most = loader.eval_batch_size.value_or(loader.batch_size);
     for (std::int64_t first = 0; first < examples; first += most) {
       Batch part = part_of(batch, first, std::min(most, examples - first));
+      const OffloadedPass pass = run_.pass();
       const torch::Tensor output = run_.engine.predict(part).to(torch::kCPU, torch::kFloat64);
       for (std::int64_t i = 0; i < output.size(0); ++i) {
         found_.push_back({examples == 1 ? input : input + " row " + std::to_string(first + i + 1)});
@@ -56,6 +65,8 @@ class Predictor {
 
  private:
   void interpret(const torch::Tensor& output, Prediction& prediction) const {
+    const bool two_classes = run_.data.classes == 2 && output.numel() == 1;
+    if (labels_ && !two_classes && output.dim() <= 2) return interpret_labels(output, prediction);
     const torch::Tensor shares = probabilities(output, run_.data.classes);
     if (shares.defined()) {
       const auto [sorted, order] = shares[0].sort(/*stable=*/true, /*dim=*/0, /*descending=*/true);
@@ -75,8 +86,16 @@ class Predictor {
     }
   }
 
+  void interpret_labels(const torch::Tensor& output, Prediction& prediction) const {
+    const torch::Tensor shares = torch::sigmoid(output.reshape({-1}));
+    const std::int64_t first = shares.size(0) == 1 ? 1 : 0;  // a single one is about the target 1
+    for (std::int64_t i = 0; i < shares.size(0); ++i)
+      prediction.labels.emplace_back(class_name(run_.data, first + i), shares[i].item<double>());
+  }
+
   TrainedRun& run_;
   std::unique_ptr<Interpreter> interpreter_;
+  const bool labels_;
   std::vector<Prediction> found_;
 };
 

@@ -13,6 +13,7 @@ namespace runner {
 struct Prediction {
   std::string input;
   std::vector<std::pair<std::string, double>> classes = {};  // the likeliest first, with their probability
+  std::vector<std::pair<std::string, double>> labels = {};   // or the probability of each, on its own
   std::vector<double> values = {};                           // or numbers, where there are no classes
 };
 

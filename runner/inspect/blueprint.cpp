@@ -4,6 +4,7 @@
 
 #include "components/support/meta_mode.hpp"
 #include "registry/byte_size.hpp"
+#include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
 #include "runner/engine/memory.hpp"
 #include "runner/measurements.hpp"
@@ -11,13 +12,9 @@
 
 namespace runner {
 
-namespace {
-
 bool from_plugin(const Part<ModelKind>& model) {
   return find_component(Registry::of_linked(), ModelKind::name, model.name()).library != nullptr;
 }
-
-}  // namespace
 
 Blueprint draw_blueprint(const Recipe& recipe) {
   const auto dataset = build_dataset(recipe);
@@ -48,14 +45,13 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
   constexpr std::int64_t small = 1 << 29;  // larger models take long to fill with numbers
   constexpr double quick = 2e11;           // additions and multiplications
   const auto fits = [&](const Inspection& found) {
-    const std::int64_t bytes = found.weight_bytes + 2 * found.activation_bytes_per_sample;
+    const std::int64_t bytes = found.weight_bytes + 2 * found.activation_bytes_per_example;
     return bytes <= small && bytes <= main_memory().available / plenty &&
-           found.forward_flops_per_sample <= quick;
+           found.forward_flops_per_example <= quick;
   };
   const Places places{recipe.model.origin(), recipe.loss.origin()};
   Inspection sketched = count_weights(*blueprint.model);
-  if (!blueprint.model->parameters().front().is_meta())
-    return inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
+  if (!on_meta(*blueprint.model)) return inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
   const bool small_enough = fits(sketched);
   try {
     sketched = inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
@@ -67,17 +63,41 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
   return inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
 }
 
-void require_memory(const Recipe& recipe, const DataSpec& data) {
+namespace {
+
+// At least what weights and gradients take in main memory, on all ranks of this machine together. Every rank
+// builds the whole model before it keeps a part of it.
+std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, const World& world,
+                         const torch::Device& device) {
+  if (!device.is_cpu()) return weights;
+  const DistributedSection& distributed = recipe.distributed;
+  const std::int64_t gradients = recipe.model.common.freeze.empty() ? weights : 0;
+  std::int64_t rank = weights + gradients;
+  if (!world.alone() && distributed.strategy == RankStrategy::zero2)
+    rank = weights + gradients / world.size();
+  if (!world.alone() && distributed.strategy == RankStrategy::zero3) {
+    const std::int64_t group = distributed.shard_group > 0 ? distributed.shard_group : world.size();
+    rank = std::max(weights, (weights + gradients) / group);
+  }
+  return rank * world.local_size();
+}
+
+}  // namespace
+
+void require_memory(const Recipe& recipe, const DataSpec& data, const World& world,
+                    const torch::Device& device) {
   if (from_plugin(recipe.model)) return;
   const Inspection found = count_weights(*sketch_model(recipe, data));
-  const std::int64_t gradients = recipe.model.common.freeze.empty() ? found.weight_bytes : 0;
-  const std::int64_t needed = found.weight_bytes + gradients, total = main_memory().total;
+  const std::int64_t needed = least_bytes(recipe, found.weight_bytes, world, device),
+                     total = main_memory().total;
   if (total == 0 || needed <= total) return;
   const auto bytes = [](std::int64_t count) { return approximately({static_cast<std::uint64_t>(count)}); };
-  throw std::runtime_error("The model has " + std::to_string(found.parameters) + " parameters; they" +
-                           (gradients > 0 ? " and their gradients" : "") + " take " + bytes(needed) +
-                           " of memory, and this machine has " + bytes(total) +
-                           ". Choose a smaller model; `runner estimate` says what one takes.");
+  const std::string who =
+      world.local_size() > 1 ? log::format("Training it on {} ranks", world.local_size()) : "Training it";
+  throw std::runtime_error(log::format(
+      "The model has {} parameters. {} takes at least {} of memory on this machine, which has {}. Choose a "
+      "smaller model or fewer ranks for each machine; `runner estimate` says what one takes.",
+      found.parameters, who, bytes(needed), bytes(total)));
 }
 
 }  // namespace runner

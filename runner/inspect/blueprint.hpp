@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "runner/engine/world.hpp"
 #include "runner/inspect/inspection.hpp"
 #include "runner/recipe.hpp"
 
@@ -21,9 +22,13 @@ Blueprint draw_blueprint(const Recipe& recipe);
 // where there is plenty of memory for it or nothing else can tell. Throws where the shapes do not fit.
 Inspection inspect(const Recipe& recipe, Blueprint& blueprint);
 
-// Throws std::runtime_error where the machine does not have the memory for the weights and their gradients,
-// before any of it is taken.
-void require_memory(const Recipe& recipe, const DataSpec& data);
+// Throws std::runtime_error where the machine does not have the memory for the weights and their gradients on
+// all its ranks, before any of it is taken.
+void require_memory(const Recipe& recipe, const DataSpec& data, const World& world,
+                    const torch::Device& device);
+
+// Code that is not ours may look at the numbers of a tensor it has made: such models are always built whole.
+bool from_plugin(const Part<ModelKind>& model);
 
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data);
 

@@ -14,13 +14,15 @@ namespace runner {
 
 namespace {
 
-Batch two_of(const Split& split, bool training) {
+Batch two_of(const Split& split, const Recipe& recipe, bool training) {
   LoaderOptions options;
   options.batch_size = 2;
   options.workers = 0;
   options.shuffle = training;
   options.epochs = 1;
-  return Loader(split, options).next()->batch;
+  if (recipe.loader.on_error == OnError::skip) options.broken = LoaderOptions::Broken::replace;
+  const auto loaded = Loader(split, options).next();
+  return loaded ? loaded->batch : Batch{};
 }
 
 struct EvaluationBatch {
@@ -28,7 +30,7 @@ struct EvaluationBatch {
   DataSpec data;
 };
 
-// The training part is only read, so that what is wrong with its files or transforms shows as well.
+// The training set is only read, so that what is wrong with its files or transforms shows as well.
 EvaluationBatch evaluation_batch(const Recipe& recipe, const Dataset& dataset) {
   if (!dataset.at_hand()) {
     const DataSpec raw = dataset.spec();
@@ -37,16 +39,16 @@ EvaluationBatch evaluation_batch(const Recipe& recipe, const Dataset& dataset) {
     return {zero_batch(data, 2), data};
   }
   Splits splits = prepare_splits(dataset, {recipe.dataset.common, {}});
-  two_of(*splits.train, true);
+  two_of(*splits.train, recipe, true);
   if (!splits.eval) return {};
-  return {two_of(*splits.eval, false), splits.eval->spec()};
+  return {two_of(*splits.eval, recipe, false), splits.eval->spec()};
 }
 
 std::vector<std::unique_ptr<Hook>> build_hooks(const Recipe& recipe, const Inspection& found,
                                                const Weights& weights, const DataSpec& data) {
   HookInputs inputs;
   inputs.parameters = found.parameters;
-  inputs.flops_per_sample = 3 * found.forward_flops_per_sample;
+  inputs.flops_per_example = 3 * found.forward_flops_per_example;
   inputs.measured = measurements_of(recipe);
   inputs.weights = &weights;
   inputs.data = data;

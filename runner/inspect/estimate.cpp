@@ -3,12 +3,11 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <limits>
-
 #include "components/models/support/load_weights.hpp"
 #include "components/optimizers/support/groups.hpp"
 #include "components/schedulers/support/learning_rate.hpp"
-#include "components/support/meta_mode.hpp"
+#include "registry/divide_up.hpp"
+#include "registry/saturating_product.hpp"
 #include "runner/inspect/blueprint.hpp"
 #include "runner/inspect/inspection.hpp"
 #include "runner/plan.hpp"
@@ -17,31 +16,13 @@ namespace runner {
 
 namespace {
 
-// At most a number that can still be added to others: more memory than there is, in any case.
-std::int64_t product(std::int64_t one, std::int64_t other) {
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 8;
-  std::int64_t result = 0;
-  return __builtin_mul_overflow(one, other, &result) ? most : std::min(result, most);
-}
-
-// Optimizers make their state at the first update: let it make one that changes nothing that matters here.
-std::int64_t state_bytes(Model& model, Optimizer& optimizer) {
-  MetaMode meta;
-  std::optional<OperatorModeScope> scope;
-  if (model.parameters().front().is_meta()) scope.emplace(meta);
-  for (torch::Tensor& parameter : model.parameters()) {
-    if (parameter.requires_grad()) parameter.mutable_grad() = torch::zeros_like(parameter);
-  }
-  optimizer.step(0.0);
-  return optimizer.save().bytes();
-}
-
 void plan_steps(const Recipe& recipe, Estimate& result) {
   if (result.train_examples == 0) {
     if (recipe.train.max_steps && !recipe.train.epochs) result.total_steps = recipe.train.max_steps;
     return;
   }
-  const Plan plan = make_plan(recipe.train, recipe.loader.batch_size, result.train_examples);
+  const Plan plan = make_plan(recipe.train, result.examples_per_step / recipe.train.accumulation_steps,
+                              result.train_examples);
   result.steps_per_epoch = plan.steps_per_epoch;
   result.total_steps = plan.total_steps;
 }
@@ -60,7 +41,7 @@ void draw_learning_rate(const Recipe& recipe, Estimate& result) {
 
 }  // namespace
 
-Estimate estimate(const Value& resolved, const Registry& registry) {
+Estimate estimate(const Value& resolved, const Registry& registry, int ranks) {
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
   Blueprint blueprint = draw_blueprint(recipe);
   Inspection found = inspect(recipe, blueprint);
@@ -78,15 +59,24 @@ Estimate estimate(const Value& resolved, const Registry& registry) {
     if (parameter.requires_grad()) result.gradient_bytes += static_cast<std::int64_t>(parameter.nbytes());
   }
   result.optimizer_bytes = state_bytes(*blueprint.model, *optimizer);
-  result.batch_size = recipe.loader.batch_size;
-  result.examples_per_step = recipe.loader.batch_size * recipe.train.accumulation_steps;
+  const bool for_each_rank = recipe.distributed.batch == BatchOf::rank;
+  const std::int64_t in_all = saturating_product(recipe.loader.batch_size, for_each_rank ? ranks : 1);
+  result.batch_size = divide_up(in_all, ranks);
+  result.examples_per_step = saturating_product(in_all, recipe.train.accumulation_steps);
   result.passed = found.passed;
   result.obstacle = found.obstacle;
-  result.activation_bytes = product(found.activation_bytes_per_sample, result.batch_size);
-  result.forward_flops_per_example = found.forward_flops_per_sample;
-  result.step_flops = 3 * found.forward_flops_per_sample * static_cast<double>(result.examples_per_step);
+  result.activation_bytes = saturating_product(found.activation_bytes_per_example, result.batch_size);
+  result.forward_flops_per_example = found.forward_flops_per_example;
+  result.step_flops = 3 * found.forward_flops_per_example * static_cast<double>(result.examples_per_step);
   result.train_examples = blueprint.data.train_examples;
   result.peak_lr = optimizer->peak_lr();
+  if (ranks > 1) {
+    const RankEstimate shared = estimate_ranks(recipe, *blueprint.model, ranks);
+    result.weight_bytes = shared.weight_bytes;
+    result.gradient_bytes = shared.gradient_bytes;
+    result.optimizer_bytes = shared.optimizer_bytes;
+    result.ranks = shared;
+  }
   plan_steps(recipe, result);
   draw_learning_rate(recipe, result);
   return result;

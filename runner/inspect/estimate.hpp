@@ -8,6 +8,7 @@
 
 #include "registry/registry.hpp"
 #include "registry/value.hpp"
+#include "runner/inspect/rank_estimate.hpp"
 
 namespace runner {
 
@@ -29,13 +30,16 @@ struct Estimate {
   std::optional<std::int64_t> steps_per_epoch, total_steps;
   double peak_lr = 0;
   std::vector<std::pair<double, double>> lr_curve = {};  // step and rate; empty where the length is not known
+  std::optional<RankEstimate> ranks = {};  // where there are several: all bytes are then those of one rank
 
   std::int64_t total_bytes() const {
-    return weight_bytes + gradient_bytes + optimizer_bytes + activation_bytes;
+    return weight_bytes + gradient_bytes + optimizer_bytes + activation_bytes +
+           (ranks ? ranks->exchange_bytes : 0);
   }
 };
 
-// `resolved` is a whole, conformed recipe. Throws where an example does not fit through model and loss.
-Estimate estimate(const Value& resolved, const Registry& registry);
+// `resolved` is a whole, conformed recipe. Throws where an example does not fit through model and loss, or
+// the recipe cannot be shared out among so many ranks.
+Estimate estimate(const Value& resolved, const Registry& registry, int ranks = 1);
 
 }  // namespace runner

@@ -7,6 +7,7 @@
 #include "components/support/shape_text.hpp"
 #include "components/support/torch_error.hpp"
 #include "registry/recipe_error.hpp"
+#include "registry/wording.hpp"
 #include "runner/engine/out_of_memory.hpp"
 #include "runner/inspect/operator_trace.hpp"
 
@@ -15,11 +16,6 @@ namespace runner {
 namespace {
 
 constexpr std::int64_t examples = 2;  // batch normalisation refuses to train on one
-
-bool on_meta(const Model& model) {
-  const auto parameters = model.parameters();
-  return !parameters.empty() && parameters.front().is_meta();
-}
 
 // The loss looks at numbers, so it gets real zeros in the shape of the model's output, where that is not too
 // large.
@@ -48,6 +44,11 @@ torch::Tensor pass(Model& model, const Batch& batch) {
 }
 
 }  // namespace
+
+bool on_meta(const Model& model) {
+  const auto parameters = model.parameters();
+  return !parameters.empty() && parameters.front().is_meta();
+}
 
 Batch zero_batch(const DataSpec& data, std::int64_t count) {
   const auto zeros = [&](std::vector<std::int64_t> shape, torch::Dtype type) {
@@ -98,16 +99,17 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const P
       result.obstacle = reason_of(error);
       return result;
     }
-    const std::string layer =
-        trace.last_layer().empty() ? "" : ", at the latest in or after layer \"" + trace.last_layer() + "\"";
+    const std::string layer = trace.last_layer().empty()
+                                  ? ""
+                                  : ", at the latest in or after layer " + in_quotes(trace.last_layer());
     throw RecipeError(places.model, "an example of shape " + shape_text(batch.input[0].sizes()) +
                                         " does not fit the model" + layer + ": " + reason_of(error));
   } catch (const std::runtime_error& error) {
     restore();
     throw RecipeError(places.model, error.what());
   }
-  result.forward_flops_per_sample = trace.flops() / examples;
-  result.activation_bytes_per_sample = trace.held_bytes() / examples;
+  result.forward_flops_per_example = trace.flops() / examples;
+  result.activation_bytes_per_example = trace.held_bytes() / examples;
   result.output_shape = output.sizes().vec();
   result.output_type = output.scalar_type();
   restore();

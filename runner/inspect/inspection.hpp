@@ -12,9 +12,9 @@ struct Inspection {
   std::int64_t parameters = 0;
   std::int64_t trained_parameters = 0;
   std::int64_t weight_bytes = 0;  // parameters and buffers
-  double forward_flops_per_sample = 0;
-  std::int64_t activation_bytes_per_sample = 0;  // kept between forward and backward
-  std::vector<std::int64_t> output_shape = {};   // of the batch of zeros, examples first
+  double forward_flops_per_example = 0;
+  std::int64_t activation_bytes_per_example = 0;  // kept between forward and backward
+  std::vector<std::int64_t> output_shape = {};    // of the batch of zeros, examples first
   torch::Dtype output_type = torch::kFloat32;
   bool passed = true;         // false: nothing went through it, and the two above are not known
   std::string obstacle = {};  // why not
@@ -33,5 +33,8 @@ struct Places {
 Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places = {});
 
 Inspection count_weights(const Model& model);
+
+// Whether the model is a sketch: shapes without numbers.
+bool on_meta(const Model& model);
 
 }  // namespace runner

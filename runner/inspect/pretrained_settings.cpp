@@ -45,7 +45,7 @@ PretrainedSettings pretrained_settings(const std::filesystem::path& folder, cons
   const auto config = PretrainedConfig::beside(folder);
   if (!config) {
     throw std::runtime_error(escaped_name(folder.string()) +
-                             " holds no config.json of a model, as HuggingFace's save_pretrained writes it");
+                             " has no config.json of a model, as HuggingFace's save_pretrained writes it");
   }
   for (const Descriptor* descriptor : registry.of_kind(ModelKind::name)) {
     const auto model = sketch(*descriptor, registry);

@@ -4,25 +4,19 @@
 #include <functional>
 #include <stdexcept>
 
+#include "components/support/torch_error.hpp"
+#include "registry/wording.hpp"
 #include "runner/measurements.hpp"
 
 namespace runner {
 
 namespace {
 
-// The first sentence: LibTorch appends where in its own sources it happened.
-std::string first_line(const c10::Error& error) {
-  const std::string text = error.what_without_backtrace();
-  return text.substr(0, text.find('\n'));
-}
-
 void named(const std::string& part, const std::function<void()>& work) {
   try {
     work();
-  } catch (const c10::Error& error) {
-    throw std::runtime_error(part + ": " + first_line(error));
   } catch (const std::exception& error) {
-    throw std::runtime_error(part + ": " + error.what());
+    throw std::runtime_error(part + ": " + reason_of(error));
   }
 }
 
@@ -30,7 +24,7 @@ Measurements measure(const Recipe& recipe, const std::vector<std::unique_ptr<Met
                      const Batch& batch, const torch::Tensor& output) {
   Measurements all;
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    named("eval.metric \"" + recipe.eval.metric[i].name() + "\"", [&] {
+    named("eval.metric " + in_quotes(recipe.eval.metric[i].name()), [&] {
       metrics[i]->reset();
       metrics[i]->update(output, batch);
       for (auto& [name, value] : metrics[i]->compute()) all.emplace_back("eval/" + name, value);
@@ -48,7 +42,7 @@ void require_watched(const Recipe& recipe, const Measurements& measurements) {
   const auto promised = measurements_of(recipe);
   for (const Watcher& watcher : watchers_of(recipe)) {
     const Measured* known = find_measured(promised, watcher.watched.metric);
-    const bool open = known && known->name == "eval/*";
+    const bool open = known && known->name.ends_with('*');
     if (open && !find_measured(found, watcher.watched.metric))
       throw std::runtime_error(watcher.section + " " + watcher.does + problem_of(watcher.watched, found));
   }
@@ -65,7 +59,7 @@ void try_evaluation(const Recipe& recipe, const std::vector<std::unique_ptr<Metr
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     Hook& hook = *hooks[i];
     if (hook.kept_weights()) continue;  // it is about weights, which are not touched here
-    named("hook \"" + recipe.hook[i].name() + "\"", [&] {
+    named("hook " + in_quotes(recipe.hook[i].name()), [&] {
       const State before = hook.save().copy();
       Requests requests;
       hook.after_eval_batch(batch, output);

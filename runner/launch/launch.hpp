@@ -11,7 +11,8 @@
 namespace runner {
 
 struct LaunchOptions {
-  std::vector<std::string> command;  // the program's path, and the arguments of each rank
+  std::vector<std::string> command;   // the program's path, and the arguments of each rank
+  std::optional<std::string> resume;  // the checkpoint of another run that this one starts from
   Environment environment;
   int ranks = 1;  // on this machine
   int nodes = 1, node = 0;
@@ -20,12 +21,13 @@ struct LaunchOptions {
   std::vector<int> gpus;  // one for each rank; empty: none is assigned
   bool tee = false;
   int max_restarts = 0;
-  std::optional<int> fewest_ranks;  // elastic: restarts with those that are left, as long as so many are
+  std::optional<int> fewest_ranks;  // elastic: restarts with the ranks that are left, but at least this many
+  bool power_of_two = false;        // the recipe trains only on such numbers of ranks
 };
 
-// Starts the ranks of this machine, passes signals on to them and waits for them. When one dies, says which
-// was the first and why, ends the others, and starts them again if it may. Returns the exit code: 0, or that
-// of the rank that died first.
+// Starts the ranks of this machine, passes signals on to them and waits for them. When one fails, says which
+// was the first and why, ends the others, and restarts them if it may. Returns the exit code: 0, or that of
+// the rank that failed first.
 int launch(LaunchOptions options, std::ostream& messages);
 
 }  // namespace runner

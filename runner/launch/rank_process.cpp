@@ -22,6 +22,14 @@ std::pair<FileDescriptor, FileDescriptor> make_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
+// The end to read it from.
+FileDescriptor pipe_with(const std::string& text) {
+  auto [out, in] = make_pipe();
+  if (write(in.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    throw std::runtime_error("cannot pass the secret to a rank");
+  return std::move(out);
+}
+
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> all;
   for (std::string& text : texts) all.push_back(text.data());
@@ -37,7 +45,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  fcntl(secret, F_SETFD, 0);
+  if (secret >= 0) fcntl(secret, F_SETFD, 0);
   if (output >= 0) {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
@@ -45,7 +53,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     dup2(nothing, STDIN_FILENO);
   }
   execve(command[0], command, environment);
-  constexpr char message[] = "cannot start the program again\n";
+  constexpr char message[] = "cannot execute the program\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, message, sizeof message - 1);
   _exit(127);
 }
@@ -53,23 +61,20 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }  // namespace
 
 RankProcess start_rank(const RankStart& start) {
-  auto [secret_out, secret_in] = make_pipe();
-  if (write(secret_in.number(), start.secret.data(), start.secret.size()) !=
-      static_cast<ssize_t>(start.secret.size()))
-    throw std::runtime_error("cannot hand over the secret");
-  secret_in.reset();
+  const FileDescriptor secret = start.secret.empty() ? FileDescriptor() : pipe_with(start.secret);
   FileDescriptor output, output_in;
   if (start.own_output) std::tie(output, output_in) = make_pipe();
 
   std::vector<std::string> command = start.command, variables;
   for (const auto& [name, value] : start.environment) variables.push_back(name + "=" + value);
-  variables.push_back(std::string(variable::secret_descriptor) + "=" + std::to_string(secret_out.number()));
+  if (secret)
+    variables.push_back(std::string(variable::secret_descriptor) + "=" + std::to_string(secret.number()));
   std::vector<char*> arguments = pointers(command), environment = pointers(variables);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("cannot start a rank: " + std::system_category().message(errno));
   if (child == 0)
-    become(arguments.data(), environment.data(), parent, secret_out.number(),
+    become(arguments.data(), environment.data(), parent, secret.number(),
            start.own_output ? output_in.number() : -1);
   setpgid(child, child);  // whoever is first
   return {child, std::move(output)};

@@ -13,7 +13,7 @@ namespace runner {
 struct RankStart {
   std::vector<std::string> command;  // the program's path, and its arguments
   Environment environment;           // all of it; where to find the secret is added
-  std::string secret;                // goes through a pipe: neither arguments nor files show it
+  std::string secret = {};           // goes through a pipe: neither arguments nor files show it; empty: none
   bool own_output = true;            // its output comes through a pipe; otherwise it is this process's
 };
 
@@ -22,8 +22,8 @@ struct RankProcess {
   FileDescriptor output;  // stdout and stderr, where they come through a pipe
 };
 
-// Starts a process in a group of its own that ends when this one does, however it ends. Signals are as they
-// were in `mask`'s process: whoever launches blocks them for itself. Throws std::runtime_error.
+// Starts a process in a group of its own that ends when this one does, however it ends. No signal is blocked
+// there, whatever this process blocks for itself. Throws std::runtime_error.
 RankProcess start_rank(const RankStart& start);
 
 // "exit code 1", "signal 9 (Killed)".

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <sstream>
 
 #include "registry/suggest.hpp"
 #include "runner/plugins/plugin_error.hpp"
@@ -33,12 +32,6 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
-bool inside(const fs::path& file, const fs::path& folder) {
-  std::error_code error;
-  const fs::path real = fs::canonical(file, error), base = fs::canonical(folder, error);
-  return !error && std::mismatch(base.begin(), base.end(), real.begin(), real.end()).first == base.end();
-}
-
 std::vector<fs::path> libraries_in(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -65,23 +58,11 @@ std::vector<fs::path> libraries_in(const fs::path& folder) {
 }
 
 [[noreturn]] void not_trusted(const std::string& name, const std::string& why, const fs::path& remedy) {
-  throw PluginError("the recipe names the plugin \"" + name + "\", " + why,
-                    {"a recipe can only load what lies in its own folder or on RUNNER_PLUGIN_PATH",
-                     "if you trust it: --plugin " + remedy.string()});
+  throw PluginError("the recipe names the plugin \"" + name + "\"" + why,
+                    trust_hints("--plugin " + remedy.string()));
 }
 
 }  // namespace
-
-std::vector<fs::path> plugin_path(const std::map<std::string, std::string>& environment) {
-  std::vector<fs::path> path;
-  const auto variable = environment.find(plugin_path_variable);
-  if (variable == environment.end()) return path;
-  std::istringstream entries(variable->second);
-  for (std::string entry; std::getline(entries, entry, ':');) {
-    if (!entry.empty()) path.emplace_back(entry);
-  }
-  return path;
-}
 
 std::vector<fs::path> plugins_on_path(const std::vector<fs::path>& path) {
   std::vector<fs::path> all;
@@ -95,29 +76,31 @@ std::vector<fs::path> plugins_on_path(const std::vector<fs::path>& path) {
   return all;
 }
 
-fs::path find_plugin(const std::string& name, const Origin& written, const std::vector<fs::path>& path) {
-  const bool from_file = written.source && written.source->kind == Source::Kind::file;
+fs::path find_plugin(const std::string& name, const Origin& written, const TrustedPlaces& trusted) {
   const fs::path wanted(name);
   // A file that the user named stands for every file of that name.
-  for (const fs::path& entry : path) {
+  for (const fs::path& entry : trusted.plugin_path) {
     for (const fs::path& spelling : spellings(wanted)) {
       if (!is_folder(entry) && entry.filename() == spelling.filename()) return entry;
     }
   }
-  const fs::path own_folder = from_file ? fs::path(written.source->name).parent_path() : fs::path();
-  if (from_file && wanted.is_absolute()) not_trusted(name, "an absolute path", wanted);
-  if (from_file && std::ranges::find(wanted, "..") != wanted.end())
-    not_trusted(name, "which leads out of its folder", own_folder / wanted);
+  const bool by_recipe = written_by_recipe(written);
+  const fs::path own_folder = by_recipe ? fs::path(written.source->name).parent_path() : fs::path();
+  if (by_recipe && wanted.is_absolute()) not_trusted(name, ", an absolute path", wanted);
+  if (by_recipe && std::ranges::find(wanted, "..") != wanted.end())
+    not_trusted(name, ", which is outside the recipe's folder", own_folder / wanted);
   std::vector<fs::path> folders{own_folder};
-  std::ranges::copy_if(path, std::back_inserter(folders), is_folder);
+  std::ranges::copy_if(trusted.plugin_path, std::back_inserter(folders), is_folder);
   for (const fs::path& folder : folders) {
     for (const fs::path& spelling : spellings(wanted)) {
-      const fs::path file = folder / spelling;
+      const fs::path file = folder / spelling, shown_folder = folder.empty() ? "." : folder;
       if (!is_file(file)) continue;
-      if (from_file && !inside(file, folder.empty() ? "." : folder))
-        not_trusted(name, "a link that leads out of " + (folder.empty() ? "." : folder).string(),
-                    fs::canonical(file));
-      return file;
+      if (!by_recipe || trusted.hold(file)) return file;
+      not_trusted(name,
+                  lies_inside(file, shown_folder)
+                      ? " in " + written.source->name + ", which is outside the recipe's folder"
+                      : ", a symlink that points outside " + shown_folder.string(),
+                  fs::canonical(file));
     }
   }
   not_found(name, folders);

@@ -3,11 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "components/support/io/sha256.hpp"
 #include "registry/log.hpp"
+#include "runner/plugins/recipe_walk.hpp"
+#include "runner/plugins/trusted_code.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
@@ -16,79 +21,77 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Goes through a resolved recipe with its schema and meets every component it names.
-class UsedLibraries {
+// Puts files into the run's folder, under their own names.
+class Copies {
  public:
-  explicit UsedLibraries(const Registry& registry) : registry_(registry) {}
+  explicit Copies(const RunFolder& folder) : folder_(folder) {}
 
-  void table(const Value& value, const Schema& schema) {
-    for (const FieldInfo& field : schema.fields) {
-      if (const Value* member = value.as<Table>()->find(field.name)) any(*member, field.type);
+  // The copy, relative to the folder. A run that is continued already has one, which may be the very file
+  // that is loaded, and several ranks may copy at once: so a copy is only ever replaced whole.
+  std::string of(const std::string& file, const std::string& sha256) {
+    const std::string name = "plugins/" + fs::path(file).filename().string();
+    const auto [other, is_new] = sources_.emplace(name, std::pair(file, sha256));
+    if (!is_new && other->second.second != sha256)
+      throw std::runtime_error("the run keeps copies of " + other->second.first + " and of " + file +
+                               ", which have the same name: rename one of them");
+    const fs::path copy = folder_.file(name);
+    const bool there = fs::exists(copy);
+    if (there && sha256_of_file(copy) == sha256) return name;
+    if (there) log::warning("This run continues with a different build of {} than it started with.", file);
+    fs::create_directories(copy.parent_path());
+    const fs::path unfinished = copy.string() + "." + std::to_string(getpid()) + ".part";
+    fs::copy_file(file, unfinished, fs::copy_options::overwrite_existing);
+    if (sha256_of_file(unfinished) != sha256) {
+      fs::remove(unfinished);
+      throw std::runtime_error(file + " changed while the run was starting; start the run again");
     }
+    fs::rename(unfinished, copy);
+    return name;
   }
-
-  std::vector<const Descriptor*> components;  // of libraries
 
  private:
-  void any(const Value& value, const TypeInfo& type) {
-    if (const auto* list = value.as<Array>()) {
-      for (const Value& item : *list) any(item, *type.element);
-    } else if (type.kind == TypeInfo::Kind::map) {
-      for (const Member& member : *value.as<Table>()) any(member.value, *type.element);
-    } else if (type.kind == TypeInfo::Kind::table) {
-      table(value, type.schema());
-    } else if (type.kind == TypeInfo::Kind::part) {
-      const std::string& name = *value.as<Table>()->find("name")->as<std::string>();
-      const Descriptor& descriptor = find_component(registry_, type.part_kind, name);
-      const bool is_new = std::ranges::find(components, &descriptor) == components.end();
-      if (descriptor.library && is_new) components.push_back(&descriptor);
-      table(value, descriptor.schema());
-    }
-  }
-
-  const Registry& registry_;
+  const RunFolder& folder_;
+  std::map<std::string, std::pair<std::string, std::string>> sources_;  // file and checksum, by its copy
 };
 
-// A run that is continued has a copy already, which may be the very file that is loaded; several ranks may
-// copy at once. So a copy is only ever replaced whole.
-std::string copy_into(const RunFolder& folder, const Library& library) {
-  const std::string name = "plugins/" + fs::path(library.path).filename().string();
-  const fs::path copy = folder.file(name);
-  const bool there = fs::exists(copy);
-  if (there && sha256_of_file(copy) == library.sha256) return name;
-  if (there)
-    log::warning("The run goes on with another build of the plugin {} than it began with.", library.path);
-  fs::create_directories(copy.parent_path());
-  const fs::path unfinished = copy.string() + "." + std::to_string(getpid()) + ".part";
-  fs::copy_file(library.path, unfinished, fs::copy_options::overwrite_existing);
-  const bool same = sha256_of_file(unfinished) == library.sha256;
-  if (same) fs::rename(unfinished, copy);
-  if (same) return name;
-  fs::remove(unfinished);
-  throw std::runtime_error("the plugin " + library.path + " was changed while the run began; start it again");
+std::vector<const Descriptor*> components_of_plugins(Value& resolved, const Registry& registry) {
+  std::vector<const Descriptor*> used;
+  RecipeVisitor visitor;
+  visitor.component = [&](const Descriptor& component) {
+    if (component.library && std::ranges::find(used, &component) == used.end()) used.push_back(&component);
+  };
+  walk_recipe(resolved, schema_of<Recipe>(), registry, visitor);
+  return used;
 }
 
 }  // namespace
 
 Value keep_plugins(Value resolved, const Registry& registry, const RunFolder& folder) {
-  UsedLibraries used(registry);
-  used.table(resolved, schema_of<Recipe>());
+  Copies copies(folder);
+  for (const auto& [key, value] : code_settings(resolved, schema_of<Recipe>(), registry)) {
+    const std::string file = *value->as<std::string>();
+    value->data = copies.of(file, sha256_of_file(file));
+  }
+  const auto used = components_of_plugins(resolved, registry);
   Array names;
-  nlohmann::ordered_json kept = nlohmann::ordered_json::array();
+  nlohmann::ordered_json loaded = nlohmann::ordered_json::array();
   for (const Library* library : registry.libraries()) {
     nlohmann::ordered_json components = nlohmann::ordered_json::array();
-    for (const Descriptor* descriptor : used.components) {
+    for (const Descriptor* descriptor : used) {
       if (descriptor->library == library)
         components.push_back(std::string(descriptor->kind->name) + " " + pinned_name(*descriptor));
     }
-    if (components.empty()) continue;
-    const std::string name = copy_into(folder, *library);
-    log::info("Plugin {}, sha256 {}", library->path, library->sha256);
-    names.push_back(Value(Value::Data(name)));
-    kept.push_back(
-        {{"file", name}, {"from", library->path}, {"sha256", library->sha256}, {"components", components}});
+    log::info("Plugin {}, sha256 {}{}", library->path, library->sha256,
+              components.empty() ? ": loaded, not used by this recipe" : "");
+    nlohmann::ordered_json entry;
+    if (!components.empty()) {
+      entry["file"] = copies.of(library->path, library->sha256);
+      names.push_back(Value(Value::Data(entry["file"].get<std::string>())));
+    }
+    entry.update({{"from", library->path}, {"sha256", library->sha256}, {"components", components}});
+    loaded.push_back(std::move(entry));
   }
-  if (!kept.empty()) folder.write("plugins.json", kept.dump(2) + "\n");
+  if (!loaded.empty()) folder.write("plugins.json", loaded.dump(2) + "\n");
   resolved.as<Table>()->set("plugins", Value(Value::Data(std::move(names))));
   return resolved;
 }

@@ -6,8 +6,8 @@
 #include <array>
 #include <csignal>
 #include <deque>
+#include <optional>
 
-#include "components/support/io/io_error.hpp"
 #include "components/support/io/sha256.hpp"
 #include "registry/registry.hpp"
 #include "runner/plugins/plugin_error.hpp"
@@ -23,7 +23,7 @@ namespace {
 class CrashNotice {
  public:
   explicit CrashNotice(const std::string& path) {
-    text_ = "runner: error: the plugin " + path + " crashed while it was loaded\n";
+    text_ = "runner: error: the plugin " + path + " crashed while being loaded\n";
     shown_ = &text_;
     struct sigaction action{};
     action.sa_handler = [](int signal) {
@@ -47,7 +47,7 @@ class CrashNotice {
   std::array<struct sigaction, signals.size()> before_{};
 };
 
-// What dlopen says begins with the path, which the message has already.
+// What dlopen says starts with the path, which the message already has.
 std::string reason_of(std::string text, const fs::path& file) {
   const std::string prefix = file.string() + ": ";
   if (text.starts_with(prefix)) text.erase(0, prefix.size());
@@ -59,44 +59,65 @@ void open_library(const fs::path& file) {
   try {
     if (dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return;
   } catch (const std::exception& error) {
-    throw PluginError("the plugin " + file.string() + " failed while it registered: " + error.what());
+    throw PluginError("the plugin " + file.string() +
+                      " failed while registering its components: " + error.what());
   } catch (...) {
-    throw PluginError("the plugin " + file.string() + " threw an exception while it registered");
+    throw PluginError("the plugin " + file.string() + " threw an exception while registering its components");
   }
   const char* said = dlerror();
   throw PluginError("the plugin " + file.string() + " cannot be loaded: " + reason_of(said ? said : "", file),
                     {"build it again against this runner: runner plugin build DIR"});
 }
 
-}  // namespace
+// A file that was opened: it stays in the process until the end, also if it failed half-way.
+struct Opened {
+  Library library;
+  std::optional<PluginError> failure = std::nullopt;
+};
 
-void load_plugin(const fs::path& path) {
-  const auto stamp = read_stamp(path);
+void require_stamp_that_fits(const fs::path& file) {
+  const auto stamp = read_stamp(file);
   if (!stamp) {
     throw PluginError(
-        "the file " + path.string() + " is a shared library, but not a plugin: it has no stamp",
+        "the file " + file.string() + " is a shared library, but not a plugin: it has no stamp",
         {"build it with runner_add_plugin() of find_package(runner), or: runner plugin build DIR"});
   }
   if (const std::string difference = misfit(*stamp); !difference.empty()) {
-    throw PluginError("the plugin " + path.string() + " " + difference,
+    throw PluginError("the plugin " + file.string() + " " + difference,
                       {"build it again against this runner: runner plugin build DIR"});
   }
-  // What was loaded once stays in the process until its end.
-  static std::deque<Library> loaded;
-  Library library{fs::canonical(path).string(), sha256_of_file(path)};
-  for (const Library& known : loaded) {
-    if (known.sha256 == library.sha256) return;
-  }
-  loaded.push_back(std::move(library));
-  const Loading loading(loaded.back());
-  open_library(loaded.back().path);
+}
+
+void open_and_register(const Library& library) {
+  const Loading loading(library);
+  open_library(library.path);
   if (loading.refused() > 0) {
-    throw PluginError("the plugin " + path.string() +
+    throw PluginError("the plugin " + library.path +
                       " registers components compiled against another version of runner's headers");
   }
   if (loading.registered() == 0) {
-    throw PluginError("the plugin " + path.string() + " registers no component",
+    throw PluginError("the plugin " + library.path + " registers no component",
                       {"a component registers itself: const Registration<ModelKind> registration{..};"});
+  }
+}
+
+}  // namespace
+
+void load_plugin(const fs::path& file) {
+  require_stamp_that_fits(file);
+  static std::deque<Opened> opened;
+  const std::string sha256 = sha256_of_file(file);
+  for (const Opened& before : opened) {
+    if (before.library.sha256 != sha256) continue;
+    if (before.failure) throw PluginError(*before.failure);
+    return;
+  }
+  Opened& own = opened.emplace_back(Library{fs::canonical(file).string(), sha256});
+  try {
+    open_and_register(own.library);
+  } catch (const PluginError& error) {
+    own.failure = error;
+    throw;
   }
 }
 

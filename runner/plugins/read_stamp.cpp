@@ -58,7 +58,7 @@ class ElfFile {
 
   std::span<const std::uint8_t> bytes(std::uint64_t offset, std::uint64_t count) const {
     const std::uint64_t size = file_.bytes().size();
-    if (offset > size || count > size - offset) fail("is broken: it ends before what it says it holds");
+    if (offset > size || count > size - offset) fail("is truncated");
     return file_.bytes().subspan(offset, count);
   }
 
@@ -70,7 +70,7 @@ class ElfFile {
   }
 
   Elf64_Shdr section_header(std::uint64_t index) const {
-    if (index >= header_.e_shnum) fail("is broken: it has no names of sections");
+    if (index >= header_.e_shnum) fail("is broken: its section names are missing");
     return read<Elf64_Shdr>(header_.e_shoff + index * sizeof(Elf64_Shdr));
   }
 
@@ -96,7 +96,7 @@ std::optional<PluginStamp> read_stamp(const std::filesystem::path& path) {
     if (bytes.size() < always_there) file.fail("is broken: its stamp is too short");
     std::memcpy(static_cast<void*>(&stamp), bytes.data(), std::min(bytes.size(), sizeof stamp));
     if (text(stamp.magic) != PluginStamp::expected_magic)
-      file.fail("is broken: its stamp is not one of runner");
+      file.fail("is broken: its stamp was not written by runner");
     if (stamp.interface == interface_version && (bytes.size() != sizeof stamp || stamp.size != sizeof stamp))
       file.fail("is broken: its stamp has a wrong size");
     return stamp;
@@ -118,7 +118,7 @@ std::string misfit(const PluginStamp& plugin, const PluginStamp& program) {
   if (text(plugin.library) != text(program.library))
     return differ("with the C++ library", text(plugin.library), text(program.library));
   if (text(plugin.build) != text(program.build))
-    return differ("with", text(plugin.build), text(program.build));
+    return "was built " + text(plugin.build) + ", this program " + text(program.build);
   for (std::size_t i = 0; i < std::size(program.types); ++i) {
     const PluginStamp::Type &its = plugin.types[i], &ours = program.types[i];
     if (text(its.name) == text(ours.name) && its.size == ours.size) continue;

@@ -6,18 +6,17 @@
 
 namespace runner {
 
-void load_recipe_plugins(const Value& tree, const std::map<std::string, std::string>& environment,
-                         Registry& registry, Diagnostics& diagnostics) {
+void load_recipe_plugins(const Value& tree, const TrustedPlaces& trusted, Registry& registry,
+                         Diagnostics& diagnostics) {
   const Table* table = tree.as<Table>();
   const Value* plugins = table ? table->find("plugins") : nullptr;
   const Array* names = plugins ? plugins->as<Array>() : nullptr;
   if (!names || names->empty()) return;
-  const auto path = plugin_path(environment);
   for (const Value& name : *names) {
     const auto* text = name.as<std::string>();
-    if (!text || text->empty()) continue;  // the schema's matter
+    if (!text || text->empty()) continue;  // the schema reports it
     try {
-      load_plugin(find_plugin(*text, name.origin, path));
+      load_plugin(find_plugin(*text, name.origin, trusted));
     } catch (const PluginError& error) {
       diagnostics.error(name.origin, error.what(), error.hints, "docs/extending.md");
     }

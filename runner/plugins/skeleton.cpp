@@ -49,7 +49,8 @@ std::string problem_of_plugin_name(const std::string& name) {
       std::ranges::all_of(name, [&](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
   return right ? ""
                : "\"" + name +
-                     "\" cannot be the name of a plugin: lower-case letters, digits and _, a letter first";
+                     "\" is not a valid plugin name: use lower-case letters, digits and _, starting with a "
+                     "letter";
 }
 
 void write_skeleton(const fs::path& examples, const std::string& kind, const std::string& name,

@@ -9,7 +9,7 @@ namespace runner {
 // The kinds that there is an example of: folders with a plugin called my_<kind>.
 std::vector<std::string> skeleton_kinds(const std::filesystem::path& examples);
 
-// Why a plugin cannot have this name; empty where it can. It becomes a part of C++ names and of a file's.
+// Why a plugin cannot have this name; empty if it can. It becomes part of C++ names and of file names.
 std::string problem_of_plugin_name(const std::string& name);
 
 // Writes the example of a kind into a new folder under the name: source, test, CMakeLists.txt and recipe.

@@ -73,22 +73,22 @@ constexpr std::string_view standard_library() {
 
 constexpr std::string_view build_type() {
 #if defined(__SANITIZE_ADDRESS__)
-  return "address sanitizer";
+  return "with address sanitizer";
 #elif defined(__SANITIZE_THREAD__)
-  return "thread sanitizer";
+  return "with thread sanitizer";
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-  return "address sanitizer";
+  return "with address sanitizer";
 #elif __has_feature(thread_sanitizer)
-  return "thread sanitizer";
+  return "with thread sanitizer";
 #endif
 #endif
 #if defined(_GLIBCXX_DEBUG)
-  return "_GLIBCXX_DEBUG";
+  return "with _GLIBCXX_DEBUG";
 #elif defined(NDEBUG)
-  return "NDEBUG";
+  return "without assertions";
 #else
-  return "without NDEBUG";
+  return "with assertions";
 #endif
 }
 

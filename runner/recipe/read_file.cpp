@@ -35,7 +35,7 @@ std::vector<std::string> similar_files(const fs::path& path) {
 
 // What speaks against the content before anyone looks for TOML in it.
 std::string_view problem_of(std::string_view text) {
-  if (text.size() > largest_recipe) return "is larger than 8 MB: that is no recipe";
+  if (text.size() > largest_recipe) return "is larger than 8 MB: that is not a recipe";
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return "is UTF-16 text: save it as UTF-8";
   if (text.find('\0') != std::string_view::npos) return "is a binary file, not a recipe";
   return "";

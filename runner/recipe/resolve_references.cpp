@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -43,6 +44,21 @@ Measure measure(const Value& value) {
     for (const Member& member : *table) add(member.value);
   }
   return sum;
+}
+
+// A variable fills in a place of the recipe: what it holds counts as written there. Its items must not pass
+// for something that the user typed, since a recipe chooses the variable and may give its default.
+void place_at(const Origin& origin, bool from_environment, Value& value) {
+  value.origin = origin;
+  value.from_environment = from_environment;
+  if (auto* list = value.as<Array>()) {
+    for (Value& item : *list) place_at(origin, from_environment, item);
+  } else if (auto* table = value.as<Table>()) {
+    for (Member& member : *table) {
+      member.key_origin = origin;
+      place_at(origin, from_environment, member.value);
+    }
+  }
 }
 
 class Resolver {
@@ -189,7 +205,7 @@ class Resolver {
       if (node->as<std::string>() && !resolve(*node)) return std::nullopt;
       Value* next = nullptr;
       if (auto* table = node->as<Table>()) {
-        next = table->find(part);
+        next = find(*table, part);
       } else if (auto* list = node->as<Array>()) {
         const auto index = list_index(part, *list);
         next = index ? &(*list)[*index] : nullptr;
@@ -209,6 +225,19 @@ class Resolver {
     }
     if (!affordable(value, *node)) return std::nullopt;
     return *node;
+  }
+
+  // Looking each reference up one key after the other would take forever in a table of a thousand keys. Keys
+  // stay where they are while references are filled in.
+  Value* find(Table& table, const std::string& key) {
+    constexpr std::size_t few = 64;
+    if (table.size() <= few) return table.find(key);
+    auto& index = indexes_[&table];
+    if (index.empty()) {
+      for (const Member& member : table) index.emplace(member.key, index.size());
+    }
+    const auto found = index.find(key);
+    return found == index.end() ? nullptr : &table.begin()[static_cast<std::ptrdiff_t>(found->second)].value;
   }
 
   void unknown(const Value& value, const std::string& reference, const Value& where, const KeyPath& path,
@@ -254,7 +283,7 @@ class Resolver {
     Diagnostics problems;
     auto held = parse_setting_value(source, offset, 0, problems);
     if (held) {
-      held->from_environment = set;
+      place_at(value.origin, set, *held);
       return affordable(value, *held) ? std::move(held) : std::nullopt;
     }
     // Never with the content: it may be a secret.
@@ -294,6 +323,7 @@ class Resolver {
   Diagnostics& diagnostics_;
   std::vector<Step> chain_;  // being filled in, each because of the one before
   std::unordered_set<const Value*> done_, failed_;
+  std::unordered_map<const Table*, std::unordered_map<std::string_view, std::size_t>> indexes_;
   std::size_t expanded_ = 0;
 };
 

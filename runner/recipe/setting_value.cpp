@@ -205,11 +205,11 @@ class Reader {
                         : c >= 'a' && c <= 'f' ? c - 'a' + 10
                         : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                                : -1;
-      if (digit < 0) fail(begin, at_ - begin, "an escape that is no character");
+      if (digit < 0) fail(begin, at_ - begin, "an escape that is not a character");
       number = number * 16 + static_cast<std::uint32_t>(digit);
     }
     if (number > 0x10FFFF || (number >= 0xD800 && number < 0xE000))
-      fail(begin, at_ - begin, "an escape that is no character");
+      fail(begin, at_ - begin, "an escape that is not a character");
     append_utf8(number, held);
   }
 

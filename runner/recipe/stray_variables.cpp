@@ -57,7 +57,7 @@ void warn_of_stray_variables(const std::map<std::string, std::string>& environme
     // Without its value, which may be a secret.
     const auto source = std::make_shared<Source>(Source{Source::Kind::environment, name, name + "=.."});
     diagnostics.warning({source, 1, 1, static_cast<std::uint32_t>(name.size()), 0},
-                        "the variable " + name + " sets nothing", std::move(hints));
+                        "the environment variable " + name + " has no effect", std::move(hints));
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace runner {
 
-// Warns of each variable that begins with RUNNER_ and sets nothing: RUNNER_FOO, or RUNNER_OPTIMIZER_LR, where
-// an underscore is missing.
+// Warns of each variable that begins with RUNNER_ and has no effect: RUNNER_FOO, or RUNNER_OPTIMIZER_LR,
+// where an underscore is missing.
 void warn_of_stray_variables(const std::map<std::string, std::string>& environment, const SchemaPath& schema,
                              const Value& tree, Diagnostics& diagnostics);
 

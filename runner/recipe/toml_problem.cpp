@@ -78,8 +78,7 @@ std::string with_equals(std::string_view line, std::size_t colon) {
 std::string plain_description(std::string_view description) {
   constexpr std::string_view prefix = "Error while parsing ";
   if (description.starts_with(prefix)) description.remove_prefix(prefix.size());
-  if (description.find("not representable") != std::string_view::npos)
-    return "no 64-bit number is this large or this small";
+  if (description.find("not representable") != std::string_view::npos) return "this number is out of range";
   std::string text(description.substr(0, description.find(", saw ")));
   if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
   return text;
@@ -105,7 +104,7 @@ TomlProblem explain_toml_error(std::string_view description, std::string_view te
     problem.message = "not valid TOML: a key and its value are separated by =, not by a colon";
     problem.hints = {"write " + with_equals(line, column)};
   } else if (says("not representable") || beyond_any_number(word)) {
-    problem.message = "not valid TOML: no 64-bit number is this large or this small";
+    problem.message = "not valid TOML: this number is out of range";
     problem.length = std::max<std::size_t>(1, word.size());
     if (!word.empty()) problem.offset = static_cast<std::size_t>(word.data() - text.data());
   } else if (says("cannot redefine")) {
@@ -117,10 +116,10 @@ TomlProblem explain_toml_error(std::string_view description, std::string_view te
   } else if (says("leading zeroes")) {
     problem.hints = {"write the number without them, or as a string in quotes"};
   } else if (!word.empty() && !is_plain_number(word)) {
-    problem.message = "not valid TOML: this is no value";
+    problem.message = "not valid TOML: this is not a value";
     problem.hints = {"text, durations and sizes need quotes: key = \"text\""};
     if (word == "True" || word == "False") problem.hints = {"true and false are written in lower case"};
-    if (word == "None" || word == "null") problem.hints = {"leave the key out instead"};
+    if (word == "None" || word == "null") problem.hints = {"remove the key instead"};
     problem.offset = static_cast<std::size_t>(word.data() - text.data());
     problem.length = word.size();
   }

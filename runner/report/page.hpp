@@ -7,7 +7,7 @@
 namespace runner {
 
 // One self-contained HTML page: style, script and data in it, nothing fetched from anywhere.
-// `application` is what the script begins with: "report" or "data".
+// `application` is the page that the script shows: "report" or "data".
 std::string html_page(std::string_view title, std::string_view application,
                       const nlohmann::ordered_json& data);
 

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "components/support/io/atomic_file.hpp"
+#include "components/support/io/read_json.hpp"
+#include "components/trackers/support/json_number.hpp"
 #include "registry/log.hpp"
 #include "runner/report/page.hpp"
 #include "runner/runs/run_log.hpp"
 #include "runner/runs/run_record.hpp"
+#include "runner/runs/run_texts.hpp"
 #include "runner/version.hpp"
 
 namespace runner {
@@ -25,12 +27,10 @@ constexpr std::size_t most_points = 120'000;  // in a page: keeps it below 5 MB
 constexpr std::size_t most_text = 20'000;     // bytes of one text, and of all of a run in a page of many
 constexpr const char* confusion_matrix = "confusion_matrix";
 
-// JSON has no number for what is not finite; Number() of JavaScript reads these.
+// Whole numbers without ".0": pages are large enough.
 Json number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
   if (value == std::floor(value) && std::abs(value) < 1e15) return static_cast<std::int64_t>(value);
-  return value;
+  return json_number(value);
 }
 
 Json rounded(double value) { return number(std::round(value * 1000) / 1000); }
@@ -54,7 +54,7 @@ Json to_json(const std::vector<Moment>& clock) {
   return {{"step", std::move(step)}, {"epoch", std::move(epoch)}, {"time", std::move(time)}};
 }
 
-// The table that the metric prints: a line of explanation, one of column names, and one a class, whose name
+// The table that the metric prints: a line of explanation, one of column names, and one per class, whose name
 // may hold spaces and whose counts are at the end.
 Json matrix_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -82,9 +82,9 @@ Json matrix_of(const std::string& text) {
   return {{"names", std::move(names)}, {"counts", std::move(counts)}};
 }
 
-Json texts_of(const RunLog& log, std::size_t room) {
+Json texts_of(const fs::path& folder, std::size_t room) {
   Json texts = Json::array();
-  for (const auto& [tag, text] : log.texts) {
+  for (const auto& [tag, text] : read_texts(folder / "texts.jsonl")) {
     const std::string shown = text.substr(0, std::min(most_text, room));
     room -= shown.size();
     Json entry{{"tag", tag}, {"text", shown}};
@@ -103,18 +103,16 @@ Json to_json(const BestValue& best) {
 
 // What the hook sample_predictions left, with the images where there are any.
 Json predictions_of(const fs::path& folder) {
-  std::ifstream file(folder / "sample_predictions.json", std::ios::binary);
-  return file ? Json::parse(file, nullptr, false) : Json();
+  return read_json_file_or_null(folder / "sample_predictions.json");
 }
 
 Json run_data(const fs::path& folder, std::size_t points, std::size_t room_for_texts, bool with_images) {
   const RunRecord run = read_run(folder);
   RunMetrics metrics = read_metrics(folder);
   const RunSummaryLine line = summarize(run, &metrics);
-  const RunLog log = read_log(folder / "log.txt");
   metrics.thin(points);
   Json json{{"name", run.name},       {"folder", folder.string()},      {"status", run.status},
-            {"message", run.message}, {"stand_in", run.stand_in},       {"began", run.began},
+            {"message", run.message}, {"stand_in", run.stand_in},       {"started", run.started},
             {"steps", line.steps},    {"epochs", rounded(line.epochs)}, {"seconds", rounded(line.seconds)}};
   if (line.best) json["best"] = to_json(*line.best);
   json["last"] = Json::object();
@@ -122,8 +120,8 @@ Json run_data(const fs::path& folder, std::size_t points, std::size_t room_for_t
   for (const char* part : {"time", "versions", "files"}) {
     if (const auto found = run.result.find(part); found != run.result.end()) json[part] = *found;
   }
-  json["warnings"] = log.warnings;
-  json["texts"] = texts_of(log, room_for_texts);
+  json["warnings"] = warnings_in(folder / "log.txt");
+  json["texts"] = texts_of(folder, room_for_texts);
   if (with_images) {
     Json predictions = predictions_of(folder);
     if (predictions.is_object()) json["predictions"] = std::move(predictions);

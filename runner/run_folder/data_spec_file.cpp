@@ -35,7 +35,7 @@ torch::Dtype type_of(const std::string& wanted) {
   for (const auto& [name, type] : types) {
     if (name == wanted) return type;
   }
-  throw std::runtime_error(in_quotes(wanted) + " is no type of numbers");
+  throw std::runtime_error(in_quotes(wanted) + " is not a type of numbers");
 }
 
 // A model is built for these numbers, so they are looked at first.
@@ -77,7 +77,7 @@ DataSpec read_data_spec(const std::string& text) try {
   data.input_type = type_of(json.at("input_type"));
   json.at("target_shape").get_to(data.target_shape);
   data.target_type = type_of(json.at("target_type"));
-  data.target_mean = json.value("target_mean", 0.0);  // runs of before it was standardised have none
+  data.target_mean = json.value("target_mean", 0.0);  // older runs have none
   data.target_deviation = json.value("target_deviation", 1.0);
   json.at("classes").get_to(data.classes);
   json.at("class_names").get_to(data.class_names);

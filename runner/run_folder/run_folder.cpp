@@ -64,13 +64,13 @@ bool holds_nothing(const fs::path& path) {
                              [](const auto& entry) { return left_by_a_start(entry.path()); });
 }
 
+}  // namespace
+
 std::string host_name() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   return name.data();
 }
-
-}  // namespace
 
 class RunFolder::Lock {
  public:
@@ -83,7 +83,7 @@ class RunFolder::Lock {
       throw std::runtime_error(
           "the run folder " + folder.string() + " is in use" +
           (other ? " by process " + std::to_string(other->pid) + " on " + other->host : "") +
-          ": only one process may write a run");
+          ": only one process may write to a run folder");
     }
     const std::string text = std::to_string(::getpid()) + " " + host_name() + "\n";
     // Who holds it is for people to read; the lock itself does not depend on it.
@@ -100,7 +100,9 @@ class RunFolder::Lock {
 };
 
 RunFolder::RunFolder(fs::path path, bool temporary)
-    : path_(std::move(path)), temporary_(temporary), lock_(std::make_unique<Lock>(path_)) {}
+    : path_(std::move(path)), temporary_(temporary), lock_(std::make_unique<Lock>(path_)) {
+  for (const fs::path& folder : {path_, path_ / "best"}) clear_leftovers(folder);
+}
 
 std::optional<RunFolder::Owner> RunFolder::owner(const fs::path& path) {
   const int descriptor = ::open((path / lock_name).c_str(), O_RDONLY | O_CLOEXEC);
@@ -120,7 +122,7 @@ std::optional<RunFolder> RunFolder::find(const RunSection& run) {
   if (fs::exists(*run.dir / "recipe.toml")) return RunFolder(*run.dir, false);
   if (holds_nothing(*run.dir)) return std::nullopt;
   throw std::runtime_error("the folder " + run.dir->string() +
-                           " is not empty, and what it holds is no run; choose another run.dir");
+                           " is not empty, and what it holds is not a run; choose another run.dir");
 }
 
 RunFolder RunFolder::open(const fs::path& path) { return {path, false}; }
@@ -131,7 +133,7 @@ RunFolder RunFolder::create(const RunSection& run) {
     RunFolder folder(*run.dir, false);
     if (!holds_nothing(*run.dir)) {
       throw std::runtime_error("the run folder " + run.dir->string() +
-                               " is not empty, and a run never writes over another; choose another run.dir");
+                               " is not empty, and a run never overwrites another; choose another run.dir");
     }
     return folder;
   }

@@ -12,12 +12,12 @@ namespace runner {
 
 // Everything about a run, readable by other tools: recipe.toml, metrics.jsonl, log.txt, checkpoints/,
 // model.safetensors, result.json. One process at a time writes it: the folder is locked while the object
-// lives, and a lock that a dead process left is no obstacle.
+// lives, and a lock left by a dead process does not block a new one.
 class RunFolder {
  public:
   // The run that is in run.dir already, locked; none where the folder is new, empty, or holds nothing but
   // what a start that was cut short left. Throws where another process has it, or where it holds something
-  // that is no run.
+  // that is not a run.
   static std::optional<RunFolder> find(const RunSection& run);
   // Makes runs/<name>/<time> and lets runs/<name>/latest lead to it; or run.dir.
   static RunFolder create(const RunSection& run);
@@ -54,5 +54,7 @@ class RunFolder {
   bool temporary_;
   std::unique_ptr<Lock> lock_;
 };
+
+std::string host_name();  // of this machine, as a lock names it
 
 }  // namespace runner

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "registry/registry.hpp"
+
 namespace runner {
 
 namespace {
@@ -51,6 +53,8 @@ std::string result_json(const RunResult& result, const std::filesystem::path& ru
                     {"step", result.best->step},
                     {"epoch", number(result.best->epoch)}};
   }
+  if (const auto& objective = result.objective)
+    json["objective"] = {{"metric", objective->metric}, {"mode", objective->highest ? "max" : "min"}};
   json["last"] = by_name(result.last);
   json["time"] = by_name(result.time);
   json["files"] = Json::object();
@@ -63,7 +67,10 @@ std::string result_json(const RunResult& result, const std::filesystem::path& ru
 }
 
 std::map<std::string, std::string> versions() {
-  return {{"runner", RUNNER_VERSION}, {"libtorch", TORCH_VERSION}};
+  std::map<std::string, std::string> all{{"runner", RUNNER_VERSION}, {"libtorch", TORCH_VERSION}};
+  for (const Library* library : Registry::of_linked().libraries())
+    all["plugin " + std::filesystem::path(library->path).filename().string()] = "sha256 " + library->sha256;
+  return all;
 }
 
 }  // namespace runner

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "runner/objective.hpp"
+
 namespace runner {
 
 // How a run ended and what came of it. Written as result.json for every ending.
@@ -26,6 +28,7 @@ struct RunResult {
   std::int64_t steps = 0, skipped_steps = 0;
   double epochs = 0, seconds = 0;
   std::optional<Best> best = {};
+  std::optional<Objective> objective = {};                                // what "best" means in this run
   std::vector<std::pair<std::string, double>> last = {};                  // the last evaluation
   std::vector<std::pair<std::string, double>> time = {};                  // seconds by activity; they add up
   std::vector<std::pair<std::string, std::filesystem::path>> files = {};  // what it is, where it is
@@ -41,7 +44,7 @@ std::string_view name_of(RunResult::Outcome outcome);  // "finished"
 // The text of result.json; paths inside the run folder are relative to it.
 std::string result_json(const RunResult& result, const std::filesystem::path& run_folder);
 
-// What produced a run: "runner", "libtorch".
+// What produced a run: "runner", "libtorch"; and the checksums of its plugins: "plugin focal.so".
 std::map<std::string, std::string> versions();
 
 }  // namespace runner

@@ -1,12 +1,14 @@
 #include "runner/runs/condition.hpp"
 
 #include <charconv>
-#include <cmath>
 #include <stdexcept>
+#include <variant>
 
 namespace runner {
 
 namespace {
+
+using Held = std::variant<std::string, double>;
 
 std::optional<double> as_number(std::string_view text) {
   double number = 0;
@@ -15,13 +17,19 @@ std::optional<double> as_number(std::string_view text) {
   return number;
 }
 
-std::optional<std::string> value_of(std::string_view key, const RunRecord& run, const RunSummaryLine& line) {
+std::optional<Held> value_of(std::string_view key, const RunRecord& run, const RunSummaryLine& line) {
   if (key == "name") return run.name;
   if (key == "status") return run.status;
-  if (key == "steps") return std::to_string(line.steps);
-  if (key == "duration") return std::to_string(line.seconds);
-  if (key == "best") return line.best ? std::optional(std::to_string(line.best->at.value)) : std::nullopt;
-  return run.setting(key);
+  if (key == "steps") return static_cast<double>(line.steps);
+  if (key == "duration") return line.seconds;
+  if (key == "best") return line.best ? std::optional<Held>(line.best->at.value) : std::nullopt;
+  const auto setting = run.setting(key);
+  return setting ? std::optional<Held>(*setting) : std::nullopt;
+}
+
+std::optional<double> as_number(const Held& held) {
+  if (const auto* number = std::get_if<double>(&held)) return *number;
+  return as_number(std::string_view(std::get<std::string>(held)));
 }
 
 }  // namespace
@@ -38,7 +46,7 @@ Condition Condition::parse(std::string_view text) {
   }
   throw std::invalid_argument(
       "\"" + std::string(text) +
-      "\" is no condition; write KEY=VALUE, for example optimizer.name=sgd, or use !=, <, "
+      "\" is not a condition; write KEY=VALUE, for example optimizer.name=sgd, or use !=, <, "
       "<=, > or >= in place of =");
 }
 
@@ -49,7 +57,7 @@ bool Condition::applies(const RunRecord& run, const RunSummaryLine& line) const 
 bool Condition::holds(const RunRecord& run, const RunSummaryLine& line) const {
   const auto held = value_of(key, run, line);
   if (!held) return comparison == "!=";
-  const auto left = as_number(*held), right = as_number(value);
+  const auto left = as_number(*held), right = as_number(std::string_view(value));
   const auto compare = [&](const auto& a, const auto& b) {
     if (comparison == "=") return a == b;
     if (comparison == "!=") return a != b;
@@ -58,7 +66,9 @@ bool Condition::holds(const RunRecord& run, const RunSummaryLine& line) const {
     if (comparison == ">") return a > b;
     return a >= b;
   };
-  return left && right ? compare(*left, *right) : compare(*held, value);
+  if (left && right) return compare(*left, *right);
+  const auto* text = std::get_if<std::string>(&*held);
+  return text ? compare(*text, value) : comparison == "!=";
 }
 
 }  // namespace runner

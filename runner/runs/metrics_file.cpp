@@ -25,7 +25,7 @@ class LineReader final : public Json::json_sax_t {
     if (text == "NaN") return number(std::numeric_limits<double>::quiet_NaN());
     if (text == "Infinity") return number(infinity);
     if (text == "-Infinity") return number(-infinity);
-    return true;  // not a measurement
+    return true;  // not a number
   }
   bool binary(binary_t&) override { return true; }
   bool start_object(std::size_t) override { return ++depth_ == 1; }

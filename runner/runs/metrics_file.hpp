@@ -15,7 +15,7 @@ class MetricsFile {
  public:
   explicit MetricsFile(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Every record that was added since the last call. A file that became shorter is read from its beginning
+  // Every record that was added since the last call. A file that became shorter is read from its start
   // again: `restarted` is called first.
   void read(const std::function<void(const Record&)>& each, const std::function<void()>& restarted = [] {});
 

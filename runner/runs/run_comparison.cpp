@@ -1,8 +1,8 @@
 #include "runner/runs/run_comparison.hpp"
 
 #include <algorithm>
-#include <fstream>
 
+#include "components/support/io/read_json.hpp"
 #include "runner/terminal/format.hpp"
 
 namespace runner {
@@ -50,8 +50,7 @@ Facts results_of(const RunRecord& run) {
 }
 
 Facts data_of(const RunRecord& run) {
-  std::ifstream file(run.folder / "data_spec.json", std::ios::binary);
-  Facts facts = file ? facts_of(Json::parse(file, nullptr, false)) : Facts{};
+  Facts facts = facts_of(read_ordered_json_file_or_null(run.folder / "data_spec.json"));
   if (!run.stand_in.empty())
     facts.insert(facts.begin(), {"stand-in", run.stand_in.substr(0, run.stand_in.find('\n'))});
   return facts;

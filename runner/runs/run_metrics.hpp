@@ -53,7 +53,7 @@ class RunMetrics {
   bool speed_is_logged_ = false;
 };
 
-// The speed is no measurement of its own in every run, but every run has its times.
+// Not every run logs its speed, but every run has its times.
 inline constexpr std::string_view derived_speed = "train/steps_per_second";
 
 }  // namespace runner

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "components/support/io/read_json.hpp"
 #include "registry/diagnostics.hpp"
 #include "runner/describe/flatten.hpp"
 #include "runner/recipe/parse.hpp"
@@ -57,14 +58,7 @@ std::string shown(const Value& value) {
   return text ? *text : to_toml(value);
 }
 
-std::optional<std::string> setting_of(const Value& recipe, std::string_view path) {
-  for (const auto& [name, value] : flatten(recipe)) {
-    if (name == path) return shown(*value);
-  }
-  return std::nullopt;
-}
-
-// By its name alone: the program that made the run knew more, but its parts need not be here.
+// By its name alone, while a run has no result that tells: its parts need not be here to be asked.
 bool small_is_good(std::string_view metric) {
   for (const char* word : {"loss", "error", "mae", "mse", "perplexity"}) {
     if (metric.find(word) != std::string_view::npos) return true;
@@ -93,15 +87,20 @@ std::vector<std::pair<std::string, std::string>> RunRecord::settings() const {
 }
 
 std::optional<std::string> RunRecord::setting(std::string_view path) const {
-  return setting_of(recipe, path);
+  for (const auto& [key, value] : flatten(recipe)) {
+    if (key == path) return shown(*value);
+  }
+  return std::nullopt;
 }
 
-std::optional<Objective> objective_of(const Value& recipe) {
-  std::optional<std::string> metric = setting_of(recipe, "checkpoint.best.metric");
-  if (const auto mode = setting_of(recipe, "checkpoint.best.mode"); metric && mode)
+std::optional<Objective> RunRecord::objective() const {
+  if (const auto told = result.find("objective"); told != result.end() && told->is_object())
+    return Objective{text_at(*told, "metric"), text_at(*told, "mode") == "max"};
+  std::optional<std::string> metric = setting("checkpoint.best.metric");
+  if (const auto mode = setting("checkpoint.best.mode"); metric && mode)
     return Objective{*metric, *mode == "max"};
   if (!metric) {
-    if (const auto first = setting_of(recipe, "eval.metric.0.name")) metric = "eval/" + *first;
+    if (const auto first = setting("eval.metric.0.name")) metric = "eval/" + *first;
   }
   return metric ? std::optional(Objective{*metric, !small_is_good(*metric)}) : std::nullopt;
 }
@@ -115,13 +114,15 @@ RunRecord read_run(const fs::path& folder) {
   RunRecord run{.folder = folder, .name = {}, .status = {}, .message = {}, .stand_in = {}};
   run.recipe = recipe_of(folder);
   run.name = run.setting("run.name").value_or(folder.filename().string());
-  run.result = Json::parse(contents(folder / "result.json"), nullptr, false);
+  run.result = read_ordered_json_file_or_null(folder / "result.json");
   if (!run.result.is_object()) run.result = Json::object();
   run.status = text_at(run.result, "outcome");
   run.message = text_at(run.result, "message");
   if (run.status.empty()) run.status = RunFolder::owner(folder) ? "running" : "unknown";
   run.stand_in = contents(folder / "STAND-IN-DATA.txt");
-  run.began = changed(folder / "recipe.toml").value_or(0);
+  const auto identity = read_ordered_json_file_or_null(folder / "run.json");
+  run.started = static_cast<std::time_t>(identity.is_object() ? number_at(identity, "started_at") : 0);
+  if (run.started == 0) run.started = changed(folder / "recipe.toml").value_or(0);
   return run;
 }
 

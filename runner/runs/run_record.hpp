@@ -9,26 +9,18 @@
 #include <vector>
 
 #include "registry/value.hpp"
+#include "runner/objective.hpp"
 #include "runner/runs/run_metrics.hpp"
 
 namespace runner {
-
-// What decides which moment of a run, and which of several runs, is the best.
-struct Objective {
-  std::string metric;  // "eval/accuracy"
-  bool highest = true;
-};
 
 struct BestValue {
   std::string metric;
   SeriesValue at;
 };
 
-// By checkpoint.best, or else by the first thing that the recipe evaluates.
-std::optional<Objective> objective_of(const Value& recipe);
-
 // A run folder as it lies there, whatever state the run is in and whichever version of the program wrote it:
-// what is missing or broken is left out, never an error.
+// what is missing or broken is skipped, never an error.
 struct RunRecord {
   std::filesystem::path folder;
   std::string name;
@@ -36,14 +28,14 @@ struct RunRecord {
   nlohmann::ordered_json result = {};  // of result.json; an empty object where the run has none
   std::string
       status;  // "finished", "stopped", "interrupted", "failed"; without a result "running" or "unknown"
-  std::string message;   // why it ended so
-  std::string stand_in;  // not empty: trained on other data than was asked for, and why
-  std::time_t began = 0;
+  std::string message;      // why it ended so
+  std::string stand_in;     // not empty: trained on other data than was asked for, and why
+  std::time_t started = 0;  // its first attempt
 
   // "optimizer.lr" as one line of TOML, without secrets; strings without their quotes.
   std::vector<std::pair<std::string, std::string>> settings() const;
   std::optional<std::string> setting(std::string_view path) const;
-  std::optional<Objective> objective() const { return objective_of(recipe); }
+  std::optional<Objective> objective() const;
 };
 
 RunRecord read_run(const std::filesystem::path& folder);

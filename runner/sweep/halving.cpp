@@ -15,11 +15,11 @@ bool is_power(std::int64_t number) {
 
 }  // namespace
 
-bool Halving::goes_on(std::int64_t evaluations, double best) {
+bool Halving::may_continue(std::int64_t trial, std::int64_t evaluations, double best) {
   if (!is_power(evaluations)) return true;
-  std::vector<double>& reached = values_[evaluations];
-  reached.push_back(best);
-  const auto better = std::ranges::count_if(reached, [&](double other) { return other < best; });
+  std::map<std::int64_t, double>& reached = values_[evaluations];
+  reached[trial] = best;
+  const auto better = std::ranges::count_if(reached, [&](const auto& other) { return other.second < best; });
   return better < std::max<std::ptrdiff_t>(1, std::ssize(reached) / factor);
 }
 

@@ -20,7 +20,7 @@ struct Observation {
 };
 
 // Says what to try next. Everything random is a function of the seed and the number of the trial, so that a
-// sweep that is started again goes on as it would have.
+// sweep that is started again continues as it would have.
 class Sampler {
  public:
   virtual ~Sampler() = default;

@@ -41,7 +41,7 @@ class RandomSampler final : public Sampler {
       : parameters_(std::move(parameters)), seed_(seed) {}
 
   std::optional<Point> next(std::int64_t trial, std::span<const Observation>) const override {
-    SampleRandom random(sample_seed(seed_, 0, static_cast<std::uint64_t>(trial)));
+    SampleRandom random(example_seed(seed_, 0, static_cast<std::uint64_t>(trial)));
     Point point;
     for (const Parameter& parameter : parameters_) point.push_back(random_value(parameter, random));
     return point;

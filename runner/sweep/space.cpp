@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::array<std::string_view, 4> names{"choice", "range", "uniform", "log_uniform"};
 
-struct Written {
+struct ParsedArgument {
   std::string_view key, name, inside;
   bool closed = false;
 };
 
-Written taken_apart(std::string_view argument) {
+ParsedArgument parse_argument(std::string_view argument) {
   const auto equals = argument.find('=');
   if (equals == std::string_view::npos) return {};
   const std::string_view value = argument.substr(equals + 1);
@@ -33,8 +33,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// At the commas that are in no brackets and no quotes.
-std::vector<std::string> divided(std::string_view text) {
+// At the commas that are not in brackets or quotes.
+std::vector<std::string> split_at_commas(std::string_view text) {
   std::vector<std::string> parts;
   int depth = 0;
   char quote = 0;
@@ -73,7 +73,7 @@ std::vector<double> numbers(std::string_view argument, const std::vector<std::st
     double number = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
     if (error != std::errc{} || end != part.data() + part.size() || !std::isfinite(number))
-      fail(argument, "\"" + part + "\" is no number");
+      fail(argument, "\"" + part + "\" is not a number");
     found.push_back(number);
   }
   return found;
@@ -96,34 +96,33 @@ Parameter range(std::string_view argument, Parameter parameter, const std::vecto
 }  // namespace
 
 bool is_parameter(std::string_view argument) {
-  const Written written = taken_apart(argument);
+  const ParsedArgument parsed = parse_argument(argument);
   for (const std::string_view name : names) {
-    if (written.name == name) return true;
+    if (parsed.name == name) return true;
   }
   return false;
 }
 
 Parameter parse_parameter(std::string_view argument) {
-  const Written written = taken_apart(argument);
+  const ParsedArgument parsed = parse_argument(argument);
   if (!is_parameter(argument)) {
-    fail(argument,
-         "is no parameter of a sweep; write KEY=choice(..), range(..), uniform(..) or log_uniform(..)");
+    fail(argument, "is not a sweep setting; write KEY=choice(..), range(..), uniform(..) or log_uniform(..)");
   }
-  if (written.key.empty()) fail(argument, "has no key before the \"=\"");
-  if (!written.closed) fail(argument, "the closing \")\" is missing");
-  const std::vector<std::string> parts = divided(written.inside);
-  Parameter parameter{.key = std::string(written.key)};
-  if (written.name == "choice") {
+  if (parsed.key.empty()) fail(argument, "has no key before the \"=\"");
+  if (!parsed.closed) fail(argument, "the closing \")\" is missing");
+  const std::vector<std::string> parts = split_at_commas(parsed.inside);
+  Parameter parameter{.key = std::string(parsed.key)};
+  if (parsed.name == "choice") {
     if (parts.empty()) fail(argument, "there is nothing to choose from");
     parameter.choices = parts;
     return parameter;
   }
-  if (written.name == "range") return range(argument, std::move(parameter), parts);
+  if (parsed.name == "range") return range(argument, std::move(parameter), parts);
   const auto ends = numbers(argument, parts, 2, 2);
   parameter.kind = Parameter::Kind::uniform;
   parameter.low = ends[0];
   parameter.high = ends[1];
-  parameter.log = written.name == "log_uniform";
+  parameter.log = parsed.name == "log_uniform";
   if (ends[1] <= ends[0]) fail(argument, "the second number must be above the first");
   if (parameter.log && ends[0] <= 0) fail(argument, "numbers must be above 0: zero has no logarithm");
   return parameter;

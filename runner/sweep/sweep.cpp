@@ -43,26 +43,27 @@ class RunningTrial {
     arguments.insert(arguments.end(), plan.overrides.begin(), plan.overrides.end());
     for (std::string& setting : plan.settings(trial_.point)) arguments.push_back(std::move(setting));
     arguments.push_back("run.dir=" + fs::absolute(folder).string());
-    arguments.emplace_back("checkpoint.resume=auto");  // an unfinished trial goes on from its last checkpoint
+    if (trial_.threads > 0) arguments.push_back("run.threads=" + std::to_string(trial_.threads));
+    arguments.emplace_back("checkpoint.resume=auto");  // an unfinished trial continues from its checkpoint
     process_.emplace(arguments, output_, folder.string() + ".lock");
   }
 
   // What it measured since the last time; false where halving says that it is hopeless.
   bool look(Halving& halving) {
     if (!plan_.halving) return true;
-    bool goes_on = true;
+    bool may_continue = true;
     const auto judge = [&](const Record& record) {
       for (const auto& [name, value] : record.values) {
         if (name != plan_.objective.metric) continue;
         best_ = std::min(best_, plan_.objective.highest ? -value : value);
-        if (!halving.goes_on(++evaluations_, best_)) goes_on = false;
+        if (!halving.may_continue(trial_.number, ++evaluations_, best_)) may_continue = false;
       }
     };
-    metrics_.read(judge, [&] {  // it went on from a checkpoint, and what came after that is gone
+    metrics_.read(judge, [&] {  // it was resumed from a checkpoint, and what came after that is gone
       best_ = INFINITY;
       evaluations_ = 0;
     });
-    return goes_on;
+    return may_continue;
   }
 
   void give_up() {
@@ -81,7 +82,8 @@ class RunningTrial {
       trial_.outcome = Trial::Outcome::stopped_early;
     } else if (*code == 0) {
       trial_.outcome = trial_.value ? Trial::Outcome::finished : Trial::Outcome::failed;
-      if (!trial_.value) trial_.message = "nothing measured " + plan_.objective.metric;
+      if (!trial_.value)
+        trial_.message = plan_.objective.metric + (measured_ ? " was never finite" : " was never measured");
     } else if (!interrupted || failed) {
       trial_.outcome = Trial::Outcome::failed;
       trial_.message = reason(output_, *code);
@@ -96,6 +98,7 @@ class RunningTrial {
     const RunMetrics metrics = read_metrics(plan_.trial_folder(trial_.number));
     const auto best = metrics.best_of(plan_.objective.metric, plan_.objective.highest);
     if (best) trial_.value = best->value;
+    measured_ = metrics.find(plan_.objective.metric) != nullptr;
     trial_.step = metrics.last().step;
     trial_.seconds = metrics.last().time;
   }
@@ -107,10 +110,10 @@ class RunningTrial {
   std::optional<TrialProcess> process_;
   std::int64_t evaluations_ = 0;
   double best_ = INFINITY;  // lower is better
-  bool hopeless_ = false;
+  bool hopeless_ = false, measured_ = false;
 };
 
-// What earlier trials had come to after so many evaluations, for those that follow.
+// What earlier trials had reached after each number of evaluations, to judge later ones by.
 void recall(const SweepPlan& plan, const std::vector<Trial>& trials, Halving& halving) {
   if (!plan.halving) return;
   for (const Trial& trial : trials) {
@@ -121,34 +124,37 @@ void recall(const SweepPlan& plan, const std::vector<Trial>& trials, Halving& ha
       for (const auto& [name, value] : record.values) {
         if (name != plan.objective.metric) continue;
         best = std::min(best, plan.objective.highest ? -value : value);
-        halving.goes_on(++evaluations, best);
+        halving.may_continue(trial.number, ++evaluations, best);
       }
     });
   }
 }
 
-// Which trials are still to be run: first those that were begun before, then new ones.
+// Which trials are still to be run: first those that were started before, then new ones.
 class Queue {
  public:
   Queue(const SweepPlan& plan, const Sampler& sampler, TrialJournal& journal)
       : plan_(plan), sampler_(sampler), journal_(journal) {
     for (const Trial& trial : journal.trials()) {
-      if (trial.outcome == Trial::Outcome::unfinished) begun_.push_back(trial.number);
+      const bool again = plan.retry_failed && trial.outcome == Trial::Outcome::failed;
+      if (again || trial.outcome == Trial::Outcome::unfinished) started_.push_back(trial);
     }
   }
 
   std::optional<Trial> next() {
-    if (!begun_.empty()) {
-      const auto number = static_cast<std::size_t>(begun_.front());
-      begun_.pop_front();
-      return Trial{.number = journal_.trials()[number].number, .point = journal_.trials()[number].point};
+    if (!started_.empty()) {
+      const Trial earlier = started_.front();
+      started_.pop_front();
+      Trial trial{.number = earlier.number, .point = earlier.point, .threads = earlier.threads};
+      if (earlier.outcome == Trial::Outcome::failed) journal_.start(trial);
+      return trial;
     }
     const std::int64_t number = std::ssize(journal_.trials());
     if (plan_.samples > 0 && number >= plan_.samples) return std::nullopt;
     auto point = sampler_.next(number, observations_of(journal_.trials(), plan_.objective, true));
     if (!point) return std::nullopt;
-    Trial trial{.number = number, .point = std::move(*point)};
-    journal_.begin(trial);
+    Trial trial{.number = number, .point = std::move(*point), .threads = plan_.threads};
+    journal_.start(trial);
     return trial;
   }
 
@@ -156,7 +162,7 @@ class Queue {
   const SweepPlan& plan_;
   const Sampler& sampler_;
   TrialJournal& journal_;
-  std::list<std::int64_t> begun_;
+  std::list<Trial> started_;
 };
 
 }  // namespace
@@ -190,7 +196,7 @@ std::vector<Trial> run_sweep(const SweepPlan& plan, const Sampler& sampler, cons
       exhausted = !trial;
       if (!trial) break;
       running.emplace_back(plan, *trial);
-      events.begun(*trial);
+      events.started(*trial);
     }
     if (running.empty()) return journal.trials();
     for (auto each = running.begin(); each != running.end();) {

@@ -20,20 +20,22 @@ struct SweepPlan {
   std::filesystem::path folder;
   std::int64_t samples = 0;  // 0: until the sampler has nothing left
   std::int64_t jobs = 1;
+  std::int64_t threads = 0;  // of a new trial; 0: as in the recipe
   bool halving = false;
+  bool retry_failed = false;
 
   std::vector<std::string> settings(const Point& point) const;  // "optimizer.lr=0.1" ..
   std::filesystem::path trial_folder(std::int64_t trial) const;
 };
 
-// What is told while a sweep goes on.
+// What is told while a sweep is running.
 struct SweepEvents {
-  std::function<void(const Trial&)> begun, ended;
+  std::function<void(const Trial&)> started, ended;
   std::function<bool()> interrupted;  // asked a few times a second
 };
 
 // Runs the trials that are not done yet, several at once. All trials come back; those that an interruption
-// left unfinished are taken up by the next call.
+// left unfinished are resumed by the next call.
 std::vector<Trial> run_sweep(const SweepPlan& plan, const Sampler& sampler, const SweepEvents& events);
 
 // The number of the best; none where no trial has a value.

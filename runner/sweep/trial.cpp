@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "components/support/io/read_json.hpp"
 #include "components/trackers/support/append_file.hpp"
 
 namespace runner {
@@ -17,7 +18,7 @@ Trial::Outcome outcome_of(const std::string& text) {
        {Trial::Outcome::finished, Trial::Outcome::stopped_early, Trial::Outcome::failed}) {
     if (to_string(outcome) == text) return outcome;
   }
-  throw std::runtime_error("\"" + text + "\" is no outcome of a trial");
+  throw std::runtime_error("\"" + text + "\" is not an outcome of a trial");
 }
 
 }  // namespace
@@ -37,13 +38,14 @@ TrialJournal::TrialJournal(std::filesystem::path file) : file_(std::move(file)) 
   std::ifstream lines(file_);
   try {
     for (std::string line; std::getline(lines, line);) {
-      const Json json = Json::parse(line);
+      const Json json = read_json(line);
       const auto number = json.at("trial").get<std::size_t>();
       if (number > trials_.size())
         throw std::runtime_error("trial " + std::to_string(trials_.size()) + " is missing");
       if (number == trials_.size()) trials_.push_back({.number = static_cast<std::int64_t>(number)});
       Trial& trial = trials_[number];
-      if (json.contains("point")) json.at("point").get_to(trial.point);
+      if (json.contains("point"))
+        trial = {.number = trial.number, .point = json.at("point"), .threads = json.value("threads", 0)};
       if (!json.contains("outcome")) continue;
       trial.outcome = outcome_of(json.at("outcome"));
       if (json.contains("value")) trial.value = json.at("value").get<double>();
@@ -57,9 +59,10 @@ TrialJournal::TrialJournal(std::filesystem::path file) : file_(std::move(file)) 
   }
 }
 
-void TrialJournal::begin(const Trial& trial) {
-  if (trial.number == std::ssize(trials_)) trials_.push_back(trial);
-  append(Json{{"trial", trial.number}, {"point", trial.point}}.dump());
+void TrialJournal::start(const Trial& trial) {
+  if (trial.number == std::ssize(trials_)) trials_.emplace_back();
+  trials_.at(static_cast<std::size_t>(trial.number)) = trial;
+  append(Json{{"trial", trial.number}, {"point", trial.point}, {"threads", trial.threads}}.dump());
 }
 
 void TrialJournal::end(const Trial& trial) {

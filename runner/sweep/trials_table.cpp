@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "registry/wording.hpp"
 #include "runner/terminal/format.hpp"
 #include "runner/terminal/grid.hpp"
 #include "runner/terminal/text.hpp"
@@ -15,7 +16,7 @@ std::string trials_table(const SweepPlan& plan, std::vector<Trial> trials, const
       return std::numeric_limits<double>::infinity();
     return plan.objective.highest ? -*trial.value : *trial.value;
   });
-  std::vector<GridColumn> columns{{"trial", true}, {"outcome"}, {plan.objective.metric, true}};
+  std::vector<GridColumn> columns{{"trial", true}, {"outcome"}, {escaped_name(plan.objective.metric), true}};
   for (const Parameter& parameter : plan.parameters) columns.push_back({parameter.key, true});
   columns.insert(columns.end(), {{"steps", true}, {"duration", true}});
   std::vector<std::vector<std::string>> rows;
@@ -28,7 +29,7 @@ std::string trials_table(const SweepPlan& plan, std::vector<Trial> trials, const
     rows.back().push_back(grouped(static_cast<std::int64_t>(trial.step)));
     rows.back().push_back(duration_text(trial.seconds));
     if (trial.outcome == Trial::Outcome::failed)
-      failures += "trial " + std::to_string(trial.number) + " failed: " + trial.message + "\n";
+      failures += "trial " + std::to_string(trial.number) + " failed: " + shown_message(trial.message) + "\n";
   }
   std::string text = grid(columns, rows, style) + failures;
   if (const Trial* best = best_trial(trials, plan.objective)) {

@@ -27,7 +27,8 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string measured(double value) {
-  if (!std::isfinite(value)) return printed("%g", value);
+  if (std::isnan(value)) return "nan";  // whatever its sign
+  if (std::isinf(value)) return printed("%g", value);
   const double size = std::abs(value);
   if (size >= 1000 && size < 1e9) return grouped(std::llround(value));
   if (value == std::round(value) && size < 1000) return printed("%.0f", value);

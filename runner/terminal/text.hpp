@@ -11,7 +11,7 @@ namespace runner {
 std::string two_columns(const std::vector<std::pair<std::string, std::string>>& rows,
                         std::string_view indent = "  ", std::size_t width = 110);
 
-// Breaks at spaces so that no line is longer than the width; lines after the first begin with the indent.
+// Breaks at spaces so that no line is longer than the width; lines after the first start with the indent.
 std::string wrapped(std::string_view text, std::size_t width, std::string_view indent);
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator = ", ");

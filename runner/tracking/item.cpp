@@ -49,8 +49,9 @@ Json to_json(const Item& item) {
                  [](const ArtifactItem& each) {
                    return Json::array({Kind::artifact, bytes_of(each.name), bytes_of(each.file.string())});
                  },
-                 [](const EndItem& each) {
-                   return Json::array({Kind::end, static_cast<int>(each.outcome), bytes_of(each.message)});
+                 [](const RunEnd& each) {
+                   return Json::array(
+                       {Kind::end, static_cast<int>(each.outcome), bytes_of(each.message), each.wall_time});
                  }},
       item);
 }
@@ -79,13 +80,14 @@ void deliver(const Item& item, Tracker& tracker) {
                  [&](const ImageItem& each) { tracker.image(each.tag, each.image, each.step); },
                  [&](const HistogramItem& each) { tracker.histogram(each.tag, each.histogram, each.step); },
                  [&](const ArtifactItem& each) { tracker.artifact(each.name, each.file); },
-                 [&](const EndItem& each) { tracker.finish(each.outcome, each.message); }},
+                 [&](const RunEnd& each) { tracker.finish(each); }},
       item);
 }
 
-bool is_after(const Item& item, std::int64_t step) {
-  return std::visit(Overloaded{[&](const auto& each) { return each.step > step; },
-                               [](const ArtifactItem&) { return true; }, [](const EndItem&) { return true; }},
+bool is_kept(const Item& item, const RunFacts& facts) {
+  return std::visit(Overloaded{[&](const auto& each) { return facts.keeps(each.step); },
+                               [&](const ArtifactItem&) { return !facts.resumed_at; },
+                               [&](const RunEnd&) { return !facts.resumed_at; }},
                     item);
 }
 
@@ -103,7 +105,7 @@ Item read_item(std::string_view bytes) {
     case Kind::image: return ImageItem{text_of(json[1]), {text_of(json[2]), json[3], json[4]}, json[5]};
     case Kind::histogram: return read_histogram(json);
     case Kind::artifact: return ArtifactItem{text_of(json[1]), text_of(json[2])};
-    default: return EndItem{static_cast<Outcome>(json[1].get<int>()), text_of(json[2])};
+    default: return RunEnd{static_cast<Outcome>(json[1].get<int>()), text_of(json[2]), json[3]};
   }
 }
 

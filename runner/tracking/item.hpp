@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,19 +28,16 @@ struct ArtifactItem {
   std::string name;
   std::filesystem::path file;
 };
-// The last one of a run.
-struct EndItem {
-  Outcome outcome = Outcome::finished;
-  std::string message;
-};
 
 // Whatever a tracker is told, from the start of a run to its end.
-using Item = std::variant<Record, TextItem, ImageItem, HistogramItem, ArtifactItem, EndItem>;
+using Item = std::variant<Record, TextItem, ImageItem, HistogramItem, ArtifactItem, RunEnd>;
+
+using SharedItem = std::shared_ptr<const Item>;
 
 void deliver(const Item& item, Tracker& tracker);
 
-// True for what a run that is resumed at that step will say again, or has taken back.
-bool is_after(const Item& item, std::int64_t step);
+// False for what a resumed run will say again, or has taken back.
+bool is_kept(const Item& item, const RunFacts& facts);
 
 // For the disk: bytes that read_item takes back exactly, NaN and infinities included.
 std::string write_item(const Item& item);

@@ -21,7 +21,8 @@ bool ItemQueue::put(SharedItem item) {
   const auto room = [&] { return memory_.size() < in_memory_; };
   bool waited = false;
   if (spool_ && (spool_->size() > 0 || !room())) {
-    spool_->append(*item);
+    move_to_disk_now();
+    spool_->append({&item, 1});
   } else {
     waited = !room() && !failure_;
     drained_.wait(lock, [&] { return room() || failure_; });
@@ -29,16 +30,36 @@ bool ItemQueue::put(SharedItem item) {
     memory_.push_back(std::move(item));
   }
   // Further ones find the tracker's thread awake, or waiting for more.
-  const std::size_t size = size_now() - taken_;
+  const std::size_t size = size_now() - taken_.size();
   lock.unlock();
   if (size == 1 || size >= most_at_once) changed_.notify_one();
   return waited;
 }
 
-void ItemQueue::close() {
+void ItemQueue::move_to_disk() {
+  const std::lock_guard lock(mutex_);
+  move_to_disk_now();
+}
+
+// Also what the tracker is just dealing with: it may never come to an end with it.
+void ItemQueue::move_to_disk_now() {
+  if (!spool_) return;
+  if (!taken_.empty()) {
+    spool_->append_to_front(taken_);
+    taken_.clear();
+    from_spool_ = true;
+  }
+  if (!memory_.empty()) spool_->append(memory_);
+  memory_.clear();
+}
+
+void ItemQueue::close(SharedItem last) {
   {
     const std::lock_guard lock(mutex_);
-    if (!closed_) closed_ = Clock::now();
+    if (!closed_) {
+      closed_ = Clock::now();
+      last_ = std::move(last);
+    }
   }
   changed_.notify_one();
 }
@@ -58,11 +79,15 @@ std::vector<SharedItem> ItemQueue::take(Seconds for_more) {
   changed_.wait(lock, [&] { return size_now() > 0 || closed_; });
   if (for_more.count() > 0)
     changed_.wait_for(lock, for_more, [&] { return size_now() >= most_at_once || closed_ || hurry_; });
-  from_spool_ = memory_.empty();
-  if (from_spool_) return spool_ ? spool_->front(most_at_once) : std::vector<SharedItem>{};
-  std::vector<SharedItem> taken(std::move_iterator(memory_.begin()), std::move_iterator(memory_.end()));
-  memory_.clear();
-  taken_ = taken.size();
+  from_spool_ = spool_ && spool_->size() > 0;
+  if (from_spool_) {
+    const std::size_t count = std::min(most_at_once, spool_->size());
+    lock.unlock();  // put() does not wait for the disk to read
+    return spool_->front(count);
+  }
+  taken_ = std::exchange(memory_, {});
+  if (taken_.empty() && last_) taken_.push_back(std::exchange(last_, nullptr));
+  std::vector<SharedItem> taken = taken_;
   lock.unlock();
   drained_.notify_all();
   return taken;
@@ -71,8 +96,8 @@ std::vector<SharedItem> ItemQueue::take(Seconds for_more) {
 void ItemQueue::done() {
   {
     const std::lock_guard lock(mutex_);
-    if (from_spool_ && spool_) spool_->remove_front();
-    taken_ = 0;
+    if (from_spool_) spool_->remove_front();
+    taken_.clear();
   }
   drained_.notify_all();
 }

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,10 +12,8 @@
 
 namespace runner {
 
-using SharedItem = std::shared_ptr<const Item>;
-
 // What waits for one tracker, between the thread that trains and the tracker's own. Some items wait in
-// memory; with a spool the rest waits on disk, and put() never waits. Without one put() waits for room.
+// memory; with a spool, more of them wait on disk, and put() never waits. Without one put() waits for room.
 class ItemQueue {
  public:
   using Seconds = std::chrono::duration<double>;
@@ -26,7 +23,8 @@ class ItemQueue {
   // For the thread that trains.
   // Throws once fail() was called, and where the disk is full. True: it found no room and had to wait.
   bool put(SharedItem item);
-  void close();                             // no more will come
+  void move_to_disk();                      // what is in memory only, if there is a spool
+  void close(SharedItem last = nullptr);    // no more will come, but for one that waits in memory alone
   bool wait_until_empty(Seconds patience);  // false: it took longer
 
   // For the tracker's thread.
@@ -43,17 +41,22 @@ class ItemQueue {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::size_t size_now() const { return memory_.size() + taken_ + (spool_ ? spool_->size() : 0); }
+  std::size_t size_now() const {
+    return memory_.size() + taken_.size() + (spool_ ? spool_->size() : 0) + (last_ ? 1 : 0);
+  }
+  void move_to_disk_now();
 
   const std::size_t in_memory_;
   const std::unique_ptr<Spool> spool_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // for the tracker's thread
   std::condition_variable drained_;  // for the one that trains
-  std::deque<SharedItem> memory_;    // older than what is in the spool
-  std::size_t taken_ = 0;            // from memory
-  bool from_spool_ = false;          // where the last came from
-  bool hurry_ = false;               // somebody waits until it is empty
+  // Either memory or the spool holds what waits, never both.
+  std::vector<SharedItem> memory_;
+  std::vector<SharedItem> taken_;  // from memory, and nowhere on disk yet
+  bool from_spool_ = false;        // what was taken last is at the front of the spool
+  SharedItem last_;
+  bool hurry_ = false;  // somebody waits until it is empty
   std::optional<Clock::time_point> closed_;
   std::optional<std::string> failure_;
 };

@@ -1,18 +1,18 @@
 #include "runner/tracking/run_identity.hpp"
 
-#include <fstream>
 #include <random>
 
 #include <nlohmann/json.hpp>
 
 #include "components/support/io/atomic_file.hpp"
+#include "components/support/io/read_json.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 
 namespace runner {
 
 namespace {
 
-// 32 hexadecimal digits: what every tracking service takes as an id, or as the beginning of one.
+// 32 hexadecimal digits: what every tracking service takes as an id, or as the start of one.
 std::string new_id() {
   std::random_device random;
   std::string id;
@@ -22,10 +22,10 @@ std::string new_id() {
 
 }  // namespace
 
-void identify(RunFacts& facts, const std::filesystem::path& file, const State& saved) {
+void identify(RunFacts& facts, const State& saved) {
+  const std::filesystem::path file = facts.folder / "run.json";
   if (std::filesystem::exists(file)) {
-    std::ifstream in(file);
-    const auto json = nlohmann::json::parse(in);
+    const auto json = read_json_file(file);
     facts.id = json.at("id");
     facts.started_at = json.at("started_at");
     return;

@@ -17,15 +17,16 @@ bool has_everything(const fs::path& folder, const std::string& name) {
 
 }  // namespace
 
-std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts facts) {
+std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts facts,
+                                  const std::optional<RunEnd>& end) {
   const fs::path folder = tracking_folder(facts.folder);
-  if (!fs::exists(folder / "run.json"))
+  if (!fs::exists(folder))
     throw std::runtime_error("The run " + facts.folder.string() + " had no trackers besides metrics.jsonl.");
   const auto lock = FileLock::try_lock(folder / "lock");
   if (!lock)
     throw std::runtime_error("The run " + facts.folder.string() +
-                             " is still going on and sends by itself; wait until it has ended.");
-  identify(facts, folder / "run.json", {});
+                             " is still running and sends its own data; wait until it ends.");
+  identify(facts, {});
   TrackerPatience patience;
   patience.between_sends = 0;
   patience.at_the_end = 1e9;  // somebody waits for it, and can interrupt it
@@ -37,7 +38,7 @@ std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts f
     sent.push_back({each.name, has_everything(folder, each.name)});
     if (sent.back().nothing_to_do) continue;
     workers.push_back(std::make_unique<TrackerWorker>(std::move(each), facts, folder, State{}, patience));
-    workers.back()->close();
+    workers.back()->close(end ? std::make_shared<const Item>(*end) : nullptr);
   }
   for (const auto& worker : workers) worker->join();
   for (SentLater& each : sent) each.complete = has_everything(folder, each.tracker);

@@ -13,9 +13,11 @@ struct SentLater {
   bool complete = false;       // it has everything now
 };
 
-// Gives each tracker of a run that is over what it could not be given while the run went on; one that never
-// heard of the end of the run, because the process was killed, is told that it failed. Throws
-// std::runtime_error where the run is still going on, or left nothing for trackers.
-std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts facts);
+// Gives each tracker of a run that is over what it could not be given while the run was going; one that never
+// heard of the end of the run is told of it, or, where nobody knows how it ended because the process was
+// killed, that it failed. Throws std::runtime_error where the run is still running, or left nothing for
+// trackers.
+std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts facts,
+                                  const std::optional<RunEnd>& end = {});
 
 }  // namespace runner

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 Spool::Spool(fs::path file) : file_(std::move(file)), sent_file_(file_.string() + ".sent") {
   if (!fs::is_regular_file(file_)) return;
   std::ifstream(sent_file_) >> sent_;
-  if (sent_ > fs::file_size(file_)) sent_ = 0;  // emptied, and then the process ended
+  if (sent_ > fs::file_size(file_)) write_sent(0);  // emptied, and then the process ended
   std::ifstream in(file_, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(sent_));
   std::uint64_t whole = sent_;
@@ -18,20 +18,27 @@ Spool::Spool(fs::path file) : file_(std::move(file)), sent_file_(file_.string() 
   fs::resize_file(file_, whole);
 }
 
-void Spool::append(const Item& item) {
+void Spool::append(std::span<const SharedItem> items) {
   if (!out_) out_ = std::make_unique<RecordFile>(file_);
-  out_->add(write_item(item));
+  for (const SharedItem& item : items) out_->add(write_item(*item));
   out_->flush();
-  ++size_;
+  size_ += items.size();
 }
 
-std::vector<std::shared_ptr<const Item>> Spool::front(std::size_t most) {
-  std::vector<std::shared_ptr<const Item>> items;
+void Spool::append_to_front(std::span<const SharedItem> items) {
+  if (size_ > 0) throw std::logic_error("These items are older than those in the spool.");
+  append(items);
+  front_items_ = items.size();
+  front_bytes_ = fs::file_size(file_) - sent_;
+}
+
+std::vector<SharedItem> Spool::front(std::size_t count) {
+  std::vector<SharedItem> items;
   std::ifstream in(file_, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(sent_));
   front_bytes_ = 0;
-  front_items_ = std::min(most, size_);
-  while (items.size() < front_items_) {
+  front_items_ = count;
+  while (items.size() < count) {
     const auto record = read_record(in);
     if (!record) throw std::runtime_error(file_.string() + " is damaged: an item in it cannot be read.");
     front_bytes_ += record_size(*record);
@@ -48,7 +55,7 @@ void Spool::remove_front() {
   front_bytes_ = 0;
 }
 
-void Spool::remove_after(std::int64_t step) {
+void Spool::cut(const RunFacts& facts) {
   if (size_ == 0) return;
   const auto items = front(size_);
   const fs::path draft = file_.string() + ".new";
@@ -57,7 +64,7 @@ void Spool::remove_after(std::int64_t step) {
   {
     RecordFile out(draft);
     for (const auto& item : items) {
-      if (!is_after(*item, step)) out.add(write_item(*item)), ++kept;
+      if (is_kept(*item, facts)) out.add(write_item(*item)), ++kept;
     }
     out.flush();
   }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "components/trackers/support/record_file.hpp"
@@ -11,16 +12,19 @@ namespace runner {
 
 // Items on disk, first in, first out, that survive the process. The file holds them one after the other; a
 // second one, <file>.sent, says how many of its bytes have been dealt with. Both are made when the first item
-// comes. For one thread at a time; throws std::runtime_error that names the file.
+// comes. For one thread at a time, but for front(); throws std::runtime_error that names the file.
 class Spool {
  public:
   explicit Spool(std::filesystem::path file);  // continues what is there, without a torn last item
 
   std::size_t size() const { return size_; }
-  void append(const Item& item);
-  std::vector<std::shared_ptr<const Item>> front(std::size_t most);  // the oldest, which stay ..
-  void remove_front();                                               // .. until this
-  void remove_after(std::int64_t step);                              // what is_after says
+  void append(std::span<const SharedItem> items);  // in one piece
+  // The oldest items, of which there are at least that many. They stay until remove_front(). Another thread
+  // may append meanwhile.
+  std::vector<SharedItem> front(std::size_t count);
+  void append_to_front(std::span<const SharedItem> items);  // append(), and as if front() had given them
+  void remove_front();
+  void cut(const RunFacts& facts);  // what a resumed run does not keep
 
  private:
   void write_sent(std::uint64_t bytes);

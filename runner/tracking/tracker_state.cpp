@@ -1,10 +1,10 @@
 #include "runner/tracking/tracker_state.hpp"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "components/support/io/atomic_file.hpp"
+#include "components/support/io/read_json.hpp"
 #include "runner/checkpoint/state_json.hpp"
 
 namespace runner {
@@ -14,8 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json parsed(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  Json json = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  Json json = read_json_file_or_null(path);
   if (!json.is_object() || !json.contains("state"))
     throw std::runtime_error(path.string() + " is not what a tracker left there.");
   return json;

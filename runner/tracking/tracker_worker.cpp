@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "components/trackers/support/wall_clock.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -14,8 +15,17 @@ std::unique_ptr<Spool> open_spool(const NamedTracker& tracker, const RunFacts& f
                                   const std::filesystem::path& folder) {
   if (tracker.essential) return nullptr;
   auto spool = std::make_unique<Spool>(folder / (tracker.name + ".spool"));
-  if (facts.resumed_at) spool->remove_after(*facts.resumed_at);
+  if (facts.resumed_at) spool->cut(facts);
   return spool;
+}
+
+// Seconds since 1970 when the run last logged something; now, where nothing tells.
+double last_sign_of_life(const RunFacts& run) {
+  std::error_code missing;
+  const auto written = std::filesystem::last_write_time(run.folder / "metrics.jsonl", missing);
+  if (missing) return wall_clock();
+  const auto time = std::chrono::file_clock::to_sys(written).time_since_epoch();
+  return std::chrono::duration<double>(time).count();
 }
 
 std::size_t memory_for(const NamedTracker& tracker, const TrackerPatience& patience) {
@@ -56,10 +66,14 @@ void TrackerWorker::put(const SharedItem& item) {
       log::warning("Training had to wait for {}: the disk is slower than training. Log less often.", name_);
   } catch (const std::exception& error) {
     if (essential_) throw;
-    off_ = true;  // the disk takes no more
-    log::warning("Tracker \"{}\" is switched off, for what it has to write waits and cannot be kept: {}",
-                 name_, error.what());
+    switch_off(error);
   }
+}
+
+void TrackerWorker::switch_off(const std::exception& reason) {
+  off_ = true;
+  log::warning("Tracker \"{}\" is switched off: its backlog cannot be written to disk: {}", name_,
+               reason.what());
 }
 
 bool TrackerWorker::end(const SharedItem& item) {
@@ -69,13 +83,22 @@ bool TrackerWorker::end(const SharedItem& item) {
     queue_.close();
     return false;
   }
-  queue_.close();
+  queue_.close(off_ && !essential_ ? item : nullptr);  // where the disk takes no more: in memory
   return true;
 }
 
 bool TrackerWorker::flush(double seconds) {
-  if (facts_.remote || off_) return true;  // on disk already
-  return queue_.wait_until_empty(ItemQueue::Seconds(seconds));
+  if (facts_.remote || (off_ && !essential_)) return true;  // on disk already
+  // One that is stuck holds a single checkpoint up, not every one.
+  const bool written = queue_.wait_until_empty(ItemQueue::Seconds(behind_ ? 0 : seconds));
+  if (written || essential_) return behind_ = false, written;
+  behind_ = true;
+  try {
+    queue_.move_to_disk();
+  } catch (const std::exception& error) {
+    switch_off(error);
+  }
+  return true;
 }
 
 std::string TrackerWorker::join() {
@@ -93,8 +116,7 @@ void TrackerWorker::work() {
     send_all();
   } catch (const LeftForLater& reason) {  // what comes from now on waits on disk as well
     log::warning(
-        "Tracker \"{}\": {} What it was not sent is kept in the run folder; send it later with: runner track "
-        "{}",
+        "Tracker \"{}\": {} Unsent data is kept in the run folder; send it later with: runner track {}",
         name_, reason.what(), run_.folder.string());
   } catch (const std::exception& error) {
     give_up(error.what());
@@ -112,8 +134,10 @@ void TrackerWorker::send_all() {
   const ItemQueue::Seconds for_more(facts_.remote ? patience_.between_sends : 0);
   for (auto items = queue_.take(for_more); !items.empty(); items = queue_.take(for_more)) {
     for (const SharedItem& item : items) {
+      if (ended_) break;  // told of the end already, and of nothing after that
       attempt([&] { deliver(*item, *tracker_); });
-      ended_ = ended_ || std::holds_alternative<EndItem>(*item);
+      if (const auto* record = std::get_if<Record>(item.get())) last_record_ = record->wall_time;
+      ended_ = ended_ || std::holds_alternative<RunEnd>(*item);
     }
     attempt([&] { tracker_->flush(); });
     keep_state();
@@ -121,9 +145,15 @@ void TrackerWorker::send_all() {
     if (facts_.remote && queue_.size() > 0 && queue_.closed_for(ItemQueue::Seconds(patience_.at_the_end)))
       throw LeftForLater("It takes too long to send the rest.");
   }
-  if (!ended_) attempt([&] { tracker_->finish(Outcome::failed, "The process ended before the run did."); });
+  if (!ended_) attempt([&] { tracker_->finish(end_of_killed_run()); });
   ended_ = true;
   keep_state();
+}
+
+// It ended when it last said anything, which may be long ago.
+RunEnd TrackerWorker::end_of_killed_run() const {
+  return {Outcome::failed, "The process ended before the run did.",
+          last_record_ > 0 ? last_record_ : last_sign_of_life(run_)};
 }
 
 // What a remote tracker throws is never the end: what it was given is kept.
@@ -154,9 +184,9 @@ void TrackerWorker::attempt(Call call) {
 }
 
 void TrackerWorker::note_away(const char* reason) {
-  away_ = true;
-  if (std::exchange(told_away_, true)) return;
-  log::warning("Tracker \"{}\": {} Training goes on; measurements wait on disk and are sent when it is back.",
+  if (std::exchange(away_, true)) return;
+  if (std::exchange(told_away_, true)) return log::info("Tracker \"{}\": {}", name_, reason);
+  log::warning("Tracker \"{}\": {} Training continues; metrics wait on disk and are sent when it is back.",
                name_, reason);
 }
 
@@ -173,7 +203,7 @@ void TrackerWorker::give_up(const std::string& reason) {
   tracker_.reset();
   off_ = true;
   if (!essential_) {
-    log::warning("{} It is switched off; the run goes on without it.", what);
+    log::warning("{} It is switched off; the run continues without it.", what);
     return;
   }
   failure_ = what;

@@ -25,6 +25,9 @@ struct TrackerPatience {
   double longest_retry = 10;
   double at_the_end = 20;        // for a remote tracker to send what is left
   double outage_at_the_end = 5;  // the same while its server does not answer
+  // Seconds before a checkpoint for what waits to be written: by an essential tracker, and by all others
+  // together. What the others do not manage stays on disk until they have written it.
+  double essential_flush = 10, other_flush = 1;
   std::size_t in_memory = 4096;
 };
 
@@ -42,13 +45,14 @@ class TrackerWorker {
 
   // For the thread that trains; put() and flush() throw once an essential tracker has failed.
   void put(const SharedItem& item);
-  bool flush(double seconds);  // waits until all is written, remote ones aside; false: it took longer
-  void close() { queue_.close(); }
+  // Waits until all is written, or else at least on disk; false: an essential tracker took longer.
+  bool flush(double seconds);
+  void close(SharedItem end = nullptr) { queue_.close(std::move(end)); }
   bool end(const SharedItem& item);  // the last one, and close(); false: an essential tracker has failed
   std::string join();                // once it has ended; why an essential tracker failed
 
   const std::string& name() const { return name_; }
-  const TrackerFacts& facts() const { return facts_; }
+  bool essential() const { return essential_; }
   State state() const;  // from any thread
   std::size_t waiting() const { return queue_.size(); }
 
@@ -59,11 +63,13 @@ class TrackerWorker {
 
   void work();
   void send_all();
+  RunEnd end_of_killed_run() const;
   template <class Call>
   void attempt(Call call);
   void note_away(const char* reason);
   void keep_state();
   void give_up(const std::string& reason);
+  void switch_off(const std::exception& reason);
 
   const std::string name_;
   const bool essential_;
@@ -74,7 +80,8 @@ class TrackerWorker {
   TrackerStateFile file_;
   ItemQueue queue_;
   bool started_ = false, ended_ = false;
-  bool told_waiting_ = false;  // of the thread that trains
+  double last_record_ = 0;                      // its wall time
+  bool told_waiting_ = false, behind_ = false;  // of the thread that trains
   bool away_ = false, told_away_ = false;
   std::atomic<bool> off_ = false;
   mutable std::mutex mutex_;

@@ -1,9 +1,11 @@
 #include "runner/tracking/trackers.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <utility>
 
+#include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "registry/log.hpp"
 #include "runner/tracking/run_identity.hpp"
@@ -21,21 +23,29 @@ State part_of(const State& saved, const std::string& name) {
 
 std::filesystem::path tracking_folder(const std::filesystem::path& run) { return run / "tracking"; }
 
-Trackers::Trackers(std::vector<NamedTracker> trackers, RunFacts facts, const State& saved,
-                   const TrackerPatience& patience)
-    : facts_(std::move(facts)) {
+Trackers::Trackers(std::vector<NamedTracker> trackers, RunFacts facts, const TrackerPatience& patience)
+    : trackers_(std::move(trackers)),
+      facts_(std::move(facts)),
+      patience_(patience),
+      shows_images_(
+          std::ranges::any_of(trackers_, [](const NamedTracker& each) { return each.facts.images; })) {}
+
+void Trackers::start(std::optional<std::int64_t> resumed_at) {
+  if (std::exchange(started_, true)) throw std::logic_error("The trackers were started twice.");
+  facts_.resumed_at = resumed_at;
   const std::filesystem::path folder = tracking_folder(facts_.folder);
-  if (std::ranges::any_of(trackers, [](const NamedTracker& each) { return !each.essential; })) {
+  if (std::ranges::any_of(trackers_, [](const NamedTracker& each) { return !each.essential; })) {
     lock_ = FileLock::try_lock(folder / "lock");
     if (!lock_)
-      throw std::runtime_error("Another process is sending the measurements of " + facts_.folder.string() +
+      throw std::runtime_error("Another process is sending the metrics of " + facts_.folder.string() +
                                "; wait until it has ended.");
-    identify(facts_, folder / "run.json", saved);
   }
-  for (NamedTracker& each : trackers) {
-    const State state = part_of(saved, each.name);
-    workers_.push_back(std::make_unique<TrackerWorker>(std::move(each), facts_, folder, state, patience));
+  if (!trackers_.empty()) identify(facts_, saved_);
+  for (NamedTracker& each : trackers_) {
+    const State state = part_of(saved_, each.name);
+    workers_.push_back(std::make_unique<TrackerWorker>(std::move(each), facts_, folder, state, patience_));
   }
+  trackers_.clear();
 }
 
 Trackers::~Trackers() {
@@ -67,11 +77,8 @@ void Trackers::artifact(std::string name, std::filesystem::path file) {
   put(ArtifactItem{std::move(name), std::filesystem::absolute(file)});
 }
 
-bool Trackers::shows_images() const {
-  return std::ranges::any_of(workers_, [](const auto& each) { return each->facts().images; });
-}
-
 void Trackers::put(Item item) {
+  if (!started_) throw std::logic_error("Something was logged before the trackers were started.");
   if (finished_) throw std::logic_error("Something was logged after the trackers had finished.");
   const auto shared = std::make_shared<const Item>(std::move(item));
   try {
@@ -82,14 +89,23 @@ void Trackers::put(Item item) {
   }
 }
 
-void Trackers::flush(double seconds) {
+void Trackers::flush() const {
+  using Clock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
   for (const auto& worker : workers_) {
-    if (!worker->flush(seconds))
+    if (worker->essential() && !worker->flush(patience_.essential_flush))
       log::warning("Tracker \"{}\" has not written all it was given before this checkpoint.", worker->name());
   }
+  const auto end = Clock::now() + Seconds(patience_.other_flush);
+  for (const auto& worker : workers_) {
+    if (!worker->essential()) worker->flush(std::max(0.0, Seconds(end - Clock::now()).count()));
+  }
+  flush_append_files(facts_.folder);  // a checkpoint survives a power cut, and so do the records before it
 }
 
 State Trackers::save() const {
+  if (!started_) return saved_;
+  flush();
   State state;
   state.texts["id"] = facts_.id;
   state.numbers["started_at"] = facts_.started_at;
@@ -103,10 +119,11 @@ State Trackers::save() const {
 // Where an essential tracker has failed the others hear of a failed run.
 void Trackers::finish(Outcome outcome, std::string message) {
   if (std::exchange(finished_, true)) return;
-  auto end = std::make_shared<const Item>(EndItem{outcome, std::move(message)});
+  RunEnd how{outcome, std::move(message), wall_clock()};
+  auto end = std::make_shared<const Item>(how);
   for (const auto& worker : workers_) {
     if (!worker->end(end))
-      end = std::make_shared<const Item>(EndItem{Outcome::failed, "metrics cannot be written"});
+      end = std::make_shared<const Item>(RunEnd{Outcome::failed, "metrics cannot be written", how.wall_time});
   }
   std::string failure;
   for (const auto& worker : workers_) {

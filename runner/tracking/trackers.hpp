@@ -10,16 +10,26 @@
 namespace runner {
 
 // All trackers of a run. Each has a queue and a thread of its own, so that no file and no network holds up
-// training or another tracker. All functions are for one thread, the one that trains; save() for any.
-class Trackers {
+// training or another tracker. All functions are for one thread, the one that trains.
+//
+// Nothing is written before start(), so that a checkpoint can be restored before any file of the run changes.
+class Trackers final : public Stateful {
  public:
-  // Starts the essential trackers at once, so that an unwritable folder is found before training; throws what
-  // they throw. `saved` is what save() gave to the checkpoint that a run is resumed from.
-  Trackers(std::vector<NamedTracker> trackers, RunFacts facts, const State& saved = {},
-           const TrackerPatience& patience = {});
-  ~Trackers();  // as finish(Outcome::failed), where nobody called finish; never throws
+  Trackers(std::vector<NamedTracker> trackers, RunFacts facts, const TrackerPatience& patience = {});
+  ~Trackers() override;  // as finish(Outcome::failed), where nobody called finish; never throws
   Trackers(const Trackers&) = delete;
   Trackers& operator=(const Trackers&) = delete;
+
+  // What the run is called elsewhere, from the checkpoint that it is resumed from; before start().
+  void load(const State& saved) override { saved_ = saved; }
+  // The same for a checkpoint; flush() comes first, so that what was logged before a checkpoint is on disk
+  // when the checkpoint is.
+  State save() const override;
+
+  // Starts the trackers; a resumed run drops what an earlier attempt logged after that step, and at 0
+  // everything. Essential trackers start at once, so that an unwritable folder is found before training;
+  // throws what they throw. The others start in the background.
+  void start(std::optional<std::int64_t> resumed_at = {});
 
   // These throw std::runtime_error once an essential tracker has failed.
   void log(Record record);
@@ -28,29 +38,30 @@ class Trackers {
   void histogram(std::string tag, Histogram histogram, std::int64_t step);
   void artifact(std::string name, std::filesystem::path file);
 
-  bool shows_images() const;
+  bool shows_images() const { return shows_images_; }
 
-  // Waits until whatever was logged so far is in the files it belongs to, or on disk on its way to a server:
-  // before a checkpoint that a run may be resumed from. A tracker that takes too long is not waited for.
-  void flush(double seconds = 10);
-
-  // What the run is called elsewhere, for a checkpoint.
-  State save() const;
+  // Waits until whatever was logged so far is in the files it belongs to, or at least on disk on its way
+  // there: before a checkpoint that a run may be resumed from. No tracker is waited for long.
+  void flush() const;
 
   // Writes out all that waits, finishes every tracker and ends the threads; remote ones get a few seconds,
   // and what they could not send is kept. Throws where an essential tracker failed and nobody was told yet. A
   // second call does nothing.
   void finish(Outcome outcome, std::string message = {});
 
-  const std::string& run_id() const { return facts_.id; }
+  const std::string& run_id() const { return facts_.id; }  // known once started
 
  private:
   void put(Item item);
 
+  std::vector<NamedTracker> trackers_;  // until they start
   RunFacts facts_;
+  const TrackerPatience patience_;
+  const bool shows_images_;
+  State saved_;
   std::unique_ptr<FileLock> lock_;
   std::vector<std::unique_ptr<TrackerWorker>> workers_;
-  bool finished_ = false;
+  bool started_ = false, finished_ = false;
   bool told_failure_ = false;
 };
 

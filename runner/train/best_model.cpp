@@ -5,30 +5,61 @@
 
 namespace runner {
 
-bool BestModel::improved(const Progress& progress, const Measurements& measurements) {
+bool BestModel::admit(const Progress& progress, const Measurements& measurements) {
   const auto found =
       std::ranges::find(measurements, rule_.metric, [](const auto& pair) { return pair.first; });
   if (found == measurements.end() || std::isnan(found->second)) return false;
+  // Where updates were skipped since, the weights are the very same.
+  if (std::ranges::find(kept_, progress.step, &Kept::step) != kept_.end()) return false;
   const double value = found->second;
-  const bool better = !value_ || (rule_.mode == Better::max ? value > *value_ : value < *value_);
-  if (better) {
-    value_ = value;
-    when_ = progress;
+  const auto place =
+      std::ranges::find_if(kept_, [&](const Kept& other) { return better(value, other.value); });
+  const auto most = static_cast<std::size_t>(rule_.keep);
+  if (place == kept_.end() && kept_.size() >= most) return false;
+  kept_.insert(place, {value, progress.step, progress.exact_epoch});
+  while (kept_.size() > most) {
+    displaced_.push_back(kept_.back().step);
+    kept_.pop_back();
   }
-  return better;
+  return true;
+}
+
+void BestModel::forget(std::int64_t step) {
+  std::erase_if(kept_, [&](const Kept& one) { return one.step == step; });
+}
+
+std::int64_t BestModel::newest_step() const {
+  return kept_.empty() ? 0 : std::ranges::max(kept_, {}, &Kept::step).step;
 }
 
 State BestModel::save() const {
-  State state{.integers = {{"step", when_.step}}, .numbers = {{"epoch", when_.exact_epoch}}};
-  if (value_) state.numbers["value"] = *value_;
+  State state{.integers = {{"count", static_cast<std::int64_t>(kept_.size())}},
+              .texts = {{"metric", rule_.metric}}};
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    const std::string number = "." + std::to_string(i);
+    state.integers["step" + number] = kept_[i].step;
+    state.numbers["epoch" + number] = kept_[i].epoch;
+    state.numbers["value" + number] = kept_[i].value;
+  }
   return state;
 }
 
 void BestModel::load(const State& state) {
   StateReader saved(state);
-  value_ = saved.find_number("value");
-  when_.step = saved.integer("step");
-  when_.exact_epoch = saved.number("epoch");
+  kept_.clear();
+  displaced_.clear();
+  const std::int64_t count = saved.integer("count");
+  const bool comparable = saved.text("metric") == rule_.metric;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::string number = "." + std::to_string(i);
+    const Kept one{saved.number("value" + number), saved.integer("step" + number),
+                   saved.number("epoch" + number)};
+    // The recipe may keep fewer now, or go by another measurement.
+    if (comparable && i < rule_.keep)
+      kept_.push_back(one);
+    else
+      displaced_.push_back(one.step);
+  }
   saved.finish();
 }
 

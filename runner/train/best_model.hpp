@@ -2,33 +2,54 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "components/hooks/hook.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
 
-// Remembers the best evaluation so far, by the rule of checkpoint.best.
+// Remembers the best evaluations so far, as many as checkpoint.best keeps.
 class BestModel final : public Stateful {
  public:
+  struct Kept {
+    double value = 0;
+    std::int64_t step = 0;
+    double epoch = 0;
+  };
+
   explicit BestModel(BestRule rule) : rule_(std::move(rule)) {}
 
-  // True if these measurements are the best so far; ties stay with the earlier one.
-  bool improved(const Progress& progress, const Measurements& measurements);
+  // True if these measurements are among the best so far; ties stay with the earlier one.
+  bool admit(const Progress& progress, const Measurements& measurements);
+  // The best one first.
+  const std::vector<Kept>& kept() const { return kept_; }
+  const Kept* best() const { return kept_.empty() ? nullptr : &kept_.front(); }
+  bool is_best(std::int64_t step) const { return best() && best()->step == step; }
+  void forget(std::int64_t step);  // its weights are gone
+
+  // Those that were among the best and are no more, since the last call.
+  std::vector<std::int64_t> take_displaced() { return std::exchange(displaced_, {}); }
+  bool has_displaced() const { return !displaced_.empty(); }
+  // The step of the last one that was admitted: a checkpoint of then or later knows of none that is
+  // displaced.
+  std::int64_t newest_step() const;
 
   const BestRule& rule() const { return rule_; }
   // Whose measurement decides: "eval" is the trained weights, anything else what a hook keeps.
   std::string weights() const { return rule_.metric.substr(0, rule_.metric.find('/')); }
-  const std::optional<double>& value() const { return value_; }
-  const Progress& when() const { return when_; }
 
   State save() const override;
   void load(const State& state) override;
 
  private:
+  bool better(double value, double other) const {
+    return rule_.mode == Better::max ? value > other : value < other;
+  }
+
   BestRule rule_;
-  std::optional<double> value_;
-  Progress when_;
+  std::vector<Kept> kept_;
+  std::vector<std::int64_t> displaced_;
 };
 
 }  // namespace runner

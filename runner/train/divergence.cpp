@@ -3,6 +3,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "registry/log.hpp"
@@ -29,39 +30,36 @@ bool DivergenceGuard::refuses(const WindowLoss& loss, std::int64_t step, bool lo
     in_a_row_ = 0;
     return false;
   }
-  const std::string what = log::format("the loss is {} in step {}", value, step);
-  const bool goes_on = rule_ == OnDivergence::resume || (precision_skips_ && ++in_a_row_ < most_in_a_row);
-  if (goes_on) {
+  const std::string what =
+      log::format("the loss is {} in step {}", std::isnan(value) ? "not a number" : "infinite", step);
+  const bool continues = rule_ == OnDivergence::resume || (precision_skips_ && ++in_a_row_ < most_in_a_row);
+  if (continues) {
     if (!told_)
       log::warning("{}; {}.", what,
-                   rule_ == OnDivergence::resume ? "the run goes on, as train.on_divergence says"
-                                                 : "the precision leaves such updates out");
+                   rule_ == OnDivergence::resume ? "training continues (train.on_divergence = \"continue\")"
+                                                 : "the precision skips such updates");
     told_ = true;
     return false;
   }
   problem_ = what +
              ": the run has diverged; a lower learning rate, train.clip_norm, a warm-up or another "
-             "precision may help (train.on_divergence = \"continue\" goes on regardless)";
+             "precision may help (train.on_divergence = \"continue\" keeps training)";
   return true;
 }
 
-void DivergenceGuard::look_at(const Model& model) {
-  if (rule_ == OnDivergence::stop && problem_.empty() && !weights_are_finite(model))
+void DivergenceGuard::look_at(const Engine& engine) {
+  if (rule_ == OnDivergence::stop && problem_.empty() && !weights_are_finite(engine))
     problem_ = "the weights are no longer finite numbers: the run has diverged in its last updates";
 }
 
-bool weights_are_finite(const Model& model) {
+bool weights_are_finite(const Engine& engine) {
   const torch::NoGradGuard no_grad;
-  const auto finite = [](const torch::Tensor& tensor) {
-    return !tensor.is_floating_point() || tensor.isfinite().all().item<bool>();
+  const auto finite = [](const NamedTensor& weight) {
+    return !weight.tensor.is_floating_point() || weight.tensor.isfinite().all().item<bool>();
   };
-  for (const torch::Tensor& parameter : model.parameters()) {
-    if (!finite(parameter)) return false;
-  }
-  for (const torch::Tensor& buffer : model.buffers()) {
-    if (!finite(buffer)) return false;
-  }
-  return true;
+  const auto parameters = engine.weights().held_parameters(), buffers = engine.weights().held_buffers();
+  const bool all = std::ranges::all_of(parameters, finite) && std::ranges::all_of(buffers, finite);
+  return !engine.world().any(!all, "whether the weights are finite");
 }
 
 }  // namespace runner

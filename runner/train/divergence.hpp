@@ -3,24 +3,30 @@
 #include <string>
 
 #include "components/contract/progress.hpp"
+#include "runner/engine/engine.hpp"
 #include "runner/engine/window.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
 
-// Keeps a loss that is not a finite number away from the weights, and tells of it at once.
+// Keeps a loss that is not a finite number away from the weights, and reports it at once.
 class DivergenceGuard final : public Stateful {
  public:
-  // `precision_skips`: the precision itself leaves out updates whose gradients are not finite.
+  // `precision_skips`: the precision itself skips updates whose gradients are not finite.
   DivergenceGuard(OnDivergence rule, bool precision_skips) : rule_(rule), precision_skips_(precision_skips) {}
 
-  // Before an update: whether it is to be left out. On a CPU the loss is at hand; reading it from another
+  // Before an update: whether to skip it. On a CPU the loss is at hand; reading it from another
   // device would wait for that, so it happens only where `look` says so: when something is about to be
   // logged, measured or saved.
   bool refuses(const WindowLoss& loss, std::int64_t step, bool look);
 
+  // A hook has stopped the run because of numbers that are not finite.
+  void stopped_by_hook(const std::string& reason) {
+    if (problem_.empty()) problem_ = reason;
+  }
+
   // After the last update: an infinite gradient shows in the weights before it shows in a loss.
-  void look_at(const Model& model);
+  void look_at(const Engine& engine);
 
   State save() const override { return {.integers = {{"in_a_row", in_a_row_}}}; }
   void load(const State& state) override {
@@ -29,7 +35,7 @@ class DivergenceGuard final : public Stateful {
     saved.finish();
   }
 
-  // Why the run cannot go on; empty: it can.
+  // Why the run cannot continue; empty: it can.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -40,7 +46,8 @@ class DivergenceGuard final : public Stateful {
   std::string problem_;
 };
 
-// Whether all weights and buffers are finite numbers. What is not is not worth a file.
-bool weights_are_finite(const Model& model);
+// Whether all weights and buffers are finite numbers, on all ranks: every rank takes part. What is not is not
+// worth a file.
+bool weights_are_finite(const Engine& engine);
 
 }  // namespace runner

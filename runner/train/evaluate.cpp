@@ -46,6 +46,7 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const Ev
     if (weights != "eval") continue;
     for (const auto& hook : run.hooks) hook->after_eval_batch(loaded->batch, output);
   }
+  run.engine.finish_passes();
   merge_across_ranks(run.metrics, world);
   for (std::size_t i = 0; i < run.metrics.size(); ++i) {
     for (auto& [name, value] : run.metrics[i]->compute())

@@ -40,7 +40,7 @@ LoaderOptions training_options(const Recipe& recipe, const Engine& engine) {
 }
 
 LoaderOptions evaluation_options(const Recipe& recipe, const Engine& engine) {
-  LoaderOptions options = shared_options(recipe, engine, Broken::leave_out);
+  LoaderOptions options = shared_options(recipe, engine, Broken::skip);
   options.batch_size = recipe.loader.eval_batch_size.value_or(recipe.loader.batch_size);
   options.epochs = 1;
   return options;
@@ -55,11 +55,11 @@ TrainingWindow Feed::next() {
   while (!whole) {
     LoadedBatch loaded = *loader_.next();
     if (!next.window.seed) {
-      next.window.seed = sample_seed(seed_, static_cast<std::uint64_t>(loaded.begin.epoch),
-                                     static_cast<std::uint64_t>(loaded.begin.position));
+      next.window.seed = example_seed(seed_, static_cast<std::uint64_t>(loaded.begin.epoch),
+                                      static_cast<std::uint64_t>(loaded.begin.position));
     }
     next.end = loaded.end;
-    next.samples += loaded.examples;
+    next.examples += loaded.examples;
     whole = loaded.last_of_epoch();
     next.window.sizes_of_batches.push_back(loaded.examples);
     next.window.batches.push_back(std::move(loaded.batch));

@@ -16,7 +16,7 @@ LoaderOptions evaluation_options(const Recipe& recipe, const Engine& engine);
 // The data of one update, and the place in the data after it.
 struct TrainingWindow {
   Window window;
-  std::int64_t samples = 0;  // over all ranks
+  std::int64_t examples = 0;  // over all ranks
   Cursor end;
 };
 
@@ -28,7 +28,7 @@ class Feed {
   Feed(const Split& split, const LoaderOptions& options, std::int64_t accumulation_steps, Cursor start = {});
 
   TrainingWindow next();
-  std::int64_t unreadable_samples() const { return loader_.unreadable_samples(); }
+  std::int64_t unreadable_examples() const { return loader_.unreadable_examples(); }
 
  private:
   Loader loader_;

@@ -7,10 +7,23 @@
 
 namespace runner {
 
+namespace {
+
+// The curve is shown in the width of a terminal, and is in every checkpoint: half of its points do as well.
+void thin(std::vector<std::pair<double, double>>& curve) {
+  constexpr std::size_t most_points = 4096;
+  if (curve.size() <= most_points) return;
+  for (std::size_t i = 0; i < most_points / 2; ++i)
+    curve[i] = {curve[2 * i + 1].first, (curve[2 * i].second + curve[2 * i + 1].second) / 2};
+  curve.erase(curve.begin() + most_points / 2, curve.begin() + most_points);
+}
+
+}  // namespace
+
 void Journal::step(const Progress& progress, const StepReport& report) {
   last_ = report;
   training_loss_.add(report.loss);
-  samples_ += report.samples;
+  examples_ += report.examples;
   ProgressLine line;
   line.step = progress.step;
   line.total_steps = plan_.total_steps.value_or(0);
@@ -19,7 +32,7 @@ void Journal::step(const Progress& progress, const StepReport& report) {
   line.share = progress.share;
   line.seconds = progress.seconds;
   line.lr = report.lr;
-  line.samples_per_second = samples_per_second_;
+  line.examples_per_second = examples_per_second_;
   const bool last = plan_.reached(progress);
   if (console_.progress_due() || last) line.loss = report.loss.mean();
   console_.progress(line);
@@ -28,7 +41,7 @@ void Journal::step(const Progress& progress, const StepReport& report) {
 void Journal::training(const Progress& progress, const Measurements& precision, const Measurements& hooks) {
   const double loss = training_loss_.take();
   const double seconds = progress.seconds - training_seconds_ - evaluation_seconds_;
-  samples_per_second_ = seconds > 0 ? static_cast<double>(samples_) / seconds : 0;
+  examples_per_second_ = seconds > 0 ? static_cast<double>(examples_) / seconds : 0;
   Measurements values{{"train/loss", loss}, {"train/lr", last_.lr}};
   for (const GroupRule& group : groups_) {
     if (group.lr_multiplier != 1)
@@ -42,7 +55,8 @@ void Journal::training(const Progress& progress, const Measurements& precision, 
   values.insert(values.end(), hooks.begin(), hooks.end());
   record(progress, std::move(values));
   loss_curve_.emplace_back(static_cast<double>(progress.step), loss);
-  samples_ = 0;
+  thin(loss_curve_);
+  examples_ = 0;
   training_seconds_ = progress.seconds;
   evaluation_seconds_ = 0;
 }
@@ -50,7 +64,7 @@ void Journal::training(const Progress& progress, const Measurements& precision, 
 void Journal::evaluation(const Progress& progress, const Evaluation& evaluation, double seconds, bool best) {
   evaluation_seconds_ += seconds;
   last_evaluation_ = evaluation.measurements;
-  evaluated_at_ = progress.samples;
+  evaluated_at_ = progress.examples;
   record(progress, evaluation.measurements);
   const EvalLine line{progress.step, progress.exact_epoch, evaluation.measurements, seconds, best};
   console_.evaluation(line);
@@ -85,10 +99,11 @@ State Journal::save() const {
     curve.mutable_data_ptr<double>()[2 * i + 1] = loss_curve_[static_cast<std::size_t>(i)].second;
   }
   State state{.tensors = {{"loss_curve", curve}},
-              .integers = {{"samples", samples_}},
+              .integers = {{"examples", examples_}},
               .numbers = {{"training_seconds", training_seconds_},
                           {"evaluation_seconds", evaluation_seconds_},
-                          {"samples_per_second", samples_per_second_}},
+                          {"examples_per_second", examples_per_second_},
+                          {"lr", last_.lr}},
               .parts = {{"training_loss", training_loss_.save()}}};
   if (evaluated_at_) state.integers["evaluated_at"] = *evaluated_at_;
   State& last = state.parts["last_evaluation"];
@@ -99,13 +114,16 @@ State Journal::save() const {
 void Journal::load(const State& state) {
   StateReader saved(state);
   const torch::Tensor curve = saved.tensor("loss_curve").contiguous();
+  if (curve.scalar_type() != torch::kFloat64 || curve.dim() != 2 || curve.size(1) != 2)
+    throw StateError("loss_curve is not a list of points");
   loss_curve_.clear();
-  for (std::int64_t i = 0; i < curve.size(0); ++i)
-    loss_curve_.emplace_back(curve[i][0].item<double>(), curve[i][1].item<double>());
-  samples_ = saved.integer("samples");
+  const double* points = curve.const_data_ptr<double>();
+  for (std::int64_t i = 0; i < curve.size(0); ++i) loss_curve_.emplace_back(points[2 * i], points[2 * i + 1]);
+  examples_ = saved.integer("examples");
   training_seconds_ = saved.number("training_seconds");
   evaluation_seconds_ = saved.number("evaluation_seconds");
-  samples_per_second_ = saved.number("samples_per_second");
+  examples_per_second_ = saved.number("examples_per_second");
+  last_.lr = saved.number("lr");
   evaluated_at_ = saved.find_integer("evaluated_at");
   training_loss_.load(saved.part("training_loss"));
   last_evaluation_.clear();

@@ -20,7 +20,7 @@ namespace runner {
 struct StepReport {
   WindowLoss loss;
   double lr = 0;
-  std::int64_t samples = 0;
+  std::int64_t examples = 0;
   torch::Tensor gradient_norm = {};  // undefined: not measured
 };
 
@@ -35,7 +35,7 @@ class Journal final : public Stateful {
   // A record of the updates since the last one: their mean loss, the present rate, and what others have to
   // add.
   void training(const Progress& progress, const Measurements& precision, const Measurements& hooks);
-  bool has_unlogged_steps() const { return samples_ > 0; }
+  bool has_unlogged_steps() const { return examples_ > 0; }
   void evaluating(double share) { console_.evaluating(share); }
   void evaluation(const Progress& progress, const Evaluation& evaluation, double seconds, bool best);
   void measurements(const Progress& progress, Measurements values);
@@ -43,7 +43,7 @@ class Journal final : public Stateful {
   void histogram(const Progress& progress, std::string tag, Histogram histogram);
 
   const std::vector<std::pair<double, double>>& loss_curve() const { return loss_curve_; }  // step and loss
-  bool evaluated(const Progress& progress) const { return evaluated_at_ == progress.samples; }
+  bool evaluated(const Progress& progress) const { return evaluated_at_ == progress.examples; }
   const Measurements& last_evaluation() const { return last_evaluation_; }
 
   State save() const override;  // the interval that is half filled, the curve, the last evaluation
@@ -60,12 +60,12 @@ class Journal final : public Stateful {
   std::vector<GroupRule> groups_;  // of parameters, some with a learning rate of their own
   StepReport last_;
   TrainingLoss training_loss_;  // since the last record
-  std::int64_t samples_ = 0;    // likewise
+  std::int64_t examples_ = 0;   // likewise
   double training_seconds_ = 0, evaluation_seconds_ = 0;
-  double samples_per_second_ = 0;
+  double examples_per_second_ = 0;
   std::vector<std::pair<double, double>> loss_curve_;
   Measurements last_evaluation_;
-  std::optional<std::int64_t> evaluated_at_;  // samples that were seen by then
+  std::optional<std::int64_t> evaluated_at_;  // examples that were seen by then
 };
 
 }  // namespace runner

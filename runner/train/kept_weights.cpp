@@ -1,9 +1,68 @@
 #include "runner/train/kept_weights.hpp"
 
+#include <torch/nn/modules/batchnorm.h>
+
 #include "components/models/support/load_weights.hpp"
-#include "runner/train/batch_statistics.hpp"
+#include "registry/log.hpp"
+#include "runner/train/feed.hpp"
 
 namespace runner {
+
+namespace {
+
+// Without a momentum a layer averages over all it sees, each batch alike.
+template <class Norm>
+class Averaging {
+ public:
+  explicit Averaging(Model& model) {
+    for (const auto& module : model.modules(/*include_self=*/false)) {
+      auto norm = std::dynamic_pointer_cast<Norm>(module);
+      if (!norm || !norm->options.track_running_stats()) continue;
+      norm->reset_running_stats();
+      layers_.emplace_back(norm, norm->options.momentum());
+      norm->options.momentum(std::nullopt);
+    }
+  }
+  ~Averaging() {
+    for (auto& [norm, momentum] : layers_) norm->options.momentum(momentum);
+  }
+  Averaging(const Averaging&) = delete;
+  Averaging& operator=(const Averaging&) = delete;
+
+  std::size_t size() const { return layers_.size(); }
+
+ private:
+  std::vector<std::pair<std::shared_ptr<Norm>, std::optional<double>>> layers_;
+};
+
+std::size_t running_means(const Model& model) {
+  std::size_t count = 0;
+  for (const auto& item : model.named_buffers()) count += item.key().ends_with("running_mean");
+  return count;
+}
+
+// Sets the running mean and variance of every batch-norm layer to the average over that many training
+// batches, as the weights are now. Does nothing where the model has no such layer.
+void recompute_batch_statistics(Run& run, std::int64_t batches) {
+  const Averaging<torch::nn::BatchNorm1dImpl> lines(run.engine.model());
+  const Averaging<torch::nn::BatchNorm2dImpl> planes(run.engine.model());
+  const Averaging<torch::nn::BatchNorm3dImpl> volumes(run.engine.model());
+  const std::size_t layers = lines.size() + planes.size() + volumes.size();
+  if (running_means(run.engine.model()) > layers)
+    log::warning(
+        "Some batch-norm layers of this model are not made here: their statistics stay as they are.");
+  if (layers == 0) return;
+  Loader loader(*run.data.train, training_options(run.recipe, run.engine));
+  const std::int64_t most = std::min(batches, loader.batches_per_epoch());
+  for (std::int64_t count = 0; count < most; ++count) {
+    const Batch batch = loader.next()->batch;
+    if (batch.size() > 0) run.engine.pass(batch);
+  }
+  run.engine.finish_passes();
+  run.engine.share_buffers();
+}
+
+}  // namespace
 
 std::vector<const KeptWeights*> kept_weights(const Run& run) {
   std::vector<const KeptWeights*> found;
@@ -18,13 +77,15 @@ KeptWeightsInPlace::KeptWeightsInPlace(Run& run, const KeptWeights& weights)
   if (weights.statistics_batches > 0) recompute_batch_statistics(run, weights.statistics_batches);
 }
 
-void save_weights(Run& run, const std::string& name, const std::filesystem::path& path) {
+void save_weights(Run& run, const std::string& name, const std::filesystem::path& path,
+                  const std::map<std::string, std::string>& metadata) {
   std::optional<KeptWeightsInPlace> in_place;
   for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->name == name) in_place.emplace(run, *weights);
   }
-  const std::vector<NamedTensor> all = run.engine.full_weights();  // every rank takes part
-  if (run.engine.world().is_main()) save_weights(all, path);
+  const std::filesystem::path folder = path.parent_path().empty() ? "." : path.parent_path();
+  const std::vector<NamedTensor> all = run.engine.full_weights(folder);  // every rank takes part
+  if (run.engine.world().is_main()) save_weights(all, path, metadata);
 }
 
 }  // namespace runner

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/engine/swapped_weights.hpp"
 #include "runner/train/run.hpp"
 
 namespace runner {
@@ -23,6 +24,7 @@ class KeptWeightsInPlace {
 
 // Saves the weights of that name as safetensors under PyTorch's names, whole or not at all: what a hook
 // keeps, or else what is trained.
-void save_weights(Run& run, const std::string& name, const std::filesystem::path& path);
+void save_weights(Run& run, const std::string& name, const std::filesystem::path& path,
+                  const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace runner

@@ -13,6 +13,7 @@ void rehearse(Run& run) {
   auto loaded = Loader(*run.data.eval, options).next();
   if (!loaded || loaded->batch.size() == 0) return;  // unreadable examples, which the recipe leaves out
   const torch::Tensor output = run.engine.predict(loaded->batch);
+  run.engine.finish_passes();
   try_evaluation(run.recipe, run.metrics, run.hooks, loaded->batch, output);
 }
 

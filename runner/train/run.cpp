@@ -3,12 +3,16 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <algorithm>
+
 #include "components/datasets/support/selection.hpp"
 #include "components/optimizers/support/groups.hpp"
 #include "registry/log.hpp"
+#include "runner/engine/own_groups.hpp"
 #include "runner/inspect/blueprint.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
+#include "runner/train/equal_ranks.hpp"
 #include "runner/train/feed.hpp"
 
 namespace runner {
@@ -22,12 +26,11 @@ std::unique_ptr<Loss> build_loss(const Recipe& recipe, const Split& train) {
   return recipe.loss.build({data, counted ? class_counts(train, data.classes) : std::vector<std::int64_t>{}});
 }
 
-HookInputs hook_inputs(const Engine& engine, const Loss& loss, const DataSpec& data) {
-  const Inspection inspection = inspect(engine.model(), loss, data);
+HookInputs hook_inputs(const Engine& engine, const Inspection& inspection, const DataSpec& data) {
   HookInputs inputs;
   inputs.parameters = inspection.parameters;
-  inputs.flops_per_sample =
-      3 * inspection.forward_flops_per_sample;  // backward does the work twice: inputs, weights
+  inputs.flops_per_example =
+      3 * inspection.forward_flops_per_example;  // backward does the work twice: inputs, weights
   inputs.device = engine.device();
   inputs.compute_type = engine.precision().compute_type();
   inputs.precision_skips = engine.precision().skips_updates();
@@ -44,42 +47,47 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const std::vector<Part<HookKind>>
   return hooks;
 }
 
+// Averages of weights that differ from rank to rank would differ, too, and evaluations with them.
+void require_fitting_hooks(const Recipe& recipe, const std::vector<std::unique_ptr<Hook>>& hooks,
+                           const Engine& engine) {
+  if (recipe.distributed.strategy != RankStrategy::local_sgd || engine.world().alone()) return;
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    if (hooks[i]->kept_weights())
+      throw std::runtime_error(
+          log::format("Hook \"{}\" follows the weights of every update, which differ from rank to rank with "
+                      "distributed.strategy = \"local_sgd\": remove the hook, or choose another strategy.",
+                      recipe.hook[i].name()));
+  }
+}
+
 // What can only be done once, a download or a cache, one rank on each machine does before the others.
 Splits open_shared_data(const Recipe& recipe, World& world) {
   std::optional<Splits> data;
   world.once(World::Once::on_each_machine, "the preparation of the data", [&] { data = open_data(recipe); });
-  return data ? *std::move(data) : open_data(recipe);
-}
-
-// Of all parameters, those that this rank updates.
-std::vector<ParameterGroup> own_groups(std::vector<ParameterGroup> groups, const Engine& engine) {
-  for (ParameterGroup& group : groups) {
-    ParameterGroup own = group;
-    own.names.clear();
-    own.parameters.clear();
-    for (std::size_t i = 0; i < group.names.size(); ++i) {
-      if (!engine.updates(group.names[i])) continue;
-      own.names.push_back(group.names[i]);
-      own.parameters.push_back(group.parameters[i]);
-    }
-    group = std::move(own);
-  }
-  std::erase_if(groups, [](const ParameterGroup& group) { return group.names.empty(); });
-  return groups;
+  if (!data) data = open_data(recipe);
+  // Not a collective: opening may take longer than their timeout.
+  world.wait_for_all("the preparation of the data");
+  require_equal_data(world, *data);
+  return *std::move(data);
 }
 
 std::unique_ptr<Optimizer> build_optimizer(const Recipe& recipe, std::vector<ParameterGroup> all,
                                            const Engine& engine) {
-  const std::vector<ParameterGroup> own = own_groups(std::move(all), engine);
+  const auto own = own_groups(std::move(all), [&](const std::string& name) { return engine.updates(name); });
   try {
     return recipe.optimizer.build({own});
   } catch (const std::exception& error) {
-    if (recipe.distributed.strategy == RankStrategy::ddp || engine.world().alone()) throw;
+    if (!engine.updates_a_part()) throw;
     throw std::runtime_error(
-        log::format("{} (This rank updates only some of the parameters: take fewer ranks, or "
+        log::format("{} (This rank updates only some of the parameters: use fewer ranks, or "
                     "distributed.strategy = \"ddp\".)",
                     error.what()));
   }
+}
+
+// A hook that writes models in its own format needs all weights in one place.
+bool any_saves_models(const std::vector<Part<HookKind>>& hooks) {
+  return std::ranges::any_of(hooks, [](const auto& hook) { return hook.facts().saves_models; });
 }
 
 BestModel best_model(BestRule rule, const std::vector<Measured>& measured) {
@@ -89,11 +97,12 @@ BestModel best_model(BestRule rule, const std::vector<Measured>& measured) {
 
 }  // namespace
 
-Run::Run(const Recipe& recipe_, World& world)
+Run::Run(const Recipe& recipe_, World& world, const std::optional<EarlierPlan>& earlier,
+         const ModelFactory& make_model)
     : recipe(recipe_),
       engine(engine_options(recipe), world),
       data(open_shared_data(recipe, world)),
-      plan(make_plan(recipe.train, global_batch_size(recipe, world), data.train->size())),
+      plan(make_plan(recipe.train, global_batch_size(recipe, world), data.train->size(), earlier)),
       loss(build_loss(recipe, *data.train)),
       metrics(build_metrics(recipe, data.eval ? data.eval->spec() : data.train->spec(), *loss)),
       measured(measurements_of(recipe)),
@@ -102,15 +111,19 @@ Run::Run(const Recipe& recipe_, World& world)
       divergence(recipe.train.on_divergence, engine.precision().skips_updates()),
       generators(engine.device()) {
   const DataSpec spec = data.train->spec();
-  require_memory(recipe, spec);
-  engine.prepare(build_model(recipe, spec), [&](const auto& parameters) {
+  if (!make_model) require_memory(recipe, spec, world, engine.device());
+  const std::shared_ptr<Model> model = make_model ? make_model(recipe, spec) : build_model(recipe, spec);
+  // While this rank has all of it.
+  const Inspection inspection = recipe.hook.empty() ? Inspection{} : inspect(*model, *loss, spec);
+  engine.prepare(model, [&](const auto& parameters) {
     return build_optimizer(recipe, make_groups(parameters, recipe.optimizer.common), engine);
   });
-  if (!recipe.hook.empty()) hooks = build_hooks(recipe.hook, hook_inputs(engine, *loss, spec), measured);
+  if (!recipe.hook.empty()) hooks = build_hooks(recipe.hook, hook_inputs(engine, inspection, spec), measured);
+  require_fitting_hooks(recipe, hooks, engine);
   if (recipe.checkpoint.best) best = best_model(*recipe.checkpoint.best, measured);
   progress.total_steps = plan.total_steps.value_or(0);
 
-  stateful = {{"model", &engine.weights_state()},
+  stateful = {{"model", &engine.weights_state(any_saves_models(recipe.hook))},
               {"optimizer", &engine.optimizer()},
               {"engine", &engine},
               {"schedule", &learning_rate.schedule()},
@@ -121,7 +134,8 @@ Run::Run(const Recipe& recipe_, World& world)
               {"times", &engine.times()}};
   if (best) stateful.emplace_back("best", &*best);
   for (std::size_t i = 0; i < hooks.size(); ++i)
-    stateful.emplace_back("hook." + std::to_string(i) + "." + recipe.hook[i].name(), hooks[i].get());
+    stateful.emplace_back("hook." + std::to_string(i) + "." + recipe.hook[i].name(),
+                          &engine.as_whole(*hooks[i]));
 }
 
 }  // namespace runner

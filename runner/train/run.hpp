@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +23,11 @@ namespace runner {
 // Everything a run is made of, built and ready. Parts are built in the order in which they need each other;
 // what is wrong with data or weights shows here, before the first step.
 struct Run {
-  explicit Run(const Recipe& recipe, World& world);
+  using ModelFactory = std::function<std::shared_ptr<Model>(const Recipe&, const DataSpec&)>;
+
+  // `earlier`: of the checkpoint that the run will go on from.
+  Run(const Recipe& recipe, World& world, const std::optional<EarlierPlan>& earlier = {},
+      const ModelFactory& make_model = {});
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
@@ -42,7 +47,7 @@ struct Run {
   bool evaluation_due = false;  // one was broken off
   std::optional<std::string>
       ended;  // it is over, and which hook's reason stopped it; empty: it reached its end
-  ProgressState progress_state{progress, evaluation_due, ended};
+  ProgressState progress_state{progress, plan, evaluation_due, ended};
   Generators generators;
 
   // All that a checkpoint holds, by name. Whatever remembers something from one update to the next is here.

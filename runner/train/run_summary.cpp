@@ -42,13 +42,12 @@ RunResult result_of(const Run& run, const Journal& journal) {
   result.steps = run.progress.step;
   result.skipped_steps = run.progress.skipped_steps;
   result.epochs = run.progress.exact_epoch;
-  result.seconds = run.progress.seconds;
-  if (run.best && run.best->value()) {
-    const Progress& when = run.best->when();
-    result.best = {run.best->rule().metric, *run.best->value(), when.step, when.exact_epoch};
-  }
+  if (const BestModel::Kept* best = run.best ? run.best->best() : nullptr)
+    result.best = {run.best->rule().metric, best->value, best->step, best->epoch};
+  result.objective = objective_of(run.recipe);
   result.last = journal.last_evaluation();
   const TimeLedger& times = run.engine.times();
+  result.seconds = times.total();
   for (std::size_t i = 0; i < TimeLedger::names.size(); ++i)
     result.time.emplace_back(TimeLedger::names[i], times.seconds(static_cast<TimeLedger::Activity>(i)));
   result.warnings = log::warnings();

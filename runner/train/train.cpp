@@ -4,13 +4,17 @@
 #include <torch/utils.h>
 
 #include <chrono>
+#include <cmath>
 
 #include "components/contract/interval.hpp"
 #include "registry/log.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
+#include "runner/terminal/text.hpp"
+#include "runner/train/best_files.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/feed.hpp"
 #include "runner/train/kept_weights.hpp"
+#include "runner/train/update_requests.hpp"
 
 namespace runner {
 
@@ -35,12 +39,12 @@ class RunClock {
 
 Progress after(const TrainingWindow& window, Progress progress, const Plan& plan, double seconds) {
   ++progress.step;
-  progress.samples += window.samples;
+  progress.examples += window.examples;
   progress.cursor = window.end;
   progress.epoch = window.end.epoch;
   progress.exact_epoch =
       static_cast<double>(window.end.epoch) +
-      static_cast<double>(window.end.position) / static_cast<double>(plan.samples_per_epoch);
+      static_cast<double>(window.end.position) / static_cast<double>(plan.examples_per_epoch);
   progress.seconds = seconds;
   progress.share = plan.share(progress);
   return progress;
@@ -53,158 +57,240 @@ Progress without_update(Progress progress, const Plan& plan) {
   return progress;
 }
 
-void measure(Run& run, Journal& journal, const LoopControl& control) {
-  const auto counted = run.engine.times().during(TimeLedger::evaluation);
-  const auto began = Clock::now();
-  const Evaluation evaluation = evaluate_all(run, control.eval_batches, [&](double share) {
-    journal.evaluating(share);
-    // Ranks measure together, and all of them have to come to the end.
-    return control.signal() == 0 || !run.engine.world().alone();
-  });
-  run.evaluation_due = evaluation.broken_off;
-  if (evaluation.measurements.empty()) return;
-  const bool best = run.best && run.best->improved(run.progress, evaluation.measurements);
-  if (best) save_weights(run, run.best->weights(), control.folder / "best.safetensors");  // rank 0 writes
-  journal.evaluation(run.progress, evaluation, seconds_since(began), best);
-  if (control.checkpoints) control.checkpoints->measured(evaluation.measurements);
-  run.learning_rate.schedule().observe(evaluation.measurements);
-  for (const auto& hook : run.hooks) hook->after_eval(run.progress, evaluation.measurements, run.requests);
-}
-
-// Does what hooks have asked for, apart from what is about the update under way and what waits for a record.
-void carry_out_requests(Run& run, Journal& journal) {
-  run.engine.set_trainable(run.requests.take_trainability());
-  for (const Note& note : run.requests.take_notes()) journal.note(run.progress, note);
-  for (auto& [tag, histogram] : run.requests.take_histograms())
-    journal.histogram(run.progress, std::move(tag), std::move(histogram));
-}
-
-double learning_rate_factor(Run& run) {
-  const auto asked = run.requests.take_learning_rate();
+double learning_rate_factor(Run& run, const std::optional<double>& asked) {
   return asked ? *asked / run.engine.optimizer().peak_lr() : run.learning_rate.factor(run.progress.step);
 }
 
-// Whether somebody is about to see what an update leads to: then a loss that is not finite must not get
-// there.
-using LookedAt = std::function<bool(const Progress& before, const Progress& now)>;
-
-// One update: forward and backward over the window, then hooks, clipping, the optimizer.
-void update(Run& run, Journal& journal, const TrainingWindow& next, const Interval& log_interval,
-            const LookedAt& looked_at, const std::function<double()>& seconds) {
-  Engine& engine = run.engine;
-  run.updating = true;
-  WindowLoss loss;
-  {
-    const auto counted = engine.times().during(TimeLedger::compute);
-    loss = engine.accumulate(next.window, *run.loss);
-  }
-  const auto counted = engine.times().during(TimeLedger::update);
-  for (const auto& hook : run.hooks) {
-    if (!hook->wants_gradients(run.progress)) continue;
-    hook->before_update(run.progress, loss.mean(), engine.gradient_norm().item<double>(), run.requests);
-  }
-  const Progress before = run.progress;
-  Progress now = after(next, before, run.plan, seconds());
-  const double factor = learning_rate_factor(run);
-  StepReport report{loss, engine.optimizer().peak_lr() * factor, next.samples};
-  if (log_interval.passed(before, now)) report.gradient_norm = engine.gradient_norm();
-
-  const bool skip =
-      run.requests.take_skip() || run.divergence.refuses(loss, now.step, looked_at(before, now));
-  if (skip) engine.discard_gradients();
-  if (skip || !engine.update(factor)) now = without_update(now, run.plan);
-  run.progress = now;
-  run.updating = false;
-  journal.step(now, report);
-}
-
-TrainingEnd ending(const Run& run) {
+TrainingEnd end_of(const Run& run) {
   return run.ended->empty() ? TrainingEnd{} : TrainingEnd{TrainingEnd::stopped, *run.ended};
 }
 
-TrainingEnd run_loop(Run& run, Journal& journal, const LoopControl& control) {
-  if (run.ended) return ending(run);  // killed after its last checkpoint: nothing is left to do
-  const Recipe& recipe = run.recipe;
-  Engine& engine = run.engine;
-  Requests& requests = run.requests;
-  Feed feed(*run.data.train, training_options(recipe, engine), recipe.train.accumulation_steps,
-            run.progress.cursor);
-  const Interval log_interval(recipe.train.log_every), eval_interval(recipe.eval.every);
-  const RunClock clock(run.progress.seconds);
-  engine.times().switch_to(TimeLedger::other);
-  for (const auto& hook : run.hooks) hook->start(run.progress, control.folder, requests);
-  carry_out_requests(run, journal);
+class Loop {
+ public:
+  Loop(Run& run, Journal& journal, const LoopControl& control)
+      : run_(run),
+        engine_(run.engine),
+        journal_(journal),
+        control_(control),
+        log_interval_(run.recipe.train.log_every),
+        eval_interval_(run.recipe.eval.every),
+        feed_(*run.data.train, training_options(run.recipe, run.engine), run.recipe.train.accumulation_steps,
+              run.progress.cursor),
+        clock_(run.progress.seconds) {}
 
-  const auto done = [&] {
-    return run.plan.reached(run.progress) || (control.steps && run.progress.step >= *control.steps);
-  };
-  const auto diverged = [&] { return !run.divergence.problem().empty(); };
-  const LookedAt looked_at = [&](const Progress& before, const Progress& now) {
-    // With several ranks all look, so that they see the same.
-    return !engine.world().alone() || log_interval.passed(before, now) || eval_interval.passed(before, now) ||
-           (control.checkpoints && control.checkpoints->due(before, now));
-  };
-  const auto agree = [&](bool due) {
-    const bool asked = requests.take_checkpoint() || (control.checkpoint_asked && control.checkpoint_asked());
-    engine.world().reached(run.progress.step);
-    return engine.agree(
-        {requests.stop_reason().has_value(), control.signal(), asked || due, clock.seconds()});
-  };
-  if (run.evaluation_due) measure(run, journal, control);  // which the run before was stopped in
-  Agreement agreed = agree(false);
-  // One clock for all ranks, read when they agreed last.
-  const auto seconds = [&] { return engine.world().alone() ? clock.seconds() : agreed.seconds; };
-  while (!done() && !agreed.stop && agreed.signal == 0) {
-    const TrainingWindow next = [&] {
-      const auto counted = engine.times().during(TimeLedger::data);
-      return feed.next();
-    }();
-    const Progress before = run.progress;
-    update(run, journal, next, log_interval, looked_at, seconds);
-    for (const auto& hook : run.hooks) hook->after_step(run.progress, requests);
-    if (log_interval.passed(before, run.progress))
-      journal.training(run.progress, engine.precision().report(), requests.take_measurements());
-    if (diverged()) break;
-    if (eval_interval.passed(before, run.progress)) measure(run, journal, control);
-    carry_out_requests(run, journal);
-    agreed = agree(control.checkpoints && control.checkpoints->due(before, run.progress));
-    // The end of a run is saved once all of it has been measured and recorded.
-    const bool last = done() || agreed.stop || agreed.signal != 0;
-    if (control.checkpoints) control.checkpoints->after_step(run.progress, agreed.checkpoint && !last);
+  TrainingEnd train() {
+    start();
+    while (!over()) {
+      const TrainingWindow window = next_window();
+      const Progress before = run_.progress;
+      update(window);
+      for (const auto& hook : run_.hooks) hook->after_step(run_.progress, run_.requests);
+      if (log_interval_.passed(before, run_.progress)) log_training();
+      if (diverged()) break;
+      if (eval_interval_.passed(before, run_.progress)) evaluate();
+      carry_out_requests();
+      agree(checkpoint_due(before, run_.progress));
+      if (control_.checkpoints) save_if_wanted();
+      remove_displaced();
+    }
+    return finish();
   }
-  // A short run, and the last steps of any, have a record too.
-  if (run.plan.reached(run.progress) && journal.has_unlogged_steps())
-    journal.training(run.progress, engine.precision().report(), requests.take_measurements());
-  if (feed.unreadable_samples() > 0)
-    log::warning("{} examples could not be read; others took their places.", feed.unreadable_samples());
-  const bool interrupted = agreed.signal != 0;  // somebody waits for the process to end
-  const bool evaluates = recipe.eval.every.unit != Duration::Unit::never;
-  if (!interrupted && !diverged() && evaluates && !journal.evaluated(run.progress))
-    measure(run, journal, control);
-  run.divergence.look_at(engine.model());
-  const auto save = [&] {
-    if (control.checkpoints && !diverged()) control.checkpoints->at_end(run.progress, interrupted);
-  };
-  if (interrupted) save();  // as it was between two updates, to go on from
-  for (const auto& hook : run.hooks) hook->finish(run.progress, requests);
-  if (!interrupted) journal.measurements(run.progress, requests.take_measurements());
-  carry_out_requests(run, journal);
-  if (!interrupted) {
-    run.ended = agreed.stop ? requests.stop_reason().value_or("another rank asked to stop") : "";
-    save();
+
+ private:
+  void start() {
+    engine_.times().switch_to(TimeLedger::other);
+    for (const auto& hook : run_.hooks) hook->start(run_.progress, control_.folder, run_.requests);
+    carry_out_requests();
+    if (run_.evaluation_due) {  // the previous attempt was stopped during an evaluation
+      evaluate();
+      carry_out_requests();
+    }
+    agree(false);
   }
-  if (diverged()) return {TrainingEnd::diverged, run.divergence.problem()};
-  if (interrupted) return {TrainingEnd::interrupted, "", agreed.signal};
-  return ending(run);
-}
+
+  bool done() const {
+    return run_.plan.reached(run_.progress) || (control_.steps && run_.progress.step >= *control_.steps);
+  }
+  bool over() const { return done() || agreed_.stop || interrupted(); }
+  bool interrupted() const { return agreed_.signal != 0; }
+  bool diverged() const { return !run_.divergence.problem().empty(); }
+  bool checkpoint_due(const Progress& before, const Progress& now) const {
+    return control_.checkpoints && control_.checkpoints->due(before, now);
+  }
+
+  // All ranks use the clock they last agreed on.
+  double seconds() const { return engine_.world().alone() ? clock_.seconds() : agreed_.seconds; }
+
+  TrainingWindow next_window() {
+    const auto counted = engine_.times().during(TimeLedger::data);
+    return feed_.next();
+  }
+
+  // One update step: forward and backward over the window, then hooks, clipping and the optimizer.
+  void update(const TrainingWindow& window) {
+    run_.updating = true;
+    WindowLoss loss;
+    {
+      const auto counted = engine_.times().during(TimeLedger::compute);
+      loss = engine_.accumulate(window.window, *run_.loss);
+    }
+    const auto counted = engine_.times().during(TimeLedger::update);
+    for (const auto& hook : run_.hooks) {
+      if (!hook->wants_gradients(run_.progress)) continue;
+      const double mean = loss.mean(), norm = engine_.gradient_norm().item<double>();
+      hook->before_update(run_.progress, mean, norm, run_.requests);
+      const auto& reason = run_.requests.stop_reason();
+      if (reason && !(std::isfinite(mean) && std::isfinite(norm))) run_.divergence.stopped_by_hook(*reason);
+    }
+    const Progress before = run_.progress;
+    Progress now = after(window, before, run_.plan, seconds());
+    const UpdateRequests asked =
+        run_.hooks.empty() ? UpdateRequests{} : take_together(run_.requests, engine_.world());
+    const double factor = learning_rate_factor(run_, asked.learning_rate);
+    StepReport report{loss, engine_.optimizer().peak_lr() * factor, window.examples};
+    if (log_interval_.passed(before, now)) report.gradient_norm = engine_.gradient_norm();
+
+    const bool skip = asked.skip || run_.divergence.refuses(loss, now.step, loss_is_needed(before, now));
+    if (skip) engine_.discard_gradients();
+    if (skip || !engine_.update(factor)) now = without_update(now, run_.plan);
+    run_.progress = now;
+    run_.updating = false;
+    journal_.step(now, report);
+  }
+
+  // A loss that is not finite must be noticed before anything is logged, evaluated or saved. With several
+  // ranks, all of them read the loss after every update, so that they see the same.
+  bool loss_is_needed(const Progress& before, const Progress& now) const {
+    return !engine_.world().alone() || log_interval_.passed(before, now) ||
+           eval_interval_.passed(before, now) || checkpoint_due(before, now);
+  }
+
+  void log_training() {
+    journal_.training(run_.progress, engine_.precision().report(), run_.requests.take_measurements());
+  }
+
+  void evaluate() {
+    engine_.average_weights();
+    const auto counted = engine_.times().during(TimeLedger::evaluation);
+    const auto began = Clock::now();
+    const Evaluation evaluation = evaluate_all(run_, control_.eval_batches, [&](double share) {
+      journal_.evaluating(share);
+      // With several ranks, each must reach the end of the evaluation: the others wait for it.
+      return control_.signal() == 0 || !engine_.world().alone();
+    });
+    run_.evaluation_due = evaluation.broken_off;
+    if (evaluation.measurements.empty()) return;
+    const bool kept = run_.best && run_.best->admit(run_.progress, evaluation.measurements);
+    if (kept) BestFiles(control_.folder).write(run_);
+    journal_.evaluation(run_.progress, evaluation, seconds_since(began),
+                        kept && run_.best->is_best(run_.progress.step));
+    if (control_.checkpoints) control_.checkpoints->measured(evaluation.measurements);
+    run_.learning_rate.schedule().observe(evaluation.measurements);
+    for (const auto& hook : run_.hooks)
+      hook->after_eval(run_.progress, evaluation.measurements, run_.requests);
+  }
+
+  // What hooks asked for, except what concerns the current update or waits for the next record.
+  void carry_out_requests() {
+    engine_.set_trainable(run_.requests.take_trainability());
+    for (const Note& note : run_.requests.take_notes()) journal_.note(run_.progress, note);
+    for (auto& [tag, histogram] : run_.requests.take_histograms())
+      journal_.histogram(run_.progress, std::move(tag), std::move(histogram));
+  }
+
+  // The one point per update where ranks agree on what to do next.
+  void agree(bool due) {
+    const bool asked =
+        run_.requests.take_checkpoint() || (control_.checkpoint_asked && control_.checkpoint_asked());
+    engine_.world().reached(run_.progress.step);
+    agreed_ = engine_.agree(
+        {run_.requests.stop_reason().has_value(), control_.signal(), asked || due, clock_.seconds()});
+    checkpoint_wanted_ = checkpoint_wanted_ || agreed_.checkpoint;
+  }
+
+  // The end of a run is saved by finish(), once everything is recorded. While ranks hold different weights
+  // (local_sgd), a checkpoint waits until they are equal again.
+  void save_if_wanted() {
+    const bool save_now = checkpoint_wanted_ && !over() && engine_.ranks_are_equal();
+    if (save_now) engine_.prepare_to_save();
+    control_.checkpoints->after_step(run_.progress, save_now);
+    if (save_now) checkpoint_wanted_ = false;
+  }
+
+  // Weights that a checkpoint on the disk still lists among the best stay until a later checkpoint is there.
+  void remove_displaced() {
+    if (!run_.best || !run_.best->has_displaced() || !engine_.world().is_main()) return;
+    if (!control_.checkpoints || control_.checkpoints->covers(run_.best->newest_step()))
+      BestFiles(control_.folder).remove_displaced(*run_.best);
+  }
+
+  TrainingEnd finish() {
+    engine_.average_weights();
+    if (run_.plan.reached(run_.progress) && journal_.has_unlogged_steps()) log_training();
+    if (feed_.unreadable_examples() > 0)
+      log::warning("{} could not be read and {} replaced by others.",
+                   counted(static_cast<std::size_t>(feed_.unreadable_examples()), "example"),
+                   feed_.unreadable_examples() == 1 ? "was" : "were");
+    evaluate_at_end();
+    run_.divergence.look_at(engine_);
+    // An interrupted run is saved as it was between two updates, to continue from there; a finished one
+    // with everything that it recorded.
+    if (interrupted()) save_at_end();
+    for (const auto& hook : run_.hooks) hook->finish(run_.progress, run_.requests);
+    if (!interrupted()) journal_.measurements(run_.progress, run_.requests.take_measurements());
+    carry_out_requests();
+    if (!interrupted()) {
+      run_.ended = agreed_.stop ? stop_reason() : "";
+      save_at_end();
+    }
+    remove_displaced();
+    if (diverged()) return {TrainingEnd::diverged, run_.divergence.problem()};
+    if (interrupted()) return {TrainingEnd::interrupted, "", agreed_.signal};
+    return end_of(run_);
+  }
+
+  // Any rank may have asked to stop; the first one's reason counts, everywhere.
+  std::string stop_reason() const {
+    const std::string own = run_.requests.stop_reason().value_or("");
+    if (engine_.world().alone()) return own;
+    for (const std::string& reason : engine_.world().gather_texts(own, "why the run stops"))
+      if (!reason.empty()) return reason;
+    return own;
+  }
+
+  void evaluate_at_end() {
+    const bool evaluates = run_.recipe.eval.every.unit != Duration::Unit::never;
+    if (interrupted() || diverged() || !evaluates || journal_.evaluated(run_.progress)) return;
+    evaluate();
+    // A signal broke it off: the run is not finished until it has been evaluated.
+    if (run_.evaluation_due) agreed_.signal = control_.signal();
+  }
+
+  void save_at_end() {
+    if (!control_.checkpoints || diverged()) return;
+    engine_.prepare_to_save();
+    control_.checkpoints->at_end(run_.progress, interrupted());
+  }
+
+  Run& run_;
+  Engine& engine_;
+  Journal& journal_;
+  const LoopControl& control_;
+  const Interval log_interval_, eval_interval_;
+  Feed feed_;
+  const RunClock clock_;
+  Agreement agreed_;
+  bool checkpoint_wanted_ = false;
+};
 
 }  // namespace
 
 TrainingEnd train(Run& run, Journal& journal, const LoopControl& control) {
+  if (run.ended) return end_of(run);  // killed after its last checkpoint: nothing is left to do
   try {
-    return run_loop(run, journal, control);
+    return Loop(run, journal, control).train();
   } catch (...) {
-    // With several ranks the others may be elsewhere: the last checkpoint that all agreed on counts.
+    // With several ranks the others may be at another step: the last checkpoint that all agreed on counts.
     if (control.checkpoints && !run.updating && run.engine.world().alone())
       control.checkpoints->on_exception(run.progress);
     throw;

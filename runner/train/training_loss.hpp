@@ -20,7 +20,7 @@ class TrainingLoss final : public Stateful {
  private:
   void read() const;
 
-  mutable std::vector<WindowLoss> unread_;  // whoever asks reads them first
+  mutable std::vector<WindowLoss> unread_;  // read when somebody asks for the mean
   mutable double sum_ = 0;
   mutable std::int64_t count_ = 0;
 };

@@ -1,17 +1,12 @@
 """Kills runs at random moments and takes each up again with the same command, until it is done. The weights and every
 record must then be those of a run that nobody disturbed, bit for bit.
 
-    tests/campaigns/kill.py [--kills 200] [--seed 0] [--binary build/release/bin/runner]
+    tests/campaigns/kill.py [--kills 200] [--minutes 15] [--seed 0] [--binary build/release/bin/runner]
 
-Prints how many processes were killed and where in their life; exit code 1 where anything differs.
+Prints each kill and where in the life of a run it was; exit code 1 where anything differs.
 """
 
-import argparse
 import collections
-import hashlib
-import json
-import os
-import random
 import signal
 import subprocess
 import sys
@@ -19,7 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[2]
+from campaign import Campaign, hashes_of, records_of, same
+
 RECIPE = """
 [model]
 name = "resnet20"
@@ -50,7 +46,7 @@ name = "accuracy"
 [checkpoint]
 every = "2step"
 keep = 2
-best = { metric = "eval/accuracy" }
+best = { metric = "eval/accuracy", keep = 2 }
 [[hook]]
 name = "ema"
 [[tracker]]
@@ -66,16 +62,10 @@ def command(binary, recipe, folder):
 
 def files_of(folder):
     """What must be the same: hashes of the weights, and the records without times."""
-    found = {}
-    for name in ("model.safetensors", "ema.safetensors", "best.safetensors",
-                 "checkpoints/latest/model.safetensors", "checkpoints/latest/optimizer.safetensors"):
-        found[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    records = []
-    for line in (folder / "metrics.jsonl").read_text().splitlines():
-        record = json.loads(line)
-        record.pop("time")
-        records.append(record)
-    found["metrics.jsonl"] = records
+    best = sorted(str(path.relative_to(folder)) for path in (folder / "best").iterdir())
+    found = hashes_of(folder, (*best, "model.safetensors", "ema.safetensors", "best.safetensors",
+                               "checkpoints/latest/model.safetensors", "checkpoints/latest/optimizer.safetensors"))
+    found["metrics.jsonl"] = records_of(folder)
     found["metrics.csv"] = [",".join(c for i, c in enumerate(row.split(",")) if i != 2)
                             for row in (folder / "metrics.csv").read_text().splitlines()]
     return found
@@ -92,62 +82,64 @@ def events_of(folder):
     return {tag: [(e.step, e.value) for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
 
 
-def phase_of(folder):
-    if not (folder / "recipe.toml").exists():
+def times_resumed(folder):
+    log = folder / "log.txt"
+    return log.read_text().count("resumed from") if log.exists() else 0
+
+
+def phase_of(folder, resumed_before):
+    """Where in its life the process is that was started when the run had been resumed so often."""
+    if not (folder / "recipe.toml").exists() or not (folder / "metrics.jsonl").exists():
         return "starting"
     checkpoints = folder / "checkpoints"
     if checkpoints.exists() and any(p.name.startswith(".unfinished") for p in checkpoints.iterdir()):
         return "saving"
     if checkpoints.exists() and any(p.name.startswith(".removed") for p in checkpoints.iterdir()):
         return "pruning"
+    if (checkpoints / "latest").exists() and resumed_before is not None and times_resumed(folder) == resumed_before:
+        return "resuming"
     return "training"
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--binary", default=os.environ.get("RUNNER_BINARY", str(SOURCE / "build/release/bin/runner")))
-    options = parser.parse_args()
-    chance = random.Random(options.seed)
-    kills, runs, phases = 0, 0, collections.Counter()
+    campaign, phases = Campaign(__doc__, kills=200), collections.Counter()
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
         recipe = scratch / "recipe.toml"
         recipe.write_text(RECIPE)
         whole = scratch / "whole"
         began = time.monotonic()
-        subprocess.run(command(options.binary, recipe, whole), check=True, capture_output=True)
+        subprocess.run(command(campaign.binary, recipe, whole), check=True, capture_output=True)
         length = time.monotonic() - began
         expected, expected_events = files_of(whole), events_of(whole)
-        while kills < options.kills:
-            runs += 1
-            folder = scratch / f"run{runs}"
+        while campaign.unfinished():
+            campaign.runs += 1
+            folder = scratch / f"run{campaign.runs}"
             while True:
-                process = subprocess.Popen(command(options.binary, recipe, folder), stdout=subprocess.DEVNULL,
+                resumed_before = times_resumed(folder) if (folder / "checkpoints/latest").exists() else None
+                process = subprocess.Popen(command(campaign.binary, recipe, folder), stdout=subprocess.DEVNULL,
                                            stderr=subprocess.PIPE)
                 # Half of them early, so that starting and resuming are met as often as training.
-                moment = chance.uniform(0, length * chance.choice([0.3, 1.2]))
+                moment = campaign.chance.uniform(0, length * campaign.chance.choice([0.3, 1.2]))
                 try:
                     _, errors = process.communicate(timeout=moment)
                 except subprocess.TimeoutExpired:
-                    phases[phase_of(folder)] += 1
+                    phase = phase_of(folder, resumed_before)
                     process.send_signal(signal.SIGKILL)
                     process.communicate()
-                    kills += 1
+                    phases[phase] += 1
+                    campaign.killed(f"while {phase}, after {moment:.2f} s")
                     continue
                 if process.returncode != 0:
-                    print(f"run {runs} failed with {process.returncode}:\n{errors.decode()}")
+                    print(f"run {campaign.runs} failed with {process.returncode}:\n{errors.decode()}")
                     return 1
                 break
-            if files_of(folder) != expected or events_of(folder) != expected_events:
-                print(f"run {runs} differs (seed {options.seed}): {folder}")
-                for name, value in files_of(folder).items():
-                    if value != expected[name]:
-                        print(f"  {name}\n    {value}\n    {expected[name]}"[:2000])
+            if not same(files_of(folder), expected, folder) or events_of(folder) != expected_events:
+                print(f"run {campaign.runs} differs (seed {campaign.seed})")
                 return 1
-    print(f"{kills} processes killed in {runs} runs (seed {options.seed}); while {dict(phases)}; every run ended with "
-          "the same weights and records")
+            campaign.say(f"run {campaign.runs} ended with the same weights and records")
+    print(f"{campaign.kills} processes killed in {campaign.runs} runs (seed {campaign.seed}); while {dict(phases)}; every "
+          "run ended with the same weights and records")
     return 0
 
 

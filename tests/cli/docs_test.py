@@ -1,32 +1,62 @@
-"""The reference pages in docs/ are those that the program writes."""
+"""The reference pages and the man page in docs/ are those that the program writes, and no link leads nowhere."""
 
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import markdown
 from program import BINARY, ROOT, run
 
 
-def pages(folder):
-    files = [*folder.glob("components/*.md"), folder / "recipe-reference.md"]
+def written_pages(folder):
+    files = [*folder.glob("components/*.md"), folder / "recipe-reference.md", folder / "runner.1"]
     return {file.relative_to(folder).as_posix(): file.read_text() if file.exists() else "" for file in files}
+
+
+def stale_pages():
+    with tempfile.TemporaryDirectory() as folder:
+        done = run("docs", "--out", folder)
+        assert done.returncode == 0, done.stderr
+        written, kept = written_pages(Path(folder)), written_pages(ROOT / "docs")
+    assert len(written) >= 12 and all(written.values())  # a page for each kind, the recipe's and the man page
+    for name in sorted(written.keys() | kept.keys()):
+        if name not in written:
+            yield f"docs/{name} is of a kind that is gone: delete it"
+        elif written[name] != kept.get(name):
+            yield f"docs/{name} is not what the program writes; build/release/bin/runner docs updates it"
+
+
+def broken_links():
+    for page in markdown.pages():
+        for target in markdown.links(page):
+            path, _, anchor = target.partition("#")
+            file = page.parent / path if path else page
+            if not file.exists():
+                yield f"{page.relative_to(ROOT)}: {target} does not exist"
+            elif anchor and file.suffix == ".md" and anchor not in markdown.anchors(file):
+                yield f"{page.relative_to(ROOT)}: {target} names no heading"
+
+
+def man_page_warnings():
+    """What groff, which formats man pages on most systems, has to say about ours."""
+    if not shutil.which("groff"):
+        print("not checked: groff is not installed")
+        return
+    done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", ROOT / "docs/runner.1"], capture_output=True, text=True)
+    yield from done.stderr.splitlines()
+    if "runner launch" not in done.stdout.replace("‐", "-"):
+        yield "the man page does not show `runner launch`"
 
 
 def main():
     if not BINARY.exists():
         print(f"skipped: {BINARY} is not built")
         return 77
-    with tempfile.TemporaryDirectory() as folder:
-        done = run("docs", "--out", folder)
-        assert done.returncode == 0, done.stderr
-        written, kept = pages(Path(folder)), pages(ROOT / "docs")
-    assert len(written) >= 11 and all(written.values())  # a page for each kind, and the recipe's
-    stale = sorted(name for name in written.keys() | kept.keys() if written.get(name) != kept.get(name))
-    for name in stale:
-        print(f"docs/{name} is {'not what the program writes' if name in written else 'of a kind that is gone: delete it'}")
-    if stale:
-        print("bring them up to date with: build/release/bin/runner docs")
-    return 1 if stale else 0
+    problems = [*stale_pages(), *broken_links(), *man_page_warnings()]
+    print("\n".join(problems))
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

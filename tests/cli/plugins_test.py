@@ -1,11 +1,12 @@
-"""Plugins as a user meets them: built against an installed copy by `runner plugin build`, named in recipes, refused when they
-do not fit. Compiles a real plugin, a model; with ccache a second run takes seconds. RUNNER_THOROUGH=1 builds one of every
-kind, and with g++, too.
+"""Plugins as a user meets them: built against an installed copy, named in recipes, refused when they do not fit. One, a model, is
+built by `runner plugin build`; those of all other kinds, a plugin with a kind of its own, and the programs of examples/ in one
+CMake project (plugin_project/), which takes a third of the time. RUNNER_THOROUGH=1 builds all with g++, too.
 """
 
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import struct
@@ -22,7 +23,12 @@ BINARY_DIR = Path(os.environ.get("RUNNER_BINARY_DIR", BINARY.parents[1]))
 WORK = BINARY_DIR / "plugin-test"
 PREFIX = WORK / "installed"
 THOROUGH = bool(os.environ.get("RUNNER_THOROUGH"))
-KINDS = sorted(folder.name for folder in (ROOT / "examples/plugin").iterdir()) if THOROUGH else ["model"]
+CLANG = "clang++-19"
+COMPILERS = [CLANG, "g++"] if THOROUGH else [CLANG]
+KINDS = sorted(folder.name for folder in (ROOT / "examples/plugin").iterdir())
+# As the build of this tree does it: the cache understands precompiled headers.
+CCACHE = ["cmake", "-E", "env", "CCACHE_INODECACHE=true", "CCACHE_DEPEND=true",
+          "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime", "ccache"] if shutil.which("ccache") else []
 STAMP_SECTION = b"runner_plugin"
 
 
@@ -38,7 +44,32 @@ def run(*words, cwd=WORK, stdin=None, **changes):
 
 
 def compile(*words):
-    subprocess.run([os.environ.get("CXX", "clang++-19"), "-shared", "-fPIC", *words], check=True)
+    subprocess.run([os.environ.get("CXX", CLANG), "-shared", "-fPIC", *words], check=True)
+
+
+def call(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def build_with(compiler):
+    """WORK/<compiler>/<kind>/libmy_<kind>.so, WORK/<compiler>/new_kind/libpoints.so and WORK/<compiler>/build/<program>."""
+    place = WORK / compiler
+    for kind in KINDS:
+        shutil.rmtree(place / kind, ignore_errors=True)
+        made = run("plugin", "new", f"my_{kind}", "--kind", kind, "--output", place / kind)
+        assert made.returncode == 0, made.stderr
+    shutil.rmtree(place / "new_kind", ignore_errors=True)
+    shutil.copytree(ROOT / "examples/new_kind", place / "new_kind", ignore=shutil.ignore_patterns("build", "runs", "*.so"))
+    built = run("plugin", "build", place / "model", "--test", CXX=compiler, **({"CMAKE_CXX_COMPILER_LAUNCHER": "ccache"} if CCACHE else {}))
+    assert built.returncode == 0, built.stdout + built.stderr
+    plugins = [place / kind for kind in KINDS if kind != "model"] + [place / "new_kind"]
+    programs = [ROOT / "examples/recipe_in_code/train.cpp", *sorted((ROOT / "examples/library").glob("*.cpp"))]
+    call("cmake", "-S", ROOT / "tests/cli/plugin_project", "-B", place / "build", f"-DCMAKE_PREFIX_PATH={PREFIX}", "-DCMAKE_BUILD_TYPE=Release",
+         "-DCMAKE_CXX_FLAGS_RELEASE=", f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={';'.join(CCACHE)}",
+         f"-DPLUGINS={';'.join(map(str, plugins))}", f"-DPROGRAMS={';'.join(map(str, programs))}")
+    call("cmake", "--build", place / "build", "--parallel")
+    call("ctest", "--test-dir", place / "build", "--output-on-failure")
 
 
 def section(file):
@@ -65,24 +96,15 @@ class Plugins(unittest.TestCase):
         if "RUNNER_SANITIZE:STRING=\n" not in flags:
             print("skipped: plugins are not built with a sanitizer")
             sys.exit(77)
-        compilers = ["clang++-19"] + (["g++"] if THOROUGH else [])
-        launcher = {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache"} if shutil.which("ccache") else {}
-        for compiler in compilers:
-            for kind in KINDS:
-                folder = WORK / compiler / kind
-                shutil.rmtree(folder, ignore_errors=True)
-                made = run("plugin", "new", f"my_{kind}", "--kind", kind, "--output", folder)
-                assert made.returncode == 0, made.stderr
-                built = run("plugin", "build", folder, "--test", CXX=compiler, **launcher)
-                assert built.returncode == 0, built.stdout + built.stderr
-        cls.compilers = compilers
+        for compiler in COMPILERS:
+            build_with(compiler)
 
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(dir=WORK))
         self.addCleanup(shutil.rmtree, self.folder)
 
     def library(self, kind):
-        return WORK / "clang++-19" / kind / f"libmy_{kind}.so"
+        return WORK / CLANG / kind / f"libmy_{kind}.so"
 
     def recipe(self, *lines, name="recipe.toml"):
         file = self.folder / name
@@ -99,12 +121,22 @@ class Plugins(unittest.TestCase):
     def stamped(self, source, name="libmade.so"):
         """A plugin of a few lines that need no header; its stamp is the model example's."""
         (self.folder / "made.cpp").write_text(source)
-        stamp = next((WORK / "clang++-19/model/build").rglob("plugin_stamp.cpp.o"))
+        stamp = next((WORK / CLANG / "model/build").rglob("plugin_stamp.cpp.o"))
         compile(self.folder / "made.cpp", stamp, "-o", self.folder / name)
         return self.folder / name
 
+    def renamed(self, number):
+        """A plugin of its own with the model m<number>_model. (The end of the name is also the name of the kind.)"""
+        library = self.folder / f"libm{number}_model.so"
+        library.write_bytes(self.library("model").read_bytes().replace(b"my_model\0", b"m%d_model\0" % number))
+        return library
+
+    def test_there_is_an_example_of_every_kind(self):
+        kinds = run("list", "--json").stdout
+        self.assertEqual(KINDS, sorted({component["kind"] for component in json.loads(kinds)}))
+
     def test_every_kind_trains(self):
-        for compiler in self.compilers:
+        for compiler in COMPILERS:
             for kind in KINDS:
                 with self.subTest(compiler=compiler, kind=kind):
                     folder = WORK / compiler / kind
@@ -112,7 +144,47 @@ class Plugins(unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertIn(f"my_{kind}@1", (folder / "runs/one/recipe.toml").read_text())
                     if kind == "tracker":
-                        self.assertIn("finished", (folder / "runs/one/measurements.txt").read_text())
+                        self.assertIn("train/loss", (folder / "runs/one/measurements.txt").read_text())
+                    if kind == "dataset":
+                        found = run("data", "my_dataset.toml", "--json", cwd=folder)
+                        self.assertEqual(found.returncode, 0, found.stderr)
+                        self.assertEqual([each["examples"] for each in json.loads(found.stdout)["sets"]], [4000, 500])
+                    if kind == "metric":
+                        self.assertIn("eval/my_metric", (folder / "runs/one/metrics.jsonl").read_text())
+
+    def test_a_new_kind_is_there_like_the_others(self):
+        folder = WORK / CLANG / "new_kind"
+        plugin = ["--plugin", folder / "libpoints.so"]
+        self.assertIn("ring", run("list", "sampler", *plugin).stdout)
+        self.assertIn("Inner radius.", run("describe", "sampler", "ring", *plugin).stdout)
+        self.assertIn("sampler/ring", json.loads(run("schema", *plugin).stdout)["$defs"])
+        self.assertIn("square", run("__complete", *plugin, "--", "describe", "sampler", "sq").stdout)
+        recipe = folder / "points.toml"
+        self.refused(run("check", recipe, "dataset.sampler=rnig"), 'unknown sampler "rnig"', 'did you mean "ring"?')
+        self.refused(run("check", recipe, "dataset.sampler.iner=1"), 'did you mean "inner"?')
+        self.refused(run("check", recipe, "dataset.sampler.inner=9"), "must be below outer")
+        for sampler in ("ring", "square"):
+            done = run(recipe, f"dataset.sampler={sampler}", f"run.dir={self.folder / sampler}", "train.epochs=1")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"{sampler}@1", (self.folder / sampler / "recipe.toml").read_text())
+
+    def test_ten_plugins_are_each_loaded_once_and_nothing_with_them(self):
+        recipe = self.recipe('plugins = ["m0_model"]')
+        recipe.write_text(recipe.read_text().replace('"my_model"', '"m3_model"'))
+        for number in range(10):
+            self.renamed(number)
+
+        def initialised(*words):
+            """What the dynamic linker initialised, in order."""
+            done = run("check", *words, LD_DEBUG="files")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return re.findall(r"calling init: (\S+)", done.stderr)
+
+        plain = self.recipe(name="plain.toml")
+        plain.write_text(plain.read_text().replace('"my_model"', '"mlp"').replace("width", "#"))
+        without, with_ten = initialised(plain), initialised(recipe, "--plugin", self.folder)
+        self.assertEqual(sorted(set(with_ten) - set(without)), sorted(str(file) for file in self.folder.glob("*.so")))
+        self.assertEqual(len(with_ten), len(without) + 10)
 
     def test_a_run_keeps_its_plugins(self):
         shutil.copy(self.library("model"), self.folder)
@@ -127,8 +199,47 @@ class Plugins(unittest.TestCase):
         (self.folder / "libmy_model.so").unlink()  # the copy is enough
         measured = run("eval", "kept", cwd=self.folder)
         self.assertEqual(measured.returncode, 0, measured.stderr)
+        checkpoint = next((self.folder / "kept/checkpoints").glob("step-*"))
+        self.assertIn("my_model@1", (checkpoint / "recipe.toml").read_text())
+        versions = json.loads((checkpoint / "manifest.json").read_text())["versions"]
+        self.assertEqual([versions["plugin " + Path(one["file"]).name] for one in kept], ["sha256 " + one["sha256"] for one in kept])
         (self.folder / "kept/plugins/libmy_model.so").unlink()
-        self.refused(run("eval", "kept", cwd=self.folder), 'there is no plugin "plugins/libmy_model.so"')
+        for command in ("eval", "resume"):
+            self.refused(run(command, "kept", cwd=self.folder), 'there is no plugin "plugins/libmy_model.so"')
+
+    def test_a_run_that_continues_with_another_build_says_so(self):
+        shutil.copy(self.library("model"), self.folder)
+        recipe = self.recipe('plugins = ["libmy_model.so"]')
+        self.assertEqual(run(recipe, "run.dir=kept", "train.max_steps=2", cwd=self.folder).returncode, 0)
+        with (self.folder / "libmy_model.so").open("ab") as library:
+            library.write(b"\0")
+        continued = run("resume", "kept", "train.max_steps=4", "--plugin", "libmy_model.so", cwd=self.folder)
+        self.assertEqual(continued.returncode, 0, continued.stderr)
+        self.assertIn("continues with a different build", continued.stderr)
+        checksum = hashlib.sha256((self.folder / "libmy_model.so").read_bytes()).hexdigest()
+        self.assertEqual([entry["sha256"] for entry in json.loads((self.folder / "kept/plugins.json").read_text())], [checksum])
+
+    def test_what_is_loaded_is_said_whether_it_is_used_or_not(self):
+        shutil.copy(self.library("model"), self.folder)
+        recipe = self.recipe('plugins = ["libmy_model.so"]')
+        unused = self.library("loss")
+        self.assertEqual(run(recipe, "run.dir=kept", "train.max_steps=2", "--plugin", unused, cwd=self.folder).returncode, 0)
+        entry = next(entry for entry in json.loads((self.folder / "kept/plugins.json").read_text()) if "file" not in entry)
+        self.assertEqual(entry, {"from": str(unused), "sha256": hashlib.sha256(unused.read_bytes()).hexdigest(), "components": []})
+        self.assertIn(f"{entry['sha256']}: loaded, not used", (self.folder / "kept/log.txt").read_text())
+
+    def test_two_used_plugins_with_one_file_name(self):
+        for number, place in enumerate(("a", "b")):
+            (self.folder / place).mkdir()
+            self.renamed(number).rename(self.folder / place / "libmine.so")
+        recipe = self.recipe('plugins = ["a/libmine.so", "b/libmine.so"]')
+        recipe.write_text(recipe.read_text().replace('"my_model"', '"m0_model"'))
+        one = run(recipe, "run.dir=one", "train.max_steps=2", cwd=self.folder)
+        self.assertEqual(one.returncode, 0, one.stderr)  # only one of them is used
+        recipe.write_text(recipe.read_text() + '[loss]\nname = "distillation"\nteacher = { name = "m1_model", width = 32, weights = "one/model.safetensors" }\n')
+        both = run(recipe, "run.dir=both", "train.max_steps=2", cwd=self.folder)
+        self.assertNotEqual(both.returncode, 0)
+        self.assertIn("which have the same name: rename one of them", both.stderr)
 
     def test_it_is_there_like_a_built_in(self):
         plugin = ["--plugin", self.library("model")]
@@ -175,10 +286,11 @@ class Plugins(unittest.TestCase):
         own = self.folder / "own"
         cases = {
             "absolute": (str(outside), "an absolute path"),
-            "upwards": ("../elsewhere/libmy_model.so", "which leads out of its folder"),
-            "upwards and back": ("sub/../../elsewhere/libmy_model.so", "which leads out of its folder"),
-            "a link": ("link.so", "a link that leads out of"),
-            "a linked folder": ("linked/libmy_model.so", "a link that leads out of"),
+            "upwards": ("../elsewhere/libmy_model.so", "which is outside the recipe's folder"),
+            "upwards and back": ("sub/../../elsewhere/libmy_model.so", "which is outside the recipe's folder"),
+            "a link": ("link.so", "a symlink that points outside"),
+            "a linked folder": ("linked/libmy_model.so", "a symlink that points outside"),
+            "the default of a variable": (f"${{env:NOPE:{outside}}}", "an absolute path"),
             "missing": ("libmy_modle.so", 'there is no plugin "libmy_modle.so"'),
         }
         own.mkdir()
@@ -188,26 +300,42 @@ class Plugins(unittest.TestCase):
             with self.subTest(case):
                 recipe = self.recipe(f'plugins = ["{name}"]', name="own/recipe.toml")
                 self.refused(run("check", recipe), message, "recipe.toml:", "--plugin")
+        for case, line, variables in (("a list in a default", f"""plugins = '${{env:NOPE:["{outside}"]}}'""", {}),
+                                      ("a list in a variable", "plugins = '${env:LIST}'", {"LIST": f'["{outside}"]'}),
+                                      ("by another key", f"""other = '${{env:NOPE:["{outside}"]}}'\nplugins = '${{other}}'""", {})):
+            with self.subTest(case):
+                recipe = self.recipe(line, name="own/recipe.toml")
+                self.refused(run("check", recipe, **variables), "an absolute path", "--plugin")
         recipe = self.recipe('plugins = ["my_model"]', name="own/recipe.toml")
         for allowed in (dict(RUNNER_PLUGIN_PATH=str(outside.parent)), dict(RUNNER_PLUGIN_PATH=str(outside))):
             self.assertEqual(run("check", recipe, **allowed).returncode, 0)
         self.assertEqual(run("check", recipe, "--plugin", outside).returncode, 0)
-        self.assertEqual(run("check", recipe, f'plugins=["{outside}"]').returncode, 0)  # the user's own word
+        self.assertEqual(run("check", recipe, f'plugins=["{outside}"]').returncode, 0)  # the user typed it
+        # A file that the recipe extends trusts no other folder than the recipe does.
         base = self.recipe('plugins = ["libmy_model.so"]', name="elsewhere/base.toml")
         (own / "child.toml").write_text(f'extends = "{base}"\n')
-        self.assertEqual(run("check", own / "child.toml").returncode, 0)  # in the folder of the file that names it
+        self.refused(run("check", own / "child.toml"), f"in {base}, which is outside the recipe's folder", "--plugin")
+        self.assertEqual(run("check", own / "child.toml", "--plugin", outside).returncode, 0)
+        self.assertEqual(run("check", base).returncode, 0)
+        shutil.copytree(outside.parent, own / "below")
+        (own / "child.toml").write_text('extends = "below/base.toml"\n')
+        self.assertEqual(run("check", own / "child.toml").returncode, 0)
+        # The folder of standard input is the current one.
+        text = base.read_text()
+        self.assertEqual(run("check", "-", stdin=text, cwd=outside.parent).returncode, 0)
+        self.refused(run("check", "-", stdin=text, cwd=self.folder), "there is no plugin")
 
     def test_stamps_that_do_not_fit(self):
         original = self.library("model").read_bytes()
         at, size = section(self.library("model"))
         # Places in the stamp: magic 0, size 16, interface 20, runner 24, libtorch 40, compiler 56, library 104, build 128.
         forgeries = {
-            "magic": (0, b"something", "its stamp is not one of runner"),
+            "magic": (0, b"something", "its stamp was not written by runner"),
             "size": (16, struct.pack("<I", 7), "its stamp has a wrong size"),
             "interface": (20, struct.pack("<I", 99), "was built for interface version 99, this program for interface version"),
             "libtorch": (40, b"1.0.0\0", "was built with LibTorch 1.0.0, this program with LibTorch"),
             "library": (104, b"libc++\0", "was built with the C++ library libc++"),
-            "build": (128, b"without NDEBUG\0", "was built with without NDEBUG"),
+            "build": (128, b"with assertions\0", "was built with assertions, this program without assertions"),
             "a type": (152 + 24, struct.pack("<I", 5), "was built from other headers"),
         }
         for case, (offset, content, message) in forgeries.items():
@@ -222,6 +350,16 @@ class Plugins(unittest.TestCase):
         self.assertEqual(run("list", "model", "--plugin", self.folder / "other.so").returncode, 0)
         shown = run("plugin", "show", self.folder / "forged.so")
         self.assertIn("no: it was built from other headers", shown.stdout)
+
+    def test_a_plugin_that_does_not_fit_does_not_block_its_repair(self):
+        library = self.folder / "old.so"
+        library.write_bytes(self.library("model").read_bytes()[:5000])
+        broken = dict(RUNNER_PLUGIN_PATH=str(library))
+        self.refused(run("list", **broken), "old.so")
+        for words in (("plugin", "new", "mine", "--output", self.folder / "mine"), ("env",), ("completions", "bash"), ("--version",)):
+            with self.subTest(words):
+                done = run(*words, **broken)
+                self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_files_that_are_no_plugins(self):
         original = self.library("model").read_bytes()
@@ -242,6 +380,13 @@ class Plugins(unittest.TestCase):
                 (self.folder / "cut.so").write_bytes(original[:cut])
                 self.refused(run("list", "--plugin", self.folder / "cut.so"), "cut.so")
 
+    def test_a_plugin_that_failed_fails_again(self):
+        self.stamped("int missing(); int got = missing();")
+        recipe = self.recipe('plugins = ["libmade.so"]')
+        checked = run("check", recipe, RUNNER_PLUGIN_PATH=str(self.folder))
+        self.refused(checked, "libmade.so cannot be loaded", "; skipping it", "recipe.toml:")
+        self.assertNotIn("unknown model", checked.stderr)
+
     def test_plugins_that_fail_while_they_register(self):
         plugin = self.stamped("int missing(); int got = missing();")
         self.refused(run("list", "--plugin", plugin), "libmade.so cannot be loaded", "undefined symbol", "runner plugin build")
@@ -252,7 +397,7 @@ class Plugins(unittest.TestCase):
         plugin = self.stamped("struct Bad { Bad() { *(volatile int*)0 = 1; } } bad;")
         crashed = run("list", "--plugin", plugin)
         self.assertLess(crashed.returncode, 0)
-        self.assertIn("libmade.so crashed while it was loaded", crashed.stderr)
+        self.assertIn("libmade.so crashed while being loaded", crashed.stderr)
 
     def test_two_plugins_with_one_component(self):
         first, second = self.folder / "first.so", self.folder / "second.so"
@@ -262,8 +407,19 @@ class Plugins(unittest.TestCase):
         self.assertNotEqual(both.returncode, 0)
         for text in ('the model "my_model" is registered twice', str(first), str(second)):
             self.assertIn(text, both.stderr)
+        recipe = self.recipe('plugins = ["first.so", "second.so"]')
+        self.refused(run("check", recipe), "recipe.toml:", "is registered twice", "a recipe can use only one of them")
         shutil.copy(first, second)  # an equal copy is the same plugin
         self.assertEqual(run("list", "--plugin", first, "--plugin", second).returncode, 0)
+
+    def test_a_plugin_cannot_take_the_name_of_a_built_in(self):
+        library = self.folder / "libtaken.so"
+        points = WORK / CLANG / "new_kind/libpoints.so"
+        library.write_bytes(points.read_bytes().replace(b"points\0", b"shapes\0"))
+        taken = run("list", "--plugin", library)
+        self.assertNotEqual(taken.returncode, 0)
+        for text in ('the dataset "shapes" is registered twice', "components/datasets/", str(library)):
+            self.assertIn(text, taken.stderr)
 
     def test_a_folder_with_something_broken_in_it(self):
         shutil.copy(self.library("model"), self.folder)
@@ -271,7 +427,7 @@ class Plugins(unittest.TestCase):
         listed = run("list", "model", RUNNER_PLUGIN_PATH=str(self.folder))
         self.assertIn("my_model", listed.stdout)
         self.assertIn("broken.so", listed.stderr)
-        self.assertIn("left out", listed.stderr)
+        self.assertIn("skipping it", listed.stderr)
 
     def test_skeletons(self):
         made = run("plugin", "new", "two_towers", cwd=self.folder)
@@ -283,23 +439,31 @@ class Plugins(unittest.TestCase):
         again = run("plugin", "new", "two_towers", cwd=self.folder)
         self.assertNotEqual(again.returncode, 0)
         self.assertIn("exists already", again.stderr)
-        self.refused(run("plugin", "new", "Two-Towers", cwd=self.folder), "cannot be the name of a plugin")
+        self.refused(run("plugin", "new", "Two-Towers", cwd=self.folder), "is not a valid plugin name")
         self.refused(run("plugin", "new", "x", "--kind", "modle", cwd=self.folder), 'did you mean "model"?')
-        self.refused(run("plugin", "build", self.folder), "holds no CMakeLists.txt")
+        self.refused(run("plugin", "build", self.folder), "there is no CMakeLists.txt in")
+        self.refused(run("plugin", "make", "x"), 'unknown action "make"; use new, build or show')
 
-    def test_a_program_of_its_own_uses_the_package(self):
-        source = WORK / "recipe_in_code"
-        shutil.rmtree(source, ignore_errors=True)
-        shutil.copytree(ROOT / "examples/recipe_in_code", source)
-        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-        for command in (["cmake", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={PREFIX}", "-DCMAKE_CXX_COMPILER=clang++-19", *launcher],
-                        ["cmake", "--build", source / "build"]):
-            done = subprocess.run(command, capture_output=True, text=True)
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        trained = subprocess.run([source / "build/train"], cwd=self.folder, capture_output=True, text=True, env=environment())
-        self.assertEqual(trained.returncode, 0, trained.stderr)
-        (self.folder / "written.toml").write_text(trained.stdout)
+    def program(self, name, *arguments):
+        done = subprocess.run([WORK / CLANG / "build" / name, *arguments], cwd=self.folder, capture_output=True, text=True, env=environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_a_program_writes_its_recipe_in_code(self):
+        (self.folder / "written.toml").write_text(self.program("train"))
         self.assertEqual(run("check", self.folder / "written.toml").returncode, 0)
+
+    def test_a_program_uses_a_plugin(self):
+        (self.folder / "written.toml").write_text(self.program("train", self.library("model")))
+        self.assertIn("my_model@1", (self.folder / "written.toml").read_text())
+        kept = next((self.folder / "runs").rglob("plugins.json"))
+        self.assertEqual(json.loads(kept.read_text())[0]["components"], ["model my_model@1"])
+        missing = subprocess.run([WORK / CLANG / "build/train", "nowhere.so"], cwd=self.folder, capture_output=True, text=True, env=environment())
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn('there is no plugin "nowhere.so"', missing.stderr)
+
+    def test_the_examples_of_the_library_use_the_package(self):
+        self.assertIn("50 updates", self.program("accumulation"))
 
     def test_pkg_config_names_what_a_compiler_needs(self):
         if not shutil.which("pkg-config"):
@@ -309,11 +473,11 @@ class Plugins(unittest.TestCase):
                                env={**os.environ, "PKG_CONFIG_PATH": str(next(PREFIX.rglob("pkgconfig")))})
         words = shlex.split(flags.stdout)
         libraries = [f"-Wl,-rpath,{word[2:]}" for word in words if word.startswith("-L")]
-        subprocess.run(["clang++-19", self.folder / "main.cpp", "-o", self.folder / "main", *words, *libraries], check=True)
+        subprocess.run([CLANG, self.folder / "main.cpp", "-o", self.folder / "main", *words, *libraries], check=True)
         self.assertEqual(subprocess.run([self.folder / "main"]).returncode, 0)
 
 
 if __name__ == "__main__":
-    for tool in ("cmake", "clang++-19"):
+    for tool in ("cmake", CLANG):
         need(tool)
     unittest.main()

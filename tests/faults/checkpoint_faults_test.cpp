@@ -1,8 +1,18 @@
 // Every system call of saving a checkpoint fails once, in every way: nothing that was complete is lost.
-#include <catch2/catch_all.hpp>
+#include <unistd.h>
 
+#include <atomic>
+#include <catch2/catch_all.hpp>
+#include <fstream>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "components/support/io/atomic_file.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
+#include "runner/checkpoint/checkpointer.hpp"
 #include "tests/faults/failing_calls.hpp"
+#include "tests/support/rank_states.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace runner;
@@ -22,8 +32,18 @@ Checkpoint at_step(std::int64_t step) {
   return checkpoint;
 }
 
+// With a hook that writes a file of its own, in a folder of its own.
 void save(const CheckpointStore& store, std::int64_t step) {
-  store.write(at_step(step), {.max_shard_bytes = 1 << 20}, 2, [](const CheckpointSummary&) { return false; });
+  const ModelStatesHook hook = [](ModelStates&, const fs::path& folder) {
+    fs::create_directory(folder / "extra");
+    AtomicFile file(folder / "extra/notes.txt");
+    file.write(std::string_view("of a hook\n"));
+    file.commit();
+  };
+  Checkpoint checkpoint = at_step(step);
+  const auto folder = store.begin(step, 2 * 64 * sizeof(float));
+  call_save_hooks({hook}, checkpoint, store.path_of(step));
+  store.write(*folder, checkpoint, {.max_shard_bytes = 1 << 20}, 2);
 }
 
 // The steps of what can be loaded.
@@ -38,16 +58,28 @@ std::vector<std::int64_t> loadable(const CheckpointStore& store) {
   return steps;
 }
 
+std::vector<std::int64_t> loadable_steps(const CheckpointStore& store) {
+  std::vector<std::int64_t> steps;
+  for (const fs::path& folder : store.all())
+    if (damage_of(folder).empty()) steps.push_back(read_summary(folder).step);
+  return steps;
+}
+
 struct Way {
   int error;
   FailingCall::Kind kind;
+  bool unnamed_files = true;  // whether the file system has them
 };
 
 }  // namespace
 
 TEST_CASE("checkpoint: whatever call fails while one is saved, the one before it stays") {
-  const Way way = GENERATE(Way{ENOSPC, FailingCall::error}, Way{EIO, FailingCall::error},
-                           Way{EROFS, FailingCall::error}, Way{0, FailingCall::short_write});
+  const Way way =
+      GENERATE(Way{ENOSPC, FailingCall::error}, Way{EIO, FailingCall::error}, Way{EROFS, FailingCall::error},
+               Way{0, FailingCall::short_write}, Way{ENOSPC, FailingCall::error, false});
+  std::optional<NoUnnamedFiles> none;
+  if (!way.unnamed_files) none.emplace();
+  std::set<std::string> met;
   int number = 1;
   for (;; ++number) {
     const TemporaryFolder scratch;
@@ -65,13 +97,15 @@ TEST_CASE("checkpoint: whatever call fails while one is saved, the one before it
       }
       happened = failing.happened();
       call = failing.name();
+      met.merge(failing.names());
     }
     CAPTURE(number, call, message, way.error);
     if (!happened) break;
     const auto steps = loadable(store);
     REQUIRE_FALSE(steps.empty());
     CHECK(steps.front() >= 2);
-    if (!message.empty()) CHECK_THAT(message, Catch::Matchers::ContainsSubstring(scratch.path().string()));
+    // The file or folder, not only the run.
+    if (!message.empty()) CHECK_THAT(message, Catch::Matchers::ContainsSubstring(store.folder().string()));
     if (message.empty()) CHECK(steps.front() == 3);  // nobody was told of a failure, so there must be none
     // What is left does not disturb the next attempt.
     store.clear_leftovers();
@@ -79,5 +113,115 @@ TEST_CASE("checkpoint: whatever call fails while one is saved, the one before it
     CHECK(loadable(store).front() == 4);
     CHECK(fs::read_symlink(store.folder() / "latest") == store.path_of(4).filename());
   }
-  CHECK(number > 30);  // all of them were met
+  CHECK(number > (way.kind == FailingCall::short_write ? 8 : 60));
+  for (const std::string name : {"open", "write", "fsync", "close", "rename", "mkdir", "symlink", "unlink",
+                                 "unlinkat", "statvfs", way.unnamed_files ? "linkat" : "mkostemp"}) {
+    CAPTURE(name);
+    CHECK(met.contains(name));
+  }
+}
+
+namespace {
+
+// Whose second copy notes whether the first checkpoint was complete by then.
+class Watching final : public Stateful {
+ public:
+  explicit Watching(fs::path first) : first_(std::move(first)) {}
+  State save() const override {
+    if (++copies_ == 2) first_was_complete_ = fs::exists(first_ / "manifest.json");
+    return {.tensors = {{"weight", torch::ones({4})}}};
+  }
+  bool first_was_complete() const { return first_was_complete_; }
+  int copies() const { return copies_; }
+
+ private:
+  fs::path first_;
+  mutable std::atomic<int> copies_ = 0;
+  mutable bool first_was_complete_ = false;
+};
+
+// Whether a thread of this process waits for something.
+bool is_waiting(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  return text.find(") S ") != std::string::npos;
+}
+
+Progress after(std::int64_t step) {
+  Progress progress;
+  progress.step = progress.examples = step;
+  return progress;
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: training continues while one is written, and a second one waits for the first") {
+  const TemporaryFolder scratch;
+  const CheckpointStore store(scratch.path());
+  Watching model(store.path_of(1));
+  TimeLedger times;
+  World alone;
+  const Checkpointer::States states{{"model", &model}};
+  Checkpointer checkpointer({}, scratch.path(), states, times, {}, {}, {alone});
+  HeldFlush held(scratch.path().string());
+  checkpointer.after_step(after(1), true);  // returns, although nothing can become durable
+  held.wait_until_reached();
+  checkpointer.after_step(after(2), false);
+  CHECK_FALSE(checkpointer.covers(1));
+  CHECK_FALSE(fs::exists(store.path_of(1)));
+  std::promise<pid_t> thread;
+  auto second = std::async(std::launch::async, [&] {
+    thread.set_value(::gettid());
+    checkpointer.after_step(after(3), true);
+  });
+  const pid_t saving = thread.get_future().get();
+  while (!is_waiting(saving) && model.copies() < 2) std::this_thread::yield();
+  held.release();
+  second.get();
+  CHECK(model.first_was_complete());
+  CHECK(checkpointer.covers(1));
+  checkpointer.at_end(after(3), true);
+  CHECK(loadable_steps(store) == std::vector<std::int64_t>{3, 1});
+}
+
+TEST_CASE("checkpoint: whatever call fails while ranks save together, all fail and the one before stays") {
+  const auto save_step = [](const fs::path& folder, std::int64_t step) {
+    return save_together(2, folder, step, [&](int rank) { return part_of_rank(rank, step); });
+  };
+  int number = 1;
+  bool part_of_another_rank = false;
+  for (;; ++number) {
+    const TemporaryFolder scratch;
+    const CheckpointStore store(scratch.path());
+    save_step(scratch.path(), 1);
+    REQUIRE(loadable(store) == std::vector<std::int64_t>{1});
+    std::vector<std::exception_ptr> errors;
+    bool happened = false;
+    std::string call;
+    {
+      const FailingCall failing(scratch.path().string(), number, ENOSPC, FailingCall::error);
+      errors = save_step(scratch.path(), 2);
+      happened = failing.happened();
+      call = failing.name();
+    }
+    const std::string first = message_of(errors[0]), second = message_of(errors[1]);
+    CAPTURE(number, call, first, second);
+    if (!happened) break;
+    const auto steps = loadable(store);
+    REQUIRE_FALSE(steps.empty());
+    CHECK(first.empty() == second.empty());  // all ranks are told, or none
+    if (first.empty()) {
+      CHECK(steps.front() == 2);
+    } else {
+      CHECK_THAT(first, Catch::Matchers::ContainsSubstring(scratch.path().string()));
+      CHECK_THAT(second, Catch::Matchers::ContainsSubstring(scratch.path().string()));
+    }
+    part_of_another_rank = part_of_another_rank || first.find("00002-of-00002") != std::string::npos;
+    store.clear_leftovers();
+    save_step(scratch.path(), 3);
+    CHECK(loadable(store).front() == 3);
+  }
+  CHECK(number > 30);
+  CHECK(part_of_another_rank);
 }

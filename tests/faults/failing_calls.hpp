@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cerrno>
+#include <set>
 #include <string>
 
 namespace runner::testing {
 
-// While it lives, the call of that number (from 1) among those that write, flush, open, rename, link, make
-// and remove below `folder` fails with this error. A short write does half of what it should instead.
+// While it lives, the call of that number (from 1; 0: none) among those that open, write, flush, close, name,
+// rename, link, make and remove below `folder`, or ask how much room there is, fails with this error. Or the
+// write of that number does half of what it should. Only one at a time.
 class FailingCall {
  public:
   enum Kind { error, short_write };
@@ -18,8 +20,31 @@ class FailingCall {
   FailingCall(const FailingCall&) = delete;
   FailingCall& operator=(const FailingCall&) = delete;
 
-  bool happened() const;     // whether there was a call of that number
-  std::string name() const;  // of the call that failed: "fsync"
+  bool happened() const;                // whether there was a call of that number
+  std::string name() const;             // of the call that failed: "fsync"
+  std::set<std::string> names() const;  // of all calls below the folder
+  int count(const std::string& name, const std::string& file) const;  // how often, for a file of that name
+};
+
+// While it lives, no file can be made without a name, as on file systems that cannot do that.
+class NoUnnamedFiles {
+ public:
+  NoUnnamedFiles();
+  ~NoUnnamedFiles();
+  NoUnnamedFiles(const NoUnnamedFiles&) = delete;
+  NoUnnamedFiles& operator=(const NoUnnamedFiles&) = delete;
+};
+
+// While it lives, every thread that flushes something below `folder` waits there, until release().
+class HeldFlush {
+ public:
+  explicit HeldFlush(std::string folder);
+  ~HeldFlush();  // releases
+  HeldFlush(const HeldFlush&) = delete;
+  HeldFlush& operator=(const HeldFlush&) = delete;
+
+  void wait_until_reached() const;  // until some thread waits there
+  void release();
 };
 
 }  // namespace runner::testing

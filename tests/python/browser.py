@@ -2,6 +2,8 @@
 
 import base64
 import json
+import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -75,5 +77,9 @@ class Browser:
         messages = [json.loads(entry["message"])["message"] for entry in self.call(f"{self.session}/se/log", {"type": "performance"})]
         return [message["params"]["request"]["url"] for message in messages if message["method"] == "Network.requestWillBeSent"]
 
-    def screenshot(self, path):
-        path.write_bytes(base64.b64decode(self.call(f"{self.session}/screenshot")))
+    def screenshot(self, name):
+        """The whole page as a picture for people, in test-pictures/ of the build folder."""
+        folder = pathlib.Path(os.environ.get("RUNNER_BINARY_DIR", "build/release")) / "test-pictures"
+        folder.mkdir(exist_ok=True)
+        made = self.cdp("Page.captureScreenshot", captureBeyondViewport=True)
+        (folder / name).write_bytes(base64.b64decode(made["data"]))

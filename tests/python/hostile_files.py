@@ -1,5 +1,6 @@
 """Small generators of files and settings that try to hurt: each writes what it needs into a folder and returns the
-arguments that make the program read it. The program has to refuse every one of them (see test_hostile.py)."""
+arguments that make the program read it, or a list of such commands. The program has to refuse every one of them, except where
+only the text in a valid file is hostile (see test_hostile.py)."""
 
 import gzip
 import io
@@ -8,6 +9,7 @@ import os
 import pickle
 import struct
 import zipfile
+import zlib
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x1b[31m"
 LONG = "x" * 20_000_000
@@ -15,10 +17,10 @@ LONG = "x" * 20_000_000
 GENERATORS = []
 
 
-def hostile(expected):
+def hostile(expected, accepted=False):
     """`expected` is a part of what is said: a case must not be refused for another reason."""
     def add(make):
-        make.expected = expected
+        make.expected, make.accepted = expected, accepted
         GENERATORS.append(make)
         return make
 
@@ -196,6 +198,43 @@ def config_deep(folder):
     return safetensors(folder, "{" + entry("a", 0, 4, "[1]") + "}", b"\0" * 4)
 
 
+def torchscript(folder, records, first=b""):
+    file = folder / "hostile.pt"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {"version": b"3\n", "byteorder": b"little", "data.pkl": b"\x80\x02}.", **records}.items():
+            archive.writestr(f"hostile/{name}", content)
+    file.write_bytes(first + file.read_bytes()[len(first):])
+    made = recipe(folder, f'''
+model = {{ name = "torchscript", file = "hostile.pt" }}
+dataset = {{ name = "synthetic", train = 8, eval = 8 }}
+loss = "cross_entropy"
+optimizer = {{ name = "sgd", lr = 0.1 }}
+train = {{ max_steps = 1 }}
+run = {{ dir = {json.dumps(str(folder / "run"))} }}
+''')
+    return [[*command, made] for command in (["run"], ["check", "--deep"], ["estimate"])]
+
+
+@hostile("another format")
+def torchscript_and_flatbuffer(folder):
+    return torchscript(folder, {"code/__torch__.py": b"pass\n"}, b"PK\x03\x04PTMF")
+
+
+@hostile("64 MB of code")
+def torchscript_code_bomb(folder):
+    return torchscript(folder, {"code/__torch__.py": b" " * (1 << 30)})
+
+
+@hostile('"save"')
+def torchscript_code_in_capitals(folder):
+    return torchscript(folder, {"code/__torch__.PY": f'torch.save(x, "{folder}/owned")\n'.encode()})
+
+
+@hostile("torch.jit.save")
+def torchscript_damaged(folder):
+    return torchscript(folder, {}, b"PK" + b"\x1b[2J" * 30)
+
+
 # Tokenizers ---------------------------------------------------------------------------------------------------------
 
 
@@ -264,6 +303,29 @@ def tokenizer_of_nothing(folder):
 def tokenizer_catastrophic_expression(folder):
     split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
     return tokenizer(folder, {"model": MODEL, "pre_tokenizer": split}, ("a" * 60 + "!") * 100)
+
+
+@hostile("takes too long")
+def tokenizer_slow_expression_for_many_texts(folder):
+    """Each text takes a fraction of a second."""
+    split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+    (folder / "tokenizer.json").write_text(json.dumps({"model": MODEL, "pre_tokenizer": split}))
+    (folder / "said.csv").write_text("text,label\n" + "".join(f"{'a' * 22}!,{i % 2}\n" for i in range(400)))
+    made = recipe(folder, f'''
+model = "text_mean"
+dataset = {{ name = "text_classification", file = {json.dumps(str(folder / "said.csv"))}, text = "text", label = "label", split = 0.5, length = 8, tokenizer = {{ name = "file", path = {json.dumps(str(folder / "tokenizer.json"))} }} }}
+loss = "cross_entropy"
+optimizer = {{ name = "sgd", lr = 0.1 }}
+train = {{ max_steps = 1 }}
+run = {{ dir = {json.dumps(str(folder / "run"))} }}
+''')
+    return ["run", made]
+
+
+@hostile("", accepted=True)
+def tokenizer_100000_equal_added_tokens(folder):
+    added = [{"id": 3, "content": "same", "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}]
+    return tokenizer(folder, {"model": MODEL, "added_tokens": added * 100_000}, "same " * 20_000)
 
 
 @hostile("32 times")
@@ -367,6 +429,65 @@ def csv_broken_utf8(folder):
     return made
 
 
+def every_command(folder, made, row):
+    """A run, and each command that shows what it left."""
+    left = folder / "run"
+    return [["check", "--deep", made], ["data", made], ["run", made], ["eval", left], ["predict", left, row], ["compare", left, left],
+            ["runs", folder], ["checkpoints", left], ["report", left, "-o", folder / "report.html"]]
+
+
+@hostile("", accepted=True)
+def csv_hostile_text_that_is_valid(folder):
+    """Names of columns and classes, values of categories: all of them may be any text."""
+    names = [ESCAPE.replace("]", "}") + "a", "x" * 2_000_000]
+    rows = "".join(f"{i},{names[i % 2]},{ESCAPE if i % 3 else 'b'}\n" for i in range(40))
+    command, made = table(folder, f"{ESCAPE},y,{'c' * 100_000}\n{rows}")
+    with open(made, "a") as file:
+        file.write('eval = { metric = ["loss", "confusion_matrix"] }\ncheckpoint = { best = { metric = "eval/loss" } }\n')
+    return every_command(folder, made, f"1,{ESCAPE}")
+
+
+@hostile("", accepted=True)
+def csv_100000_columns_that_are_valid(folder):
+    names = ",".join(f"c{i}" for i in range(20_000))
+    rows = "".join(",".join([str(i)] * 20_000) + f",{i % 2}\n" for i in range(8))
+    command, made = table(folder, f"{names},y\n{rows}")
+    return [["check", "--deep", made], ["data", made], ["run", made]]
+
+
+@hostile("", accepted=True)
+def image_folder_hostile_names(folder):
+    picture = b"\x89PNG\r\n\x1a\n"
+    for kind, body in ((b"IHDR", struct.pack(">IIBBBBB", 4, 4, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(bytes(4 * 13))), (b"IEND", b"")):
+        picture += struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    for split in ("train", "val"):
+        for name in (ESCAPE.replace("/", ""), "\u202egnp.b"):
+            (folder / "images" / split / name).mkdir(parents=True)
+            for i in range(4):
+                (folder / "images" / split / name / f"{i}{ESCAPE}.png").write_bytes(picture)
+    made = recipe(folder, f'''
+model = {{ name = "mlp", hidden = [4] }}
+dataset = {{ name = "image_folder", dir = {json.dumps(str(folder / "images"))}, transform = [{{ name = "resize", height = 4, width = 4 }}] }}
+loss = "cross_entropy"
+optimizer = {{ name = "sgd", lr = 0.1 }}
+train = {{ max_steps = 1 }}
+eval = {{ metric = ["loss", "confusion_matrix"] }}
+run = {{ dir = {json.dumps(str(folder / "run"))} }}
+''')
+    picture_file = next((folder / "images/train").rglob("*.png"))
+    return every_command(folder, made, picture_file)
+
+
+@hostile("\\x1b")
+def data_command_escapes_in_cell(folder):
+    return ["data", csv_escapes_in_cell(folder)[1]]
+
+
+@hostile("xxx..")
+def deep_check_long_cell(folder):
+    return ["check", "--deep", csv_long_cell(folder)[1]]
+
+
 @hostile("hundred times")
 def idx_gzip_bomb(folder):
     (folder / "images").mkdir()
@@ -410,7 +531,7 @@ run = {{ dir = {json.dumps(str(folder / "run"))} }}
     return ["run", made]
 
 
-@hostile("holds no tensor")
+@hostile("has no tensor")
 def tensors_with_escapes(folder):
     text = ("{" + entry(ESCAPE, 0, 4, "[1]") + "}").encode()
     (folder / "data.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + b"\0" * 4)

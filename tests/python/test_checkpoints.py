@@ -1,5 +1,6 @@
 """Checkpoints from outside: killed processes, signals, damaged files, two processes for one run, PyTorch's readers."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -56,7 +57,7 @@ def wait_until(condition, process):
 
 
 def endless(folder):
-    """A run that goes on until somebody ends it."""
+    """A run that continues until somebody ends it."""
     recipe = write_recipe(folder, RECIPE.replace("max_steps = 60", "max_steps = 100000000"))
     return start(recipe, f"run.dir={folder}/run")
 
@@ -75,6 +76,21 @@ def a_signal_saves_and_says_so(folder):
     assert abs(total - result["seconds"]) < 0.25 * total + 1, result["time"]
 
 
+def a_second_signal_ends_it_at_once(folder):
+    # An update of a million micro-batches: the first signal waits for its end.
+    recipe = write_recipe(folder, RECIPE.replace("[train]", "[train]\naccumulation_steps = 1000000").replace("train = 400", "train = 9000000"))
+    process = start(recipe, f"run.dir={folder}/run")
+    wait_until(lambda: (folder / "run/metrics.jsonl").exists(), process)
+    process.send_signal(signal.SIGTERM)
+    for line in process.stderr:
+        if "stopping after this step" in line:
+            break
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM, process.returncode
+    assert not (folder / "run/result.json").exists() and not (folder / "run/checkpoints").exists()
+
+
 def two_processes_cannot_share_a_run(folder):
     process = endless(folder)
     wait_until(lambda: (folder / "run/metrics.jsonl").exists(), process)
@@ -82,7 +98,7 @@ def two_processes_cannot_share_a_run(folder):
     assert second.returncode == 1 and f"process {process.pid}" in second.stderr, second.stderr
     process.kill()
     process.communicate()
-    # The lock of a dead process is no obstacle.
+    # A lock left by a dead process does not block a new one.
     run(folder / "recipe.toml", f"run.dir={folder}/run", "train.max_steps=5")
 
 
@@ -96,7 +112,7 @@ def a_checkpoint_on_demand(folder):
     process.communicate()
 
 
-def a_damaged_checkpoint_is_passed_over(folder):
+def a_damaged_checkpoint_is_skipped(folder):
     recipe = write_recipe(folder)
     run(recipe, f"run.dir={folder}/whole")
     run(recipe, f"run.dir={folder}/run", "train.max_steps=35")
@@ -104,16 +120,43 @@ def a_damaged_checkpoint_is_passed_over(folder):
     weights = bytearray((newest / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (newest / "model.safetensors").write_bytes(weights)
-    listed = json.loads(run("checkpoints", folder / "run", "--json").stdout)
+    listed = json.loads(run("checkpoints", folder / "run", "--json").stdout)["checkpoints"]
     assert [one["complete"] for one in listed] == [False, True], listed
     assert "checksum" in listed[0]["damage"]
     done = run(recipe, f"run.dir={folder}/run")
-    assert "step-00000035" in done.stderr and "passed over" in done.stderr, done.stderr
+    assert "step-00000035" in done.stderr and "Skipping it" in done.stderr, done.stderr
     assert (folder / "run/model.safetensors").read_bytes() == (folder / "whole/model.safetensors").read_bytes()
     shutil.copytree(folder / "run/checkpoints/latest", folder / "copy")
     (folder / "copy/state.json").write_text("{}")
     refused = run(recipe, "--resume", folder / "copy", f"run.dir={folder}/new", check=False)
     assert refused.returncode == 1 and "damaged" in refused.stderr, refused.stderr
+
+
+def a_folder_without_a_manifest_is_named(folder):
+    recipe = write_recipe(folder)
+    run(recipe, f"run.dir={folder}/run", "train.max_steps=20")
+    broken = folder / "run/checkpoints/step-00000020"
+    (broken / "manifest.json").unlink()
+    listed = run("checkpoints", folder / "run").stdout
+    assert "step-00000020" in listed and "damaged: manifest.json is missing" in listed and "complete" in listed, listed
+    # Every command takes the one before it.
+    checked = run("resume", "--check", folder / "run").stdout
+    assert "resumes at step 10 from step-00000010" in checked and "the recipe is the same" in checked, checked
+    done = run("resume", folder / "run", "train.max_steps=30")
+    assert f"{broken} is not a complete checkpoint" in done.stderr and "Skipping it" in done.stderr, done.stderr
+    assert [one["step"] for one in json.loads(run("checkpoints", folder / "run", "--json").stdout)["checkpoints"]] == [30, 20]
+
+
+def what_would_change_is_shown(folder):
+    recipe = write_recipe(folder)
+    run(recipe, f"run.dir={folder}/run", "train.max_steps=20")
+    harmless = run("resume", "--check", folder / "run", "train.max_steps=30")
+    assert "train.max_steps" in harmless.stdout and "20 -> 30" in harmless.stdout and "harmless" in harmless.stdout, harmless.stdout
+    for override, effect in (("optimizer.lr=0.5", "changes the results"), ("model.hidden=[8]", "impossible")):
+        done = run("resume", "--check", folder / "run", override, check=False)
+        assert done.returncode == 2 and effect in done.stdout, done
+    assert run("resume", "--check", folder / "run", "optimizer.lr=0.5", "--force").returncode == 0
+    assert json.loads((folder / "run/result.json").read_text())["steps"] == 20  # nothing was run
 
 
 def what_was_left_is_cleared(folder):
@@ -132,14 +175,38 @@ def weights_go_to_pytorch_and_back(folder):
     run("export", folder / "run", "-o", folder / "model.pt")
     loaded = torch.load(folder / "model.pt", weights_only=True)
     assert loaded.keys() == weights.keys() and all(torch.equal(loaded[k], weights[k]) for k in weights)
-    model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 32), torch.nn.ReLU(),
-                                torch.nn.Linear(32, 10))
-    assert {tuple(t.shape) for t in weights.values()} == {tuple(t.shape) for t in model.state_dict().values()}
-    changed = {k: v * 2 for k, v in weights.items()}
-    save_file(changed, folder / "changed.safetensors")
-    run(recipe, f"run.dir={folder}/again", f"model.weights={folder}/changed.safetensors", "train.max_steps=0")
-    assert torch.equal(load_file(folder / "again/model.safetensors")[next(iter(weights))], changed[next(iter(weights))])
+    bad = run("export", folder / "run", "--step", "last", "-o", folder / "model.pt", check=False)
+    assert bad.returncode == 2 and "--step needs a whole number" in bad.stderr, bad
     assert load_file(folder / "run/checkpoints/latest/optimizer.safetensors")
+
+
+def the_python_code_of_the_documentation_works(folder):
+    """The weights of a run in a PyTorch model, and those of a PyTorch model in a run."""
+    block = next(part for part in (SOURCE / "docs/checkpoints.md").read_text().split("```") if part.startswith("python\n"))
+    recipe = write_recipe(folder)
+    run(recipe, f"run.dir={folder}/runs/mine")
+
+    class Mlp(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc1, self.fc2, self.fc3 = torch.nn.Linear(16, 32), torch.nn.Linear(32, 32), torch.nn.Linear(32, 10)
+
+    model = Mlp()
+    torch.nn.init.zeros_(model.fc1.weight)
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        exec(block.removeprefix("python\n"), {"model": model})
+    finally:
+        os.chdir(before)
+    trained = load_file(folder / "runs/mine/model.safetensors")
+    assert model.state_dict().keys() == trained.keys()
+    assert all(torch.equal(tensor, trained[name]) for name, tensor in model.state_dict().items())
+    changed = {name: tensor * 2 for name, tensor in load_file(folder / "changed.safetensors").items()}
+    save_file(changed, folder / "changed.safetensors")
+    run(recipe, f"run.dir={folder}/again", "run.seed=5", f"model.weights={folder}/changed.safetensors", "train.max_steps=0")
+    again = load_file(folder / "again/model.safetensors")
+    assert all(torch.equal(again[name], tensor) for name, tensor in changed.items())
 
 
 def large_models_are_sharded(folder):
@@ -158,7 +225,10 @@ def a_run_can_be_verified(folder):
     recipe = write_recipe(folder)
     run(recipe, f"run.dir={folder}/run")
     done = run("verify", folder / "run")
-    assert "came out the same" in done.stdout, done.stdout
+    assert "steps 51 to 60 match the recorded run" in done.stdout and "all tensors" in done.stdout, done.stdout
+    assert "steps 51 to 53 match" in run("verify", folder / "run", "--steps", "3").stdout
+    bad = run("verify", folder / "run", "--steps", "few", check=False)
+    assert bad.returncode == 2 and "--steps needs a whole number" in bad.stderr, bad
     # A record that this machine does not compute is found.
     metrics = folder / "run/metrics.jsonl"
     lines = [json.loads(line) for line in metrics.read_text().splitlines()]
@@ -167,7 +237,125 @@ def a_run_can_be_verified(folder):
             line["train/loss"] += 1e-6
     metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = run("verify", folder / "run", check=False)
-    assert done.returncode == 1 and "step 55" in done.stdout, done.stdout
+    assert done.returncode == 1 and "the training loss at step 55: recorded" in done.stdout, done.stdout
+
+
+def a_tensor_that_comes_out_differently_is_named(folder):
+    run(write_recipe(folder), f"run.dir={folder}/run")
+    newest = folder / "run/checkpoints/step-00000060"
+    weights = load_file(newest / "model.safetensors")
+    weights["fc2.bias"][3] = -weights["fc2.bias"][3]
+    save_file(weights, newest / "model.safetensors", {"format": "pt"})
+    manifest = json.loads((newest / "manifest.json").read_text())
+    data = (newest / "model.safetensors").read_bytes()
+    manifest["files"]["model.safetensors"] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (newest / "manifest.json").write_text(json.dumps(manifest))
+    done = run("verify", folder / "run", check=False)
+    assert done.returncode == 1 and 'the tensor "model fc2.bias" at step 60' in done.stdout, done.stdout
+
+
+def a_forced_change_is_no_false_alarm(folder):
+    recipe = write_recipe(folder)
+    run(recipe, f"run.dir={folder}/run", "train.max_steps=30")
+    run("resume", folder / "run", "optimizer.lr=0.5", "train.max_steps=45", "--force")
+    done = run("verify", folder / "run")  # 40 to 45; not 30 to 40, which was another learning rate in part
+    assert "steps 41 to 45 match" in done.stdout, done.stdout
+
+
+def a_signal_in_an_evaluation_stops_it_and_it_is_made_up_for(folder):
+    # So many batches that an evaluation takes seconds; the record of step 20 is written right before it.
+    text = RECIPE.replace("max_steps = 60", "max_steps = 40").replace("eval = 40", "eval = 20000").replace('"5step"', '"20step"')
+    text = text.replace("batch_size = 8", "batch_size = 8\neval_batch_size = 1").replace('[checkpoint]\nevery = "10step"', "")
+    text += '[[eval.metric]]\nname = "loss"\n[[hook]]\nname = "early_stop"\nmetric = "eval/loss"\npatience = 9\n'
+    recipe = write_recipe(folder, text)
+    run(recipe, f"run.dir={folder}/whole")
+    metrics = folder / "run/metrics.jsonl"
+    for stopped_at in (20, 40):  # in the middle of the run, and in the evaluation at its end
+        process = start(recipe, f"run.dir={folder}/run")
+        wait_until(lambda: metrics.exists() and f'"step":{stopped_at},' in metrics.read_text(), process)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        assert process.returncode == 128 + signal.SIGTERM, process.returncode
+        state = json.loads((folder / "run/checkpoints/latest/state.json").read_text())
+        assert state["progress"]["integers"]["evaluation_due"] == 1, "the evaluation was over before the signal"
+        assert json.loads((folder / "run/result.json").read_text())["outcome"] == "interrupted"
+    run(recipe, f"run.dir={folder}/run")
+    without_time = lambda one: [{k: v for k, v in json.loads(line).items() if k != "time"}
+                                for line in (folder / one / "metrics.jsonl").read_text().splitlines()]
+    assert without_time("run") == without_time("whole"), without_time("run")
+    assert (folder / "run/model.safetensors").read_bytes() == (folder / "whole/model.safetensors").read_bytes()
+
+
+def the_best_are_kept(folder):
+    recipe = write_recipe(folder, RECIPE.replace('every = "20step"', 'every = "5step"\nmetric = ["loss"]'))
+    best = 'checkpoint.best={metric="eval/loss", keep=3}'
+    run(recipe, best, f"run.dir={folder}/whole")
+    measured = {}
+    for line in map(json.loads, (folder / "whole/metrics.jsonl").read_text().splitlines()):
+        if "eval/loss" in line:
+            measured[line["step"]] = line["eval/loss"]
+    wanted = sorted(measured, key=lambda step: (measured[step], step))[:3]
+    listed = json.loads(run("checkpoints", folder / "whole", "--json").stdout)["best"]
+    assert [one["step"] for one in listed] == wanted, (listed, measured)
+    assert [one["value"] for one in listed] == [measured[step] for step in wanted]
+    assert f"best/step-{wanted[0]:08}.safetensors" in run("checkpoints", folder / "whole").stdout
+    assert (folder / "whole/best.safetensors").read_bytes() == (folder / f"whole/best/step-{wanted[0]:08}.safetensors").read_bytes()
+    # The same after an interruption, and with files of an attempt that came further than its checkpoint.
+    run(recipe, best, f"run.dir={folder}/run", "train.max_steps=25")
+    (folder / "run/best/step-00000099.safetensors").write_bytes(b"left by an attempt that died")
+    (folder / "run/best.safetensors").unlink()
+    run(recipe, best, f"run.dir={folder}/run")
+    files = lambda one: {path.name: path.read_bytes() for path in sorted((folder / one / "best").iterdir())}
+    assert files("run") == files("whole"), (files("run").keys(), files("whole").keys())
+    assert (folder / "run/best.safetensors").read_bytes() == (folder / "whole/best.safetensors").read_bytes()
+    # Keeping the best may start and end in the middle of a run.
+    run(recipe, f"run.dir={folder}/late", "train.max_steps=20")
+    run(recipe, best, f"run.dir={folder}/late", "train.max_steps=40")
+    assert [one["step"] > 20 for one in json.loads(run("checkpoints", folder / "late", "--json").stdout)["best"]] == [True] * 3
+    run(recipe, f"run.dir={folder}/late", "train.max_steps=50")
+    # A new run that starts from the state of this one does not have its files.
+    done = run(recipe, best, "--resume", folder / "run/checkpoints/latest", f"run.dir={folder}/new", "train.max_steps=65")
+    assert len(json.loads(run("checkpoints", folder / "new", "--json").stdout)["best"]) == 1, done.stderr
+
+
+def a_run_of_several_ranks_is_not_continued_alone(folder):
+    recipe = write_recipe(folder)
+    launched = lambda *words: run("launch", "-n", "2", recipe, f"run.dir={folder}/run", *words)
+    launched("train.max_steps=20")
+    done = run("resume", folder / "run", "train.max_steps=30", check=False)
+    assert done.returncode == 2 and "the run used 2 ranks" in done.stderr, done
+    verified = run("verify", folder / "run", check=False)
+    assert verified.returncode == 1 and "2 ranks" in verified.stderr, verified
+    command = done.stderr[done.stderr.index("runner launch"):].splitlines()[0].split()
+    run(*command[1:])
+    assert json.loads((folder / "run/result.json").read_text())["steps"] == 30
+
+
+def the_batch_script_of_the_documentation_requeues_itself(folder):
+    """With the variables and signals of Slurm, and srun and scontrol that do what theirs do on one machine."""
+    block = next(part for part in (SOURCE / "docs/checkpoints.md").read_text().split("```") if "#SBATCH" in part)
+    recipe = write_recipe(folder, RECIPE.replace("max_steps = 60", "max_steps = 1000"))
+    (folder / "job.sh").write_text(block[block.index("#!"):].replace("recipes/cifar10.toml", str(recipe)))
+    tools = {"srun": 'exec "$@"', "scontrol": f'echo "$@" >> {folder}/asked', "runner": f'exec {os.path.abspath(RUNNER)} "$@"'}
+    (folder / "bin").mkdir()
+    for name, line in tools.items():
+        (folder / "bin" / name).write_text(f"#!/bin/bash\n{line}\n")
+        (folder / "bin" / name).chmod(0o755)
+    slurm = {"SLURM_JOB_ID": "17", "SLURM_PROCID": "0", "SLURM_NTASKS": "1", "SLURM_LOCALID": "0", "SLURM_NNODES": "1",
+             "SLURM_STEP_NODELIST": "localhost", "SCRATCH": str(folder), "PATH": f"{folder}/bin:{os.environ['PATH']}"}
+    job = lambda: subprocess.Popen(["bash", folder / "job.sh"], env=environment(**slurm), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+    first = job()
+    wait_until(lambda: (folder / "cifar10/checkpoints/latest").exists(), first)
+    trains = int((folder / "cifar10/.lock").read_text().split()[0])
+    os.kill(trains, signal.SIGTERM)  # Slurm sends it to the step, not to the script
+    first.communicate(timeout=60)
+    assert first.returncode == 143 and (folder / "asked").read_text() == "requeue 17\n"
+    second = job()
+    said = second.communicate(timeout=120)
+    assert second.returncode == 0, said
+    assert "resumed from" in said[1] and json.loads((folder / "cifar10/result.json").read_text())["steps"] == 1000, said
+    assert (folder / "asked").read_text() == "requeue 17\n"
 
 
 def kills_at_random_moments(_):
@@ -178,6 +366,11 @@ def kills_at_random_moments(_):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-main([a_signal_saves_and_says_so, two_processes_cannot_share_a_run, a_checkpoint_on_demand,
-      a_damaged_checkpoint_is_passed_over, what_was_left_is_cleared, weights_go_to_pytorch_and_back,
-      large_models_are_sharded, a_run_can_be_verified, kills_at_random_moments])
+main([a_signal_saves_and_says_so, a_second_signal_ends_it_at_once, two_processes_cannot_share_a_run, a_checkpoint_on_demand,
+      a_damaged_checkpoint_is_skipped, a_folder_without_a_manifest_is_named, what_was_left_is_cleared,
+      weights_go_to_pytorch_and_back, the_python_code_of_the_documentation_works,
+      large_models_are_sharded, what_would_change_is_shown, a_run_can_be_verified,
+      a_tensor_that_comes_out_differently_is_named, a_forced_change_is_no_false_alarm,
+      a_signal_in_an_evaluation_stops_it_and_it_is_made_up_for, the_best_are_kept, a_run_of_several_ranks_is_not_continued_alone,
+      the_batch_script_of_the_documentation_requeues_itself,
+      kills_at_random_moments])

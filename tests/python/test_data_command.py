@@ -4,6 +4,7 @@ import csv
 import json
 import pathlib
 import random
+import struct
 import sys
 
 try:
@@ -51,10 +52,10 @@ def broken_rare_and_repeated_images_are_named(folder):
     seen = found(file)
     words = "\n".join(seen["problems"])
     assert "1 of 32 training examples cannot be read" in words and "broken.png" in words, words
-    assert "1 evaluation examples" in words and "in the training part too" in words, words
+    assert "1 validation example (11 %) is also in the training set" in words, words
     assert seen["duplicate_count"] == 1
     assert 'Class "cat" has 30 training examples and "dog" only 1' in words, words
-    assert [(row["name"], row["train"], row["eval"]) for row in seen["classes"]] == [("cat", 30, 5), ("dog", 1, 4)]
+    assert [(row["name"], row["training"], row["validation"]) for row in seen["classes"]] == [("cat", 30, 5), ("dog", 1, 4)]
     assert run("data", file, "--strict", check=False).returncode == 1
     assert run("data", file).returncode == 0
 
@@ -73,6 +74,7 @@ def the_page_shows_augmented_samples(folder):
         assert len(sizes) == 24 and set(sizes) == {16}, sizes
         words = page.run("return document.body.innerText")
         assert words.index("Problems") < words.index("Classes") and "broken.png" in words
+        page.screenshot("data.png")
         assert page.console() == []
 
 
@@ -86,8 +88,9 @@ def gaps_and_constant_columns_of_a_table_are_counted(folder):
     seen = found(recipe(folder, f'name = "csv"\ntrain = "{folder}/table.csv"\nsplit = 0.2\ntarget = "label"\nmissing = ["", "?"]', 'name = "tabular"'))
     columns = {column["name"]: column for column in seen["columns"]}
     assert set(columns) == {"age", "height", "always", "town"}, columns
-    assert 0.45 < columns["age"]["gaps"] < 0.55 and 0.2 < columns["town"]["gaps"] < 0.3 and columns["height"]["gaps"] == 0
-    assert abs(columns["height"]["mean"]) < 1e-5 and abs(columns["height"]["deviation"] - 1) < 1e-2
+    assert 0.45 < columns["age"]["missing"] < 0.55 and 0.2 < columns["town"]["missing"] < 0.3 and columns["height"]["missing"] == 0
+    assert abs(columns["height"]["mean"]) < 1e-5 and abs(columns["height"]["std"] - 1) < 1e-2
+    assert "mean" not in columns["town"], columns["town"]  # categories have none
     words = "\n".join(seen["problems"])
     assert 'Column "age" has no value' in words and 'Column "always" has the same value' in words, words
 
@@ -97,12 +100,54 @@ def lengths_and_unknown_words_of_texts_are_counted(folder):
     (folder / "bad.txt").write_text("".join(f"bad\n" if i % 2 else "a very long and bad film that never ends at all\n" for i in range(40)))
     seen = found(recipe(folder, f'name = "text_classification"\nfiles = {{good = "{folder}/good.txt", bad = "{folder}/bad.txt"}}\n'
                         'tokenizer = {name = "word", vocab_size = 12}\nlength = 8', 'name = "text_mean"'))
-    train = seen["parts"][0]
+    train = seen["sets"][0]
     assert train["unknown_tokens"] > 0.1 * train["tokens"], train
-    assert seen["lengths"]["least"] == 1 and seen["lengths"]["most"] == 8
+    assert seen["lengths"]["min"] == 1 and seen["lengths"]["max"] == 8
     words = "\n".join(seen["problems"])
     assert "unknown to the vocabulary" in words and "probably cut off" in words, words
     assert any("film" in sample["text"] for sample in seen["texts"]), seen["texts"]
+
+
+def idx(path, shape, values):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(struct.pack(">HBB", 0, 8, len(shape)) + struct.pack(f">{len(shape)}I", *shape) + bytes(values))
+
+
+def safetensors(path, examples):
+    noise = random.Random(examples)
+    inputs = struct.pack(f"<{3 * examples}f", *(noise.random() for _ in range(3 * examples)))
+    targets = struct.pack(f"<{examples}q", *(i % 2 for i in range(examples)))
+    header = json.dumps({"input": {"dtype": "F32", "shape": [examples, 3], "data_offsets": [0, len(inputs)]},
+                         "target": {"dtype": "I64", "shape": [examples], "data_offsets": [len(inputs), len(inputs) + len(targets)]}}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + inputs + targets)
+
+
+def every_kind_of_dataset_is_examined(folder):
+    noise = random.Random(1)
+    (folder / "text.txt").write_text("".join(noise.choice("abcdefgh \n") for _ in range(4000)))
+    for name, count in (("train", 30), ("t10k", 10)):
+        idx(folder / f"idx/{name}-images-idx3-ubyte", (count, 28, 28), noise.randbytes(28 * 28 * count))
+        idx(folder / f"idx/{name}-labels-idx1-ubyte", (count,), [i % 10 for i in range(count)])
+    safetensors(folder / "train.safetensors", 20)
+    safetensors(folder / "eval.safetensors", 7)
+    datasets = {"text": (f'file = "{folder}/text.txt"\nlength = 16', 'name = "gpt"', None),
+                "tensors": (f'train = "{folder}/train.safetensors"\neval = "{folder}/eval.safetensors"', 'name = "mlp"', (20, 7)),
+                "idx": (f'dir = "{folder}/idx"', 'name = "mlp"', (30, 10)),
+                "fashion_mnist": (f'dir = "{folder}/idx"', 'name = "mlp"', (30, 10)),
+                "cifar10": (f'dir = "{folder}/none"\ndownload = false\nfallback = "shapes"', 'name = "simple_cnn"', None),
+                "cifar100": (f'dir = "{folder}/none"\ndownload = false\nfallback = {{name = "synthetic", shape = [3, 32, 32], classes = 100}}', 'name = "simple_cnn"', None),
+                "synthetic": ("train = 40\neval = 8", 'name = "mlp"', (40, 8)),
+                "shapes": ("train = 40\neval = 8", 'name = "simple_cnn"', (40, 8))}
+    for name, (settings, model, sizes) in datasets.items():
+        seen = found(recipe(folder, f'name = "{name}"\n{settings}', model), "--examples", 200)
+        assert [each["name"] for each in seen["sets"]] == ["training", "validation"], (name, seen["sets"])
+        assert all(each["examined"] > 0 and each["broken"] == 0 for each in seen["sets"]), (name, seen["sets"])
+        if sizes:
+            assert tuple(each["examples"] for each in seen["sets"]) == sizes, (name, seen["sets"])
+        if name.startswith("cifar"):
+            assert seen["stand_in"] and seen["problems"][0] == seen["stand_in"], (name, seen)
+    left = {each["name"] for each in json.loads(run("list", "dataset", "--json").stdout)[0]["components"]} - set(datasets)
+    assert left == {"image_folder", "csv", "text_classification"}, left  # which have tests of their own above
 
 
 def real_data_is_examined(folder):
@@ -110,7 +155,7 @@ def real_data_is_examined(folder):
         return print("        skipped: no real data sets at hand")
     data = pathlib.Path(DATA)
     seen = found(SOURCE / "recipes/adult_tabular.toml", f"dataset.train={data}/adult/adult.data", f"dataset.eval={data}/adult/adult.test")
-    gaps = {column["name"]: column["gaps"] for column in seen["columns"]}
+    gaps = {column["name"]: column["missing"] for column in seen["columns"]}
     lines = [line.split(", ") for line in (data / "adult/adult.data").read_text().split("\n") if line.strip()]
     for place, name in ((1, "workclass"), (6, "occupation"), (13, "native_country")):
         expected = sum(line[place] == "?" for line in lines) / len(lines)
@@ -125,4 +170,4 @@ def real_data_is_examined(folder):
 
 if __name__ == "__main__":
     main([broken_rare_and_repeated_images_are_named, clean_data_has_no_problem, the_page_shows_augmented_samples,
-          gaps_and_constant_columns_of_a_table_are_counted, lengths_and_unknown_words_of_texts_are_counted, real_data_is_examined])
+          every_kind_of_dataset_is_examined, gaps_and_constant_columns_of_a_table_are_counted, lengths_and_unknown_words_of_texts_are_counted, real_data_is_examined])

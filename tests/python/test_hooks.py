@@ -87,7 +87,7 @@ def what_is_frozen_stays_and_is_trained_later(folder):
     assert done.returncode == 1 and "nothing is left to train" in done.stderr, done.stderr
 
 
-def overfitting_learns_its_batches_by_heart(folder):
+def overfitting_memorises_its_batches(folder):
     run(*SMALL, "loader.overfit_batches=1", "optimizer.lr=0.003", "train.epochs=8", "eval.every=\"64step\"",
         f"run.dir={folder}/run")
     assert series(folder / "run", "eval/accuracy")[-1] == 1.0
@@ -143,5 +143,5 @@ if __name__ == "__main__":
     main([ema_is_measured_and_saved_beside_the_model, an_average_of_the_last_weights_alone_is_the_model,
           swa_is_the_mean_of_the_weights_of_its_steps, the_profiler_leaves_a_trace_and_a_table,
           the_finder_draws_suggests_and_ends_the_run, what_is_frozen_stays_and_is_trained_later,
-          overfitting_learns_its_batches_by_heart, histograms_reach_tensorboard_and_norms_the_measurements,
+          overfitting_memorises_its_batches, histograms_reach_tensorboard_and_norms_the_measurements,
           a_run_that_is_out_of_memory_splits_and_goes_on])

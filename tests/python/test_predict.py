@@ -123,7 +123,7 @@ def what_cannot_be_predicted_is_told_and_nothing_is_written(folder):
         assert run("predict", *words, check=False, cwd=folder).returncode == 2
     assert run("eval", done, "optimizer.lrr=1", check=False, cwd=folder).returncode == 2
     told = run("eval", done, "eval.metric=[]", check=False, cwd=folder)
-    assert told.returncode == 1 and "measures nothing" in told.stderr, told.stderr
+    assert told.returncode == 1 and "names no metric" in told.stderr, told.stderr
 
 
 def numbers_are_predicted_where_the_target_is_one(folder):

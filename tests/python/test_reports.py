@@ -2,14 +2,16 @@
 
 import json
 import math
+import os
 import random
+import re
 import sys
 
 import browser
-from run_helpers import SOURCE, THOROUGH, main, records, run
+from run_helpers import SOURCE, main, records, run
 
 SHAPES = SOURCE / "recipes/shapes.toml"
-SMALL = ["dataset.train=256", "dataset.eval=128", "loader.batch_size=32", "train.log_every=1step", "train.epochs=2",
+SMALL = ["dataset.train=256", "dataset.eval=128", "loader.batch_size=32", "train.log_every=1step", "train.epochs=2", "train.clip_norm=1",
          "eval.metric+=confusion_matrix", "hook+=sample_predictions"]
 
 
@@ -52,8 +54,14 @@ def a_run_leaves_a_page_that_shows_what_it_measured(folder):
                 assert f"{value:.4f}"[:5] in text, (value, text)
         assert seen == {"train", "eval"}, seen
         words = page.run("return document.body.innerText")
-        for expected in ("Results", "Curves", "Configuration", "optimizer.lr", "eval/confusion_matrix", "sample predictions"):
+        for expected in ("Results", "Curves", "Configuration", "optimizer.lr", "eval/confusion_matrix", "sample predictions",
+                         "Where the time went", "forward and backward", "Environment", "libtorch"):
             assert expected in words, expected
+        charts = page.run("return [...document.querySelectorAll('[data-chart]')].map(chart => chart.dataset.chart)")
+        assert {"loss", "accuracy", "lr", "steps_per_second", "grad_norm"} <= set(charts), charts
+        for chart, name in (("lr", "train/lr"), ("grad_norm", "train/grad_norm")):
+            ((_, step, value, _),) = hover(page, chart, 0.5)
+            assert value == next(record[name] for record in records(folder / "run") if record["step"] == step and name in record)
         pictures = page.run("return [...document.querySelectorAll('.samples img')].map(image => [image.naturalWidth, image.naturalHeight])")
         assert len(pictures) == 8 and all(size == [32, 32] for size in pictures), pictures
         counts = page.run("return [...document.querySelectorAll('.matrix td')].map(cell => Number(cell.innerText)).reduce((a, b) => a + b, 0)")
@@ -63,10 +71,55 @@ def a_run_leaves_a_page_that_shows_what_it_measured(folder):
         assert page.console() == []
 
 
+def a_run_of_several_ranks_leaves_one_page(folder):
+    """Rank 0 writes it: what all ranks measured together, each evaluation example counted once."""
+    run("launch", "-n", 2, SHAPES, *SMALL, "distributed.batch=global", f"run.dir={folder}/run")
+    run("report", folder / "run", "-o", folder / "again.html")
+    with browser.Browser() as page:
+        page.open(folder / "again.html")
+        for line, step, value, _ in hover(page, "loss", 0.97):
+            measured = [record[f"{line}/loss"] for record in records(folder / "run") if record["step"] == step and f"{line}/loss" in record]
+            assert measured == [value], (line, step, value, measured)
+        counts = page.run("return [...document.querySelectorAll('.matrix td')].map(cell => Number(cell.innerText)).reduce((a, b) => a + b, 0)")
+        assert counts == 128, counts
+        assert page.console() == []
+    assert sorted(file.name for file in (folder / "run").glob("*.html")) == ["report.html"]
+    assert len({record["step"] for record in records(folder / "run") if "train/loss" in record}) == 16  # one record a step, not one a rank
+
+
+def stand_in_data_is_told_in_red_and_warnings_stand_out(folder):
+    write_run(folder / "one", "one", 50, 50)
+    (folder / "one/STAND-IN-DATA.txt").write_text("Drawn shapes instead of CIFAR-10.\n")
+    (folder / "one/log.txt").write_text("2026-01-31 12:00:00.000 info: fine\n2026-01-31 12:00:01.000 warning: odd things happen\n")
+    run("report", folder / "one")
+    with browser.Browser() as page:
+        page.open(folder / "one/report.html")
+        assert "Drawn shapes instead of CIFAR-10." in page.run("return document.querySelector('.alert').innerText")
+        colour = page.run("return getComputedStyle(document.querySelector('.alert')).color")
+        red, green, blue = map(int, re.findall(r"\d+", colour)[:3])
+        assert red > 150 and red > 2 * green and red > 2 * blue, colour
+        assert page.run("return [...document.querySelectorAll('.warning')].map(each => each.innerText)") == ["odd things happen"]
+        assert "fine" not in page.run("return document.body.innerText")
+        page.screenshot("report-stand-in.png")
+
+
+def drawn(page, chart):
+    """What a curve looks like: the pixels of its canvas, once they have settled."""
+    return page.run("""return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>
+                          done(document.querySelector(`[data-chart="${arguments[0]}"] canvas`).toDataURL()))))""", chart)
+
+
 def the_page_zooms_smooths_and_has_a_logarithmic_scale(folder):
     write_run(folder / "one", "one", 200, 200)
     run("report", folder / "one")
     with browser.Browser() as page:
+        page.open(folder / "one/report.html")
+        pictures = [drawn(page, "m1")]
+        for control in ("document.querySelector('.controls input[type=checkbox]').click()",
+                        "const slider = document.querySelector('.controls input[type=range]'); slider.value = 0.9; slider.dispatchEvent(new Event('input'))"):
+            page.run(control)
+            pictures.append(drawn(page, "m1"))
+        assert len(set(pictures)) == 3, "the log scale or the smoothing changes nothing"
         page.open(folder / "one/report.html")
         before = hover(page, "loss", 0.5)[0][1]
         box = page.run("const box = document.querySelector('[data-chart=loss] canvas').getBoundingClientRect(); return [box.left, box.top, box.width]")
@@ -86,12 +139,37 @@ def the_page_zooms_smooths_and_has_a_logarithmic_scale(folder):
         assert page.console() == []
 
 
+def a_flat_curve_is_drawn_flat(folder):
+    """Differences of rounding are not spread over the whole height."""
+    write_run(folder / "one", "one", 50, 50)  # its speed is 50 steps per second, computed from times
+    run("report", folder / "one")
+    with browser.Browser() as page:
+        page.open(folder / "one/report.html")
+        page.run("document.querySelector('[data-chart=steps_per_second]').scrollIntoView({block: 'center'})")
+        drawn(page, "steps_per_second")
+        area = page.run("return charts_of(read_data().runs, ['one'], new View()).filter(chart => chart.title === 'steps_per_second')"
+                        ".map(chart => { chart.measure(); return [chart.area.y0, chart.area.y1]; })[0]")
+        assert area[0] < 46 and area[1] > 54, area
+
+
 def pages_fit_a_phone_and_the_dark(folder):
     write_run(folder / "one", "one", 50, 50)
     write_run(folder / "two", "two", 50, 60)
     run("report", folder / "one", folder / "two", "-o", folder / "both.html")
+    with browser.Browser() as page:
+        page.open(folder / "both.html")
+        shown = {line: (step, value) for line, step, value, _ in hover(page, "loss", 0.5)}
+        assert set(shown) == {"one train", "two train"}, shown
+        for name in ("one", "two"):
+            step, value = shown[f"{name} train"]
+            assert value == records(folder / name)[step - 1]["train/loss"], (name, step, value)
+        page.screenshot("report-two-runs.png")
+    with browser.Browser(dark=True) as page:
+        page.open(folder / "both.html")
+        page.screenshot("report-two-runs-dark.png")
     with browser.Browser(390, 800, dark=True) as page:
         page.open(folder / "both.html")
+        page.screenshot("report-two-runs-phone.png")
         assert page.run("return document.documentElement.scrollWidth") <= 390
         assert page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
         assert page.run("return document.querySelectorAll('tr.differs').length") >= 2  # run.name and optimizer.lr
@@ -99,9 +177,8 @@ def pages_fit_a_phone_and_the_dark(folder):
 
 
 def many_points_and_a_hundred_runs_stay_small(folder):
-    lines = 2500 if THOROUGH else 500  # with 4 measurements each: a million points, or 200,000
     for i in range(100):
-        write_run(folder / f"runs/{i:03}", f"run{i}", lines, i + 1)
+        write_run(folder / f"runs/{i:03}", f"run{i}", 2500, i + 1)  # with 4 metrics each: a million points
     run("report", folder / "runs", "-o", folder / "all.html")
     assert (folder / "all.html").stat().st_size < 5e6, (folder / "all.html").stat().st_size
     with browser.Browser() as page:
@@ -129,6 +206,16 @@ def runs_are_listed_filtered_and_sorted(folder):
     assert table[0].split()[:3] == ["name", "status", "steps"] and table[1].startswith("b") and table[2].startswith("a"), table
 
 
+def a_resumed_run_started_when_it_first_did(folder):
+    words = [SHAPES, *SMALL, f"run.dir={folder}/run"]
+    run(*words, "train.epochs=1")
+    first = json.loads(run("runs", folder, "--json").stdout)[0]["started"]
+    os.utime(folder / "run/recipe.toml", (first + 5000, first + 5000))  # as a resume much later leaves it
+    run(*words)
+    (resumed,) = json.loads(run("runs", folder, "--json").stdout)
+    assert resumed["steps"] == 16 and resumed["started"] == first, (first, resumed)
+
+
 def runs_are_compared(folder):
     for name, rate in (("a", 0.1), ("b", 0.01)):
         run(SHAPES, *SMALL, "train.max_steps=2", f"run.dir={folder}/{name}", f"run.name={name}", f"optimizer.lr={rate}")
@@ -151,6 +238,7 @@ if __name__ == "__main__":
     if not browser.available():
         print("skipped: chromium and chromium-driver are not installed; scripts/setup.sh --tests does it")
         sys.exit(77)
-    main([a_run_leaves_a_page_that_shows_what_it_measured, the_page_zooms_smooths_and_has_a_logarithmic_scale,
+    main([a_run_leaves_a_page_that_shows_what_it_measured, a_run_of_several_ranks_leaves_one_page, stand_in_data_is_told_in_red_and_warnings_stand_out,
+          the_page_zooms_smooths_and_has_a_logarithmic_scale, a_flat_curve_is_drawn_flat,
           pages_fit_a_phone_and_the_dark, many_points_and_a_hundred_runs_stay_small,
-          runs_are_listed_filtered_and_sorted, runs_are_compared, a_run_is_watched])
+          runs_are_listed_filtered_and_sorted, a_resumed_run_started_when_it_first_did, runs_are_compared, a_run_is_watched])

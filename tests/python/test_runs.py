@@ -4,14 +4,16 @@ import fcntl
 import os
 import pathlib
 import pty
+import resource
 import signal
 import subprocess
 import termios
 import time
 import tomllib
 
+import numpy
 from safetensors import safe_open
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from run_helpers import RUNNER, SOURCE, environment, main, records, run, series
 
@@ -173,7 +175,23 @@ def a_failure_is_in_the_log(folder):
                'dataset.transform=[{name="resize", height=32, width=32}]', f"run.dir={folder}/run", check=False)
     assert done.returncode == 1 and 'loader.on_error = "skip"' in done.stderr, done.stderr
     log = (folder / "run/log.txt").read_text()
-    assert "error: Example" in log and "train/b/7.png" in log, log
+    assert "error: Cannot read example" in log and "train/b/7.png" in log, log
+
+
+def a_deep_check_skips_what_the_run_skips(folder):
+    from PIL import Image
+    for name in ("train", "val"):
+        for kind in ("a", "b"):
+            (folder / "photos" / name / kind).mkdir(parents=True)
+            for number in range(4):
+                path = folder / "photos" / name / kind / f"{number}.png"
+                path.write_text("no image") if number < 2 else Image.new("RGB", (32, 32)).save(path)
+    words = [SHAPES, "dataset=image_folder", f"dataset.dir={folder}/photos", 'dataset.transform=[{name="resize", height=32, width=32}]']
+    refused = run("check", "--deep", *words, check=False)
+    assert refused.returncode == 2 and 'loader.on_error = "skip"' in refused.stderr, refused
+    run("check", "--deep", *words, "loader.on_error=skip")
+    done = run(*words, "loader.on_error=skip", "train.epochs=1", "loader.batch_size=8", f"run.dir={folder}/run")
+    assert "4 examples could not be read and were replaced by others" in done.stderr, done.stderr
 
 
 def the_kept_recipe_repeats_the_run_from_anywhere(folder):
@@ -232,7 +250,7 @@ def a_dry_run_is_planned_as_the_whole_run(folder):
     assert "/12" in done.stderr and "2 steps" in done.stderr, done.stderr
 
 
-def limits_leave_the_first_examples(folder):
+def limits_shorten_both_sets(folder):
     run(SHAPES, *SMALL, "dataset.train_limit=70", "dataset.eval_limit=10", "train.epochs=1", f"run.dir={folder}/run")
     assert len(series(folder / "run", "train/loss")) == 3, "70 examples are three batches of at most 32"
     (accuracy,) = series(folder / "run", "eval/accuracy")
@@ -249,15 +267,17 @@ def evaluations_and_trackers_are_told_to_log_and_person(folder):
 
 def a_loss_that_is_not_a_number_stops_the_run(folder):
     done = run(SHAPES, *SMALL, "optimizer=sgd", "optimizer.lr=1e30", "hook+=nan_guard", f"run.dir={folder}/run", check=False)
-    assert "nan_guard" in done.stderr or "finite" in done.stderr, done.stderr
+    assert done.returncode == 1 and "is not a number in step" in done.stdout, done
     assert len(series(folder / "run", "train/loss")) < 16
+    weights = load_file(folder / "run/model.safetensors")
+    assert all(numpy.isfinite(tensor).all() for tensor in weights.values())
 
 
 def a_run_never_writes_over_another(folder):
     run(SHAPES, *SMALL, "train.max_steps=1", f"run.dir={folder}/run")
     before = (folder / "run/metrics.jsonl").read_bytes()
     done = run(SHAPES, *SMALL, "train.max_steps=1", "checkpoint.resume=never", f"run.dir={folder}/run", check=False)
-    assert done.returncode == 1 and "holds a run" in done.stderr, done.stderr
+    assert done.returncode == 1 and "already contains a run" in done.stderr, done.stderr
     assert (folder / "run/metrics.jsonl").read_bytes() == before
 
 
@@ -294,7 +314,58 @@ def a_full_disk_is_an_error_and_leaves_no_half_model(folder):
 def a_disk_too_small_for_the_checkpoint_still_takes_the_weights(folder):
     if found := on_a_small_disk(folder, "5m"):  # 2 MB of weights, 6 MB of checkpoint
         said, names = found
-        assert "A checkpoint needs" in said and names == ["model.safetensors"], found
+        assert "Not enough disk space for a checkpoint" in said and names == ["model.safetensors"], found
+
+
+def closed_standard_descriptors_take_no_part(folder):
+    """The first file that is opened would get the number of one, and what is said to the terminal would land in it."""
+    done = subprocess.run(["bash", "-c", 'exec "$0" "$@" 0<&- 1>&- 2>&-', RUNNER, SHAPES, *SMALL, "train.epochs=1", f"run.dir={folder}/run"],
+                          env=environment(), timeout=500)
+    assert done.returncode == 0, done
+    assert len(records(folder / "run")) == 9  # each line is a record: eight steps and an evaluation
+    assert load_file(folder / "run/model.safetensors")["fc2.bias"].shape == (10,)
+    assert "eval  epoch 1" in (folder / "run/log.txt").read_text()
+
+
+def a_limit_on_the_size_of_files_is_an_error(folder):
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # bytes: less than the weights
+
+    done = subprocess.run([RUNNER, SHAPES, *SMALL, "train.max_steps=1", f"run.dir={folder}/run"], env=environment(), preexec_fn=limited,
+                          capture_output=True, text=True, timeout=500)
+    assert done.returncode == 1 and "File too large" in done.stderr and "model.safetensors" in done.stderr, done
+    assert not list((folder / "run").glob("*.safetensors"))
+
+
+def a_run_folder_that_is_deleted_ends_the_run(folder):
+    process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", process)
+    (folder / "run").rename(folder / "moved")
+    said = process.communicate(timeout=120)[0]
+    assert process.returncode == 1 and "was deleted or moved" in said, said
+    left = sorted(path.name for path in (folder / "run").rglob("*")) if (folder / "run").exists() else []
+    assert left == [], f"a folder without a recipe is in the way of the next start: {left}"
+
+
+def a_data_file_that_is_truncated_ends_the_run_and_saves(folder):
+    data = folder / "data.safetensors"
+    labels = numpy.arange(200_000) % 4
+    inputs = numpy.repeat(numpy.eye(4, dtype="float32")[labels], 16, axis=1)
+    save_file({"input": inputs, "target": labels}, data)
+    (folder / "recipe.toml").write_text(f"""
+model = {{ name = "mlp", hidden = [4] }}
+dataset = {{ name = "tensors", train = "{data}", eval = "{data}", eval_limit = 100 }}
+optimizer = {{ name = "sgd", lr = 0.01 }}
+train = {{ epochs = 100000, log_every = "1step" }}
+eval = {{ every = "never" }}
+loader = {{ batch_size = 64 }}
+""")
+    process = start(folder / "recipe.toml", f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", process)
+    os.truncate(data, 4096)
+    said = process.communicate(timeout=120)[0]
+    assert process.returncode == 1 and "data.safetensors was truncated while it was being read" in said, said
+    assert list((folder / "run/checkpoints").glob("step-*")), "nothing was saved"
 
 
 def a_batch_larger_than_the_set_is_one_short_batch(folder):
@@ -317,11 +388,13 @@ if __name__ == "__main__":
           so_does_a_request_to_terminate, so_does_a_lost_connection,
           a_terminal_that_closes_stops_and_saves_though_nobody_reads, nohup_is_respected, a_closed_pipe_does_not_end_a_run,
           results_are_on_standard_output_and_progress_is_not, the_log_holds_all_that_was_said, a_failure_is_in_the_log,
-          the_kept_recipe_repeats_the_run_from_anywhere, overfitting_takes_as_many_steps_as_the_run_has,
+          a_deep_check_skips_what_the_run_skips, the_kept_recipe_repeats_the_run_from_anywhere, overfitting_takes_as_many_steps_as_the_run_has,
           a_mistake_that_shows_late_is_one_of_the_recipe, a_killed_run_leaves_readable_measurements, a_dry_run_leaves_nothing_behind,
-          a_dry_run_is_planned_as_the_whole_run, limits_leave_the_first_examples,
+          a_dry_run_is_planned_as_the_whole_run, limits_shorten_both_sets,
           evaluations_and_trackers_are_told_to_log_and_person,
           a_loss_that_is_not_a_number_stops_the_run, a_run_never_writes_over_another,
           a_folder_that_cannot_be_made_is_named, a_full_disk_is_an_error_and_leaves_no_half_model,
           a_disk_too_small_for_the_checkpoint_still_takes_the_weights,
+          closed_standard_descriptors_take_no_part, a_limit_on_the_size_of_files_is_an_error,
+          a_run_folder_that_is_deleted_ends_the_run, a_data_file_that_is_truncated_ends_the_run_and_saves,
           a_batch_larger_than_the_set_is_one_short_batch, fp16_counts_skipped_steps_and_moves_nothing_for_them])

@@ -37,11 +37,39 @@ def a_grid_tries_everything_and_says_what_was_best(folder):
             assert page.console() == []
 
 
-def failed_trials_are_listed_and_the_others_go_on(folder):
+def outcomes(folder):
+    return {event["trial"]: event["outcome"] for event in events(folder) if "outcome" in event}
+
+
+def failed_trials_are_listed_and_run_again_only_on_request(folder):
     missing = folder / "nothing.safetensors"
-    done = run("sweep", SHAPES, f"model.weights=choice({missing})", "run.seed=range(0,2)", *SMALL, "--dir", folder / "s", check=False)
+    command = ["sweep", SHAPES, f"model.weights=choice({missing})", "run.seed=range(0,2)", *SMALL, "--dir", folder / "s"]
+    done = run(*command, check=False)
     assert done.returncode == 1, done
     assert "trial 0 failed: " in done.stdout and "nothing.safetensors" in done.stdout, done.stdout
+    run(SHAPES, "dataset.train=64", "dataset.eval=64", "train.max_steps=1", f"run.dir={folder}/run")
+    (folder / "run/model.safetensors").rename(missing)  # what was missing is there now
+    assert run(*command, check=False).returncode == 1
+    assert outcomes(folder / "s") == {0: "failed", 1: "failed"}
+    run(*command, "--retry-failed")
+    assert outcomes(folder / "s") == {0: "finished", 1: "finished"}
+
+
+def a_trial_whose_metric_was_never_a_number_says_so(folder):
+    done = run("sweep", SHAPES, "optimizer.lr=choice(1e25)", "train.on_divergence=continue", *SMALL[:-1], "eval/loss", "--dir", folder / "s", check=False)
+    assert "trial 0 failed: eval/loss was never finite" in done.stdout, done.stdout + done.stderr
+
+
+def an_edited_recipe_is_another_sweep(folder):
+    file = folder / "recipe.toml"
+    file.write_text(f'extends = "{SHAPES}"\n')
+    command = ["sweep", file, "run.seed=range(0,1)", *SMALL, "--dir", folder / "s"]
+    run(*command)
+    file.write_text(f'extends = "{SHAPES}"\n# a comment changes nothing\n')
+    run(*command)
+    file.write_text(f'extends = "{SHAPES}"\n[optimizer]\nlr = 0.5\n')
+    done = run(*command, check=False)
+    assert done.returncode == 2 and '"contents of the recipe" is not the same' in done.stderr, done.stderr
 
 
 def mistakes_cost_no_trial(folder):
@@ -54,12 +82,16 @@ def mistakes_cost_no_trial(folder):
     run("sweep", SHAPES, "run.seed=range(0,1)", *SMALL, "--dir", folder / "s")
     other = run("sweep", SHAPES, "run.seed=range(0,2)", *SMALL, "--dir", folder / "s", check=False)
     assert other.returncode == 2 and "holds another sweep" in other.stderr, other.stderr
+    both = run("sweep", SHAPES, "run.seed=range(0,1)", *SMALL, "--halving", "--no-halving", "--dir", folder / "t", check=False)
+    assert both.returncode == 2 and "contradict" in both.stderr, both.stderr
 
 
 def wait_until(condition, process):
     end = time.monotonic() + 300
     while not condition():
-        assert process.poll() is None and time.monotonic() < end, "it did not come to that"
+        ended = process.poll() is not None
+        assert condition() or not ended, "it ended before that"  # it may have come true just before the end
+        assert time.monotonic() < end, "it did not come to that"
         time.sleep(0.01)
 
 
@@ -95,6 +127,31 @@ def an_unfinished_trial_goes_on_from_its_checkpoint(folder):
     assert steps == list(range(1, 301)), "each step once"
 
 
+def kill_when(condition, command):
+    process = subprocess.Popen([RUNNER, *map(str, command)], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(condition, process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def killed_at_any_moment_every_trial_comes_to_its_end(folder):
+    def lines(file):
+        return file.read_text().count("\n") if file.exists() else 0
+
+    moments = {"the first trial is noted": lambda s: lines(s / "trials.jsonl") > 0,
+               "it has its folder": lambda s: (s / "trials/0000/recipe.toml").exists(),
+               "two have logged something": lambda s: lines(s / "trials/0000/metrics.jsonl") > 0 and lines(s / "trials/0001/metrics.jsonl") > 0,
+               "one has a checkpoint": lambda s: any((s / "trials/0000/checkpoints").glob("step-*"))}
+    for number, (moment, condition) in enumerate(moments.items()):
+        sweep = folder / f"s{number}"
+        command = ["sweep", SHAPES, "optimizer.lr=choice(0.003,1e-12,1e-11)", *SMALL, "train.epochs=9", "--halving", "--dir", sweep]
+        kill_when(lambda: condition(sweep), [*command, "-j", 2])
+        again = run(*command, "-j", 1)  # with other threads a trial would be another run; each keeps its own
+        found = outcomes(sweep)
+        assert sorted(found) == [0, 1, 2] and "failed" not in found.values(), (moment, found, again.stdout)
+        assert events(sweep)[0]["threads"] == max(1, len(os.sched_getaffinity(0)) // 2), events(sweep)
+
+
 def ctrl_c_leaves_trials_to_go_on_with(folder):
     command = ["sweep", SHAPES, "run.seed=range(0,2)", *SMALL, "train.epochs=500", "eval.every=500ep", "--dir", folder / "s"]
     process = subprocess.Popen([RUNNER, *map(str, command)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -102,7 +159,7 @@ def ctrl_c_leaves_trials_to_go_on_with(folder):
     wait_until(lambda: metrics.exists() and metrics.stat().st_size > 0, process)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=300)
-    assert process.returncode == 130 and "the same command goes on" in said, (process.returncode, said)
+    assert process.returncode == 130 and "run the same command again to continue" in said, (process.returncode, said)
     assert not [event for event in events(folder / "s") if "outcome" in event]
 
 
@@ -117,15 +174,19 @@ def hopeless_trials_are_stopped_early(folder):
 
 def a_recipe_can_say_what_to_try(folder):
     file = folder / "recipe.toml"
-    file.write_text(f'extends = "{SHAPES}"\n[sweep]\nover = ["optimizer.lr=log_uniform(1e-4, 1e-2)"]\nsearch = "random"\nsamples = 2\n')
-    run("sweep", file, *SMALL, "--dir", folder / "s")
+    file.write_text(f'extends = "{SHAPES}"\n[sweep]\nover = ["optimizer.lr=log_uniform(1e-4, 1e-2)"]\nsearch = "random"\nsamples = 2\n'
+                    "halving = true\n")
+    run("sweep", file, *SMALL, "--no-halving", "--dir", folder / "s")
+    told = json.loads((folder / "s/sweep.json").read_text())
+    assert told["search"] == "random" and told["halving"] is False, told  # an option wins over the recipe
     rates = [event["point"][0] for event in events(folder / "s") if "point" in event]
     assert len(rates) == 2 and all(1e-4 <= rate <= 1e-2 for rate in rates) and rates[0] != rates[1], rates
     run(file, "dataset.train=64", "dataset.eval=64", "train.max_steps=1", f"run.dir={folder}/run")  # a run by itself is one run
 
 
 if __name__ == "__main__":
-    main([a_grid_tries_everything_and_says_what_was_best, failed_trials_are_listed_and_the_others_go_on, mistakes_cost_no_trial,
+    main([a_grid_tries_everything_and_says_what_was_best, failed_trials_are_listed_and_run_again_only_on_request, mistakes_cost_no_trial,
+          a_trial_whose_metric_was_never_a_number_says_so, an_edited_recipe_is_another_sweep, killed_at_any_moment_every_trial_comes_to_its_end,
           killed_and_started_again_it_repeats_no_finished_trial,
           an_unfinished_trial_goes_on_from_its_checkpoint, ctrl_c_leaves_trials_to_go_on_with, hopeless_trials_are_stopped_early,
           a_recipe_can_say_what_to_try])

@@ -252,7 +252,7 @@ def what_is_not_supported_is_named(folder):
     refused("cannot be understood", pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated",
                                                    "invert": False})
     refused('"zzz", which is not in its vocabulary', model={**model, "merges": [["zz", "z"]], "vocab": {"zz": 0, "z": 1}})
-    refused("no pair of tokens", model={**model, "merges": [3]})
+    refused("not a pair of tokens", model={**model, "merges": [3]})
     refused("the number -1", model={**model, "vocab": {"a": -1}, "merges": []})
     refused('no token "<unk>", its unk_token', model={**model, "unk_token": "<unk>"})
     refused("wrong kind", model={**model, "fuse_unk": "yes"})

@@ -8,7 +8,6 @@ import zipfile
 from pathlib import Path
 
 import tracker_tools
-from run_helpers import THOROUGH
 from tracker_tools import vendor, write
 
 tracker_tools.in_vendors_environment()
@@ -82,7 +81,6 @@ class Comet(unittest.TestCase):
         lines = (self.folder / f"comet/{ID}-messages.json").read_text().splitlines()
         self.assertEqual(len(metrics([json.loads(line) for line in lines], "train/loss")), 100)
 
-    @unittest.skipUnless(THOROUGH, "takes long: RUNNER_THOROUGH=1 runs it")
     def test_many_points(self):
         write("comet", self.folder / "many", "many")
         self.assertEqual(len(metrics(read(self.folder / f"many/comet/{ID}.zip")[1], "train/loss")), 100000)

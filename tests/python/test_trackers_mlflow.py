@@ -1,5 +1,6 @@
 """Runs sent to a real MLflow server, read back with MLflow's own client: also when the server goes away in the middle of a run."""
 
+import json
 import math
 import os
 import signal
@@ -117,11 +118,12 @@ class MLflow(unittest.TestCase):
         names = [item.path for item in self.client.list_artifacts(run.info.run_id)]
         self.assertIn("recipe.toml", names)
         self.assertIn("model.safetensors", names)
+        report = self.client.download_artifacts(run.info.run_id, "report.html", str(self.folder))
+        self.assertEqual(Path(report).read_bytes(), (self.folder / "whole/report.html").read_bytes())
         copy = self.client.download_artifacts(run.info.run_id, "model.safetensors", str(self.folder))
         self.assertEqual(Path(copy).read_bytes(), (self.folder / "whole/model.safetensors").read_bytes())
         self.assertEqual((self.folder / "whole/tracking/mlflow.spool").stat().st_size, 0)
 
-    @unittest.skipUnless(THOROUGH, "takes minutes: RUNNER_THOROUGH=1 runs it")
     def test_the_server_goes_away_and_comes_back(self):
         folder = self.folder / "outage"
         process = self.runner(self.folder / "r.toml", self.tracker("outage"), f"run.dir={folder}", "train.max_steps=1000000000",
@@ -147,7 +149,7 @@ class MLflow(unittest.TestCase):
         log = (folder / "log.txt").read_text()
         said = [line for line in log.splitlines() if 'warning: Tracker "mlflow"' in line]  # the end of the run repeats it as a summary
         self.assertEqual(len(said), 1, log)
-        self.assertIn("measurements wait on disk", said[0])
+        self.assertIn("metrics wait on disk", said[0])
 
     def test_runner_track_sends_later_what_could_not_be_sent(self):
         folder = self.folder / "later"
@@ -164,6 +166,16 @@ class MLflow(unittest.TestCase):
         self.assertEqual(self.runner("track", folder, address), ("mlflow: has everything already\n", 0))
         self.assertEqual(len(self.runs("later")), 1)
 
+    def test_the_end_is_when_the_run_ended_not_when_it_was_sent(self):
+        folder = self.folder / "old"
+        output, code = self.runner(self.folder / "r.toml", self.tracker("old", f"http://127.0.0.1:{free_port()}"), f"run.dir={folder}")
+        self.assertEqual(code, 0, output)
+        sent_after = 1000 * time.time()
+        self.assertEqual(self.runner("track", folder, f'tracker.0.url="{self.server.address}"')[1], 0)
+        (run,) = self.runs("old")
+        self.assertLess(run.info.start_time, run.info.end_time)
+        self.assertLessEqual(run.info.end_time, sent_after)
+
     def test_odd_values_names_and_many_metrics(self):
         write("mlflow", self.folder, "whole", f"url={self.server.address}", "experiment=odd")
         (run,) = self.runs("odd")
@@ -177,6 +189,12 @@ class MLflow(unittest.TestCase):
         (run,) = self.runs("wide")
         self.assertEqual(len([name for name in run.data.metrics if name.startswith("many/")]), 500)
         self.assertEqual(self.history(run, "many/metric499"), [(1, 499.5), (2, 499.5), (3, 499.5)])
+
+    @unittest.skipUnless(THOROUGH, "takes minutes: RUNNER_THOROUGH=1 runs it")
+    def test_many_points(self):
+        write("mlflow", self.folder, "many", f"url={self.server.address}", "experiment=many")
+        (run,) = self.runs("many")
+        self.assertEqual(sorted(step for step, _ in self.history(run, "train/loss")), list(range(1, 100001)))
 
     def test_resumed_run_is_the_same_run(self):
         write("mlflow", self.folder, "resumed", f"url={self.server.address}", "experiment=resumed")
@@ -201,6 +219,46 @@ class MLflow(unittest.TestCase):
             if file.is_file():
                 self.assertNotIn(secret.encode(), file.read_bytes(), file)
         self.assertGreater((folder / "tracking/mlflow.spool").stat().st_size, 0)
+
+
+class Refusals(unittest.TestCase):
+    """A server that does not like some points: MLflow then refuses the whole batch they are in."""
+
+    def sent(self, refuses, returncode):
+        taken, batches = [], 0
+
+        def answer(method, path, body):
+            nonlocal batches
+            if "get-by-name" in path:
+                return {"experiment": {"experiment_id": "1"}}
+            if "runs/create" in path:
+                return {"run": {"info": {"run_id": "r", "artifact_uri": "file:///elsewhere"}}}
+            if "runs/get" in path:
+                return {"run": {"data": {}}}
+            metrics = json.loads(body).get("metrics", []) if "log-batch" in path else []
+            batches += bool(metrics)
+            if any(refuses(point) for point in metrics):
+                return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": "not this one"}
+            taken.extend((point["key"], point["step"]) for point in metrics)
+            return {}
+
+        with tracker_tools.scratch() as folder, Stub(answer) as stub:
+            done = write("mlflow", folder, "whole", f"url={stub.address}", returncode=returncode)
+        return taken, batches, done.stderr
+
+    def test_only_the_refused_points_are_missing(self):
+        bad = {("train/loss", 33), ("eval/accuracy", 40)}
+        taken, _, said = self.sent(lambda point: (point["key"], point["step"]) in bad, 0)
+        expected = {("train/loss", step) for step in range(1, 201)} | {("gr__e/_", step) for step in range(1, 201)}
+        expected |= {("odd/value", step) for step in (7, 8, 9)} | {("eval/accuracy", step) for step in range(20, 201, 20)}
+        self.assertEqual(set(taken), expected - bad)
+        self.assertIn('refused the metric "train/loss" at step 33: not this one', said)
+
+    def test_a_server_that_refuses_everything_is_not_asked_a_thousand_times(self):
+        taken, batches, said = self.sent(lambda point: True, 1)
+        self.assertEqual(taken, [])
+        self.assertLess(batches, 60)
+        self.assertIn("not this one", said)
 
 
 if __name__ == "__main__":

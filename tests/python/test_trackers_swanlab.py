@@ -4,11 +4,12 @@ against a stub on loopback."""
 import hashlib
 import json
 import math
+import os
+import subprocess
 import unittest
 from pathlib import Path
 
 import tracker_tools
-from run_helpers import THOROUGH
 from tracker_tools import Stub, vendor, write
 
 tracker_tools.in_vendors_environment()
@@ -46,6 +47,15 @@ def backend(method, path, body):
         return {"urls": [f"{path}" for _ in json.loads(body).get("paths", [])]}
     project = {"cuid": "p", "name": "shapes", "path": "/me/shapes", "group": {"username": "me"}, "_count": {"experiments": 0}}
     return project if "/project/" in path and method == "GET" else {}
+
+
+def losses(stub):
+    """The points of train/loss that a server on loopback was sent."""
+    points = {}
+    for _, path, body in stub.requests:
+        if path.endswith("/house/metrics") and json.loads(body)["type"] == "scalar":
+            points.update({metric["index"]: metric["data"] for metric in json.loads(body)["metrics"] if metric["key"] == "train/loss"})
+    return points
 
 
 class SwanLab(unittest.TestCase):
@@ -101,7 +111,6 @@ class SwanLab(unittest.TestCase):
             self.assertEqual(finish.state, state)
             self.assertTrue(finish.error)
 
-    @unittest.skipUnless(THOROUGH, "takes long: RUNNER_THOROUGH=1 runs it")
     def test_many_points(self):
         write("swanlab", self.folder / "many", "many")
         self.assertEqual(len(of_kind(read(self.folder / "many" / FOLDER), "scalar")), 100000)
@@ -125,6 +134,43 @@ class SwanLab(unittest.TestCase):
             self.assertEqual(sorted(points["eval/accuracy"]), [(n, n / 1000) for n in (20, 40, 60, 80)])
             states = [json.loads(body)["state"] for _, path, body in stub.requests if path.endswith("/state")]
             self.assertEqual(states, ["FINISHED"])
+
+
+    def test_a_growing_file_can_be_synced_again_and_again(self):
+        write("swanlab", self.folder, "resumed", "project=shapes")
+        file = self.folder / FOLDER / f"run-{ID}.swanlab"
+        whole = file.read_bytes()
+        with Stub(backend) as stub:
+            for bytes_ in (whole[:len(whole) // 3], whole[:2 * len(whole) // 3], whole):  # torn, as while it is written
+                file.write_bytes(bytes_)
+                done = vendor("swanlab", "sync", "-k", "k" * 21, "-h", stub.address, self.folder / FOLDER)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(losses(stub), {n: 1 / n for n in range(1, 81)})
+
+    def test_live_hands_it_to_swanlabs_own_program(self):
+        (self.folder / "bin").mkdir(parents=True)
+        (self.folder / "bin/swanlab").symlink_to(tracker_tools.VENDORS / "bin/swanlab")
+        with Stub(backend) as stub:
+            os.environ.update(SWANLAB_API_HOST=stub.address, SWANLAB_WEB_HOST=stub.address, SWANLAB_API_KEY="k" * 21)
+            before = os.environ["PATH"]
+            os.environ["PATH"] = f"{self.folder / 'bin'}:{before}"
+            try:
+                write("swanlab", self.folder, "resumed", "mode=live")
+            finally:
+                os.environ["PATH"] = before
+                del os.environ["SWANLAB_API_HOST"], os.environ["SWANLAB_WEB_HOST"], os.environ["SWANLAB_API_KEY"]
+            log = (self.folder / FOLDER / "sync.log").read_text()
+            self.assertEqual(losses(stub), {n: 1 / n for n in range(1, 81)}, log)
+        for file in self.folder.rglob("*"):
+            if file.is_file():
+                self.assertNotIn(b"k" * 21, file.read_bytes(), file)
+
+    def test_live_without_the_program_is_a_warning(self):
+        done = subprocess.run([tracker_tools.TOOL, "swanlab", self.folder, "whole", "mode=live"], capture_output=True, text=True,
+                              env={**os.environ, "PATH": "/nowhere"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("does not start", done.stderr)
+        self.assertEqual(len([s for s in of_kind(read(self.folder / FOLDER), "scalar") if s.key == "train/loss"]), 200)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import unittest
 from pathlib import Path
 
 import tracker_tools
-from run_helpers import THOROUGH
 from tracker_tools import Stub, vendor, write
 
 tracker_tools.in_vendors_environment()
@@ -129,7 +128,6 @@ class Wandb(unittest.TestCase):
             write("wandb", self.folder / scenario, scenario)
             self.assertEqual(uploaded(self.sync(self.folder / scenario / FOLDER), "wandb-history.jsonl")[1], expected)
 
-    @unittest.skipUnless(THOROUGH, "takes long: RUNNER_THOROUGH=1 runs it")
     def test_many_points(self):
         write("wandb", self.folder / "many", "many")
         many = [record for record in inspect(self.folder / "many" / FOLDER) if record["type"] == "history"]
@@ -156,6 +154,7 @@ class Wandb(unittest.TestCase):
                 del os.environ["WANDB_BASE_URL"], os.environ["WANDB_API_KEY"]
             history, code = uploaded(stub, "wandb-history.jsonl")
             log = (self.folder / FOLDER / "sync.log").read_text()
+            self.assertFalse((Path(os.environ["HOME"]) / "wandb").exists(), "W&B's program wrote where the run was started")
             self.assertEqual((len(history), code), (213, 0), log)
         for file in self.folder.rglob("*"):
             if file.is_file():

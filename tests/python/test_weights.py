@@ -174,10 +174,10 @@ class Weights(unittest.TestCase):
 
     def test_files_without_weights(self):
         for content, reason in (
-            ({}, "holds no weights"),
-            ([torch.ones(1)], "holds no weights"),
-            (torch.ones(1), "holds no weights"),
-            ({"epoch": 3}, "holds no weights"),
+            ({}, "contains no weights"),
+            ([torch.ones(1)], "contains no weights"),
+            (torch.ones(1), "contains no weights"),
+            ({"epoch": 3}, "contains no weights"),
             ({"one": {"a": torch.ones(1)}, "other": {"a": torch.ones(1)}}, 'several sets of weights ("one" and "other")'),
         ):
             torch.save(content, self.folder / "a.pt")

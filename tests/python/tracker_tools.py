@@ -37,7 +37,6 @@ def scratch():
 
 def write(tracker, folder, scenario, *settings, returncode=0):
     """Has a tracker write a small run; see tests/tools/tracker_tool.cpp."""
-    # At home: W&B's own program, which "live" starts, leaves logs where it is started.
     done = subprocess.run([TOOL, tracker, str(folder), scenario, *settings], capture_output=True, text=True, cwd=os.environ["HOME"])
     assert done.returncode == returncode, f"{done.returncode}: {done.stderr}"
     return done

@@ -129,7 +129,7 @@ TEST_CASE("conform: wrong types, ranges and words", "[conform]") {
 TEST_CASE("conform: parts", "[conform]") {
   CHECK_THAT(about("gadget", text("tunde")), ContainsSubstring("unknown gadget \"tunde\"") &&
                                                  ContainsSubstring("did you mean \"tuned\"?") &&
-                                                 ContainsSubstring("there is: nested, plain, tuned") &&
+                                                 ContainsSubstring("available: nested, plain, tuned") &&
                                                  ContainsSubstring("see: runner list gadget"));
   // The part that is there by default is the one that a table without a name speaks of.
   CHECK_THAT(about("gadget", table({{"lr", number(1)}})),

@@ -5,10 +5,16 @@
 #include <functional>
 #include <limits>
 
+#include "components/models/model.hpp"
 #include "components/schedulers/support/learning_rate.hpp"
+#include "components/support/meta_mode.hpp"
+#include "components/transforms/transform.hpp"
 #include "registry/conform.hpp"
+#include "registry/saturating_product.hpp"
+#include "runner/parts.hpp"
 #include "runner/plan.hpp"
 #include "runner/resolve.hpp"
+#include "tests/support/decoded_recipe.hpp"
 #include "tests/support/parts.hpp"
 
 namespace runner::testing {
@@ -16,16 +22,19 @@ namespace {
 
 using Kind = TypeInfo::Kind;
 
-// The number inside a list, a table or alternatives; none where there is none.
-const TypeInfo* number_in(const TypeInfo& type) {
-  if (type.kind == Kind::integer || type.kind == Kind::number) return &type;
-  if (type.kind == Kind::either) return number_in(type.alternatives.front());
-  return type.element ? number_in(*type.element) : nullptr;
+bool is_numeric(const TypeInfo& type) {
+  return type.kind == Kind::integer || type.kind == Kind::number || type.kind == Kind::duration ||
+         type.kind == Kind::size;
+}
+
+// What is inside lists and tables of values.
+const TypeInfo& innermost(const TypeInfo& type) {
+  const bool holds_values = type.kind == Kind::list || type.kind == Kind::map;
+  return holds_values ? innermost(*type.element) : type;
 }
 
 Value wrapped(const TypeInfo& type, Value number) {
   switch (type.kind) {
-    case Kind::either: return wrapped(type.alternatives.front(), std::move(number));
     case Kind::list: return Value(Value::Data(Array{wrapped(*type.element, std::move(number))}));
     case Kind::map: {
       Table table;
@@ -43,12 +52,23 @@ struct NumericField {
 };
 
 void collect(const Schema& schema, const std::string& path, const Descriptor* component,
+             std::vector<NumericField>& found);
+
+void collect(FieldInfo field, const std::string& path, const Descriptor* component,
              std::vector<NumericField>& found) {
-  for (const FieldInfo& field : schema.fields) {
-    const std::string own = path + " " + std::string(field.name);
-    if (field.type.kind == Kind::table) collect(field.type.schema(), own, nullptr, found);
-    if (number_in(field.type)) found.push_back({own, field, component});
+  const TypeInfo inner = innermost(field.type);
+  if (inner.kind == Kind::table) collect(inner.schema(), path, nullptr, found);
+  if (is_numeric(inner)) found.push_back({path, field, component});
+  for (const TypeInfo& alternative : inner.alternatives) {
+    field.type = alternative;
+    collect(field, path, component, found);
   }
+}
+
+void collect(const Schema& schema, const std::string& path, const Descriptor* component,
+             std::vector<NumericField>& found) {
+  for (const FieldInfo& field : schema.fields)
+    collect(field, path + " " + std::string(field.name), component, found);
 }
 
 std::vector<NumericField> all_fields() {
@@ -77,17 +97,26 @@ bool accepts(const FieldInfo& field, Value number) {
 
 Value whole(std::int64_t number) { return Value(Value::Data(number)); }
 Value real(double number) { return Value(Value::Data(number)); }
+Value text(std::string words) { return Value(Value::Data(std::move(words))); }
 
 TEST_CASE("every number of every part has bounds, and what is beyond them is refused", "[extremes]") {
   const auto fields = all_fields();
-  REQUIRE(fields.size() > 200);
+  REQUIRE(fields.size() > 300);
   for (const auto& [path, field, component] : fields) {
     INFO(path);
+    const Kind kind = innermost(field.type).kind;
+    if (kind == Kind::duration || kind == Kind::size) {
+      for (const char* unit : {"ep", "step", "s", "h", "run", "B", "GB", "TiB"}) {
+        for (const char* number : {"1e300", "-1e300", "1e400", "nan", "inf", "99999999999999999999"})
+          CHECK_FALSE(accepts(field, text(std::string(number) + unit)));
+      }
+      continue;
+    }
     CHECK(std::isfinite(field.rules.low));
     CHECK(std::isfinite(field.rules.high));
     for (const std::int64_t number :
          {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
-      if (number_in(field.type)->kind == Kind::integer) CHECK_FALSE(accepts(field, whole(number)));
+      if (kind == Kind::integer) CHECK_FALSE(accepts(field, whole(number)));
     }
     for (const double number :
          {1e300, -1e300, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
@@ -100,7 +129,9 @@ TEST_CASE("every number of every part has bounds, and what is beyond them is ref
 // refuse that, or where it needs more than its defaults.
 template <runner::Kind K>
 std::optional<Part<K>> at_bound(const NumericField& one, double bound) {
-  const bool integer = number_in(one.field.type)->kind == Kind::integer;
+  const Kind kind = innermost(one.field.type).kind;
+  if (kind != Kind::integer && kind != Kind::number) return std::nullopt;
+  const bool integer = kind == Kind::integer;
   Value value = wrapped(one.field.type, integer ? whole(static_cast<std::int64_t>(bound)) : real(bound));
   try {
     return part<K>(std::string(one.component->name),
@@ -161,6 +192,29 @@ TEST_CASE("parts at the extremes of their numbers are built or refused", "[extre
   }
 }
 
+TEST_CASE("models and transforms at the extremes of their numbers are built or refused", "[extremes]") {
+  const DataSpec image{.input_shape = {3, 8, 8}, .classes = 3, .images = true};
+  const DataSpec row{.input_shape = {8}, .classes = 3};
+  const DataSpec tokens{.input_shape = {8}, .input_type = torch::kInt64, .classes = 3, .vocabulary = 16};
+  SECTION("models, without memory") {
+    build_all<ModelKind>([&](const Part<ModelKind>& part) {
+      for (const DataSpec& data : {image, row, tokens}) {
+        constexpr std::int64_t most_tensors = 500;
+        MetaMode meta(most_tensors);
+        const OperatorModeScope scope(meta);
+        try {
+          part.build({data});
+        } catch (const std::exception&) {
+          SUCCEED("refused with a reason");
+        }
+      }
+    });
+  }
+  SECTION("transforms") {
+    build_all<TransformKind>([&](const Part<TransformKind>& part) { part.build({image})->output(image); });
+  }
+}
+
 TEST_CASE("how long a run is can be worked out for any settings", "[extremes]") {
   TrainSection train;
   for (const double epochs : {1e-30, 1.0, 1e9}) {
@@ -176,6 +230,28 @@ TEST_CASE("how long a run is can be worked out for any settings", "[extremes]") 
       }
     }
   }
+}
+
+TEST_CASE("products of settings do not overflow", "[extremes]") {
+  const Recipes files(R"(
+[model]
+name = "mlp"
+[dataset]
+name = "synthetic"
+shape = [4]
+train = 40
+eval = 20
+[optimizer]
+name = "sgd"
+[train]
+max_steps = 1
+)");
+  const Recipe recipe = decoded_recipe(files, {"loader.overfit_batches=1000000", "loader.batch_size=16777216",
+                                               "train.accumulation_steps=1000000"});
+  CHECK(open_data(recipe).eval->size() == 40);
+  CHECK(saturating_product(1L << 40, 1L << 40) > 1L << 59);
+  CHECK(saturating_product(1L << 40, 1L << 40) * 7 > 0);
+  CHECK(saturating_product(6, 7) == 42);
 }
 
 }  // namespace

@@ -64,3 +64,22 @@ TEST_CASE("a run of no steps is over at once: it only evaluates") {
   CHECK(plan.total_steps == 0);
   CHECK(plan.reached({}));
 }
+
+TEST_CASE("a run that is continued with other batches ends after as many epochs") {
+  TrainSection train;
+  train.epochs = 10;
+  const EarlierPlan earlier{10, 0, 50, 5.0};  // half of it, in batches of 10
+  const Plan halved = make_plan(train, 5, 100, earlier);
+  CHECK(halved.total_steps == 50 + 5 * 20);
+  CHECK(make_plan(train, 20, 100, earlier).total_steps == 50 + 5 * 5);
+  CHECK(make_plan(train, 10, 100, earlier).total_steps == 100);
+
+  SECTION("also when it is continued once more") {
+    const EarlierPlan again{halved.steps_per_epoch, halved.extra_steps, 90, 7.0};
+    CHECK(make_plan(train, 5, 100, again).total_steps == 150);
+    CHECK(make_plan(train, 10, 100, again).total_steps == 90 + 3 * 10);
+  }
+  SECTION("updates that were skipped are made up for, as without a break") {
+    CHECK(make_plan(train, 10, 100, EarlierPlan{10, 0, 47, 5.0}).total_steps == 100);
+  }
+}

@@ -58,4 +58,25 @@ TEST_CASE("a mistake in a recipe written in C++ is found", "[resolve]") {
   CHECK_THAT(render(found), ContainsSubstring("did you mean \"hidden\"?"));
 }
 
+TEST_CASE("plugins of a recipe written in C++ are looked for, anywhere", "[resolve][plugins]") {
+  Registry registry = Registry::of_linked();
+  Diagnostics found;
+  Recipe recipe = written_in_code();
+  recipe.plugins = {"/nowhere/libmine.so"};
+  CHECK_FALSE(resolve_recipe(recipe, registry, found));
+  CHECK_THAT(render(found), ContainsSubstring("there is no plugin \"/nowhere/libmine.so\""));
+}
+
+// Runs name built-in components without a version. Whoever adds a second version of one has to make sure that
+// these runs get the first.
+TEST_CASE("no built-in component has versions", "[resolve]") {
+  const Registry registry = Registry::of_linked();
+  for (const KindInfo* kind : registry.kinds()) {
+    for (const std::string& name : registry.names(kind->name)) {
+      INFO(kind->name << " " << name);
+      CHECK(pinned_name(*registry.find(kind->name, name)) == name);
+    }
+  }
+}
+
 }  // namespace runner

@@ -23,7 +23,7 @@ inline Splits open(std::string name, const Settings& settings = {}, std::uint64_
 
 inline Batch read(const Split& split, const std::vector<std::int64_t>& indices,
                   torch::MemoryFormat format = torch::MemoryFormat::Contiguous) {
-  std::vector<SampleRef> samples;
+  std::vector<ExampleRef> samples;
   for (const std::int64_t index : indices) samples.push_back({index, static_cast<std::uint64_t>(index)});
   Batch batch = split.allocate(static_cast<std::int64_t>(samples.size()), format);
   split.read(samples, batch, 0);

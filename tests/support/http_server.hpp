@@ -11,6 +11,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -23,8 +24,9 @@ class HttpServer {
     std::string body;
     bool ranges = true;         // without: always everything, from the start
     int status = 200;           // anything else: no body
-    std::size_t cut_after = 0;  // breaks the connection after so many bytes of the body, 0: never
+    std::size_t cut_after = 0;  // breaks the connection after this many bytes of the body, 0: never
     int cuts = 1 << 30;         // so often, then no more
+    bool endless = false;       // sends the body again and again, and does not say how long it is
   };
 
   explicit HttpServer(Behaviour behaviour) : behaviour_(std::move(behaviour)) {
@@ -78,6 +80,7 @@ class HttpServer {
       requests_.push_back(request);
     }
     if (behaviour_.status != 200) return send(connection, header(behaviour_.status, 0));
+    if (behaviour_.endless) return send_without_end(connection);
     std::size_t start = 0;
     if (const auto range = request.find("Range: bytes="); behaviour_.ranges && range != std::string::npos) {
       start = std::stoul(request.substr(range + 13));
@@ -90,6 +93,11 @@ class HttpServer {
       body.resize(behaviour_.cut_after);
     }
     send(connection, body);
+  }
+
+  void send_without_end(int connection) const {
+    std::string_view next = "HTTP/1.1 200 x\r\nConnection: close\r\n\r\n";
+    while (::send(connection, next.data(), next.size(), MSG_NOSIGNAL) > 0) next = behaviour_.body;
   }
 
   std::string header(int status, std::size_t length, std::size_t start = 0) const {

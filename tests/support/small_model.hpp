@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "components/models/model.hpp"
 #include "components/models/support/model_weights.hpp"
 
 namespace runner::testing {

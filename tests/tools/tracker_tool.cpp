@@ -92,15 +92,15 @@ void run(const std::string& scenario, Tracker& tracker, RunFacts facts, const au
     second->start(facts);
     log_steps(*second, 41, 80);
     second->flush();
-    return second->finish(Outcome::finished, {});
+    return second->finish({Outcome::finished, {}, 1700000300});
   } else {
     log_media(tracker);
     log_steps(tracker, 1, 200);
   }
   tracker.flush();
-  if (scenario == "stopped") return tracker.finish(Outcome::stopped, "interrupted");
-  if (scenario == "failed") return tracker.finish(Outcome::failed, "the loss is not a number");
-  tracker.finish(Outcome::finished, {});
+  if (scenario == "stopped") return tracker.finish({Outcome::stopped, "interrupted", 1700000300});
+  if (scenario == "failed") return tracker.finish({Outcome::failed, "the loss is not a number", 1700000300});
+  tracker.finish({Outcome::finished, {}, 1700000300});
 }
 
 }  // namespace

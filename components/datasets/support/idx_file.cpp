@@ -29,7 +29,7 @@ std::array<std::uint8_t, count> take(GzipReader& reader) {
 std::vector<std::int64_t> read_header(GzipReader& reader) {
   const auto magic = take<4>(reader);
   if (magic[0] != 0 || magic[1] != 0)
-    fail(reader.path(), "is not an IDX file: it does not begin with two zero bytes.");
+    fail(reader.path(), "is not an IDX file: it does not start with two zero bytes.");
   if (magic[2] != type_bytes)
     fail(reader.path(), "is an IDX file, but not one of bytes, as images and labels are.");
   std::vector<std::int64_t> shape;
@@ -75,13 +75,14 @@ IdxFile::IdxFile(const std::filesystem::path& path) : path_(path), mapped_(path)
   };
   if (!is_gzip(mapped_.bytes())) {
     const std::size_t present = mapped_.bytes().size() - header;
-    check_size(present<count, present> count);
+    const bool too_short = present < count;
+    const bool too_long = count < present;
+    check_size(too_short, too_long);
     values_ = mapped_.bytes().subspan(header);
     return;
   }
   if (count > reader.most()) {
-    fail(path, "announces " + std::to_string(count) +
-                   " bytes of data, more than a hundred times its size: it is refused.");
+    fail(path, "announces " + std::to_string(count) + " bytes of data, more than a hundred times its size.");
   }
   // Step by step, so that a header which lies cannot make us reserve more than the file holds.
   while (unpacked_.size() < count) {

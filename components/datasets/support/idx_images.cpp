@@ -15,9 +15,9 @@ class IdxSplit final : public ImageSplit {
       : ImageSplit(spec, transforms, phase), images_(images), labels_(labels), classes_(spec.classes) {
     const auto& shape = images_.shape();
     if (shape.size() != 3)
-      throw DataError(images.string() + " does not hold images: it is no list of rows of pixels.");
+      throw DataError(images.string() + " does not contain images: it is not a list of rows of pixels.");
     if (labels_.shape().size() != 1)
-      throw DataError(labels.string() + " does not hold labels: it is no plain list.");
+      throw DataError(labels.string() + " does not contain labels: it is not a plain list.");
     height_ = shape[1], width_ = shape[2];
     if (spec.input_shape != std::vector<std::int64_t>{1, height_, width_}) {
       throw DataError(images.string() + " holds images of " + std::to_string(height_) + " x " +
@@ -78,7 +78,7 @@ std::vector<std::int64_t> idx_image_shape(const std::filesystem::path& images) {
   try {
     const auto shape = IdxFile::read_shape(images);
     if (shape.size() != 3)
-      throw DataError(images.string() + " does not hold images: it is no list of rows of pixels.");
+      throw DataError(images.string() + " does not contain images: it is not a list of rows of pixels.");
     return {1, shape[1], shape[2]};
   } catch (const IoError& error) {
     throw DataError(error.what());

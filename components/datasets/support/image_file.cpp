@@ -38,7 +38,7 @@ ImageView read_image(const std::filesystem::path& path, Scratch& scratch) {
     const ImageSize size = decode_image(encoded, scratch.decoded);
     return ImageView::interleaved(scratch.decoded.data(), size.height, size.width, 3);
   } catch (const IoError& error) {
-    throw DataError("Cannot use the image " + path.string() + ": " + error.what() + ".");
+    throw DataError(path.string() + ": " + error.what() + ".");
   }
 }
 

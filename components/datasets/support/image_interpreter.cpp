@@ -53,7 +53,7 @@ class ImageInterpreter final : public Interpreter {
   Batch read(std::span<const std::string> inputs) const override {
     const GivenImages images(raw_, transforms_, inputs);
     Batch batch = images.allocate(images.size(), torch::MemoryFormat::Contiguous);
-    std::vector<SampleRef> all(inputs.size());
+    std::vector<ExampleRef> all(inputs.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<std::int64_t>(i);
     images.read(all, batch, 0);
     images.finish(batch, 0);

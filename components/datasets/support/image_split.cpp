@@ -31,7 +31,7 @@ Batch ImageSplit::allocate(std::int64_t examples, torch::MemoryFormat format) co
           torch::empty({examples}, torch::kInt64)};
 }
 
-void ImageSplit::read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const {
+void ImageSplit::read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const {
   thread_local Scratch scratch;
   const torch::Tensor& input = batch.input;
   ImageTarget target{input.data_ptr<float>() + first * input.stride(0), input.stride(1), input.stride(2),
@@ -39,27 +39,27 @@ void ImageSplit::read(std::span<const SampleRef> samples, Batch& batch, std::int
   const std::ptrdiff_t example_step = input.stride(0);
   auto* labels = batch.target.data_ptr<std::int64_t>() + first;
 
-  for (const SampleRef& sample : samples) {
-    const ImageView source = this->image(sample.index, scratch);
+  for (const ExampleRef& example : examples) {
+    const ImageView source = this->image(example.index, scratch);
     if (source.channels != after_.input_shape[0]) {
-      throw DataError(sample_name(sample.index) + ": the image has " + std::to_string(source.channels) +
+      throw DataError(sample_name(example.index) + ": the image has " + std::to_string(source.channels) +
                       " channel(s), where " + std::to_string(after_.input_shape[0]) + " are expected.");
     }
     Image image(source, scratch);
-    SampleRandom random(sample.seed);
+    SampleRandom random(example.seed);
     try {
       for (const auto& transform : transforms_) transform->apply(image, random);
     } catch (const DataError& error) {  // transforms do not know whose image it is
-      throw DataError(sample_name(sample.index) + ": " + error.what());
+      throw DataError(sample_name(example.index) + ": " + error.what());
     }
     if (image.height() != after_.input_shape[1] || image.width() != after_.input_shape[2]) {
-      throw DataError(sample_name(sample.index) + ": the image is " + extent(image.height(), image.width()) +
+      throw DataError(sample_name(example.index) + ": the image is " + extent(image.height(), image.width()) +
                       ", where " + extent(after_.input_shape[1], after_.input_shape[2]) +
                       " is expected. A resize transform with height and width makes all images equal.");
     }
     image.write(target, plain_);
     target.values += example_step;
-    *labels++ = label(sample.index);
+    *labels++ = label(example.index);
   }
 }
 

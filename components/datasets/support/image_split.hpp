@@ -23,7 +23,7 @@ class ImageSplit : public Split {
  public:
   DataSpec spec() const final { return after_; }
   Batch allocate(std::int64_t examples, torch::MemoryFormat format) const final;
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const final;
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const final;
   void finish(Batch& batch, std::uint64_t seed) const final;
   std::optional<std::int64_t> class_of(std::int64_t index) const final { return label(index); }
 

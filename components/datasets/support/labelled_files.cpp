@@ -98,7 +98,7 @@ LabelledFiles list_images(const fs::path& folder, const std::vector<std::string>
     unreadable(error);
   }
   if (others > 0) {
-    log::warning("{} files in {} are left out because they are neither JPEG nor PNG, for example {}.", others,
+    log::warning("{} files in {} are skipped because they are neither JPEG nor PNG, for example {}.", others,
                  folder.string(), an_other.string());
   }
   return files;

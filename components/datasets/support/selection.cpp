@@ -60,6 +60,7 @@ std::vector<std::size_t> quotas(const std::vector<Indices>& groups, std::int64_t
   return quota;
 }
 
+// The same examples in every epoch, also of a split that reads from random places.
 class Selection final : public Split {
  public:
   Selection(std::shared_ptr<const Split> all, Indices indices)
@@ -70,9 +71,14 @@ class Selection final : public Split {
   Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override {
     return all_->allocate(examples, format);
   }
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
-    std::vector<SampleRef> chosen(samples.begin(), samples.end());
-    for (SampleRef& sample : chosen) sample.index = at(sample.index);
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
+    std::vector<ExampleRef> chosen(examples.begin(), examples.end());
+    for (ExampleRef& example : chosen) {
+      example.index = at(example.index);
+      // Read from random places, an example is where its seed says.
+      if (!all_->examples_are_fixed())
+        example.seed = example_seed(0, 0, static_cast<std::uint64_t>(example.index));
+    }
     all_->read(chosen, batch, first);
   }
   void finish(Batch& batch, std::uint64_t seed) const override { all_->finish(batch, seed); }
@@ -80,7 +86,6 @@ class Selection final : public Split {
     return all_->class_of(at(index));
   }
   SplitDetails details() const override { return all_->details(); }
-  bool examples_are_fixed() const override { return all_->examples_are_fixed(); }
 
  private:
   std::int64_t at(std::int64_t index) const { return indices_[static_cast<std::size_t>(index)]; }
@@ -92,7 +97,7 @@ class Selection final : public Split {
 }  // namespace
 
 std::vector<std::int64_t> random_sample(const Split& split, std::int64_t count, std::uint64_t seed) {
-  count = std::min(count, split.size());
+  count = std::clamp<std::int64_t>(count, 0, split.size());
   std::vector<Indices> groups = by_class(split);
   const auto quota = quotas(groups, count, split.size());
   SampleRandom random(scatter(seed + golden_gamma));

@@ -1,5 +1,7 @@
 #include "components/datasets/support/stand_in.hpp"
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -24,8 +26,9 @@ std::unique_ptr<Dataset> build_stand_in(const std::optional<Part<DatasetKind>>& 
       given.images == wanted.images) {
     return dataset;
   }
-  throw DataError("dataset.fallback: \"" + fallback->name() + "\" gives examples of " + examples_of(given) +
-                  " and cannot stand in for " + title + ", which has " + examples_of(wanted) + ".");
+  throw DataError("dataset.fallback: " + in_quotes(fallback->name()) + " gives examples of " +
+                  examples_of(given) + " and cannot stand in for " + title + ", which has " +
+                  examples_of(wanted) + ".");
 }
 
 void check_stand_in(const std::optional<Part<DatasetKind>>& fallback, Report& report) {
@@ -33,8 +36,8 @@ void check_stand_in(const std::optional<Part<DatasetKind>>& fallback, Report& re
   const DatasetCommon& own = fallback->common;
   if (!own.transform.empty())
     report.error("fallback", "takes the transforms of the dataset it stands in for and cannot have its own");
-  if (own.validation || own.train_limit || own.eval_limit || own.sample_seed)
-    report.error("fallback", "is split and limited as the dataset it stands in for: say it there");
+  if (own.validation || own.train_limit || own.eval_limit || own.example_seed)
+    report.error("fallback", "is split and limited as the dataset it stands in for: set it there");
 }
 
 Splits open_stand_in(const Dataset* stand_in, const std::string& name, const TransformPipeline& transforms,
@@ -45,7 +48,7 @@ Splits open_stand_in(const Dataset* stand_in, const std::string& name, const Tra
   }
   Splits splits = stand_in->open(transforms);
   const std::string own_reason = splits.stand_in.empty() ? "" : " " + splits.stand_in;
-  splits.stand_in = "The dataset \"" + name + "\" stands in, and the results are about it alone. " +
+  splits.stand_in = "The dataset " + in_quotes(name) + " stands in, and the results are about it alone. " +
                     reason.what() + own_reason;
   return splits;
 }

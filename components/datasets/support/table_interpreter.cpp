@@ -46,7 +46,7 @@ Batch TableInterpreter::read(std::span<const std::string> inputs) const {
   const std::int64_t count = rows.size;
   const TableSplit split(columns_, how_, std::move(rows));
   Batch batch = split.allocate(count, torch::MemoryFormat::Contiguous);
-  std::vector<SampleRef> all(static_cast<std::size_t>(count));
+  std::vector<ExampleRef> all(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<std::int64_t>(i);
   split.read(all, batch, 0);
   batch.target.reset();

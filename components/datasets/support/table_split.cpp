@@ -60,15 +60,15 @@ TableSplit::TableSplit(const TableColumns& columns, Categories how, EncodedRows 
   if (rows_.size > 0) numbers_ = rows_.numbers.size() / static_cast<std::size_t>(rows_.size);
 }
 
-void TableSplit::read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const {
+void TableSplit::read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const {
   const auto width = static_cast<std::size_t>(spec_.input_shape[0]);
   float* input = batch.input.data_ptr<float>() + static_cast<std::size_t>(first) * width;
   const bool categories = !spec_.categories.empty();
   std::int64_t* ids =
       categories ? batch.extra.at("categories").data_ptr<std::int64_t>() + first * std::ssize(values_)
                  : nullptr;
-  for (const SampleRef& sample : samples) {
-    const auto row = static_cast<std::size_t>(sample.index);
+  for (const ExampleRef& example : examples) {
+    const auto row = static_cast<std::size_t>(example.index);
     write_input(row, input, width);
     input += width;
     if (categories) ids = std::copy_n(rows_.ids.begin() + at(row, values_.size()), values_.size(), ids);

@@ -7,10 +7,10 @@ namespace runner {
 
 enum class Categories { ids, one_hot };
 constexpr auto describe(std::type_identity<Categories>) {
-  return choices(choice("ids", Categories::ids,
-                        "numbers beside the input, for models that embed them, "
-                        "as tabular does"),
-                 choice("one_hot", Categories::one_hot, "an input of 0 or 1 for each value, for any model"));
+  return choices(
+      choice("ids", Categories::ids,
+             "as integers in addition to the input, for models that embed them, such as tabular"),
+      choice("one_hot", Categories::one_hot, "as an input of 0 or 1 for each value, for any model"));
 }
 
 // What the model gets of one row.
@@ -24,7 +24,7 @@ class TableSplit final : public Split {
   std::int64_t size() const override { return rows_.size; }
   DataSpec spec() const override { return spec_; }
   SplitDetails details() const override { return details_; }
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override;
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override;
   std::optional<std::int64_t> class_of(std::int64_t index) const override {
     if (rows_.labels.empty()) return std::nullopt;
     return rows_.labels[static_cast<std::size_t>(index)];

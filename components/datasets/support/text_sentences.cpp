@@ -1,5 +1,6 @@
 #include "components/datasets/support/text_sentences.hpp"
 
+#include "components/datasets/support/token_cache.hpp"
 #include "components/support/text/code_points.hpp"
 #include "registry/wording.hpp"
 
@@ -20,11 +21,9 @@ SentenceSplit::SentenceSplit(std::shared_ptr<const SentenceEncoder> encoder,
     : encoder_(std::move(encoder)),
       spec_(sentence_spec(*encoder_, sentences.classes)),
       labels_(sentences.labels) {
-  for (const std::string& text : sentences.texts) {
-    const std::vector<Token> tokens = encoder_->encode(text);
-    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-    ends_.push_back(tokens_.size());
-  }
+  SentenceTokens all = cached_tokens(*encoder_, sentences.texts);
+  tokens_ = std::move(all.tokens);
+  ends_ = std::move(all.ends);
 }
 
 Batch SentenceSplit::allocate(std::int64_t examples, torch::MemoryFormat format) const {
@@ -33,12 +32,12 @@ Batch SentenceSplit::allocate(std::int64_t examples, torch::MemoryFormat format)
   return batch;
 }
 
-void SentenceSplit::read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const {
+void SentenceSplit::read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const {
   auto* input = batch.input.data_ptr<std::int64_t>() + first * encoder_->length();
   auto* mask = batch.extra.at("mask").data_ptr<bool>() + first * encoder_->length();
   auto* target = batch.target.data_ptr<std::int64_t>() + first;
-  for (const SampleRef& sample : samples) {
-    const auto index = static_cast<std::size_t>(sample.index);
+  for (const ExampleRef& example : examples) {
+    const auto index = static_cast<std::size_t>(example.index);
     const std::size_t begin = index == 0 ? 0 : ends_[index - 1];
     encoder_->fill(std::span(tokens_).subspan(begin, ends_[index] - begin), input, mask);
     *target++ = labels_[index];

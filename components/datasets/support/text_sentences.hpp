@@ -18,7 +18,7 @@ class SentenceSplit final : public Split {
   DataSpec spec() const override { return spec_; }
   SplitDetails details() const override { return {.unknown_token = encoder_->tokenizer().unknown()}; }
   Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override;
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override;
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override;
   std::optional<std::int64_t> class_of(std::int64_t index) const override {
     return labels_[static_cast<std::size_t>(index)];
   }

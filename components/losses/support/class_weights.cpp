@@ -6,6 +6,7 @@
 
 #include "registry/log.hpp"
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -27,7 +28,7 @@ std::vector<double> balanced(const LossInputs& inputs) {
       throw std::runtime_error(log::format(
           "loss.class_weights = \"balanced\": there is no training example of class {}, so nothing "
           "says how much it should count; give the weights by name.",
-          named ? "\"" + inputs.data.class_names[i] + "\"" : std::to_string(i)));
+          named ? in_quotes(inputs.data.class_names[i]) : std::to_string(i)));
     }
     weights.push_back(all / (static_cast<double>(counts.size()) * static_cast<double>(counts[i])));
   }
@@ -42,9 +43,9 @@ std::vector<double> by_name(const std::map<std::string, double>& named, const Da
     const auto found = std::ranges::find(names, name);
     if (found == names.end()) {
       const auto meant = nearest(name, names);
-      throw std::runtime_error("loss.class_weights names the class \"" + name +
-                               "\", which the data does not have" +
-                               (meant ? "; did you mean \"" + *meant + "\"?" : "."));
+      throw std::runtime_error("loss.class_weights names the class " + in_quotes(name) +
+                               ", which the data does not have" +
+                               (meant ? "; did you mean " + in_quotes(*meant) + "?" : "."));
     }
     weights[static_cast<std::size_t>(found - names.begin())] = weight;
   }

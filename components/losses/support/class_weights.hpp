@@ -19,9 +19,9 @@ constexpr auto describe(std::type_identity<ByFrequency>) {
 using ClassWeights = std::variant<std::vector<double>, ByFrequency, std::map<std::string, double>>;
 
 inline constexpr std::string_view class_weights_doc =
-    "How much each class counts: a number for each in order; \"balanced\", by how rare it is in the training "
-    "set, as in scikit-learn; or { name = number }, where classes that are not named count 1. None: all the "
-    "same.";
+    "Weight of each class: one number per class in order; \"balanced\": by how rare it is in the training "
+    "set, as in scikit-learn; or { name = number }, where classes that are not named have weight 1. Empty: "
+    "all equal.";
 
 inline bool needs_class_counts(const ClassWeights& weights) {
   return std::holds_alternative<ByFrequency>(weights);

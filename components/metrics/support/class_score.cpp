@@ -151,8 +151,8 @@ class ClassScoreMetric final : public Metric {
 }  // namespace
 
 MetricFacts class_score_facts(const std::string& name, Average average) {
-  std::vector<Targets> targets{Targets::class_index, Targets::class_shares, Targets::yes_no};
-  if (average == Average::samples) targets = {Targets::yes_no};
+  std::vector<Targets> targets{Targets::class_index, Targets::class_shares, Targets::binary};
+  if (average == Average::samples) targets = {Targets::binary};
   return {{{full_name(name, average), Better::max}}, std::move(targets)};
 }
 

@@ -9,14 +9,15 @@ namespace runner {
 
 enum class Average { macro, micro, weighted, binary, samples };
 constexpr auto describe(std::type_identity<Average>) {
-  return choices(
-      choice("macro", Average::macro,
-             "the mean over the classes that occur in labels or answers, or over all labels of yes or no"),
-      choice("micro", Average::micro, "over all examples at once; equals accuracy where one class is right"),
-      choice("weighted", Average::weighted, "the mean over the classes, by how often each is right"),
-      choice("binary", Average::binary, "of class 1 alone, where there are two classes"),
-      choice("samples", Average::samples,
-             "the mean over the examples, where each has several labels of yes or no"));
+  return choices(choice("macro", Average::macro,
+                        "the mean over the classes that occur in targets or predictions, or over all labels "
+                        "of a multi-label task"),
+                 choice("micro", Average::micro,
+                        "over all examples at once; equals accuracy if each example has one class"),
+                 choice("weighted", Average::weighted,
+                        "the mean over the classes, weighted by how often each is the target"),
+                 choice("binary", Average::binary, "of class 1 only, for two classes"),
+                 choice("samples", Average::samples, "the mean over the examples, for multi-label tasks"));
 }
 
 // The parameters of precision, recall and f1; a type for each, named by the component itself.
@@ -28,8 +29,8 @@ struct ClassScore {
 template <class Component>
 constexpr auto describe(std::type_identity<ClassScore<Component>>) {
   using Score = ClassScore<Component>;
-  return fields(field("average", &Score::average, "How the classes' numbers become one."),
-                field("ignore_index", &Score::ignore_index, "Targets with this label are not counted."));
+  return fields(field("average", &Score::average, "How the values of the classes are averaged."),
+                field("ignore_index", &Score::ignore_index, "Targets with this label are ignored."));
 }
 
 // How often a class was rightly answered, answered at all, and right.

@@ -57,7 +57,7 @@ Rows rows_of(const torch::Tensor& output, const torch::Tensor& target) {
 }
 
 bool several_labels(std::optional<Targets> targets, const torch::Tensor& output) {
-  return targets == Targets::yes_no && !is_one_score(output);
+  return targets == Targets::binary && !is_one_score(output);
 }
 
 LabelRows label_rows(const torch::Tensor& output, const torch::Tensor& target, std::int64_t ignore_index) {

@@ -109,7 +109,7 @@ class RankingMetric final : public Metric {
 }  // namespace
 
 MetricFacts ranking_facts(const std::string& name) {
-  return {{{name, Better::max}}, {Targets::class_index, Targets::class_shares, Targets::yes_no}};
+  return {{{name, Better::max}}, {Targets::class_index, Targets::class_shares, Targets::binary}};
 }
 
 std::unique_ptr<Metric> make_ranking(const RankingSettings& settings,

@@ -13,7 +13,8 @@ constexpr auto describe(std::type_identity<RankingAverage>) {
   return choices(
       choice("macro", RankingAverage::macro, "the mean over the classes or labels"),
       choice("micro", RankingAverage::micro, "all classes or labels of all examples in one ranking"),
-      choice("weighted", RankingAverage::weighted, "the mean over them, by how often each is right"));
+      choice("weighted", RankingAverage::weighted,
+             "the mean over them, weighted by how often each is the target"));
 }
 
 // The parameters of metrics that judge how scores rank examples; a type for each, named by the component
@@ -26,10 +27,10 @@ struct Ranking {
 template <class Component>
 constexpr auto describe(std::type_identity<Ranking<Component>>) {
   using Own = Ranking<Component>;
-  return fields(field("average", &Own::average,
-                      "How more than two classes, or several labels for each example, become one number; "
-                      "\"macro\" where not given."),
-                field("ignore_index", &Own::ignore_index, "Targets with this label are not counted."));
+  return fields(
+      field("average", &Own::average,
+            "How several classes, or several labels per example, are averaged; default: \"macro\"."),
+      field("ignore_index", &Own::ignore_index, "Targets with this label are ignored."));
 }
 
 // Examples with one score, in falling order of it.

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "components/support/precision/fp8_linear.hpp"
+#include "components/support/precision/no_autocast_cache.hpp"
 
 namespace runner {
 
@@ -51,19 +52,6 @@ class RandomReplay {
   torch::Tensor now_;
 };
 
-// Narrow copies of weights made here know nothing of gradients: nothing later
-// may find them in the cache.
-class NoAutocastCache {
- public:
-  NoAutocastCache() { at::autocast::set_autocast_cache_enabled(false); }
-  ~NoAutocastCache() { at::autocast::set_autocast_cache_enabled(before_); }
-  NoAutocastCache(const NoAutocastCache&) = delete;
-  NoAutocastCache& operator=(const NoAutocastCache&) = delete;
-
- private:
-  bool before_ = at::autocast::is_autocast_cache_enabled();
-};
-
 // What it takes to run the segment a second time exactly as the first.
 struct Replay : torch::CustomClassHolder {
   Replay(Segment segment_, variable_list parameters_, torch::Device device_)
@@ -101,6 +89,8 @@ struct CheckpointedSegment : torch::autograd::Function<CheckpointedSegment> {
                                at::TensorList /*parameters*/, const c10::intrusive_ptr<Replay>& replay) {
     context->save_for_backward(inputs.vec());
     context->saved_data["replay"] = c10::IValue::make_capsule(replay);
+    // Narrow copies of weights made here know nothing of gradients: nothing later
+    // may find them in the cache.
     const NoAutocastCache no_cache;
     return replay->segment(inputs.vec());
   }

@@ -9,8 +9,8 @@
 namespace runner {
 
 constexpr std::string_view checkpoint_doc =
-    "Keep only what goes into each block and compute the rest again for the gradients: less memory, "
-    "more time.";
+    "Activation checkpointing: keep only the input of each block and recompute the rest in the backward "
+    "pass. Less memory, more time.";
 
 using Segment = std::function<torch::Tensor(const std::vector<torch::Tensor>&)>;
 

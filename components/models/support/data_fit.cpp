@@ -6,13 +6,14 @@
 #include <stdexcept>
 
 #include "components/support/shape_text.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
 namespace {
 
 [[noreturn]] void fail(std::string_view model, const std::string& why) {
-  throw std::runtime_error("Model \"" + std::string(model) + "\": " + why + ".");
+  throw std::runtime_error("Model " + in_quotes(model) + ": " + why + ".");
 }
 
 // What a person calls the inputs of a dataset.
@@ -46,7 +47,7 @@ std::int64_t output_count(std::string_view model, std::int64_t wanted, const Dat
   if (data.classes > 0) {
     if (wanted != 0 && wanted != data.classes) {
       fail(model, "num_classes is " + std::to_string(wanted) + ", but the dataset has " +
-                      std::to_string(data.classes) + " classes; leave num_classes out to follow the dataset");
+                      std::to_string(data.classes) + " classes; remove num_classes to follow the dataset");
     }
     return data.classes;
   }
@@ -91,7 +92,7 @@ std::int64_t vocabulary_size(std::string_view model, std::int64_t wanted, const 
   }
   if (wanted != 0 && wanted < data.vocabulary) {
     fail(model, "vocabulary is " + std::to_string(wanted) + ", but the dataset has " +
-                    std::to_string(data.vocabulary) + " tokens; leave vocabulary out to follow the dataset");
+                    std::to_string(data.vocabulary) + " tokens; remove vocabulary to follow the dataset");
   }
   return wanted != 0 ? wanted : data.vocabulary;
 }

@@ -9,7 +9,6 @@
 #include <unordered_set>
 
 #include "components/models/support/pretrained_config.hpp"
-#include "components/models/support/weight_files.hpp"
 #include "components/models/support/weight_names.hpp"
 #include "components/support/io/mapping_guard.hpp"
 #include "components/support/pattern.hpp"
@@ -87,7 +86,7 @@ std::string LoadSummary::text() const {
   return line + differences(*this);
 }
 
-LoadSummary load_weights(Model& model, const std::filesystem::path& path, const ModelCommon& common) {
+WeightMatch match_weights(const Model& model, const std::filesystem::path& path, const ModelCommon& common) {
   const auto own = named_tensors(model);
   std::vector<std::string> names;
   for (const auto& [name, tensor] : own) names.push_back(name);
@@ -104,7 +103,7 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
   if (const auto* namer = dynamic_cast<const WeightNames*>(&model)) namer->adapt(contents.tensors);
   const bool counters = counts_batches(contents.tensors);
   LoadSummary summary{.format = contents.format};
-  std::vector<std::pair<torch::Tensor, torch::Tensor>> copies;  // into, from
+  std::vector<WeightMatch::Pair> pairs;
   for (const auto& [name, tensor] : own) {
     const auto found = contents.tensors.find(name);
     if (selected(common.replace, name)) {
@@ -116,7 +115,7 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
       summary.misshapen.push_back(escaped_name(name) + ": " + shape_text(found->second.sizes()) +
                                   " in the file, " + shape_text(tensor.sizes()) + " in the model");
     } else {
-      copies.emplace_back(tensor, found->second);
+      pairs.push_back({name, tensor, found->second});
     }
   }
   // What is replaced may be in the file under the old head's names, too.
@@ -132,22 +131,34 @@ LoadSummary load_weights(Model& model, const std::filesystem::path& path, const 
   if (common.strict && !differences(summary).empty()) {
     throw std::runtime_error(
         "The weights in " + path.string() + " do not fit the model:" + differences(summary) +
-        "\nmodel.strict = false loads what fits; model.replace = [\"fc\"] leaves a part out.");
+        "\nmodel.strict = false loads what fits; model.replace = [\"fc\"] skips a part.");
   }
-  if (copies.empty() && summary.replaced.size() != own.size()) {
+  if (pairs.empty() && summary.replaced.size() != own.size()) {
     throw std::runtime_error("Nothing in " + path.string() + " fits the model:" + differences(summary));
   }
-  const torch::NoGradGuard guard;
-  for (const auto& [into, from] : copies) torch::Tensor(into).copy_(from);
-  require_whole_files();
-  summary.loaded = copies.size();
-  return summary;
+  summary.loaded = pairs.size();
+  std::ranges::sort(pairs, std::less(),
+                    [](const WeightMatch::Pair& pair) { return pair.from.const_data_ptr(); });
+  return {std::move(contents), std::move(pairs), std::move(summary)};
 }
 
-void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem::path& path) {
+LoadSummary load_weights(Model& model, const std::filesystem::path& path, const ModelCommon& common) {
+  const WeightMatch match = match_weights(model, path, common);
+  const torch::NoGradGuard guard;
+  for (const WeightMatch::Pair& pair : match.pairs) {
+    torch::Tensor(pair.into).copy_(pair.from);
+    match.files.give_back(pair.from);
+  }
+  require_whole_files();
+  return match.summary;
+}
+
+void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem::path& path,
+                  std::map<std::string, std::string> metadata) {
   std::vector<std::pair<std::string, torch::Tensor>> tensors;
   for (const auto& [name, tensor] : weights) tensors.emplace_back(name, tensor);
-  write_safetensors(path, tensors, {{"format", "pt"}});
+  metadata["format"] = "pt";
+  write_safetensors(path, tensors, metadata);
 }
 
 std::vector<std::string> freeze_parameters(Model& model, const std::vector<std::string>& patterns) {

@@ -1,15 +1,16 @@
 #pragma once
 
+#include <torch/nn/module.h>
+
 #include "components/contract/state.hpp"
 #include "components/contract/weights.hpp"
-#include "components/models/model.hpp"
 
 namespace runner {
 
 // The weights of a model that this rank holds whole: to look at, to save and to load.
 class ModelWeights final : public Weights, public Stateful {
  public:
-  explicit ModelWeights(const Model& model) : model_(model) {}
+  explicit ModelWeights(const torch::nn::Module& model) : model_(model) {}
 
   std::vector<NamedTensor> held_parameters() const override;
   std::vector<NamedTensor> held_buffers() const override;
@@ -22,7 +23,7 @@ class ModelWeights final : public Weights, public Stateful {
   void load(const State& state) override;
 
  private:
-  const Model& model_;
+  const torch::nn::Module& model_;
 };
 
 }  // namespace runner

@@ -29,10 +29,11 @@ struct RopeScaling {
 };
 constexpr auto describe(std::type_identity<RopeScaling>) {
   return fields(
-      field("type", &RopeScaling::type, "The way of it.", required()),
-      field("factor", &RopeScaling::factor, "How many times longer.", required(), at_least(1)),
+      field("type", &RopeScaling::type, "The method.", required()),
+      field("factor", &RopeScaling::factor, "Factor by which the context is longer.", required(),
+            at_least(1)),
       field("original_context", &RopeScaling::original_context,
-            "Tokens in the texts it was trained on first; needed by dynamic and llama3.", at_least(0)),
+            "Context of the pre-training, in tokens; needed by dynamic and llama3.", at_least(0)),
       field("low_freq_factor", &RopeScaling::low_freq_factor,
             "llama3: wavelengths above original_context divided by this are stretched fully.", above(0)),
       field("high_freq_factor", &RopeScaling::high_freq_factor,

@@ -1,10 +1,11 @@
 #include "components/models/support/torchscript_code.hpp"
 
+#include <caffe2/serialize/in_memory_adapter.h>
 #include <caffe2/serialize/inline_container.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
+#include <set>
 #include <stdexcept>
 #include <vector>
 
@@ -53,7 +54,7 @@ std::vector<Token> tokens_of(std::string_view code) {
   return tokens;
 }
 
-// Of all operators of LibTorch, these do something else than compute.
+// Of all operators of LibTorch, these do something other than compute.
 bool has_effect(std::string_view name) {
   return among(name, {"save", "from_file", "_print", "rpc_async", "rpc_remote", "rpc_sync", "AddStatValue",
                       "PythonOp", "IgnoredPythonOp"});
@@ -102,36 +103,75 @@ class Reading {
   std::vector<Token> tokens_;
 };
 
+using caffe2::serialize::PyTorchStreamReader;
+
+std::string lower_case(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
+// In lower case. LibTorch looks records up without regard to case, but lists them as written, and lists long
+// names cut short: each name has to mean one record, and be found under what is listed.
+std::set<std::string> records_of(PyTorchStreamReader& archive) {
+  std::set<std::string> names;
+  for (const std::string& name : archive.getAllRecords()) {
+    if (!archive.hasRecord(name) || !names.insert(lower_case(name)).second)
+      throw std::runtime_error("contains " + in_quotes(name) + " twice, or under a name that is too long");
+  }
+  return names;
+}
+
+std::string effect_of_record(std::string_view name, std::string_view content) {
+  if (name.ends_with(".py")) return effect_of_code(content);
+  // The values of attributes. They name the classes to make, in one line or across two.
+  const auto contains = [&](std::string_view part) { return content.find(part) != content.npos; };
+  return contains("torch.classes") || contains("torch\nclasses") ? "uses classes that are not LibTorch's own"
+                                                                 : "";
+}
+
+std::string effect_of_archive(PyTorchStreamReader& archive) {
+  constexpr std::size_t most_code = 64u << 20;
+  std::size_t size = 0;
+  for (const std::string& name : records_of(archive)) {
+    if (name == "model.json") throw std::runtime_error("was written by a version of PyTorch before 1.2");
+    if (!name.ends_with(".py") && !name.ends_with(".pkl")) continue;
+    size += archive.getRecordSize(name);
+    if (size > most_code) throw std::runtime_error("contains more than 64 MB of code");
+    const auto [data, length] = archive.getRecord(name);
+    const std::string effect = effect_of_record(name, {static_cast<const char*>(data.get()), length});
+    if (!effect.empty()) return effect;
+  }
+  return "";
+}
+
+void require_archive(std::string_view bytes) {
+  if (!bytes.starts_with("PK")) throw std::runtime_error("is not a module written by torch.jit.save");
+  // LibTorch takes a file with this mark for a FlatBuffer, whatever else it is.
+  if (bytes.substr(2).starts_with("\x03\x04PTMF"))
+    throw std::runtime_error("is a zip archive with the mark of another format");
+}
+
 }  // namespace
 
 std::string effect_of_code(std::string_view code) { return Reading(code).effect(); }
 
-void require_code_without_effects(const std::filesystem::path& file) {
-  constexpr std::size_t most_code = 64u << 20;
+torch::jit::Module load_code_without_effects(const std::filesystem::path& file) {
   const auto mapping = PrivateMapping::open(file);
   const auto bytes = mapping->bytes();
-  if (bytes.size() < 4 || bytes[0] != std::byte{'P'} || bytes[1] != std::byte{'K'})
-    throw std::runtime_error("is not a module written by torch.jit.save");
-  std::string effect;
+  require_archive({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const auto content =
+      std::make_shared<caffe2::serialize::MemoryReadAdapter>(bytes.data(), static_cast<off_t>(bytes.size()));
   try {
-    caffe2::serialize::PyTorchStreamReader archive(file.string());
-    if (archive.hasRecord("model.json"))
-      throw std::runtime_error("was written by a version of PyTorch before 1.2");
-    std::size_t size = 0;
-    for (const std::string& name : archive.getAllRecords()) {
-      if (!name.ends_with(".py")) continue;
-      size += archive.getRecordSize(name);
-      if (size > most_code) throw std::runtime_error("holds more than 64 MB of code");
-      const auto [data, length] = archive.getRecord(name);
-      effect = effect_of_code({static_cast<const char*>(data.get()), length});
-      if (!effect.empty()) break;
-    }
+    PyTorchStreamReader archive(content);
+    const std::string effect = effect_of_archive(archive);
+    if (effect.empty()) return torch::jit::load(content);
+    throw std::runtime_error("contains code that " + effect +
+                             "; a model may only compute with tensors. Export it without that");
   } catch (const c10::Error& error) {
-    throw std::runtime_error("is not a module written by torch.jit.save: " + reason_of(error));
+    const std::string reason = reason_of(error);  // the first sentence: the rest is advice about checkpoints
+    throw std::runtime_error("is not a module written by torch.jit.save: " +
+                             reason.substr(0, reason.find(". ")));
   }
-  if (effect.empty()) return;
-  throw std::runtime_error("is refused: the code in it " + effect +
-                           ", and a model may compute with tensors alone. Export it without that");
 }
 
 }  // namespace runner

@@ -3,7 +3,6 @@
 #include <array>
 #include <stdexcept>
 
-#include "components/support/io/private_mapping.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/torch_file.hpp"
 #include "components/support/weights/weight_index.hpp"
@@ -20,13 +19,14 @@ namespace fs = std::filesystem;
 }
 
 WeightFiles read_one(const fs::path& path) {
-  const auto file = PrivateMapping::open(path);
+  const auto file = PrivateMapping::open(path, PrivateMapping::Access::read_only);
   if (looks_like_torch_file(file->bytes())) {
-    TorchFile read = read_torch_file(path);
+    TorchFile read = read_torch_file(file);
     const std::string where = read.found_in.empty() ? "" : ", key " + in_quotes(read.found_in);
-    return {"torch.save (" + read.layout + where + ")", std::move(read.tensors), std::move(read.others)};
+    return {
+        "torch.save (" + read.layout + where + ")", std::move(read.tensors), std::move(read.others), {file}};
   }
-  if (looks_like_safetensors(file->bytes())) return {"safetensors", read_safetensors(path)};
+  if (looks_like_safetensors(file->bytes())) return {"safetensors", read_safetensors(file), {}, {file}};
   fail(path, std::string("it is neither a safetensors file nor one written by Python's torch.save") +
                  (file->bytes().empty() ? "; it is empty" : ""));
 }
@@ -50,12 +50,27 @@ WeightFiles read_shards(const fs::path& index) {
                      index.filename().string() + " does not name");
     }
     all.format = part.format;
+    all.files.insert(all.files.end(), part.files.begin(), part.files.end());
   }
   all.format += " in " + std::to_string(files.size()) + " files";
   return all;
 }
 
+// All of the tensor's storage: a view may be anything within it.
+std::span<const std::byte> bytes_under(const torch::Tensor& tensor) {
+  const c10::Storage& storage = tensor.storage();
+  return {static_cast<const std::byte*>(storage.data()), storage.nbytes()};
+}
+
 }  // namespace
+
+void WeightFiles::will_need(const torch::Tensor& tensor) const {
+  for (const auto& file : files) file->will_need(bytes_under(tensor));
+}
+
+void WeightFiles::give_back(const torch::Tensor& tensor) const {
+  for (const auto& file : files) file->give_back(bytes_under(tensor));
+}
 
 WeightFiles read_weight_files(const fs::path& path) {
   if (path.filename().string().ends_with(".index.json")) return read_shards(path);

@@ -1,5 +1,7 @@
 #include "components/optimizers/support/fused_optimizer.hpp"
 
+#include "registry/wording.hpp"
+
 #include <ATen/ops/_foreach_add.h>
 
 #include <stdexcept>
@@ -26,8 +28,8 @@ FusedOptimizer::FusedOptimizer(std::vector<ParameterGroup> groups, std::vector<s
     for (std::size_t i = 0; i < group.parameters.size(); ++i) {
       const torch::Tensor& parameter = group.parameters[i];
       if (!parameter.is_non_overlapping_and_dense()) {
-        throw std::runtime_error("Parameter \"" + group.names[i] +
-                                 "\" has gaps in memory and cannot be optimized.");
+        throw std::runtime_error("Parameter " + in_quotes(group.names[i]) +
+                                 " has gaps in memory and cannot be optimized.");
       }
       const auto [entry, is_new] =
           bucket_of.try_emplace({parameter.device().str(), parameter.scalar_type()}, buckets_.size());

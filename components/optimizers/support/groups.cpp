@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "components/support/pattern.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -20,7 +21,7 @@ std::string why_without_effect(const GroupRule& rule, std::size_t number,
     trained = trained || entry.value().requires_grad();
   }
   if (!some) return nothing_selected(setting, rule.match, parameters.keys());
-  return setting + ": \"" + rule.match + "\" matches only " +
+  return setting + ": " + in_quotes(rule.match) + " matches only " +
          (trained ? "parameters that an earlier group has taken; the first that matches counts"
                   : "frozen parameters");
 }

@@ -9,8 +9,11 @@ std::vector<torch::Tensor> trust_ratios(at::TensorList parameters, at::TensorLis
   // All norms in one tensor: a few small operations for all parameters, and nothing waits for the device.
   const torch::Tensor weights = torch::stack(at::_foreach_norm(parameters));
   const torch::Tensor steps = torch::stack(at::_foreach_norm(updates));
-  const torch::Tensor ratios = coefficient * weights / (steps + damping * weights);
-  auto list = torch::where(weights.gt(0).logical_and(steps.gt(0)), ratios, torch::ones_like(ratios)).unbind();
+  // 1 where there is a ratio, and else 0. No torch::where: it cannot be estimated without numbers.
+  const torch::Tensor known = weights.gt(0).bitwise_and(steps.gt(0)).to(weights.scalar_type());
+  const torch::Tensor unknown = 1 - known;
+  const torch::Tensor ratios = coefficient * weights / (steps + damping * weights + unknown);
+  auto list = (ratios * known + unknown).unbind();
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!biases_and_norms_too && parameters[i].dim() <= 1) list[i] = torch::ones_like(list[i]);
   }

@@ -1,5 +1,7 @@
 #include "components/schedulers/support/composed.hpp"
 
+#include "registry/wording.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -55,14 +57,14 @@ std::unique_ptr<Scheduler> build_inside(const Part<SchedulerKind>& part, Schedul
   if (part.common.by == ScheduleUnit::epoch && !counts_epochs) {
     throw std::runtime_error(
         "A schedule inside another one counts as the whole does: set scheduler.by = "
-        "\"epoch\", not \"by\" of the part \"" +
-        part.name() + "\".");
+        "\"epoch\", not \"by\" of the part " +
+        in_quotes(part.name()) + ".");
   }
   inputs.warmup = inputs.stretch(part.common.warmup);
   if (inputs.warmup == 0) return part.build(inputs);
   if (inputs.units_per_step != 1) {
-    throw std::runtime_error("The part \"" + part.name() +
-                             "\" has a warm-up, which moves at every update, but scheduler.by is \"epoch\".");
+    throw std::runtime_error("The part " + in_quotes(part.name()) +
+                             " has a warm-up, which moves at every update, but scheduler.by is \"epoch\".");
   }
   inputs.begin += inputs.warmup;
   return std::make_unique<AfterWarmup>(inputs.warmup, part.common.warmup_start, part.build(inputs));

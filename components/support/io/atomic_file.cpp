@@ -23,6 +23,23 @@ mode_t usual_mode() {
   return 0666 & ~mask;
 }
 
+// Whether temporary_name() makes such names, for a file of a kind that runs write.
+bool is_leftover(std::string_view name) {
+  const auto dot = name.rfind('.');
+  if (!name.starts_with('.') || dot == 0 || dot == name.npos) return false;
+  const std::string_view target = name.substr(1, dot - 1), ending = name.substr(dot + 1);
+  const auto of_kind = [&](std::string_view kind) { return target.ends_with(kind); };
+  constexpr std::string_view kinds[] = {".safetensors", ".toml", ".json", ".html", ".txt"};
+  if (std::ranges::none_of(kinds, of_kind)) return false;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_random = [&](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  const auto is_numbered = [&](char c) { return is_digit(c) || c == '-'; };
+  return (ending.size() == 6 && std::ranges::all_of(ending, is_random)) ||
+         (ending.find('-') != ending.npos && std::ranges::all_of(ending, is_numbered));
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -91,6 +108,14 @@ void AtomicFile::commit() {
   if (handle < 0) return;
   ::fsync(handle);
   ::close(handle);
+}
+
+void clear_leftovers(const std::filesystem::path& folder) {
+  std::error_code ignored;  // what cannot be removed is in nobody's way
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.is_regular_file(ignored) && is_leftover(entry.path().filename().string()))
+      std::filesystem::remove(entry.path(), ignored);
+  }
 }
 
 void AtomicFile::fail(const char* what) const {

@@ -31,4 +31,9 @@ class AtomicFile {
   int file_ = -1;
 };
 
+// Removes what AtomicFiles of processes that were killed have left in the folder:
+// ".model.safetensors.aB3dEf",
+// ".result.json.77-1". Only for a folder that nobody else writes to.
+void clear_leftovers(const std::filesystem::path& folder);
+
 }  // namespace runner

@@ -20,16 +20,25 @@ namespace {
   throw IoError("Cannot " + std::string(what) + " " + path.string() + ": " + last_system_error() + ".");
 }
 
+// What went wrong, as errno says it; 0: nothing.
+int flush(const fs::path& path, int flags) {
+  const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+  if (handle < 0) fail("open", path);
+  const int problem = ::fsync(handle) == 0 ? 0 : errno;
+  ::close(handle);
+  errno = problem;
+  return problem;
+}
+
 }  // namespace
 
 void flush_folder(const fs::path& folder) {
-  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (handle < 0) fail("open the folder", folder);
-  const int result = ::fsync(handle);
-  const int problem = errno;
-  ::close(handle);
-  errno = problem;
-  if (result != 0 && problem != EINVAL && problem != ENOTSUP) fail("flush the folder", folder);
+  const int problem = flush(folder, O_DIRECTORY);
+  if (problem != 0 && problem != EINVAL && problem != ENOTSUP) fail("flush the folder", folder);
+}
+
+void flush_file(const fs::path& file) {
+  if (flush(file, 0) != 0) fail("flush", file);
 }
 
 TemporaryFolderBeside::TemporaryFolderBeside(fs::path final_path)
@@ -58,18 +67,39 @@ void TemporaryFolderBeside::commit() {
   flush_folder(final_.parent_path());
 }
 
+namespace {
+
+fs::path temporary_beside(const fs::path& path) {
+  return path.parent_path() / ("." + path.filename().string() + "-" + std::to_string(::getpid()));
+}
+
+void rename_over(const fs::path& temporary, const fs::path& path) {
+  const int problem = ::rename(temporary.c_str(), path.c_str()) == 0 ? 0 : errno;
+  ::unlink(temporary.c_str());  // also where both were the same file: then nothing was renamed
+  errno = problem;
+  if (problem != 0) fail("write", path);
+  flush_folder(path.parent_path());
+}
+
+}  // namespace
+
+void replace_by_link(const fs::path& path, const fs::path& file) {
+  const fs::path temporary = temporary_beside(path);
+  ::unlink(temporary.c_str());
+  if (::link(file.c_str(), temporary.c_str()) != 0) {
+    std::error_code problem;
+    fs::copy_file(file, temporary, problem);
+    errno = problem.value();
+    if (problem) fail("write", path);
+  }
+  rename_over(temporary, path);
+}
+
 void point_link(const fs::path& link, const fs::path& target) {
-  const fs::path temporary =
-      link.parent_path() / ("." + link.filename().string() + "-" + std::to_string(::getpid()));
+  const fs::path temporary = temporary_beside(link);
   ::unlink(temporary.c_str());
   if (::symlink(target.c_str(), temporary.c_str()) != 0) fail("write", link);
-  if (::rename(temporary.c_str(), link.c_str()) != 0) {
-    const int problem = errno;
-    ::unlink(temporary.c_str());
-    errno = problem;
-    fail("write", link);
-  }
-  flush_folder(link.parent_path());
+  rename_over(temporary, link);
 }
 
 }  // namespace runner

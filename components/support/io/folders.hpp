@@ -6,6 +6,7 @@ namespace runner {
 
 // Flushes the entries of a folder to the disk. A file system that cannot flush folders is no reason to fail.
 void flush_folder(const std::filesystem::path& folder);
+void flush_file(const std::filesystem::path& file);
 
 // A folder that is there complete or not at all: filled under another name beside it, flushed and then
 // renamed. Destroyed before commit(), it leaves nothing. Errors are IoError.
@@ -19,13 +20,16 @@ class TemporaryFolderBeside {
   const std::filesystem::path& path() const { return path_; }
   void commit();
 
-  // What the names of unfinished ones begin with, for whoever clears away what a crash left.
+  // What the names of unfinished ones begin with, for the code that removes what a crash left.
   static constexpr const char* prefix = ".unfinished-";
 
  private:
   std::filesystem::path final_, path_;
   bool committed_ = false;
 };
+
+// Makes `path` another name of the file, or a copy where the file system has no such names, in one step.
+void replace_by_link(const std::filesystem::path& path, const std::filesystem::path& file);
 
 // Makes `link` lead to `target`, replacing what it led to in one step.
 void point_link(const std::filesystem::path& link, const std::filesystem::path& target);

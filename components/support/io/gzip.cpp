@@ -48,7 +48,7 @@ std::size_t GzipReader::read(std::span<std::uint8_t> into) {
     done += static_cast<std::size_t>(count);
     if ((given_ += static_cast<std::size_t>(count)) > most_) {
       throw IoError(path_.string() + " unpacks to more than " + std::to_string(most_) +
-                    " bytes, far more than its size: it is refused.");
+                    " bytes, far more than its size.");
     }
   }
   return done;

@@ -90,8 +90,8 @@ void require_whole_files() {
   for (const Slot& slot : slots) {
     if (slot.begin.load() != 0 && slot.cut.load())
       throw IoError(escaped_name(slot.path) +
-                    " became shorter while it was being read. Put it back as it was, and "
-                    "let nothing write to it during a run.");
+                    " was truncated while it was being read. Restore it, and do not change it during a "
+                    "run.");
   }
 }
 

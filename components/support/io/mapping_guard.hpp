@@ -22,7 +22,7 @@ class MappingGuard {
 };
 
 // Throws IoError that names the file where one became shorter while it was mapped. Costs next to nothing:
-// whoever hands on what was read from mapped files asks first.
+// code that passes on what was read from mapped files asks first.
 void require_whole_files();
 
 }  // namespace runner

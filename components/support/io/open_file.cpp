@@ -35,7 +35,7 @@ void OpenFile::read_at(std::size_t position, std::span<std::uint8_t> into) const
     const ssize_t count = ::pread(descriptor_, into.data(), into.size(), static_cast<off_t>(position));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw IoError("Cannot read " + path_.string() + ": " + last_system_error() + ".");
-    if (count == 0) throw IoError(path_.string() + " became shorter while it was read.");
+    if (count == 0) throw IoError(path_.string() + " was truncated while it was being read.");
     position += static_cast<std::size_t>(count);
     into = into.subspan(static_cast<std::size_t>(count));
   }

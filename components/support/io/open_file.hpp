@@ -22,7 +22,7 @@ class OpenFile {
   std::size_t size() const { return size_; }
   const std::filesystem::path& path() const { return path_; }
 
-  // Fills `into` from that place on; throws IoError where the file has no more so many bytes. From any
+  // Fills `into` from that place on; throws IoError where the file has fewer bytes left. From any
   // thread.
   void read_at(std::size_t position, std::span<std::uint8_t> into) const;
 

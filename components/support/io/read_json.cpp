@@ -18,7 +18,7 @@ std::string json_place(std::string_view text, std::size_t byte) {
 }
 
 // Without understanding the text: brackets and commas outside of strings bound what a parser will make of it.
-void check_json_limits(std::string_view text) {
+void check_json_limits(std::string_view text, std::size_t most_values) {
   if (text.size() > largest_json)
     throw JsonError("it has " + std::to_string(text.size()) + " bytes of JSON, more than the limit of " +
                     std::to_string(largest_json));
@@ -42,8 +42,8 @@ void check_json_limits(std::string_view text) {
         if (depth > 0) --depth;
         break;
       case ',':
-        if (++values > most_json_values)
-          throw JsonError("it holds more than " + std::to_string(most_json_values) + " values");
+        if (++values > most_values)
+          throw JsonError("it holds more than " + std::to_string(most_values) + " values");
         break;
       default: break;
     }
@@ -62,19 +62,58 @@ nlohmann::json read_json(std::string_view text) {
   }
 }
 
-nlohmann::json read_json_file(const std::filesystem::path& path) {
+namespace {
+
+JsonError refusal(const std::filesystem::path& path, const std::string& why) {
+  return JsonError("Cannot read " + escaped_name(path.string()) + ": " + why + ".");
+}
+
+std::string text_of(const std::filesystem::path& path) {
   const OpenFile file(path);
-  const auto refuse = [&](const std::string& why) -> JsonError {
-    return JsonError("Cannot read " + escaped_name(path.string()) + ": " + why + ".");
-  };
   if (file.size() > largest_json)
-    throw refuse("it has " + std::to_string(file.size()) + " bytes; this is no file of settings");
+    throw refusal(path, "it has " + std::to_string(file.size()) + " bytes; this is not a file of settings");
   std::vector<std::uint8_t> bytes(file.size());
   file.read_at(0, bytes);
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+nlohmann::json read_json_file(const std::filesystem::path& path) {
+  const std::string text = text_of(path);
   try {
-    return read_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    return read_json(text);
   } catch (const JsonError& error) {
-    throw refuse(error.what());
+    throw refusal(path, error.what());
+  }
+}
+
+nlohmann::json read_json_or_null(std::string_view text) {
+  try {
+    return read_json(text);
+  } catch (const JsonError&) {
+    return nullptr;
+  }
+}
+
+nlohmann::json read_json_file_or_null(const std::filesystem::path& path) {
+  try {
+    return read_json_file(path);
+  } catch (const std::runtime_error&) {  // there is no such file, or it is no JSON
+    return nullptr;
+  }
+}
+
+nlohmann::ordered_json read_ordered_json_file_or_null(const std::filesystem::path& path) {
+  constexpr std::size_t few_values = 10'000;
+  try {
+    const std::string text = text_of(path);
+    check_json_limits(text, few_values);
+    return nlohmann::ordered_json::parse(text);
+  } catch (const std::runtime_error&) {
+    return nullptr;
+  } catch (const nlohmann::ordered_json::exception&) {
+    return nullptr;
   }
 }
 

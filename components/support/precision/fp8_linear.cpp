@@ -94,7 +94,11 @@ bool same(const torch::Tensor& a, const torch::Tensor& b) {
 FoundLayer find_layer(const torch::Tensor& matrix, bool transposed) {
   if (!active_layers || matrix.dim() != 2) return {};
   for (const auto& layer : *active_layers) {
-    if (layer->weight.const_data_ptr() != matrix.const_data_ptr()) continue;
+    // Not by address: weights that are not in memory now have none.
+    const auto* const memory = layer->weight.storage().unsafeGetStorageImpl();
+    if (memory != matrix.storage().unsafeGetStorageImpl() ||
+        layer->weight.storage_offset() != matrix.storage_offset())
+      continue;
     if (same(transposed ? layer->weight.detach().t() : layer->weight, matrix)) return {layer, layer->weight};
     if (transposed && same(layer->weight, matrix)) return {layer, layer->weight.t().contiguous()};
   }

@@ -70,7 +70,7 @@ std::string setting_of(const NumberFormat& format) {
   };
   if (format.decimal != '.') add("decimal = \",\"");
   if (format.thousands) add(std::string("thousands = \"") + format.thousands + "\"");
-  for (const std::string& unit : format.units) add("units = [\"" + unit + "\"]");
+  for (const std::string& unit : format.units) add("units = [" + in_quotes(unit) + "]");
   return text;
 }
 
@@ -108,22 +108,21 @@ struct Learner {
   void decide(std::size_t column, const Contents& found) {
     const std::string& name = training.columns()[column];
     if (found.numbers + found.texts == 0) {
-      log::warning("{}: column {} is ignored: it holds no value in the training part.", training.name(),
+      log::warning("{}: column {} is ignored: it has no value in the training set.", training.name(),
                    in_quotes(name));
       roles[column] = Role::ignored;
     } else if (found.otherwise > 0 &&
                found.numbers + found.otherwise >= 9 * (found.texts - found.otherwise)) {
       throw IoError(log::format(
-          "{}: column {} holds numbers in a notation that is not read as such: {}. If they are numbers, "
-          "say "
-          "how they are written ({}); if not, name the column in dataset.categorical or dataset.ignore.",
+          "{}: column {} looks numeric, but is not in the expected number format: {}. If these are numbers, "
+          "set how they are written ({}); if not, name the column in dataset.categorical or dataset.ignore.",
           training.name(), in_quotes(name), found.shown(), setting_of(*found.notation)));
     } else if (found.texts > 0 && found.numbers >= 9 * found.texts) {
       throw IoError(log::format(
-          "{}:{}: column {} holds {} numbers and {} that are not: {}. Correct them, or add them to "
+          "{}:{}: column {} contains {} numbers and {} other {}: {}. Correct them, or add them to "
           "dataset.missing, or name the column in dataset.categorical or dataset.ignore.",
           training.name(), found.cells.front().line, in_quotes(name), found.numbers, found.texts,
-          found.shown()));
+          found.texts == 1 ? "value" : "values", found.shown()));
     } else {
       roles[column] = found.texts == 0 ? Role::numeric : Role::categorical;
     }
@@ -178,7 +177,7 @@ struct Learner {
   NumericColumn numeric(const std::string& name, const Distribution& found) const {
     if (found.count == 0) {
       throw IoError(training.name() + ": column " + in_quotes(name) +
-                    " holds no value in the training part: take it out of dataset.numeric.");
+                    " has no value in the training set: remove it from dataset.numeric.");
     }
     const bool gaps = found.count < training.size();
     return {name, choice.standardize ? found.mean : 0, choice.standardize ? found.deviation() : 1, found.mean,
@@ -190,8 +189,7 @@ struct Learner {
     if (!asked_for && found.size() >= 100 && 2 * static_cast<std::int64_t>(found.size()) > training.size()) {
       log::warning(
           "{}: column {} has {} different values, hardly ever the same one twice. If nothing can be "
-          "learnt from "
-          "it, name it in dataset.ignore.",
+          "learnt from it, name it in dataset.ignore.",
           training.name(), in_quotes(name), found.size());
     }
     return {name, {found.begin(), found.end()}};
@@ -205,13 +203,13 @@ struct Learner {
     if (numbers) std::ranges::stable_sort(names, {}, number);
     const auto count = static_cast<std::int64_t>(names.size());
     if (count < 2) {
-      throw IoError(training.name() + ": the target \"" + choice.target +
-                    "\" is the same in all training rows: there is nothing to learn.");
+      throw IoError(training.name() + ": the target " + in_quotes(choice.target) +
+                    " is the same in all training rows: there is nothing to learn.");
     }
     if (numbers && count > 50 && 2 * count > training.size()) {
-      throw IoError(training.name() + ": nearly every row has another number as its target \"" +
-                    choice.target +
-                    "\". To predict numbers rather than classes, say dataset.task = \"regression\".");
+      throw IoError(training.name() + ": nearly every row has another number as its target " +
+                    in_quotes(choice.target) +
+                    ". To predict numbers rather than classes, say dataset.task = \"regression\".");
     }
     return names;
   }

@@ -74,13 +74,13 @@ void RowEncoder::add_target(const CsvReader& row, EncodedRows& rows) const {
 }
 
 void RowEncoder::fail_unknown(const CsvReader& row, std::string_view value) const {
-  std::string remedy = "Add examples of it to the training part, or choose another dataset.split_seed";
+  std::string remedy = "Add examples of it to the training set, or choose another dataset.split_seed";
   for (const std::string& name : columns_.classes) {
     if (value.starts_with(name))
       remedy =
-          "Say dataset.trim_target = " + in_quotes(value.substr(name.size())) + " if that is no part of it";
+          "Set dataset.trim_target = " + in_quotes(value.substr(name.size())) + " if that is not part of it";
   }
-  row.fail(*target_, in_quotes(value) + " is a class that the training part does not have (" +
+  row.fail(*target_, in_quotes(value) + " is a class that the training set does not have (" +
                          listed(columns_.classes) + "). " + remedy);
 }
 

@@ -1,6 +1,7 @@
 #include "components/support/tables/separator.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "components/support/io/io_error.hpp"
 
@@ -11,39 +12,66 @@ namespace {
 constexpr std::size_t looked_at = 1 << 16;  // bytes
 constexpr int rows = 20;
 
-// How many values every row has; 0 where they differ, or cannot be read.
-std::size_t columns_in(std::string_view text, const TableFormat& format) {
+// What the first rows are if this separates their values.
+struct Reading {
+  std::size_t columns = 0;  // of the first row
+  bool regular = true;      // every row has that many
+  double numbers = 0;       // share of the columns that hold nothing but numbers, whatever the first row says
+};
+
+bool is_number(std::string_view text) { return parse_number(text) || other_notation(text); }
+
+Reading read_with(std::string_view text, const TableFormat& format) {
+  Reading read;
+  std::vector<bool> numeric;
   try {
     CsvReader reader(text, "", format.csv);
-    std::size_t columns = 0;
     for (int row = 0; row < rows && reader.next(); ++row) {
-      if (row > 0 && reader.values().size() != columns) return 0;
-      columns = reader.values().size();
+      const auto& values = reader.values();
+      if (row == 0) {
+        read.columns = values.size();
+        continue;
+      }
+      read.regular = read.regular && values.size() == read.columns;
+      numeric.resize(read.columns, true);
+      for (std::size_t i = 0; i < std::min(values.size(), read.columns); ++i)
+        numeric[i] = numeric[i] && (format.is_missing(values[i]) || is_number(values[i]));
     }
-    return columns;
   } catch (const IoError&) {
-    return 0;
+    read.regular = false;
   }
+  if (read.columns > 0)
+    read.numbers = static_cast<double>(std::ranges::count(numeric, true)) / static_cast<double>(read.columns);
+  return read;
 }
 
 }  // namespace
 
-char find_separator(const std::filesystem::path& file, TableFormat format) {
-  const MappedFile mapped(file);
-  std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
+char find_separator(std::string_view text, TableFormat format) {
   if (text.size() > looked_at) text = text.substr(0, text.rfind('\n', looked_at) + 1);
   char best = ',';
-  std::size_t most = 1;
+  Reading best_reading;
   for (const char candidate : {',', ';', '\t', '|'}) {
     format.csv.separator = candidate;
-    const std::size_t columns = columns_in(text, format);
-    if (!format.columns.empty() && columns == format.columns.size()) return candidate;
-    if (most == 1 && columns > most) {
-      most = columns;
+    const Reading reading = read_with(text, format);
+    if (!format.columns.empty() && reading.regular && reading.columns == format.columns.size())
+      return candidate;
+    const auto merit = [](const Reading& one) {
+      const bool regular = one.regular && one.columns > 1;
+      return std::tuple(regular, regular ? one.numbers : static_cast<double>(one.columns));
+    };
+    if (reading.columns > 1 && merit(reading) > merit(best_reading)) {
       best = candidate;
+      best_reading = reading;
     }
   }
   return best;
+}
+
+char separator_of_file(const std::filesystem::path& file, const TableFormat& format) {
+  const MappedFile mapped(file);
+  return find_separator({reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size()},
+                        format);
 }
 
 }  // namespace runner

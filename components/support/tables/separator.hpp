@@ -4,8 +4,10 @@
 
 namespace runner {
 
-// What stands between two values of the file: of comma, semicolon, tab and bar the one that gives every one
-// of its first rows the same number of values, and more than one. Comma where none does.
-char find_separator(const std::filesystem::path& file, TableFormat format);
+// What separates the values of a table: the one of comma, semicolon, tab and bar that gives each of the first
+// rows the same number of values. If several do, the one that makes numbers of most columns ("0,5;1,5" has
+// semicolons); if none does, the one that the first row has most of.
+char find_separator(std::string_view text, TableFormat format);
+char separator_of_file(const std::filesystem::path& file, const TableFormat& format);
 
 }  // namespace runner

@@ -11,13 +11,17 @@ namespace runner {
 
 namespace {
 
+std::string separator_text(char separator) {
+  return separator == '\t' ? "tabs" : in_quotes(std::string(1, separator));
+}
+
 void require_separator(const CsvReader& reader, const std::string& name, const TableFormat& format) {
   if (reader.values().size() != 1) return;
   for (const char other : {',', ';', '\t', '|'}) {
     if (other == format.csv.separator || reader.values()[0].find(other) == std::string_view::npos) continue;
-    const std::string written = other == '\t' ? "tab" : std::string(1, other);
-    throw IoError(name + ":" + std::to_string(reader.line()) +
-                  ": the row is not separated as expected. Say dataset.separator = \"" + written + "\"?");
+    throw IoError(name + ":" + std::to_string(reader.line()) + ": expected values separated by " +
+                  separator_text(format.csv.separator) + ", but found " + separator_text(other) +
+                  ". Set dataset.separator = " + (other == '\t' ? "\"tab\"" : separator_text(other)) + ".");
   }
 }
 
@@ -44,7 +48,7 @@ CsvReader table_rows(std::string_view text, const std::string& name, const Table
   CsvReader reader(text, name, format.csv);
   std::vector<std::string> columns = format.columns;
   if (format.header) {
-    if (!reader.next()) throw IoError(name + " holds no rows, not even one that names the columns.");
+    if (!reader.next()) throw IoError(name + " has no rows, not even a header.");
     if (columns.empty()) {
       require_separator(reader, name, format);
       columns.assign(reader.values().begin(), reader.values().end());
@@ -60,7 +64,7 @@ TablePart::TablePart(const std::filesystem::path& file, const TableFormat& forma
   CsvReader reader = table_rows(text_of(*file_), name(), format_);
   columns_ = reader.columns();
   while (reader.next()) ++size_;
-  if (size_ == 0) throw IoError(name() + " holds no rows.");
+  if (size_ == 0) throw IoError(name() + " has no rows.");
 }
 
 TablePart::TablePart(const TablePart& whole, std::vector<bool> chosen)
@@ -79,7 +83,7 @@ void TablePart::each(const std::function<void(const CsvReader& row)>& see) const
 
 std::pair<TablePart, TablePart> TablePart::split(double share, std::uint64_t seed,
                                                  std::optional<std::size_t> by) const {
-  if (size_ < 2) throw IoError(name() + " holds a single row: there is nothing to split.");
+  if (size_ < 2) throw IoError(name() + " has a single row, so it cannot be split.");
   std::vector<std::int64_t> labels, counts;
   std::map<std::string, std::int64_t, std::less<>> known;
   each([&](const CsvReader& row) {

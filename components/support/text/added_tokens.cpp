@@ -30,7 +30,7 @@ std::size_t before_spaces(std::string_view text, std::size_t position) {
   return position;
 }
 
-std::size_t behind_spaces(std::string_view text, std::size_t position) {
+std::size_t after_spaces(std::string_view text, std::size_t position) {
   for (std::string_view rest = text.substr(position); !rest.empty();) {
     if (!unicode::is_space(take_code_point(rest))) break;
     position = text.size() - rest.size();
@@ -101,7 +101,7 @@ void AddedTokenFinder::each(std::string_view text,
     position = end;
     if (token->single_word && (word_before(text, begin) || word_at(text, end))) continue;
     if (token->strip_left) begin = std::max(before_spaces(text, begin), done);
-    if (token->strip_right) end = behind_spaces(text, end);
+    if (token->strip_right) end = after_spaces(text, end);
     if (begin > done) see(text.substr(done, begin - done), nullptr);
     see(text.substr(begin, end - begin), token);
     done = position = end;

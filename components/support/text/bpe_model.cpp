@@ -126,7 +126,7 @@ class BpeModel final : public WordModel {
       left = merge[0];
       right = merge[1];
     } else {
-      step.fail("has a merge that is no pair of tokens: " + escaped_name(merge.dump()));
+      step.fail("has a merge that is not a pair of tokens: " + escaped_name(merge.dump()));
     }
     const std::string tail = right.starts_with(prefix_) ? right.substr(prefix_.size()) : right;
     const auto token = [&](const std::string& text) {

@@ -62,7 +62,7 @@ void check_utf8(std::string_view text, const std::filesystem::path& file, const 
     std::snprintf(byte, sizeof byte, "0x%02X", static_cast<unsigned char>(text[position]));
     throw DataError(file.string() + " is not UTF-8: line " + std::to_string(line) + ", byte " + byte +
                     " at offset " + std::to_string(position) + ". " +
-                    (remedy.empty() ? encoding_remedy(text.substr(0, most_looked_at)) : remedy));
+                    (remedy.empty() ? encoding_remedy(text.substr(0, most_looked_at)) : remedy) + ".");
   }
 }
 

@@ -9,7 +9,7 @@ namespace runner {
 // there is no file. About 200,000 characters.
 std::string generated_text();
 
-// One sentence of one of so many classes, by its number: certain words tell which.
+// The sentence with this number, of one of `classes` classes: certain words tell which.
 std::string generated_sentence(std::int64_t number, std::int64_t label, std::int64_t classes);
 
 }  // namespace runner

@@ -32,7 +32,7 @@ class JsonStep {
   const Json& sequence(const std::string& key) {
     constexpr std::size_t most = 100;
     const Json& steps = at(key);
-    if (!steps.is_array()) fail("has " + in_quotes(key) + " that are no list");
+    if (!steps.is_array()) fail("has " + in_quotes(key) + " that is not a list");
     if (steps.size() > most) fail("has more than " + std::to_string(most) + " " + key);
     return steps;
   }

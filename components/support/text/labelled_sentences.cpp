@@ -7,7 +7,7 @@
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/tables/learn_columns.hpp"
-#include "components/support/tables/table_part.hpp"
+#include "components/support/tables/separator.hpp"
 #include "components/support/text/code_points.hpp"
 #include "registry/wording.hpp"
 
@@ -19,9 +19,9 @@ std::string read_all(const std::filesystem::path& path, TextEncoding encoding) {
   const MappedFile file(path);
   const std::string_view bytes(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   if (encoding == TextEncoding::latin1) return from_latin1(bytes);
-  const std::string remedy = encoding_remedy(bytes);
-  const bool western = remedy.find("Latin-1") != std::string::npos;
-  check_utf8(bytes, path, western ? "If it is Latin-1, set dataset.encoding = \"latin-1\"." : remedy);
+  const bool western = likely_content(bytes) == LikelyContent::western;
+  check_utf8(bytes, path,
+             western ? "If it is Latin-1, set dataset.encoding = \"latin-1\"" : encoding_remedy(bytes));
   return std::string(bytes);
 }
 
@@ -62,7 +62,7 @@ LabelledSentences read_class_files(const std::map<std::string, std::filesystem::
     } catch (const IoError& error) {
       throw DataError(error.what());
     }
-    if (read.texts.size() == before) throw DataError(path.string() + " holds no sentence.");
+    if (read.texts.size() == before) throw DataError(path.string() + " has no sentences.");
   }
   return read;
 }
@@ -70,13 +70,13 @@ LabelledSentences read_class_files(const std::map<std::string, std::filesystem::
 LabelledSentences read_sentence_table(const std::filesystem::path& file, const SentenceTable& table,
                                       TextEncoding encoding, const std::vector<std::string>& classes) {
   TableFormat format;
-  if (file.extension() == ".tsv") format.csv.separator = '\t';
   format.header = table.columns.empty();
   format.columns = table.columns;
   LabelledSentences read;
   std::vector<std::string> labels;
   try {
     const std::string content = read_all(file, encoding);
+    format.csv.separator = file.extension() == ".tsv" ? '\t' : find_separator(content, format);
     CsvReader rows = table_rows(content, file.string(), format);
     const std::size_t text = find_column(rows.columns(), table.text, file.string()),
                       label = find_column(rows.columns(), table.label, file.string());
@@ -84,7 +84,7 @@ LabelledSentences read_sentence_table(const std::filesystem::path& file, const S
       if (blank(rows.values()[text])) rows.fail(text, "there is no text");
       if (blank(rows.values()[label])) rows.fail(label, "there is no label");
       if (!classes.empty() && index_of(classes, rows.values()[label]) < 0) {
-        rows.fail(label, in_quotes(rows.values()[label]) + " is no class of the training data");
+        rows.fail(label, in_quotes(rows.values()[label]) + " is not a class of the training data");
       }
       read.texts.emplace_back(rows.values()[text]);
       labels.emplace_back(rows.values()[label]);
@@ -92,7 +92,7 @@ LabelledSentences read_sentence_table(const std::filesystem::path& file, const S
   } catch (const IoError& error) {
     throw DataError(error.what());
   }
-  if (labels.empty()) throw DataError(file.string() + " holds no row.");
+  if (labels.empty()) throw DataError(file.string() + " has no rows.");
   read.classes = classes;
   if (classes.empty()) {
     read.classes = labels;

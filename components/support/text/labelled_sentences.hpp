@@ -27,8 +27,8 @@ struct SentenceTable {
 // A file for each class, a sentence a line; blank lines are passed over.
 LabelledSentences read_class_files(const std::map<std::string, std::filesystem::path>& files,
                                    TextEncoding encoding);
-// Comma-separated, or, with the ending .tsv, by tabs. Classes are the labels in order of their names; where
-// they are given, there can be no others.
+// What separates the values is recognised; a file that ends in .tsv has tabs. Classes are the labels in order
+// of their names; where they are given, there can be no others.
 LabelledSentences read_sentence_table(const std::filesystem::path& file, const SentenceTable& table,
                                       TextEncoding encoding, const std::vector<std::string>& classes = {});
 

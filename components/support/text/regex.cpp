@@ -2,6 +2,7 @@
 
 #include <unicode/regex.h>
 
+#include <atomic>
 #include <ctime>
 #include <stdexcept>
 
@@ -47,10 +48,6 @@ std::string utf8(const icu::UnicodeString& text, std::int32_t begin, std::int32_
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 // Time this thread has computed, in seconds: waiting for a busy machine does not count.
 double computed() {
   timespec now{};
@@ -58,18 +55,31 @@ double computed() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Some expressions take exponential time for some texts. No useful one takes this long.
-class Deadline {
+// Some expressions take exponential time for some texts. For each text there is far more time than a useful
+// one needs; what a text takes beyond it is counted over all texts, and no useful expression ever takes a
+// second.
+class Stopwatch {
  public:
-  explicit Deadline(std::size_t bytes) : end_(computed() + 1 + 1e-5 * static_cast<double>(bytes)) {}
-  bool passed() const { return computed() > end_; }
+  Stopwatch(std::size_t bytes, std::atomic<double>& excess)
+      : excess_(excess), start_(computed()), ample_(1e-4 + 1e-5 * static_cast<double>(bytes)) {}
+  ~Stopwatch() {
+    if (const double over = seconds() - ample_; over > 0) excess_.fetch_add(over);
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+  bool too_slow() const { return seconds() - ample_ > most_excess - excess_; }
 
  private:
-  double end_;
+  static constexpr double most_excess = 1;
+  double seconds() const { return computed() - start_; }
+
+  std::atomic<double>& excess_;
+  double start_, ample_;
 };
 
-UBool U_CALLCONV go_on(const void* deadline, std::int32_t) {
-  return !static_cast<const Deadline*>(deadline)->passed();
+UBool U_CALLCONV keep_matching(const void* watch, std::int32_t) {
+  return !static_cast<const Stopwatch*>(watch)->too_slow();
 }
 
 }  // namespace
@@ -77,6 +87,7 @@ UBool U_CALLCONV go_on(const void* deadline, std::int32_t) {
 struct Regex::Compiled {
   std::unique_ptr<icu::RegexPattern> pattern;
   std::string written;
+  std::atomic<double> excess = 0;  // seconds
 };
 
 Regex::Regex(std::unique_ptr<Compiled> compiled) : compiled_(std::move(compiled)) {}
@@ -113,15 +124,15 @@ void Regex::each(std::string_view text, const std::function<void(std::string, bo
   UErrorCode status = U_ZERO_ERROR;
   const std::unique_ptr<icu::RegexMatcher> matcher(compiled_->pattern->matcher(wide, status));
   require(status, "matching failed");
-  const Deadline deadline(text.size());
-  matcher->setMatchCallback(&go_on, &deadline, status);
+  const Stopwatch watch(text.size(), compiled_->excess);
+  matcher->setMatchCallback(&keep_matching, &watch, status);
   const auto too_slow = [&] {
     throw std::runtime_error("the regular expression " + in_quotes(compiled_->written) +
-                             " takes too long to match a text of " + std::to_string(text.size()) + " bytes");
+                             " takes too long to match texts such as " + in_quotes(text));
   };
   std::int32_t done = 0;
   for (std::size_t matches = 1; matcher->find(status); ++matches) {
-    if (matches % 256 == 0 && deadline.passed()) too_slow();
+    if (matches % 256 == 0 && watch.too_slow()) too_slow();
     const std::int32_t begin = matcher->start(status), end = matcher->end(status);
     if (begin > done) see(utf8(wide, done, begin), false);
     if (end > begin) see(utf8(wide, begin, end), true);

@@ -8,20 +8,20 @@ SentenceFrame read_template(JsonStep& step) {
   step.pass("pair");  // texts come one by one
   const nlohmann::json& tokens = step.at("special_tokens");
   SentenceFrame frame;
-  bool behind = false;
+  bool sentence_seen = false;
   for (const auto& item : step.at("single")) {
     if (item.contains("Sequence")) {
-      if (behind) step.fail("has a template with two sentences");
-      behind = true;
+      if (sentence_seen) step.fail("has a template with two sentences");
+      sentence_seen = true;
       continue;
     }
     const auto name = item.at("SpecialToken").at("id").get<std::string>();
     if (!tokens.contains(name)) step.fail("does not say what " + in_quotes(name) + " is");
     const auto ids = tokens.at(name).at("ids").get<std::vector<Token>>();
-    auto& side = behind ? frame.suffix : frame.prefix;
+    auto& side = sentence_seen ? frame.suffix : frame.prefix;
     side.insert(side.end(), ids.begin(), ids.end());
   }
-  if (!behind) step.fail("has a template without a sentence");
+  if (!sentence_seen) step.fail("has a template without a sentence");
   return frame;
 }
 

@@ -21,7 +21,7 @@ std::vector<fs::path> text_files(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.is_regular_file() && entry.path().extension() == ".txt") files.push_back(entry.path());
-  if (files.empty()) throw DataError("The folder " + folder.string() + " holds no *.txt files.");
+  if (files.empty()) throw DataError("The folder " + folder.string() + " has no *.txt files.");
   std::ranges::sort(files);
   return files;
 }

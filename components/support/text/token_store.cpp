@@ -27,8 +27,13 @@ TokenStore::TokenStore(std::int64_t vocabulary)
              : vocabulary <= 1 << 16 ? 2
                                      : 4) {}
 
-TokenStore::TokenStore(std::span<const std::uint8_t> bytes, std::shared_ptr<const void> owner)
-    : size_(static_cast<std::int64_t>(bytes.size())), borrowed_(bytes.data()), owner_(std::move(owner)) {}
+TokenStore::TokenStore(std::span<const std::uint8_t> bytes, std::shared_ptr<const void> owner,
+                       std::int64_t vocabulary)
+    : TokenStore(vocabulary) {
+  size_ = static_cast<std::int64_t>(bytes.size() / width_);
+  borrowed_ = bytes.data();
+  owner_ = std::move(owner);
+}
 
 void TokenStore::append(std::span<const Token> tokens) {
   own_.reserve(own_.size() + tokens.size() * width_);

@@ -11,12 +11,13 @@ namespace runner {
 class TokenStore {
  public:
   explicit TokenStore(std::int64_t vocabulary);
-  // Bytes that somebody else keeps, each a token.
-  TokenStore(std::span<const std::uint8_t> bytes, std::shared_ptr<const void> owner);
+  // Bytes that somebody else keeps, as take_bytes() gave them; of a vocabulary up to 256 each is a token.
+  TokenStore(std::span<const std::uint8_t> bytes, std::shared_ptr<const void> owner, std::int64_t vocabulary);
 
   void append(std::span<const Token> tokens);
   std::int64_t size() const { return size_; }
   void copy(std::int64_t first, std::int64_t count, std::int64_t* out) const;
+  std::vector<std::uint8_t> take_bytes() { return std::move(own_); }  // of tokens that it keeps itself
 
  private:
   std::size_t width_ = 1;  // bytes a token

@@ -16,7 +16,7 @@ std::unique_ptr<Tokenizer> char_tokenizer(const std::set<char32_t>& characters, 
 
 // Lowercased words, numbered from 2: 0 is padding, 1 any other word.
 std::unique_ptr<Tokenizer> word_tokenizer(std::vector<std::string> words);
-// The most frequent words of the texts, so many that with those two there are not more than `vocabulary`.
+// The most frequent words of the texts; with those two there are at most `vocabulary` tokens.
 std::unique_ptr<Tokenizer> learn_words(const std::vector<std::string_view>& texts, std::int64_t vocabulary);
 
 // Byte-level BPE in the manner of GPT-2: the most frequent pair of neighbours becomes a token, and again,

@@ -12,7 +12,7 @@ constexpr std::int64_t most_tokens = 1 << 24;
 
 Vocabulary read_vocabulary(JsonStep& step) {
   const nlohmann::json& json = step.at("vocab");
-  if (!json.is_object() || json.empty()) step.fail("has a vocab that is no table of tokens");
+  if (!json.is_object() || json.empty()) step.fail("has a vocab that is not a table of tokens");
   Vocabulary vocabulary;
   for (const auto& [text, id] : json.items()) {
     if (!id.is_number_integer() || id.get<std::int64_t>() < 0 || id.get<std::int64_t>() >= most_tokens)

@@ -97,7 +97,10 @@ std::string header_text(const std::filesystem::path& path, const std::vector<Ite
 }  // namespace
 
 std::map<std::string, torch::Tensor> read_safetensors(const std::filesystem::path& path) {
-  const auto file = PrivateMapping::open(path);
+  return read_safetensors(PrivateMapping::open(path));
+}
+
+std::map<std::string, torch::Tensor> read_safetensors(const std::shared_ptr<PrivateMapping>& file) {
   const Header header = read_header(*file);
   std::map<std::string, torch::Tensor> tensors;
   for (const Entry& entry : header.entries) tensors[entry.name] = tensor_on(file, header, entry);
@@ -105,12 +108,13 @@ std::map<std::string, torch::Tensor> read_safetensors(const std::filesystem::pat
 }
 
 Metadata read_safetensors_metadata(const std::filesystem::path& path) {
-  return read_header(*PrivateMapping::open(path)).metadata;
+  return read_header(*PrivateMapping::open(path, PrivateMapping::Access::read_only)).metadata;
 }
 
 WrittenFile write_safetensors(const std::filesystem::path& path,
                               const std::vector<std::pair<std::string, torch::Tensor>>& tensors,
-                              const Metadata& metadata) {
+                              const Metadata& metadata,
+                              const std::function<void(const torch::Tensor&)>& done_with) {
   const std::vector<Item> items = in_file_order(path, tensors);
   const std::string text = header_text(path, items, metadata);
   const std::uint64_t length = text.size();
@@ -122,6 +126,7 @@ WrittenFile write_safetensors(const std::filesystem::path& path,
       if (item.bytes == 0) continue;
       const auto plain = item.tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
       take(std::span{static_cast<const std::byte*>(plain.const_data_ptr()), item.bytes});
+      if (done_with) done_with(item.tensor);
     }
   };
   auto checksum = std::async(std::launch::async, [&] {

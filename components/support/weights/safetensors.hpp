@@ -3,10 +3,13 @@
 #include <torch/types.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "components/support/io/private_mapping.hpp"
 
 namespace runner {
 
@@ -19,6 +22,9 @@ using Metadata = std::map<std::string, std::string>;
 // read before it is used, and writing into them does not change the file.
 std::map<std::string, torch::Tensor> read_safetensors(const std::filesystem::path& path);
 
+// The same on a file that is mapped already; where that is read-only, so are the tensors.
+std::map<std::string, torch::Tensor> read_safetensors(const std::shared_ptr<PrivateMapping>& file);
+
 Metadata read_safetensors_metadata(const std::filesystem::path& path);
 
 struct WrittenFile {
@@ -27,10 +33,11 @@ struct WrittenFile {
 };
 
 // Written completely or not at all. Tensors may be on any device and in any layout. The checksum is computed
-// while the file is written.
+// while the file is written. `done_with` is called after a tensor was read, from two threads.
 WrittenFile write_safetensors(const std::filesystem::path& path,
                               const std::vector<std::pair<std::string, torch::Tensor>>& tensors,
-                              const Metadata& metadata = {});
+                              const Metadata& metadata = {},
+                              const std::function<void(const torch::Tensor&)>& done_with = {});
 
 // Whether the first bytes of a file look like this format.
 bool looks_like_safetensors(std::span<const std::byte> bytes);

@@ -159,7 +159,7 @@ class HeaderEvents final : public nlohmann::json_sax<Json> {
 
   void finish_entry() {
     for (std::size_t i = 0; i < members.size(); ++i) {
-      if (!seen_[i]) fail(entry_.name, "has no \"" + std::string(members[i]) + "\" in the header");
+      if (!seen_[i]) fail(entry_.name, "has no " + in_quotes(members[i]) + " in the header");
     }
     if (entry_.begin > entry_.end) fail(entry_.name, "ends before it begins");
     std::uint64_t size = torch::elementSize(entry_.type);
@@ -215,7 +215,7 @@ Header read_from(std::span<const std::byte> bytes) {
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);
   if (length > longest_header)
-    fail("its header claims " + std::to_string(length) + " bytes; this is no safetensors file");
+    fail("its header claims " + std::to_string(length) + " bytes; this is not a safetensors file");
   if (length > bytes.size() - sizeof length) fail("it ends inside its header: the file is truncated");
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + sizeof length, length);
   HeaderEvents events(text);

@@ -9,7 +9,6 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "components/support/io/private_mapping.hpp"
 #include "components/support/torch_error.hpp"
 #include "components/support/weights/torch_pickle.hpp"
 #include "components/support/weights/weights_dict.hpp"
@@ -47,7 +46,11 @@ class Storages {
       return torch::empty(record.sizes, record.type);
     const Storage& storage = record.storage;
     auto& flat = flat_[{storage.key, record.type}];
-    if (!flat.defined()) flat = flat_tensor(fetch_(storage.key), record.type);
+    if (!flat.defined()) {
+      const std::span<std::byte> bytes = fetch_(storage.key);
+      flat = flat_tensor(bytes, record.type);
+      file_->give_back(bytes);  // its checksum was looked at
+    }
     if (storage.offset > flat.numel() || storage.count > flat.numel() - storage.offset) {
       throw PickleError("its storage " + in_quotes(storage.key) + " is shorter than its tensors need");
     }
@@ -177,7 +180,11 @@ bool looks_like_torch_file(std::span<const std::byte> bytes) {
 }
 
 TorchFile read_torch_file(const std::filesystem::path& path) {
-  const auto file = PrivateMapping::open(path);
+  return read_torch_file(PrivateMapping::open(path));
+}
+
+TorchFile read_torch_file(const std::shared_ptr<PrivateMapping>& file) {
+  const std::filesystem::path& path = file->path();
   try {
     if (has_at(file->bytes(), 0, zip_magic)) return read_zip(file);
     if (looks_like_torch_file(file->bytes())) return read_old(file);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "components/support/io/private_mapping.hpp"
+
 namespace runner {
 
 // Files written by Python's torch.save, in the zip layout (PyTorch 1.6 and later) or the old one (pickles
@@ -23,6 +25,9 @@ struct TorchFile {
 // Finds the weights in {"state_dict": {..}, "epoch": 3} and its like. Throws std::runtime_error that names
 // the file.
 TorchFile read_torch_file(const std::filesystem::path& path);
+
+// The same on a file that is mapped already; where that is read-only, so are the tensors.
+TorchFile read_torch_file(const std::shared_ptr<PrivateMapping>& file);
 
 // Whether the first bytes of a file look like one of the two layouts.
 bool looks_like_torch_file(std::span<const std::byte> bytes);

@@ -64,7 +64,7 @@ class Search {
 
 WeightsDict find_weights(const Object& root) {
   if (auto found = Search().in(root, "", 0)) return *found;
-  throw PickleError("it holds no weights, which would be a dictionary of names and tensors");
+  throw PickleError("it contains no weights, which would be a dictionary of names and tensors");
 }
 
 }  // namespace runner::pickle

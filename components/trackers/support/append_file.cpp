@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -18,7 +20,32 @@ namespace {
   throw std::runtime_error("Cannot write " + path.string() + ": " + std::strerror(error) + ".");
 }
 
+// Files with pieces that are not on the disk yet, by descriptor.
+struct Unflushed {
+  std::mutex mutex;
+  std::map<int, std::filesystem::path> files;
+} unflushed;
+
+bool is_below(const std::filesystem::path& folder, const std::filesystem::path& file) {
+  const auto relative = std::filesystem::absolute(file).lexically_relative(std::filesystem::absolute(folder));
+  return !relative.empty() && *relative.begin() != "..";
+}
+
 }  // namespace
+
+void flush_append_files(const std::filesystem::path& folder) {
+  const std::lock_guard lock(unflushed.mutex);  // nobody closes a file meanwhile
+  for (auto each = unflushed.files.begin(); each != unflushed.files.end();) {
+    const auto& [file, path] = *each;
+    if (!is_below(folder, path)) {
+      ++each;
+      continue;
+    }
+    // Devices and pipes cannot be flushed.
+    if (::fsync(file) != 0 && errno != EINVAL && errno != ENOTSUP) fail(path, errno);
+    each = unflushed.files.erase(each);
+  }
+}
 
 AppendFile::AppendFile(const std::filesystem::path& path) : path_(path) {
   std::error_code error;
@@ -38,7 +65,14 @@ AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
 }
 
 AppendFile::~AppendFile() {
-  if (file_ >= 0) ::close(file_);
+  if (file_ < 0) return;
+  bool unwritten = false;
+  {
+    const std::lock_guard lock(unflushed.mutex);
+    unwritten = unflushed.files.erase(file_) > 0;
+  }
+  if (unwritten) ::fsync(file_);
+  ::close(file_);
 }
 
 std::int64_t AppendFile::size() const {
@@ -59,6 +93,8 @@ void AppendFile::append(std::string_view piece) {
     }
     piece.remove_prefix(static_cast<std::size_t>(written));
   }
+  const std::lock_guard lock(unflushed.mutex);
+  unflushed.files.emplace(file_, path_);
 }
 
 void cut_unfinished_line(const std::filesystem::path& path) {

@@ -86,7 +86,7 @@ std::int64_t read_chunk_log(const std::filesystem::path& path, std::string_view 
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   if (!bytes.starts_with(header))
-    throw std::runtime_error(path.string() + " is there already and was not written by this tracker.");
+    throw std::runtime_error(path.string() + " already exists and was not written by this tracker.");
   std::size_t position = header.size(), whole = position;
   std::string record;
   while (position < bytes.size()) {

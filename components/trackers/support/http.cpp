@@ -12,10 +12,14 @@ namespace runner {
 
 namespace {
 
-constexpr long connect_seconds = 5, whole_seconds = 60, slowest_bytes_per_second = 100, slow_seconds = 30;
+constexpr long connect_seconds = 5, whole_seconds = 30, slowest_bytes_per_second = 100, slow_seconds = 30;
+
+constexpr std::size_t largest_answer = 64u << 20;
 
 std::size_t on_body(char* bytes, std::size_t, std::size_t count, void* user) {
-  static_cast<std::string*>(user)->append(bytes, count);
+  auto& body = *static_cast<std::string*>(user);
+  if (body.size() + count > largest_answer) return 0;  // without an end: no longer listened to
+  body.append(bytes, count);
   return count;
 }
 
@@ -29,7 +33,7 @@ bool worth_another_try(long code) { return code == 408 || code == 429 || code >=
 
 struct HttpSession::Handle {
   Handle() : curl(curl_easy_init()), headers(curl_slist_append(nullptr, "Content-Type: application/json")) {
-    if (!curl) throw std::runtime_error("libcurl does not start on this machine.");
+    if (!curl) throw std::runtime_error("libcurl could not be initialised.");
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -109,6 +113,8 @@ HttpAnswer HttpSession::send(const std::string& path) {
   }
   const CURLcode code = curl_easy_perform(curl);
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.code);
+  if (code == CURLE_WRITE_ERROR)
+    throw std::runtime_error(server_ + " sent a response of more than 64 MB; is it an MLflow server?");
   if (code != CURLE_OK) {
     throw TrackerUnavailable(server_ + " does not answer: " +
                              (text[0] ? std::string(text.data()) : std::string(curl_easy_strerror(code))) +

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "components/support/io/atomic_file.hpp"
+#include "components/support/io/backward_lines.hpp"
 
 namespace runner {
 
@@ -25,6 +26,16 @@ void keep_lines(const std::filesystem::path& path, std::function<bool(std::strin
   }
   kept.write(waiting);
   if (dropped) kept.commit();
+}
+
+void cut_lines(const std::filesystem::path& path, const std::function<bool(std::string_view line)>& wanted,
+               std::uint64_t begin) {
+  if (!std::filesystem::is_regular_file(path)) return;
+  const auto size = std::filesystem::file_size(path);
+  auto end = size;
+  BackwardLines lines(path, begin);
+  for (auto line = lines.next(); line && !wanted(line->text); line = lines.next()) end = line->offset;
+  if (end < size) std::filesystem::resize_file(path, end);
 }
 
 std::int64_t leading_integer(std::string_view text) {

@@ -16,7 +16,8 @@ namespace runner {
 Syncer::~Syncer() { running(); }
 
 // In a process group of its own: Ctrl-C is for the run.
-void Syncer::start(const std::vector<std::string>& command, const std::filesystem::path& log) {
+void Syncer::start(const std::vector<std::string>& command, const std::filesystem::path& folder,
+                   const std::filesystem::path& log) {
   log_ = log;
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
@@ -26,6 +27,7 @@ void Syncer::start(const std::vector<std::string>& command, const std::filesyste
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawn_file_actions_addchdir_np(&files, folder.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -52,7 +54,7 @@ void Syncer::wait(double seconds) {
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   while (running()) {
     if (Clock::now() > end) {
-      log::info("{}'s program is still uploading and goes on by itself; it writes {}", vendor_,
+      log::info("{}'s program is still uploading and continues in the background; it writes {}", vendor_,
                 log_.string());
       process_ = 0;
       return;
@@ -64,7 +66,7 @@ void Syncer::wait(double seconds) {
 void Syncer::ended(int status) {
   process_ = 0;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  log::warning("{}'s program did not upload everything; it says why in {}", vendor_, log_.string());
+  log::warning("{}'s program did not upload everything; see {}", vendor_, log_.string());
 }
 
 }  // namespace runner

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include <unistd.h>
@@ -21,7 +22,7 @@ namespace {
 using Message = protozero::pbf_writer;
 using HParam = TensorBoardWriter::HParams::value_type::second_type;
 
-constexpr std::string_view prefix = "events.out.tfevents.";
+constexpr std::string_view prefix = "events.out.tfevents.", end_tag = "_hparams_/session_end_info";
 
 // Readers take the files of a folder in the order of their names: a new one comes last.
 std::int64_t second_for(const std::filesystem::path& folder) {
@@ -38,12 +39,12 @@ std::int64_t second_for(const std::filesystem::path& folder) {
 }
 
 // The pid and a counter keep two writers of the same second apart.
-std::string file_name(const std::filesystem::path& folder) {
+std::string file_name(const std::filesystem::path& folder, const std::string& suffix) {
   static std::atomic<int> count{0};
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
   return std::string(prefix) + std::to_string(second_for(folder)) + "." + host + "." +
-         std::to_string(::getpid()) + "." + std::to_string(count++);
+         std::to_string(::getpid()) + "." + std::to_string(count++) + suffix;
 }
 
 void add_metadata(Message& value, const char* plugin, std::string_view content) {
@@ -89,8 +90,8 @@ const std::vector<double>& bucket_limits() {
 
 }  // namespace
 
-TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder)
-    : events_(std::make_unique<RecordFile>(folder / file_name(folder))) {
+TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder, const std::string& suffix)
+    : events_(std::make_unique<RecordFile>(folder / file_name(folder, suffix))) {
   std::string bytes;
   Message event(bytes);
   event.add_double(1, wall_clock());
@@ -112,10 +113,34 @@ void TensorBoardWriter::start_session(std::int64_t step) {
   events_->add(bytes);
 }
 
+std::vector<std::filesystem::path> TensorBoardWriter::files(const std::filesystem::path& folder,
+                                                            const std::string& suffix) {
+  std::vector<std::filesystem::path> found;
+  if (!std::filesystem::is_directory(folder)) return found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && name.ends_with(suffix)) found.push_back(entry.path());
+  }
+  return found;
+}
+
+void TensorBoardWriter::cut_end(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::uint64_t offset = 0;
+  while (const auto record = read_record(in)) {
+    if (record->find(end_tag) != std::string::npos) return std::filesystem::resize_file(file, offset);
+    offset += record_size(*record);
+  }
+}
+
 void TensorBoardWriter::add_summary(std::int64_t step, std::string_view value) {
+  add_summary(step, value, wall_clock());
+}
+
+void TensorBoardWriter::add_summary(std::int64_t step, std::string_view value, double wall_time) {
   std::string bytes;
   Message event(bytes);
-  event.add_double(1, wall_clock());
+  event.add_double(1, wall_time);
   event.add_int64(2, step);
   {
     Message summary(event, 5);
@@ -124,12 +149,16 @@ void TensorBoardWriter::add_summary(std::int64_t step, std::string_view value) {
   events_->add(bytes);
 }
 
-void TensorBoardWriter::add_scalar(std::string_view tag, std::int64_t step, double number) {
+void TensorBoardWriter::add_scalar(std::string_view tag, std::int64_t step, double value) {
+  add_scalar(tag, step, value, wall_clock());
+}
+
+void TensorBoardWriter::add_scalar(std::string_view tag, std::int64_t step, double number, double wall_time) {
   std::string bytes;
   Message value(bytes);
   add_tag(value, tag);
   value.add_float(2, static_cast<float>(number));
-  add_summary(step, bytes);
+  add_summary(step, bytes, wall_time);
 }
 
 void TensorBoardWriter::add_text(std::string_view tag, std::int64_t step, std::string_view markdown) {
@@ -245,15 +274,17 @@ void TensorBoardWriter::add_hparams(const HParams& settings, const std::vector<s
   add_hparams_data("_hparams_/session_start_info", content);
 }
 
-void TensorBoardWriter::end_session(Status status) {
+void TensorBoardWriter::end_session(Status status) { end_session(status, wall_clock()); }
+
+void TensorBoardWriter::end_session(Status status, double wall_time) {
   std::string content;
   Message data(content);
   {
     Message session(data, 4);
     session.add_enum(1, static_cast<int>(status));
-    session.add_double(2, wall_clock());
+    session.add_double(2, wall_time);
   }
-  add_hparams_data("_hparams_/session_end_info", content);
+  add_hparams_data(end_tag, content);
 }
 
 }  // namespace runner

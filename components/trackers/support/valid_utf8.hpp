@@ -5,7 +5,7 @@
 
 namespace runner {
 
-// The text with every byte that is no part of well-formed UTF-8 replaced by U+FFFD.
+// The text with every byte that is not well-formed UTF-8 replaced by U+FFFD.
 std::string valid_utf8(std::string_view text);
 
 }  // namespace runner

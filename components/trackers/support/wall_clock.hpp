@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 #include <string>
 
@@ -10,6 +11,8 @@ namespace runner {
 inline double wall_clock() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
+
+inline std::int64_t milliseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1000); }
 
 // "20261116_143000": in UTC, so that it does not depend on where the run is looked at.
 inline std::string time_for_name(double seconds) {

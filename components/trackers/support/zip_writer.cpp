@@ -52,7 +52,7 @@ Compressed compress(const std::function<std::string_view()>& next) {
     const std::string_view piece = next();
     ended = piece.empty();
     result.size += piece.size();
-    if (!ended)  // zlib takes nothing at no address for a new beginning
+    if (!ended)  // zlib takes a null pointer as a request to start again
       result.crc = static_cast<std::uint32_t>(
           crc32_z(result.crc, reinterpret_cast<const Bytef*>(piece.data()), piece.size()));
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));

@@ -52,19 +52,19 @@ Weights weights(std::int64_t input, std::int64_t output, Interpolation interpola
   for (std::int64_t at = 0; at < output; ++at) {
     const double center = (static_cast<double>(at) + 0.5) * scale;
     const auto first = std::max<std::int64_t>(0, static_cast<std::int64_t>(center - support + 0.5));
-    const auto behind = std::min<std::int64_t>(input, static_cast<std::int64_t>(center + support + 0.5));
+    const auto end = std::min<std::int64_t>(input, static_cast<std::int64_t>(center + support + 0.5));
     double sum = 0;
-    for (std::int64_t i = first; i < behind; ++i) {
+    for (std::int64_t i = first; i < end; ++i) {
       const double distance = (static_cast<double>(i) - center + 0.5) * (1.0 / spread);
       sum += exact[static_cast<std::size_t>(i - first)] = bilinear ? triangle(distance) : cubic(distance);
     }
     std::int32_t* fixed = result.fixed.data() + at * result.stride;
-    for (std::int64_t i = 0; i < behind - first; ++i) {
+    for (std::int64_t i = 0; i < end - first; ++i) {
       double weight = exact[static_cast<std::size_t>(i)];
       if (sum != 0) weight /= sum;
       fixed[i] = static_cast<std::int32_t>(weight * (1 << precision) + (weight < 0 ? -0.5 : 0.5));
     }
-    result.windows[static_cast<std::size_t>(at)] = {first, behind - first};
+    result.windows[static_cast<std::size_t>(at)] = {first, end - first};
   }
   return result;
 }

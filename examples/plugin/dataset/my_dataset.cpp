@@ -37,12 +37,12 @@ class Spirals final : public Split {
   std::int64_t size() const override { return size_; }
   DataSpec spec() const override { return spiral_spec(params_); }
 
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
     auto points = batch.input.accessor<float, 2>();
     auto labels = batch.target.accessor<std::int64_t, 1>();
-    for (const SampleRef& sample : samples) {
-      SampleRandom random(sample_seed(seed_, 0, static_cast<std::uint64_t>(sample.index)));
-      const std::int64_t label = sample.index % 2;
+    for (const ExampleRef& example : examples) {
+      SampleRandom random(example_seed(seed_, 0, static_cast<std::uint64_t>(example.index)));
+      const std::int64_t label = example.index % 2;
       const double turn = random.uniform();
       const double angle = (turn * 2 + static_cast<double>(label)) * std::numbers::pi;
       points[first][0] = static_cast<float>(turn * std::cos(angle) + params_.noise * random.normal());

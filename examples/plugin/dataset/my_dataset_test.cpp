@@ -15,8 +15,8 @@ int main() {
     return 1;
   }
   Batch batch = splits.train->allocate(2, torch::MemoryFormat::Contiguous);
-  const SampleRef samples[] = {{3, 0}, {4, 0}};
-  splits.train->read(samples, batch, 0);
+  const ExampleRef examples[] = {{3, 0}, {4, 0}};
+  splits.train->read(examples, batch, 0);
   if (batch.target[0].item<std::int64_t>() != 1 || batch.target[1].item<std::int64_t>() != 0) {
     std::cerr << "the labels are " << batch.target << "\n";
     return 1;

@@ -1,19 +1,19 @@
-// A loss of your own: cross-entropy of logits that a temperature has divided.
+// A loss of your own: cross-entropy of logits divided by a temperature.
 #include "components/losses/loss.hpp"
 
-namespace {
+namespace {  // everything: two plugins may use the same names
 
 using namespace runner;
 
-struct MyLoss {
+struct MyLoss {  // the parameters, with their defaults
   double temperature = 1.0;
 };
 
-constexpr auto describe(std::type_identity<MyLoss>) {
+constexpr auto describe(std::type_identity<MyLoss>) {  // every one of them; forgetting one does not compile
   return fields(field("temperature", &MyLoss::temperature, "What the logits are divided by.", above(0)));
 }
 
-class MyLossTempered final : public Loss {
+class MyLossTempered final : public Loss {  // the contract
  public:
   explicit MyLossTempered(const MyLoss& params) : params_(params) {}
 

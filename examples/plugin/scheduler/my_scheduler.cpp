@@ -14,7 +14,7 @@ struct MyScheduler {
 
 constexpr auto describe(std::type_identity<MyScheduler>) {
   return fields(
-      field("low", &MyScheduler::low, "Where it begins and ends, as a share of the peak.", within(0, 1)));
+      field("low", &MyScheduler::low, "Where it starts and ends, as a share of the peak.", within(0, 1)));
 }
 
 // A function of progress alone: asking twice gives the same, so there is nothing to save.

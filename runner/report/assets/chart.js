@@ -127,7 +127,8 @@ class Chart {
     this.log = this.view.log && positive < Infinity;
     if (this.log) y0 = positive;
     if (!(y1 >= y0)) [y0, y1] = [0, 1];
-    if (y0 === y1) [y0, y1] = this.log ? [y0 / 2, y1 * 2] : [y0 - Math.abs(y0) / 10 - 1e-12, y1 + Math.abs(y1) / 10 + 1e-12];
+    const flat = y1 - y0 <= 1e-9 * Math.abs(y1); // what differs is rounding
+    if (flat) [y0, y1] = this.log ? [y0 / 2, y1 * 2] : [y0 - Math.abs(y0) / 10 - 1e-12, y1 + Math.abs(y1) / 10 + 1e-12];
     if (!(x1 > x0)) [x0, x1] = [x0 - 0.5, x0 + 0.5];
     if (!Number.isFinite(x0)) [x0, x1] = [0, 1];
     const box = this.canvas.getBoundingClientRect();
@@ -221,7 +222,7 @@ class Chart {
     this.mark_odd(pen, line);
   }
 
-  // What is no number is marked at the top: it must not pass for a gap.
+  // Values that are not finite are marked at the top, so that they are not taken for a gap.
   mark_odd(pen, line) {
     const xs = this.xs(line);
     pen.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--bad');

@@ -14,7 +14,7 @@ function chart_rank(chart, kinds) {
   const first = ['loss', 'accuracy'].indexOf(chart);
   if (first >= 0) return first;
   if (kinds.some(kind => !kind.startsWith('train') && !kind.startsWith('perf'))) return 10;
-  const later = ['lr', 'samples_per_second', 'steps_per_second', 'grad_norm'].indexOf(chart);
+  const later = ['lr', 'examples_per_second', 'steps_per_second', 'grad_norm'].indexOf(chart);
   return later >= 0 ? 20 + later : 30;
 }
 
@@ -45,7 +45,7 @@ function charts_of(runs, labels, view) {
 }
 
 function curve_controls(charts, view) {
-  const search = element('input', {type: 'search', placeholder: 'show only ..', 'aria-label': 'Show only curves with this in their name',
+  const search = element('input', {type: 'search', placeholder: 'filter', 'aria-label': 'Show only curves with this in their name',
     oninput: event => {
       const wanted = event.target.value.toLowerCase();
       for (const chart of charts) {
@@ -58,10 +58,10 @@ function curve_controls(charts, view) {
   const axis = element('select', {'aria-label': 'Horizontal axis', onchange: event => view.set({axis: event.target.value, zoom: null})},
       ['step', 'epoch', 'time'].map(name => element('option', {value: name}, name)));
   return element('div', {class: 'controls'}, search,
-      element('label', {}, 'over', axis),
+      element('label', {}, 'x-axis', axis),
       element('label', {}, element('input', {type: 'checkbox', onchange: event => view.set({log: event.target.checked})}), 'log scale'),
       element('label', {}, 'smoothing', slider),
-      element('button', {class: 'plain', onclick: () => view.set({zoom: null})}, 'whole range'),
+      element('button', {class: 'plain', onclick: () => view.set({zoom: null})}, 'reset zoom'),
       element('span', {class: 'quiet'}, 'drag over a curve to zoom'));
 }
 
@@ -88,11 +88,11 @@ function heading(data) {
   return [element('h1', {}, data.title), element('p', {},
       element('span', {class: `status ${run.status}`}, run.status), ' ', run.message ? run.message + ' · ' : '',
       `${number_text(run.steps)} steps · ${number_text(run.epochs)} epochs · ${duration_text(run.seconds)}`,
-      element('br'), element('span', {class: 'quiet'}, `${run.folder} · begun ${when(run)}`))];
+      element('br'), element('span', {class: 'quiet'}, `${run.folder} · started ${when(run)}`))];
 }
 
 function when(run) {
-  return run.began ? new Date(run.began * 1000).toLocaleString('en-GB', {dateStyle: 'medium', timeStyle: 'short'}) : '';
+  return run.started ? new Date(run.started * 1000).toLocaleString('en-GB', {dateStyle: 'medium', timeStyle: 'short'}) : '';
 }
 
 function alerts(runs, labels) {
@@ -109,10 +109,10 @@ function results(runs, labels) {
   const names = [...new Set(runs.flatMap(run => Object.keys(run.last)))].filter(name => name.split('/').length < 3);
   const rows = runs.map((run, i) => ({cells: [
     labels[i], element('span', {class: `status ${run.status}`, title: run.message}, run.status), run.steps,
-    {value: run.seconds, text: duration_text(run.seconds)}, {value: run.began, text: when(run)}, run.best ? run.best.metric : '',
+    {value: run.seconds, text: duration_text(run.seconds)}, {value: run.started, text: when(run)}, run.best ? run.best.metric : '',
     run.best ? Number(run.best.value) : '', run.best ? run.best.step : '',
     ...names.map(name => run.last[name] === undefined ? '' : Number(run.last[name]))]}));
-  return section('Results', table(['run', 'status', 'steps', 'duration', 'begun', 'best by', 'best value', 'at step', ...names], rows,
+  return section('Results', table(['run', 'status', 'steps', 'duration', 'started', 'best metric', 'best value', 'at step', ...names], rows,
       {sortable: runs.length > 1}));
 }
 
@@ -133,7 +133,7 @@ function where_time_went(runs, labels) {
 function matrix(held) {
   const largest = held.counts.map(row => row.reduce((sum, count) => sum + count, 0) || 1);
   return element('div', {class: 'scroll', tabindex: 0}, element('table', {class: 'matrix'},
-      element('caption', {class: 'quiet'}, 'rows: the right class; columns: the model\u2019s answer'),
+      element('caption', {class: 'quiet'}, 'rows: true class; columns: predicted class'),
       element('thead', {}, element('tr', {}, element('td'), held.names.map(name => element('th', {scope: 'col'}, name)))),
       element('tbody', {}, held.counts.map((row, i) => element('tr', {}, element('th', {scope: 'row'}, held.names[i]),
           row.map((count, j) => element('td', {style: `background:rgba(var(--heat), ${(0.85 * count / largest[i]).toFixed(3)})`,
@@ -172,7 +172,8 @@ function difference_table(title, runs, labels, part) {
     return {cells: [key, ...cells], differs: cells.some(cell => cell !== cells[0])};
   });
   const differing = rows.filter(row => row.differs), host = element('div');
-  const fill = only => host.replaceChildren(table(['', ...labels], only ? differing : rows));
+  const fill = only => host.replaceChildren(only && !differing.length ? element('p', {class: 'quiet'}, 'No differences.')
+      : table(['', ...labels], only ? differing : rows));
   fill(runs.length > 1);
   const choice = runs.length > 1 ? element('p', {}, element('label', {}, element('input', {type: 'checkbox', checked: true,
     onchange: event => fill(event.target.checked)}), ` only what differs (${differing.length} of ${rows.length})`)) : null;

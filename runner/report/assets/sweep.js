@@ -13,8 +13,8 @@ function sweep_sections(data, labels) {
   if (failed.length) {
     parts.push(section('Failed trials', failed.map(trial => element('div', {class: 'warning'}, `Trial ${trial.number}: ${trial.message}`))));
   }
-  if (done.length > 1) parts.push(section('All settings together', element('p', {class: 'quiet'},
-      `One line a trial; the darker, the better its ${sweep.metric}.`), parallel_coordinates(sweep, done)));
+  if (done.length > 1) parts.push(section('Parallel coordinates', element('p', {class: 'quiet'},
+      `One line per trial; darker is better (${sweep.metric}).`), parallel_coordinates(sweep, done)));
   if (sweep.importance.length) {
     parts.push(section('Importance', element('p', {class: 'quiet'}, 'How much of the variation of the result each setting explains by itself.'),
         share_bars(sweep.importance, value => percent(value))));

@@ -21,14 +21,14 @@ TEST_CASE("the direction is the measurement's own") {
 TEST_CASE("what is wrong with a watched measurement is said") {
   CHECK(problem_of({"eval/loss"}, measured).empty());
   CHECK_THAT(problem_of({"eval/loss", Better::max}, measured),
-             ContainsSubstring("lower is better: delete mode"));
+             ContainsSubstring("lower is better for this metric; delete mode"));
   CHECK_THAT(problem_of({"eval/accuracy", Better::min}, measured), ContainsSubstring("higher is better"));
-  CHECK_THAT(problem_of({"eval/odd"}, measured), ContainsSubstring("say mode"));
+  CHECK_THAT(problem_of({"eval/odd"}, measured), ContainsSubstring("set mode"));
   CHECK_THAT(problem_of({"eval/los"}, measured), ContainsSubstring("did you mean \"eval/loss\"?"));
   CHECK_THAT(problem_of({"loss"}, measured), ContainsSubstring("did you mean \"eval/loss\"?"));
   CHECK_THAT(problem_of({"eval/loss"}, {}), ContainsSubstring("[[eval.metric]]"));
   CHECK_THROWS_WITH(direction_of({"eval/los"}, measured, "hook \"x\""),
-                    ContainsSubstring("hook \"x\" decides by"));
+                    ContainsSubstring("hook \"x\" watches"));
 }
 
 }  // namespace

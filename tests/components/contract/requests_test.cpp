@@ -17,5 +17,25 @@ TEST_CASE("of several wishes to stop the first reason counts; of several values 
   CHECK(requests.take_measurements().empty());
 }
 
+TEST_CASE("requests that wait are saved and come back") {
+  Requests requests;
+  requests.log("b", 2);
+  requests.log("a", 1);
+  requests.stop("enough");
+  requests.learning_rate(0.5);
+  requests.skip_update();
+  Requests loaded;
+  loaded.load(requests.save());
+  CHECK(loaded.take_measurements() == Measurements{{"b", 2}, {"a", 1}});
+  CHECK(loaded.stop_reason() == "enough");
+  CHECK(loaded.take_learning_rate() == 0.5);
+  CHECK(loaded.take_skip());
+
+  loaded.load(Requests().save());
+  CHECK_FALSE(loaded.stop_reason());
+  CHECK_FALSE(loaded.take_learning_rate());
+  CHECK_FALSE(loaded.take_skip());
+}
+
 }  // namespace
 }  // namespace runner

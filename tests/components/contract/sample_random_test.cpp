@@ -46,7 +46,7 @@ TEST_CASE("sample_random: the seed of a sample depends on run, epoch and index, 
   std::set<std::uint64_t> seeds;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     for (std::uint64_t epoch = 0; epoch < 10; ++epoch) {
-      for (std::uint64_t index = 0; index < 100; ++index) seeds.insert(sample_seed(seed, epoch, index));
+      for (std::uint64_t index = 0; index < 100; ++index) seeds.insert(example_seed(seed, epoch, index));
     }
   }
   CHECK(seeds.size() == 10 * 10 * 100);

@@ -15,9 +15,9 @@ TEST_CASE("what targets can mean follows from their shape and type") {
   CHECK(possible(classes, Targets::class_index));
   CHECK_FALSE(possible(classes, Targets::numbers));
   const DataSpec mixed{.target_shape = {10}, .target_type = torch::kFloat32, .classes = 10};
-  CHECK((possible_targets(mixed) == std::vector{Targets::class_shares}));
+  CHECK((possible_targets(mixed) == std::vector{Targets::class_shares, Targets::binary}));
   const DataSpec several{.target_shape = {3}, .target_type = torch::kFloat32};
-  CHECK(possible(several, Targets::yes_no));
+  CHECK(possible(several, Targets::binary));
   CHECK(possible(several, Targets::numbers));
   const DataSpec number{.target_type = torch::kFloat32};
   CHECK_FALSE(possible(number, Targets::class_index));
@@ -29,8 +29,8 @@ TEST_CASE("an empty list takes anything, and lists without a common entry take n
   using List = std::vector<Targets>;
   CHECK((shared_targets({}, {Targets::numbers}) == List{Targets::numbers}));
   CHECK((shared_targets({Targets::numbers}, {}) == List{Targets::numbers}));
-  const auto both = shared_targets({Targets::yes_no, Targets::numbers}, {Targets::numbers, Targets::yes_no});
-  CHECK((both == List{Targets::yes_no, Targets::numbers}));
+  const auto both = shared_targets({Targets::binary, Targets::numbers}, {Targets::numbers, Targets::binary});
+  CHECK((both == List{Targets::binary, Targets::numbers}));
   CHECK_FALSE(shared_targets({Targets::class_index}, {Targets::numbers}));
 }
 

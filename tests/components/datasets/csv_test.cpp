@@ -67,7 +67,7 @@ TEST_CASE_METHOD(Fixture, "numbers are standardised and categories numbered by t
   CHECK(spec.categories == std::vector<std::int64_t>{3});
   CHECK(spec.class_names == std::vector<std::string>{"no", "yes"});
   const Batch batch = read(*splits.train, {0, 1, 2, 3});
-  // sklearn.preprocessing.StandardScaler behind SimpleImputer(strategy="mean"): deviations 16.3299 over the
+  // sklearn.preprocessing.StandardScaler after SimpleImputer(strategy="mean"): deviations 16.3299 over the
   // three values that are there.
   const float a = 1.224745f;
   CHECK(torch::allclose(batch.input, numbers({{-a, -a}, {0, a}, {0, 0}, {a, 0}}), 0, 1e-5));
@@ -228,7 +228,7 @@ TEST_CASE_METHOD(Fixture, "what is wrong in a table is told with its place and a
   };
   const std::string file = (folder / "train.csv").string();
   refuses(many("old,Rome,50,no\n"),
-          file + ":22: column \"age\" holds 20 numbers and 1 that are not: \"old\" in line 22");
+          file + ":22: column \"age\" contains 20 numbers and 1 other value: \"old\" in line 22");
   refuses(many("old,Rome,50,no\n"),
           file + ":22: column \"age\": \"old\" is not a number. Correct it, or add it",
           {{"numeric", Setting::list({"age"})}});
@@ -241,29 +241,29 @@ TEST_CASE_METHOD(Fixture, "what is wrong in a table is told with its place and a
           file + ":22: column \"city\": the quote that opens here is never closed");
   refuses(many("30,K\xf6ln,50,no\n"), file + ":22: column \"city\": \"K\\xf6ln\" is not UTF-8");
   refuses("", file + " is empty.");
-  refuses("age,buys\n", file + " holds no rows.");
-  refuses("\n\n", file + " holds no rows, not even one that names the columns.");
+  refuses("age,buys\n", file + " has no rows.");
+  refuses("\n\n", file + " has no rows, not even a header.");
   refuses("age,age,buys\n1,2,no\n", "two columns are called \"age\"");
-  refuses("age;buys\n1;no\n", "Say dataset.separator = \";\"?", {{"separator", ","}});
-  refuses("age\tbuys\n1\tno\n", "Say dataset.separator = \"tab\"?", {{"separator", ","}});
+  refuses("age;buys\n1;no\n", "Set dataset.separator = \";\".", {{"separator", ","}});
+  refuses("age\tbuys\n1\tno\n", "Set dataset.separator = \"tab\".", {{"separator", ","}});
   refuses("age,buys\n1,no\n2,no\n", "the target \"buys\" is the same in all training rows");
   refuses("buys\nno\nyes\n", "has no column to learn from beside the target");
-  refuses("age,x,buys\n1,,no\n2,,yes\n", "column \"x\" holds no value in the training part",
+  refuses("age,x,buys\n1,,no\n2,,yes\n", "column \"x\" has no value in the training set",
           {{"numeric", Setting::list({"x"})}});
   refuses(people, "no column \"size\"", {{"numeric", Setting::list({"size"})}});
   std::filesystem::remove(folder / "train.csv");
   CHECK_THROWS_WITH(open("csv", settings),
-                    ContainsSubstring("There is no file " + file + ". Let dataset.train name the table."));
+                    ContainsSubstring("There is no file " + file + ". Set dataset.train to the table."));
 }
 
-TEST_CASE_METHOD(Fixture, "the evaluation part has to fit the training part", "[csv]") {
+TEST_CASE_METHOD(Fixture, "the validation set has to fit the training set", "[csv]") {
   write(people, "age,city,weight,buys\n20,Rome,50,no\n20,Rome,50,maybe\n");
   CHECK_THROWS_WITH(open("csv", settings),
                     ContainsSubstring("eval.csv:3: column \"buys\": \"maybe\" is a class that the "
-                                      "training part does not have (no, yes)."));
+                                      "training set does not have (no, yes)."));
   write(people, "age,city,weight,buys\n20,Rome,50,no.\n");
   CHECK_THROWS_WITH(open("csv", settings),
-                    ContainsSubstring("Say dataset.trim_target = \".\" if that is no part of it"));
+                    ContainsSubstring("Set dataset.trim_target = \".\" if that is not part of it"));
   CHECK(label(*open("csv", with({{"trim_target", "."}})).eval, 0) == 0);
   write(people, "age,weight,buys\n20,50,no\n");
   CHECK_THROWS_WITH(open("csv", settings), ContainsSubstring("eval.csv has no column \"city\""));
@@ -275,7 +275,7 @@ TEST_CASE_METHOD(Fixture, "settings that contradict each other are refused befor
                  "[csv]") {
   CHECK_THROWS_WITH(dataset("csv", with({{"split", 0.5}})),
                     ContainsSubstring("means nothing together with eval"));
-  CHECK_THROWS_WITH(dataset("csv", split()), ContainsSubstring("nothing says what to evaluate with"));
+  CHECK_THROWS_WITH(dataset("csv", split()), ContainsSubstring("there is nothing to evaluate on"));
   CHECK_THROWS_WITH(dataset("csv", with({{"numeric", Setting::list({"buys"})}})),
                     ContainsSubstring("is the target"));
   CHECK_THROWS_WITH(dataset("csv", with({{"separator", "x"}})), ContainsSubstring("separator"));
@@ -325,7 +325,7 @@ TEST_CASE_METHOD(Fixture, "the only row of a class is for training", "[csv]") {
   CHECK(torch::equal(read(*splits.eval, {0, 1}).target, torch::tensor({0, 2}, torch::kInt64)));
   write("x,y\n1,a\n2,b\n3,c\n", "");
   CHECK_THROWS_WITH(open("csv", split({{"target", "y"}, {"split", 0.5}})),
-                    ContainsSubstring("no two rows of one class"));
+                    ContainsSubstring("fewer than two rows in every class"));
 }
 
 // The numbers are those of pandas 3.1.1 and scikit-learn 1.9.1: read_csv(skipinitialspace=True,

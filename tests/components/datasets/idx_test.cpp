@@ -114,11 +114,11 @@ TEST_CASE_METHOD(Fixture, "broken idx files are refused by name") {
   }
   SECTION("labels where images belong") {
     fs::copy_file(train_labels, train_images, fs::copy_options::overwrite_existing);
-    refused("train-images", "does not hold images");
+    refused("train-images", "does not contain images");
   }
   SECTION("images where labels belong") {
     fs::copy_file(train_images, train_labels, fs::copy_options::overwrite_existing);
-    refused("train-labels", "does not hold labels");
+    refused("train-labels", "does not contain labels");
   }
   SECTION("another number of labels") {
     write_file(train_labels, idx({2}, {4, 9}));

@@ -161,7 +161,7 @@ TEST_CASE_METHOD(Fixture, "without the files generated sentences stand in", "[te
 TEST_CASE_METHOD(Fixture, "bad sentences are refused with their place", "[text]") {
   SECTION("a file without sentences") {
     write(" \n\n", "good\n");
-    refused("bad.txt holds no sentence");
+    refused("bad.txt has no sentences");
   }
   SECTION("an empty file") {
     write("", "good\n");
@@ -191,7 +191,7 @@ TEST_CASE_METHOD(Fixture, "bad sentences are refused with their place", "[text]"
     table("text,label\na,0\nb,1\n");
     write_file(folder / "eval.csv", "text,label\na,2\n");
     settings = {{"file", (folder / "table.csv").string()}, {"eval_file", (folder / "eval.csv").string()}};
-    refused("eval.csv:2: column \"label\": \"2\" is no class of the training data");
+    refused("eval.csv:2: column \"label\": \"2\" is not a class of the training data");
   }
 }
 

@@ -185,11 +185,11 @@ TEST_CASE_METHOD(Fixture, "bad text is refused with its place", "[text]") {
   }
   SECTION("a folder without text") {
     std::filesystem::create_directory(folder / "input.txt");
-    refused("holds no *.txt files");
+    refused("has no *.txt files");
   }
   SECTION("no such tokenizer") {
     write("twenty characters ..");
     set("tokenizer", Setting::table({{"name", "file"}, {"path", "wordpeace.json"}}));
-    refused("/wordpeace.json: dataset.tokenizer.path is to name a tokenizer.json");
+    refused("/wordpeace.json: set dataset.tokenizer.path to a tokenizer.json");
   }
 }

@@ -30,7 +30,7 @@ int stops_at(Hook& hook, const std::string& metric, const std::vector<double>& v
   return 0;
 }
 
-TEST_CASE("early_stop waits for so many evaluations without improvement") {
+TEST_CASE("early_stop waits for `patience` evaluations without improvement") {
   CHECK(stops_at(*early_stop({{"metric", "eval/accuracy"}, {"patience", 2}}), "eval/accuracy",
                  {0.1, 0.2, 0.2, 0.3, 0.3, 0.3, 0.9}) == 6);
   CHECK(stops_at(*early_stop({{"metric", "eval/loss"}, {"patience", 2}}), "eval/loss", {3, 2, 1, 0.5, 0.4}) ==
@@ -68,9 +68,9 @@ TEST_CASE("early_stop goes on from its state where it was") {
 
 TEST_CASE("early_stop knows which direction is better, and hears no other") {
   CHECK_THROWS_WITH(early_stop({{"metric", "eval/loss"}, {"mode", "max"}}),
-                    ContainsSubstring("of it lower is better: delete mode"));
+                    ContainsSubstring("lower is better for this metric; delete mode"));
   CHECK_THROWS_WITH(early_stop({{"metric", "eval/speed"}}),
-                    ContainsSubstring("say mode = \"max\" or \"min\""));
+                    ContainsSubstring("set mode = \"max\" or \"min\""));
   CHECK(stops_at(*early_stop({{"metric", "eval/speed"}, {"mode", "min"}, {"patience", 1}}), "eval/speed",
                  {3, 2, 4}) == 3);
   const auto watched = part<HookKind>("early_stop", {{"metric", "eval/loss"}}).facts().watches;

@@ -26,7 +26,7 @@ std::unique_ptr<Hook> gradient_noise(const Settings& settings, const SmallModel&
 Progress at(std::int64_t step) {
   Progress progress;
   progress.step = step;
-  progress.samples = batch * step;
+  progress.examples = batch * step;
   return progress;
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("gradient_noise finds the noise that was put into the gradients") {
   CHECK_THAT(found[0].second, WithinRel(400.0, 0.1));
 }
 
-TEST_CASE("gradient_noise looks at so many steps in a row and then rests") {
+TEST_CASE("gradient_noise looks at a number of consecutive steps and then rests") {
   SmallModel model({0, 0});
   auto hook = gradient_noise({{"every", 5}, {"over", 2}}, model);
   std::string wanted;

@@ -31,11 +31,11 @@ TEST_CASE("nan_guard stops, and keeps the update away from the weights") {
 
   SECTION("loss") {
     hook->before_update(at(41), nan, 1.0, requests);
-    CHECK_THAT(*requests.stop_reason(), ContainsSubstring("loss is nan in step 42"));
+    CHECK_THAT(*requests.stop_reason(), ContainsSubstring("loss is not a number in step 42"));
   }
   SECTION("gradient") {
     hook->before_update(at(41), 0.5, infinity, requests);
-    CHECK_THAT(*requests.stop_reason(), ContainsSubstring("gradient norm is inf in step 42"));
+    CHECK_THAT(*requests.stop_reason(), ContainsSubstring("gradient norm is infinite in step 42"));
   }
   CHECK(requests.take_skip());
 }

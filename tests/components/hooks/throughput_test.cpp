@@ -13,14 +13,14 @@ using testing::part;
 Progress at(std::int64_t step, double seconds) {
   Progress progress;
   progress.step = step;
-  progress.samples = 32 * step;
+  progress.examples = 32 * step;
   progress.seconds = seconds;
   return progress;
 }
 
 using Quiet = log::Silence;
 
-TEST_CASE("throughput is the examples over the time of so many steps, the first left out") {
+TEST_CASE("throughput is the examples over the time of `every` steps, the first left out") {
   Quiet quiet;
   auto hook = part<HookKind>("throughput", {{"every", 4}}).build({});
   Requests requests;
@@ -28,17 +28,17 @@ TEST_CASE("throughput is the examples over the time of so many steps, the first 
   for (int step = 2; step <= 4; ++step) hook->after_step(at(step, 100 + 0.5 * (step - 1)), requests);
   CHECK(requests.take_measurements().empty());
   hook->after_step(at(5, 102), requests);
-  CHECK(requests.take_measurements() == Measurements{{"perf/samples_per_second", 64}});
+  CHECK(requests.take_measurements() == Measurements{{"perf/examples_per_second", 64}});
 
   hook->after_eval(at(5, 1000), {}, requests);  // the time of an evaluation does not count
   for (int step = 6; step <= 10; ++step) hook->after_step(at(step, 1000 + step), requests);
-  CHECK(requests.take_measurements() == Measurements{{"perf/samples_per_second", 32}});
+  CHECK(requests.take_measurements() == Measurements{{"perf/examples_per_second", 32}});
 }
 
 TEST_CASE("throughput compares the model's operations with a measured peak") {
   Quiet quiet;
   HookInputs in;
-  in.flops_per_sample = 1e6;
+  in.flops_per_example = 1e6;
   auto hook = part<HookKind>("throughput", {{"every", 1}}).build(in);
   Requests requests;
   hook->after_step(at(1, 1), requests);

@@ -148,12 +148,12 @@ TEST_CASE("focal for yes and no is the two-class one", "[losses]") {
   const auto expected = [&](const std::vector<double>& alpha) {
     return torch::tensor(focal_by_hand(two, yes, 2.0, alpha, -100), torch::kFloat64);
   };
-  require_mean(*loss("focal", {{"answer", "yes_no"}}), output, yes, expected({1, 1}));
-  require_mean(*loss("focal", {{"answer", "yes_no"}, {"alpha", Setting::list({0.25})}}), output.unsqueeze(1),
+  require_mean(*loss("focal", {{"targets", "binary"}}), output, yes, expected({1, 1}));
+  require_mean(*loss("focal", {{"targets", "binary"}, {"alpha", Setting::list({0.25})}}), output.unsqueeze(1),
                yes, expected({0.75, 0.25}));
-  REQUIRE_THROWS_WITH(loss("focal", {{"answer", "yes_no"}, {"alpha", Setting::list({0.5, 0.5})}}),
-                      ContainsSubstring("that of yes"));
-  REQUIRE_THROWS_WITH(loss("focal", {{"answer", "yes_no"}, {"ignore_index", 1}}),
+  REQUIRE_THROWS_WITH(loss("focal", {{"targets", "binary"}, {"alpha", Setting::list({0.5, 0.5})}}),
+                      ContainsSubstring("weight of target 1"));
+  REQUIRE_THROWS_WITH(loss("focal", {{"targets", "binary"}, {"ignore_index", 1}}),
                       ContainsSubstring("no effect"));
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("focal has a gradient where an answer is perfect", "[losses]") {
   loss("focal", {{"gamma", gamma}})->sum(sure, with(torch::tensor({0, 0}))).backward();
   REQUIRE(sure.grad().isfinite().all().item<bool>());
   const torch::Tensor one = torch::tensor({200.0F, -200.0F}).requires_grad_();
-  loss("focal", {{"gamma", gamma}, {"answer", "yes_no"}})->sum(one, with(torch::tensor({1, 1}))).backward();
+  loss("focal", {{"gamma", gamma}, {"targets", "binary"}})->sum(one, with(torch::tensor({1, 1}))).backward();
   REQUIRE(one.grad().isfinite().all().item<bool>());
 }
 

@@ -24,7 +24,7 @@ torch::Tensor output_for(Targets targets) {
 }
 torch::Tensor target_for(Targets targets) {
   if (targets == Targets::numbers) return 100 + wave({examples, 2}, 1.4);
-  if (targets == Targets::yes_no) return wave({examples, classes}, 2.2).gt(0).to(torch::kFloat32);
+  if (targets == Targets::binary) return wave({examples, classes}, 2.2).gt(0).to(torch::kFloat32);
   return torch::arange(examples).remainder(classes);
 }
 
@@ -36,9 +36,9 @@ std::vector<Case> cases() {
                         {"mae", {}, Targets::numbers, false},
                         {"rmse", {}, Targets::numbers, false},
                         {"r2", {}, Targets::numbers, false},
-                        {"accuracy", {{"labels", "each"}}, Targets::yes_no},
-                        {"f1", {{"average", "samples"}}, Targets::yes_no, false}};
-  for (const Targets targets : {Targets::class_index, Targets::yes_no}) {
+                        {"accuracy", {{"labels", "each"}}, Targets::binary},
+                        {"f1", {{"average", "samples"}}, Targets::binary, false}};
+  for (const Targets targets : {Targets::class_index, Targets::binary}) {
     for (const std::string name :
          {"accuracy", "precision", "recall", "f1", "auroc", "average_precision", "confusion_matrix"})
       all.push_back({name, {}, targets});

@@ -110,7 +110,7 @@ TEST_CASE("the confusion matrix counts which class is taken for which", "[metric
   REQUIRE_FALSE(found.contains("recall/frog"));  // not in the set
   REQUIRE_THAT(found.at("balanced_accuracy"), WithinRel((2.0 / 3 + 0.5) / 2, 1e-12));
   REQUIRE(metric->text() ==
-          "rows: the right class; columns: the model's answer\n"
+          "rows: true class; columns: predicted class\n"
           "          cat    dog   frog\n"
           "cat         2      1      0\n"
           "dog         1      1      0\n"

@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "components/models/model.hpp"
 #include "components/precisions/precision.hpp"
 #include "tests/support/wave.hpp"
 

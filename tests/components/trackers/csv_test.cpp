@@ -49,7 +49,7 @@ TEST_CASE("csv continues its own table without a half row, and leaves a foreign 
   started(folder.path())->log({2, 0, 0, {{"x", 6}}});
   CHECK(read_text(folder / "metrics.csv") == "step,epoch,time,x\n1,0,0,5\n2,0,0,6\n");
   std::ofstream(folder / "metrics.csv") << "name,price\n";
-  CHECK_THROWS_WITH(started(folder.path()), ContainsSubstring("is not a table of this tracker"));
+  CHECK_THROWS_WITH(started(folder.path()), ContainsSubstring("was not written by this tracker"));
   CHECK(read_text(folder / "metrics.csv") == "name,price\n");
 }
 

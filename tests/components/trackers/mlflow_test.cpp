@@ -3,7 +3,10 @@
 
 #include "components/trackers/support/mlflow_name.hpp"
 #include "components/trackers/tracker.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/http_server.hpp"
 #include "tests/support/parts.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace runner {
 namespace {
@@ -27,7 +30,7 @@ TEST_CASE("mlflow: a password in the recipe is refused") {
       part<TrackerKind>("mlflow", {{"url", "http://me:secret@host:5000"}}),
       ContainsSubstring("must not hold a password") && ContainsSubstring("MLFLOW_TRACKING_PASSWORD"));
   CHECK_THROWS_WITH(part<TrackerKind>("mlflow", {{"url", "host:5000"}}),
-                    ContainsSubstring("must begin with"));
+                    ContainsSubstring("must start with"));
 }
 
 TEST_CASE("mlflow: nobody listens, and that is worth another try; no address is not") {
@@ -37,6 +40,13 @@ TEST_CASE("mlflow: nobody listens, and that is worth another try; no address is 
   ::unsetenv("MLFLOW_TRACKING_URI");
   CHECK_THROWS_WITH(part<TrackerKind>("mlflow").build({})->start({"x", {}, {}, {}}),
                     ContainsSubstring("MLFLOW_TRACKING_URI"));
+}
+
+TEST_CASE("mlflow: a server that answers without an end is not listened to") {
+  const testing::EnvironmentVariable no_proxy{"no_proxy", "127.0.0.1"};
+  const testing::HttpServer server({.body = std::string(1 << 20, 'x'), .endless = true});
+  auto tracker = part<TrackerKind>("mlflow", {{"url", server.url("")}}).build({});
+  CHECK_THROWS_WITH(tracker->start({"x", {}, {}, {}}), ContainsSubstring("more than 64 MB"));
 }
 
 }  // namespace

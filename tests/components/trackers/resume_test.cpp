@@ -1,6 +1,8 @@
 // What files say after a resume: every record up to the step of the checkpoint, in order, and none after it.
 #include <catch2/catch_all.hpp>
 
+#include <fstream>
+
 #include "components/trackers/tracker.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -40,14 +42,90 @@ TEST_CASE("metrics.jsonl of a resumed run is cut after the checkpoint") {
   CHECK(read_text(folder / "metrics.jsonl").empty());
 }
 
+TEST_CASE("texts.jsonl holds every text, and of a resumed run those up to the checkpoint") {
+  TemporaryFolder folder;
+  const auto log_texts = [&](std::optional<std::int64_t> resumed_at, std::vector<std::int64_t> steps) {
+    auto tracker = part<TrackerKind>("jsonl").build({folder.path()});
+    RunFacts facts{"x", folder.path(), {}, {}};
+    facts.resumed_at = resumed_at;
+    tracker->start(facts);
+    for (const std::int64_t step : steps) tracker->text("a tag", "two\nlines", step);
+  };
+  log_texts({}, {});
+  CHECK_FALSE(std::filesystem::exists(folder / "texts.jsonl"));
+  log_texts({}, {1, 2, 3});
+  log_texts(1, {2});
+  CHECK(read_text(folder / "texts.jsonl") ==
+        "{\"step\":1,\"tag\":\"a tag\",\"text\":\"two\\nlines\"}\n"
+        "{\"step\":2,\"tag\":\"a tag\",\"text\":\"two\\nlines\"}\n");
+}
+
 TEST_CASE("csv of a resumed run is cut after the checkpoint, its header of several lines aside") {
   TemporaryFolder folder;
   run("csv", folder, {}, {at(1, "two\nlines"), at(2, "two\nlines"), at(12, "two\nlines"), at(3, "b")});
   run("csv", folder, 2, {at(3, "b")});
   CHECK(read_text(folder / "metrics.csv") ==
         "step,epoch,time,\"two\nlines\",b\n1,0,0,1,\n2,0,0,2,\n3,0,0,,3\n");
-  run("csv", folder, 0, {});
-  CHECK(read_text(folder / "metrics.csv") == "step,epoch,time,\"two\nlines\",b\n");
+}
+
+// The files of a folder that are not the user's, and whether one of them holds this text in its name or its
+// bytes.
+bool mentions(const TemporaryFolder& folder, const std::string& text) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
+    if (!entry.is_regular_file() || entry.path().filename() == "mine.txt") continue;
+    if (entry.path().filename().string().find(text) != std::string::npos) return true;
+    if (read_text(entry.path()).find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// As a run does that logs an image, a text and metrics from step 0 on.
+void log_all(const char* name, const TemporaryFolder& folder, std::optional<std::int64_t> resumed_at,
+             const std::string& tag, const RunEnd* end = nullptr) {
+  auto tracker = part<TrackerKind>(name).build({folder.path()});
+  RunFacts facts{"x", folder.path(), {}, {{tag, std::int64_t{1}}}};
+  facts.id = "0123456789abcdef0123456789abcdef";
+  facts.started_at = 1700000000;
+  facts.resumed_at = resumed_at;
+  tracker->start(facts);
+  tracker->image(tag, {"png", 1, 1}, 0);
+  tracker->text(tag, tag, 0);
+  for (std::int64_t step = 0; step < 3; ++step) tracker->log(at(step, tag.c_str()));
+  tracker->flush();
+  if (end) tracker->finish(*end);
+}
+
+TEST_CASE(
+    "a run that starts over in its folder leaves nothing of the earlier attempt, and what is the user's") {
+  const char* name = GENERATE("jsonl", "csv", "tensorboard", "wandb", "swanlab", "comet");
+  const bool ended = GENERATE(false, true);
+  CAPTURE(name, ended);
+  TemporaryFolder folder;
+  const RunEnd failed{Outcome::failed, "earlier", 1700000001};
+  log_all(name, folder, {}, "earlier", ended ? &failed : nullptr);
+  REQUIRE(mentions(folder, "earlier"));
+  std::vector<std::filesystem::path> folders{folder.path()};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
+    if (entry.is_directory() && entry.path().string().find("media") == std::string::npos)
+      folders.push_back(entry.path());
+  }
+  for (const auto& each : folders) std::ofstream(each / "mine.txt") << "mine";
+
+  log_all(name, folder, 0, "later");
+  CHECK_FALSE(mentions(folder, "earlier"));
+  CHECK(mentions(folder, "later"));
+  for (const auto& each : folders) CHECK(read_text(each / "mine.txt") == "mine");
+}
+
+TEST_CASE("tensorboard leaves the event files of other runs in its folder alone when a run starts over") {
+  TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "tensorboard");
+  const auto theirs = folder / "tensorboard/events.out.tfevents.1.host.1.0.fedcba9876543210fedcba9876543210";
+  std::ofstream(theirs) << "another run";
+  log_all("tensorboard", folder, {}, "earlier");
+  log_all("tensorboard", folder, 0, "later");
+  CHECK(read_text(theirs) == "another run");
+  CHECK_FALSE(mentions(folder, "earlier"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "components/trackers/support/tensorboard_writer.hpp"
 #include "components/trackers/support/valid_utf8.hpp"
+#include "components/trackers/support/wall_clock.hpp"
 #include "components/trackers/tracker.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -69,17 +70,17 @@ TEST_CASE("writes event files for TensorBoard's own reader", "[.export-tensorboa
   auto tracker = part<TrackerKind>("tensorboard").build({folder, "finished"});
   tracker->start(example_facts);
   for (int step = 0; step < 20000; ++step)
-    tracker->log({step, 0, 0, {{"train/loss", 1.0 / (step + 1)}, {"train/lr", 1e-3}}});
+    tracker->log({step, 0, 0, {{"train/loss", 1.0 / (step + 1)}, {"train/lr", 1e-3}}, 1700000000.0 + step});
   tracker->log({20000, 1, 0, {{"eval/accuracy", NAN}, {"eval/loss", INFINITY}}});
   tracker->text("note", "**bold** \xc3\xa4", 7);
-  tracker->finish(Outcome::finished, {});
+  tracker->finish({Outcome::finished, {}, wall_clock()});
 
   auto failed = part<TrackerKind>("tensorboard").build({folder, "failed"});
   RunFacts facts = example_facts;
   facts.settings.emplace_back("model.width", 64.0);
   failed->start(facts);
   failed->log({1, 0, 0, {{"train/loss", 2}}});
-  failed->finish(Outcome::failed, {});
+  failed->finish({Outcome::failed});
 
   TensorBoardWriter writer(folder.parent_path() / "vocabulary");
   const std::vector<double> values{-3.5, -1, 0, 0, 1e-13, 0.5, 0.5, 2, 1e21, NAN};

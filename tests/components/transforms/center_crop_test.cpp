@@ -18,7 +18,7 @@ TEST_CASE("center_crop keeps the middle; halves are rounded to even, as Python d
   CHECK_FALSE(crop->training_only());
 }
 
-TEST_CASE("center_crop puts a black border around a smaller image, the odd pixel behind") {
+TEST_CASE("center_crop puts a black border around a smaller image, the odd pixel at the end") {
   const auto crop = transform("center_crop", {{"size", 8}}, image_spec(3, 5, 6));
   CHECK(torch::equal(transformed(*crop, 3, 5, 6),
                      torch::constant_pad_nd(plain_pattern(3, 5, 6), {1, 1, 1, 2})));

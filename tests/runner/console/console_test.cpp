@@ -150,7 +150,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("whoever prints from another thread does not tear the line") {
+TEST_CASE("printing from another thread does not tear the line") {
   Desk desk(true);
   Console console(desk.output, desk.output);
   std::atomic<bool> done = false;

@@ -1,6 +1,7 @@
 #include "runner/console/lines.hpp"
 
 #include <catch2/catch_all.hpp>
+#include <cmath>
 
 #include "runner/terminal/text.hpp"
 
@@ -18,17 +19,18 @@ ProgressLine example() {
   line.share = 0.45;
   line.loss = 0.4312;
   line.lr = 0.001;
-  line.samples_per_second = 2345;
+  line.examples_per_second = 2345;
   return line;
 }
 
 TEST_CASE("the live line says epoch, step, loss, rate, speed and what is left") {
-  CHECK(live_progress(example(), 62, {true, {}, 120}) ==
-        "epoch 3/5  ━━━━━━━━━━╸─────────────  45%  step 880/1,955  loss 0.4312  lr 0.001000  2,345 samples/s "
-        " ETA 1m 02s");
+  CHECK(
+      live_progress(example(), 62, {true, {}, 120}) ==
+      "epoch 3/5  ━━━━━━━━━━╸─────────────  45%  step 880/1,955  loss 0.4312  lr 0.001000  2,345 examples/s "
+      " ETA 1m 02s");
   CHECK(live_progress(example(), 62, {false, {}, 120}) ==
         "epoch 3/5  [==========>-------------]  45%  step 880/1,955  loss 0.4312  lr 0.001000  2,345 "
-        "samples/s  ETA 1m 02s");
+        "examples/s  ETA 1m 02s");
 }
 
 TEST_CASE("the live line never exceeds its width, and gives up the loss last") {
@@ -64,6 +66,17 @@ TEST_CASE("an evaluation is one line, marked where it is the best so far") {
   const EvalLine line{391, 1, {{"eval/accuracy", 0.45123}, {"other", 2}}, 3.21, true};
   CHECK(evaluation_text(line, {true, {}, 80}) ==
         "eval  epoch 1  step 391  accuracy 0.4512  other 2  in 3.2s  best so far");
+}
+
+TEST_CASE("names from the data say nothing to the terminal, and do not bury the rest") {
+  EvalLine line{
+      391, 1, {{"eval/recall/\x1b]0;owned\x07", -std::nan("")}, {"eval/" + std::string(5000, 'x'), 1}}, 3.21};
+  CHECK(evaluation_text(line, {true, {}, 80}) ==
+        "eval  epoch 1  step 391  recall/\\x1b]0;owned\\x07 nan  " + std::string(120, 'x') + ".. 1  in 3.2s");
+  for (int i = 0; i < 5000; ++i) line.measurements.emplace_back("eval/recall/class" + std::to_string(i), 0.5);
+  const std::string text = evaluation_text(line, {true, {}, 80});
+  CHECK(text.size() < 2000);
+  CHECK_THAT(text, ContainsSubstring(" more  in 3.2s"));
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ TEST_CASE("loader: a sample that cannot be read is named, when its batch is aske
   CHECK(loader.next());
   CHECK_THROWS_AS(loader.next(), DataError);
   CHECK_THROWS_WITH(loader.next(),
-                    ContainsSubstring("Example 20 cannot be read: image-20.png: the file is cut off.") &&
+                    ContainsSubstring("Cannot read example 20: image-20.png: the file is cut off.") &&
                         ContainsSubstring("loader.on_error = \"skip\""));
 }
 
@@ -219,10 +219,10 @@ TEST_CASE("loader: skipping puts the next readable sample in its place, counts a
   auto expected = torch::arange(53);
   expected[20] = 22;
   expected[21] = 22;
-  expected[52] = 0;  // behind the last comes the first
+  expected[52] = 0;  // after the last comes the first
   const auto seen = labels(batches);
   CHECK(torch::equal(torch::tensor(seen), expected));
-  CHECK(loader.unreadable_samples() == 3);
+  CHECK(loader.unreadable_examples() == 3);
   CHECK(batches[2].unreadable.size() == 2);
   REQUIRE(log::warnings().size() == 3);
   CHECK_THAT(log::warnings()[0], ContainsSubstring("image-20.png") && ContainsSubstring("takes its place"));
@@ -237,20 +237,20 @@ TEST_CASE("loader: only the first few broken samples are written out; none reada
   const Numbered mostly_broken(30, {}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   Loader loader(mostly_broken, skipping);
   drain(loader);
-  CHECK(loader.unreadable_samples() == 12);
+  CHECK(loader.unreadable_examples() == 12);
   CHECK(log::warnings().size() == 6);  // five, and that further ones are only counted
   CHECK_THROWS_WITH(load(Numbered(3, {}, {0, 1, 2}), skipping), ContainsSubstring("None of the 3 examples"));
 }
 
-TEST_CASE("loader: an unreadable sample left out makes its batch smaller, and moves no other") {
-  auto leaving = options(0, 1);
-  leaving.shuffle = false;
-  leaving.broken = LoaderOptions::Broken::leave_out;
+TEST_CASE("loader: a skipped example makes its batch smaller, and moves no other") {
+  auto skipping = options(0, 1);
+  skipping.shuffle = false;
+  skipping.broken = LoaderOptions::Broken::skip;
   std::set<std::int64_t> broken{20, 21, 52};
   for (std::int64_t i = 32; i < 40; ++i) broken.insert(i);  // a whole batch
   const Numbered split(53, {}, broken);
   log::clear_warnings();
-  Loader loader(split, leaving);
+  Loader loader(split, skipping);
   const auto batches = drain(loader);
   REQUIRE(batches.size() == 7);
   CHECK(batches[2].batch.size() == 6);
@@ -262,13 +262,12 @@ TEST_CASE("loader: an unreadable sample left out makes its batch smaller, and mo
     if (!broken.contains(i)) expected.push_back(i);
   }
   CHECK(labels(batches) == expected);
-  const auto whole = load(Numbered(53), leaving);  // the images are those of the labels
+  const auto whole = load(Numbered(53), skipping);  // the images are those of the labels
   CHECK(torch::equal(batches[2].batch.input[5], whole[2].batch.input[7]));
-  CHECK(loader.unreadable_samples() == 11);
-  CHECK_THAT(log::warnings().at(0),
-             ContainsSubstring("image-20.png") && ContainsSubstring("It is left out."));
-  leaving.workers = 4;
-  CHECK(same(load(split, leaving), batches));
+  CHECK(loader.unreadable_examples() == 11);
+  CHECK_THAT(log::warnings().at(0), ContainsSubstring("image-20.png") && ContainsSubstring("It is skipped."));
+  skipping.workers = 4;
+  CHECK(same(load(split, skipping), batches));
 }
 
 TEST_CASE("loader: memory is used again once nobody holds it, and never before") {

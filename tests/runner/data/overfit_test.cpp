@@ -16,8 +16,8 @@ class Numbers : public Split {
     data.input_shape = {1};
     return data;
   }
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
-    for (const SampleRef& sample : samples) batch.input[first++].fill_(static_cast<double>(sample.index));
+  void read(std::span<const ExampleRef> samples, Batch& batch, std::int64_t first) const override {
+    for (const ExampleRef& sample : samples) batch.input[first++].fill_(static_cast<double>(sample.index));
   }
   void finish(Batch& batch, std::uint64_t) const override { batch.input.neg_(); }
 
@@ -35,13 +35,13 @@ TEST_CASE("overfitting evaluates on the examples that are trained on, unmixed, o
   const Splits moved = std::move(data);
   CHECK(moved.train->size() == 100);  // epochs, schedule and evaluations stay where they were
   REQUIRE(moved.eval->size() == 6);
-  const auto read = [](const Split& split, const std::vector<SampleRef>& samples) {
+  const auto read = [](const Split& split, const std::vector<ExampleRef>& samples) {
     Batch batch = split.allocate(static_cast<std::int64_t>(samples.size()), torch::MemoryFormat::Contiguous);
     split.read(samples, batch, 0);
     split.finish(batch, 0);
     return batch.input;
   };
-  const std::vector<SampleRef> first{{0, 0}, {1, 0}, {5, 0}}, later{{6, 0}, {13, 0}, {95, 0}};
+  const std::vector<ExampleRef> first{{0, 0}, {1, 0}, {5, 0}}, later{{6, 0}, {13, 0}, {95, 0}};
   CHECK(torch::equal(read(*moved.train, first), read(*moved.train, later)));
   CHECK(torch::equal(read(*moved.train, first), -read(*moved.eval, first)));  // mixed in training only
 }

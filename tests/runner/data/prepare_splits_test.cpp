@@ -36,7 +36,7 @@ TEST_CASE("validation takes examples out of the training set, the same share of 
   std::vector<std::int64_t> both;
   std::ranges::set_intersection(train, eval, std::back_inserter(both));
   CHECK(both.empty());
-  with.emplace_back("sample_seed", 2);
+  with.emplace_back("example_seed", 2);
   CHECK(bytes_of(*prepared("shapes", with).eval) != eval);
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("a validation set is read as an evaluation set: without augmentation")
       prepared("shapes", {{"train", 100}, {"eval", 10}, {"validation", 0.2}, {"transform", erase}});
   const auto once = [](const Split& from, std::uint64_t seed) {
     Batch batch = from.allocate(1, torch::MemoryFormat::Contiguous);
-    const SampleRef sample{0, seed};
+    const ExampleRef sample{0, seed};
     from.read({&sample, 1}, batch, 0);
     return batch.input.clone();
   };
@@ -62,7 +62,7 @@ TEST_CASE("limits leave a sample with all classes") {
   for (const Split* part : {split.train.get(), split.eval.get()}) {
     for (const std::int64_t count : class_counts(*part, 10)) CHECK(count >= 1);
   }
-  CHECK_THROWS_WITH(part<DatasetKind>("shapes", {{"sample_seed", 3}}), ContainsSubstring("has no effect"));
+  CHECK_THROWS_WITH(part<DatasetKind>("shapes", {{"example_seed", 3}}), ContainsSubstring("has no effect"));
 }
 
 TEST_CASE("a share that leaves nothing is refused") {

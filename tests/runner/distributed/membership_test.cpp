@@ -19,6 +19,30 @@ TEST_CASE("membership: a process that nobody launched, or that is alone, belongs
                           {"MASTER_PORT", "29500"}}));
 }
 
+TEST_CASE("membership: the only rank of runner launch still belongs to it") {
+  const auto member = membership({{variable::rank, "0"},
+                                  {variable::size, "1"},
+                                  {variable::local_rank, "0"},
+                                  {variable::local_size, "1"},
+                                  {variable::store, "127.0.0.1:4000"}});
+  REQUIRE(member);
+  CHECK(member->place.size == 1);
+}
+
+TEST_CASE("membership: machines of runner launch differ, whatever their host names are") {
+  const auto machine_of = [](const char* rank, const char* local_rank) {
+    return membership({{variable::rank, rank},
+                       {variable::size, "4"},
+                       {variable::local_rank, local_rank},
+                       {variable::local_size, "2"},
+                       {variable::store, "127.0.0.1:4000"}})
+        ->place.machine;
+  };
+  CHECK(machine_of("0", "0") == machine_of("1", "1"));
+  CHECK(machine_of("2", "0") == machine_of("3", "1"));
+  CHECK(machine_of("1", "1") != machine_of("2", "0"));
+}
+
 TEST_CASE("membership: runner launch") {
   const auto member = membership({{variable::rank, "5"},
                                   {variable::size, "8"},
@@ -83,7 +107,7 @@ TEST_CASE("membership: variables that make no sense are refused, by name") {
                           {variable::local_rank, "0"},
                           {variable::local_size, "1"},
                           {variable::store, "127.0.0.1:1"}};
-  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("make no sense together"));
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("contradict each other"));
   environment[variable::rank] = "one";
   CHECK_THROWS_WITH(membership(environment), ContainsSubstring("RUNNER_RANK is \"one\""));
   environment.erase(variable::size);

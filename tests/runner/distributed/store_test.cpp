@@ -1,8 +1,11 @@
 #include <c10/util/Exception.h>
 #include <c10/util/intrusive_ptr.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch_all.hpp>
 #include <fstream>
 #include <random>
@@ -154,6 +157,95 @@ TEST_CASE("store: garbage, silence and floods of strangers change nothing for th
   CHECK(served.client()->get_to_str("key") == "value");
 }
 
+TEST_CASE("store: ranks join while strangers flood it") {
+  const Served served;
+  std::atomic<bool> enough = false;
+  std::atomic<int> strangers = 0;
+  std::vector<std::jthread> floods;
+  for (int i = 0; i < 2; ++i) {
+    floods.emplace_back([&] {
+      std::vector<FileDescriptor> open;
+      while (!enough) {
+        if (open.size() == 100) open.clear();
+        open.push_back(served.stranger());
+        ++strangers;
+      }
+    });
+  }
+  for (int rank = 0; rank < 20; ++rank) {
+    const auto joining = served.client();
+    joining->set("rank", std::to_string(rank));
+    CHECK(joining->get_to_str("rank") == std::to_string(rank));
+  }
+  enough = true;
+  floods.clear();
+  CHECK(strangers > 20);
+}
+
+namespace {
+
+// This process can open only a few more files and sockets while it lives.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t more) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const FileDescriptor next(dup(STDIN_FILENO));
+    const rlimit few{static_cast<rlim_t>(next.number()) + more, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("store: strangers that take all descriptors give way to those who come later") {
+  StoreServer::Limits limits;  // as many strangers as they like, for as long as they like
+  limits.strangers = 10'000;
+  limits.proof_within = 600s;
+  const StoreServer server(listen_on({"127.0.0.1", 0}), run_secret, limits);
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const FileDescriptor out(ends[0]), in(ends[1]);
+  // Another process has descriptors of its own, and is greeted on its last connection or not.
+  const pid_t flooding = fork();
+  if (flooding == 0) {
+    std::vector<FileDescriptor> strangers;
+    for (int i = 0; i < 100; ++i)
+      strangers.push_back(connect_to({"127.0.0.1", server.port()}, Served::soon()));
+    std::string greeting;
+    const bool greeted = receive_some(strangers.back(), greeting, Served::soon());
+    [[maybe_unused]] const auto written = write(in.number(), greeted ? "y" : "n", 1);
+    _exit(0);
+  }
+  const FewDescriptors few(20);
+  char greeted = '?';
+  CHECK(read(out.number(), &greeted, 1) == 1);
+  CHECK(greeted == 'y');
+  waitpid(flooding, nullptr, 0);
+}
+
+TEST_CASE("store: a client connects again to a store that did not answer for a while") {
+  auto before = std::make_unique<StoreServer>(listen_on({"127.0.0.1", 0}), run_secret);
+  const Address address{"127.0.0.1", before->port()};
+  StoreClient client(address, run_secret, 10s);
+  client.leave_when_gone("gone", "it");
+  before.reset();
+  StoreServer again(listen_on(address), run_secret);
+  again.set("gone", "it");  // what the end of the old connection has left
+  CHECK_THROWS_AS(client.set("key", std::string("lost")), c10::DistNetworkError);
+  client.set("key", std::string("value"));
+  CHECK(again.get("key") == "value");
+  CHECK_FALSE(again.get("gone"));
+  {
+    const auto leaving = c10::make_intrusive<StoreClient>(address, run_secret, 10s);
+    leaving->leave_when_gone("it leaves", "too");
+  }
+  CHECK(client.get_to_str("it leaves") == "too");
+}
+
 TEST_CASE("store: it takes only so much") {
   StoreServer::Limits limits;
   limits.stored_bytes = 1000;
@@ -174,6 +266,18 @@ TEST_CASE("secret file: only for the user's own eyes, and long enough") {
   CHECK(read_secret_file(file) == "0123456789abcdef0123");
   std::ofstream(file) << "short";
   CHECK_THROWS_WITH(read_secret_file(file), ContainsSubstring("too short"));
+}
+
+TEST_CASE("addresses: a name that is this machine itself is recognised") {
+  CHECK(is_loopback({"127.0.0.1", 1}));
+  CHECK(is_loopback({"127.0.1.1", 1}));
+  CHECK(is_loopback({"::1", 1}));
+  CHECK(is_loopback({"localhost", 1}));
+  CHECK_FALSE(is_loopback({"10.0.0.1", 1}));
+  CHECK_FALSE(is_loopback_in_disguise({"localhost", 1}));
+  CHECK_FALSE(is_loopback_in_disguise({"127.0.0.1", 1}));
+  CHECK(is_loopback_in_disguise({"2130706433", 1}));  // 127.0.0.1 as one number: any name may hide it
+  CHECK_THROWS_WITH(is_loopback({"no such host.invalid", 1}), ContainsSubstring("no such host"));
 }
 
 TEST_CASE("meeting place: what one process announces another finds") {

@@ -1,5 +1,6 @@
 #include <torch/types.h>
 
+#include <array>
 #include <atomic>
 #include <catch2/catch_all.hpp>
 
@@ -129,6 +130,66 @@ TEST_CASE("world: what is done once is done by one, before the others go on") {
   CHECK(done == 1);
 }
 
+TEST_CASE("world: what is done once may take longer than the timeout, and so may the way to wait_for_all") {
+  std::atomic<int> finished = 0;
+  on_ranks(3,
+           [&](World& world) {
+             constexpr auto long_work = 1500ms;
+             world.once(World::Once::in_the_world, "a download",
+                        [&] { std::this_thread::sleep_for(long_work); });
+             if (world.rank() == 1) std::this_thread::sleep_for(long_work);
+             ++finished;
+             world.wait_for_all("a test");
+             require(finished == 3, "a rank did not wait for the others");
+             world.wait_for_all("another test");
+           },
+           {.timeout = 500ms});
+}
+
+TEST_CASE("world: while ranks wait for all, one that fails is named at once") {
+  const auto errors = try_on_ranks(3, [](World& world) {
+    world.barrier("a test");
+    if (world.rank() == 2) throw std::runtime_error("the file is broken");
+    world.wait_for_all("the data");
+  });
+  CHECK_THAT(message_of(errors[0]),
+             ContainsSubstring("waited for the data: rank 2") && ContainsSubstring("the file is broken"));
+  CHECK_THAT(message_of(errors[1]), ContainsSubstring("rank 2") && ContainsSubstring("the file is broken"));
+}
+
+TEST_CASE("world: each machine does for itself what is done once, also where host names are the same") {
+  std::atomic<bool> first_is_done = false, second_has_gone_on = false;
+  std::array<std::exception_ptr, 4> errors;
+  const StoreServer server(listen_on({"127.0.0.1", 0}), run_secret);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < 4; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        const std::string machine = rank < 2 ? "first" : "second";
+        ProcessGroupWorld world(
+            c10::make_intrusive<StoreClient>(Address{"127.0.0.1", server.port()}, run_secret, 30s),
+            {rank, 4, rank % 2, 2, "clone", machine}, {.timeout = 30s});
+        world.once(World::Once::on_each_machine, "a cache", [&] {
+          if (rank != 0) return;
+          second_has_gone_on.wait(false);      // the other machine is faster
+          std::this_thread::sleep_for(700ms);  // by more than a rank waits between two looks
+          first_is_done = true;
+        });
+        if (rank == 1) require(first_is_done, "a rank that did not wait for its own machine");
+        if (rank == 3) {
+          second_has_gone_on = true;
+          second_has_gone_on.notify_all();
+        }
+        world.barrier("the end of the test");
+      } catch (...) {
+        errors[static_cast<std::size_t>(rank)] = std::current_exception();
+      }
+    });
+  }
+  threads.clear();
+  for (const std::exception_ptr& error : errors) CHECK(message_of(error) == "");
+}
+
 TEST_CASE("world: where the one that does it fails, all fail and say why") {
   const auto errors = try_on_ranks(3, [](World& world) {
     world.once(World::Once::in_the_world, "a download", [] { throw std::runtime_error("no such server"); });
@@ -236,6 +297,20 @@ TEST_CASE("together: tensors that differ are named, and the rank") {
     CHECK(message_of(error) == "Rank 2 and rank 0 differ in \"second\" (the weights).");
 }
 
+TEST_CASE("world: some of the ranks exchange among themselves") {
+  on_ranks(4, [](World& world) {
+    const int first = world.rank() / 2 * 2;
+    const auto pair = world.group({first, first + 1});
+    require(pair->size() == 2 && pair->rank() == world.rank() - first, "places");
+    const torch::Tensor sum = torch::full({1}, static_cast<float>(world.rank()));
+    pair->all_reduce(sum, Reduction::sum, "a test");
+    require(sum.item<float>() == static_cast<float>(2 * first + 1), "the sum of a pair");
+    require(world.group({world.rank()})->alone(), "one of them");
+    world.all_reduce(sum, Reduction::sum, "a test");
+    require(sum.item<float>() == 12, "the sum of all");
+  });
+}
+
 TEST_CASE("together: claims that differ are all named") {
   const auto errors = try_on_ranks(3, [](World& world) {
     require_equal(world, {{"version", "1"}, {"recipe", "a"}});
@@ -244,4 +319,15 @@ TEST_CASE("together: claims that differ are all named") {
   const std::string message = message_of(errors[0]);
   CHECK_THAT(message, ContainsSubstring("version: 1 on ranks 0, 2; 2 on rank 1."));
   CHECK_THAT(message, !ContainsSubstring("recipe"));
+  CHECK_THAT(message, ContainsSubstring("do not have the same settings"));
+}
+
+TEST_CASE("together: a claim that only some ranks make is named") {
+  const auto errors = try_on_ranks(3, [](World& world) {
+    Claims claims{{"model.name", "mlp"}};
+    if (world.rank() == 1) claims.emplace_back("model.hidden", "64");
+    require_equal(world, claims);
+  });
+  CHECK_THAT(message_of(errors[0]), ContainsSubstring("model.hidden: 64 on rank 1; missing on ranks 0, 2.") &&
+                                        !ContainsSubstring("model.name"));
 }

@@ -40,7 +40,7 @@ class Cramped : public SmallModel {
   std::int64_t most_;
 };
 
-Engine engine_for(const std::shared_ptr<Model>& model, OnFullMemory on_full) {
+Engine engine_for(const std::shared_ptr<Model>& model, OnOutOfMemory on_full) {
   static World alone;
   EngineOptions options;
   options.on_out_of_memory = on_full;
@@ -63,7 +63,8 @@ TEST_CASE("engine: where memory runs out, smaller micro-batches give the same lo
   const Quiet quiet;
   const Window window{{examples(10, 0), examples(7, 5)}};
   const auto roomy = std::make_shared<Cramped>(100), cramped = std::make_shared<Cramped>(3);
-  Engine reference = engine_for(roomy, OnFullMemory::stop), engine = engine_for(cramped, OnFullMemory::split);
+  Engine reference = engine_for(roomy, OnOutOfMemory::stop),
+         engine = engine_for(cramped, OnOutOfMemory::split);
   const auto expected = reference.accumulate(window, *mse()), found = engine.accumulate(window, *mse());
   CHECK_THAT(found.mean(), WithinRel(expected.mean(), 1e-6));
   CHECK(torch::allclose(cramped->weight.grad(), roomy->weight.grad(), 1e-5));
@@ -83,7 +84,8 @@ TEST_CASE("engine: memory that runs out in the middle leaves nothing of the firs
   const Quiet quiet;
   const Window window{{examples(2, 0), examples(6, 5)}};  // the first fits, the second does not
   const auto roomy = std::make_shared<Cramped>(100), cramped = std::make_shared<Cramped>(4);
-  Engine reference = engine_for(roomy, OnFullMemory::stop), engine = engine_for(cramped, OnFullMemory::split);
+  Engine reference = engine_for(roomy, OnOutOfMemory::stop),
+         engine = engine_for(cramped, OnOutOfMemory::split);
   reference.accumulate(window, *mse());
   engine.accumulate(window, *mse());
   CHECK(torch::allclose(cramped->weight.grad(), roomy->weight.grad(), 1e-5));
@@ -109,7 +111,7 @@ TEST_CASE("engine: an update that ran out of memory is repeated from where it be
   const Quiet quiet;
   const Window window{{examples(4, 0)}, 7};
   const auto model = std::make_shared<Forgetful>(3);
-  Engine engine = engine_for(model, OnFullMemory::split);
+  Engine engine = engine_for(model, OnOutOfMemory::split);
   engine.accumulate(window, *mse());
   REQUIRE(model->drawn.size() == 3);          // the attempt that failed, then two halves
   CHECK(model->drawn[0] == model->drawn[1]);  // from the same seed
@@ -119,7 +121,7 @@ TEST_CASE("engine: an update that ran out of memory is repeated from where it be
 TEST_CASE("engine: a loop by hand gives the gradients of accumulate(), and is held to what it announced") {
   const auto whole = std::make_shared<SmallModel>(std::vector<float>{1, 2, 3});
   const auto by_hand = std::make_shared<SmallModel>(std::vector<float>{1, 2, 3});
-  Engine first = engine_for(whole, OnFullMemory::stop), second = engine_for(by_hand, OnFullMemory::stop);
+  Engine first = engine_for(whole, OnOutOfMemory::stop), second = engine_for(by_hand, OnOutOfMemory::stop);
   const Window window{{examples(10, 0), examples(7, 5)}};
   const auto loss = mse();
   first.accumulate(window, *loss);
@@ -132,7 +134,7 @@ TEST_CASE("engine: a loop by hand gives the gradients of accumulate(), and is he
 TEST_CASE("engine: what it remembers goes into a fresh one") {
   const Quiet quiet;
   const auto model = std::make_shared<Cramped>(3), other = std::make_shared<Cramped>(3);
-  Engine engine = engine_for(model, OnFullMemory::split), fresh = engine_for(other, OnFullMemory::split);
+  Engine engine = engine_for(model, OnOutOfMemory::split), fresh = engine_for(other, OnOutOfMemory::split);
   engine.accumulate({{examples(4, 0)}}, *mse());
   engine.discard_gradients();
   engine.set_trainable({{"bias", false}});
@@ -147,12 +149,12 @@ TEST_CASE("engine: what it remembers goes into a fresh one") {
 }
 
 TEST_CASE("engine: a run that must not split says what would help") {
-  Engine engine = engine_for(std::make_shared<Cramped>(3), OnFullMemory::stop);
+  Engine engine = engine_for(std::make_shared<Cramped>(3), OnOutOfMemory::stop);
   CHECK_THROWS_WITH(engine.accumulate({{examples(10, 0)}}, *mse()),
                     ContainsSubstring("10 examples at once") && ContainsSubstring("on_out_of_memory") &&
                         ContainsSubstring("no room") && !ContainsSubstring("backtrace"));
   const Quiet quiet;
-  Engine hopeless = engine_for(std::make_shared<Cramped>(0), OnFullMemory::split);
+  Engine hopeless = engine_for(std::make_shared<Cramped>(0), OnOutOfMemory::split);
   CHECK_THROWS_WITH(hopeless.accumulate({{examples(4, 0)}}, *mse()),
                     ContainsSubstring("Not even one example"));
 }
@@ -172,7 +174,7 @@ TEST_CASE("engine: a window of ignored targets has no loss and no gradient, not 
   DataSpec data;
   data.classes = 3;
   const auto model = std::make_shared<SmallModel>(std::vector<float>{1, 2, 3});
-  Engine engine = engine_for(model, OnFullMemory::stop);
+  Engine engine = engine_for(model, OnOutOfMemory::stop);
   const auto loss = part<LossKind>("cross_entropy", {{"ignore_index", -100}}).build({data});
   const Batch batch{torch::ones({4, 3}), torch::full({4}, -100, torch::kInt64)};
   CHECK(engine.accumulate({{batch, batch}}, *loss).mean() == 0);
@@ -183,12 +185,12 @@ TEST_CASE("engine: a window of ignored targets has no loss and no gradient, not 
 TEST_CASE("engine: parameters are frozen and trained again by pattern, but not all of them") {
   const auto model = std::make_shared<SmallModel>(std::vector<float>{1, 2, 3});
   model->bias.set_requires_grad(false);  // as model.freeze does: never trained
-  Engine only_weight = engine_for(model, OnFullMemory::stop);
+  Engine only_weight = engine_for(model, OnOutOfMemory::stop);
   only_weight.set_trainable({{"bias", true}});
   CHECK_FALSE(model->bias.requires_grad());
 
   model->bias.set_requires_grad(true);
-  Engine engine = engine_for(model, OnFullMemory::stop);
+  Engine engine = engine_for(model, OnOutOfMemory::stop);
   engine.set_trainable({{"we*", false}});
   engine.accumulate({{examples(4, 0)}}, *mse());
   CHECK_FALSE(model->weight.grad().defined());

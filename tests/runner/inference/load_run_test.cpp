@@ -106,7 +106,7 @@ TEST_CASE("trained: what is missing is named") {
   leave_run(folder / "run");
   CHECK_THROWS_WITH(find_run(folder / "run" / "model.safetensors"), ContainsSubstring("is a file"));
   std::filesystem::remove(folder / "run" / "model.safetensors");
-  CHECK_THROWS_WITH(loaded({.run = folder / "run"}), ContainsSubstring("holds no weights"));
+  CHECK_THROWS_WITH(loaded({.run = folder / "run"}), ContainsSubstring("contains no weights"));
   write(folder / "run" / "model.safetensors", "torn");
   CHECK_THROWS_WITH(loaded({.run = folder / "run"}), ContainsSubstring("model.safetensors"));
   leave_run(folder / "run");

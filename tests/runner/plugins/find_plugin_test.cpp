@@ -22,16 +22,17 @@ struct Fixture {
     fs::create_symlink(folder / "own/libmine.so", folder / "own/libalias.so");
   }
 
-  Origin in_recipe() const {
-    return {std::make_shared<Source>(Source{Source::Kind::file, (folder / "own/recipe.toml").string(), ""}),
-            1, 1};
+  Origin in_recipe(const char* file = "own/recipe.toml") const {
+    return {std::make_shared<Source>(Source{Source::Kind::file, (folder / file).string(), ""}), 1, 1};
   }
   Origin typed() const {
     return {std::make_shared<Source>(Source{Source::Kind::argument, "plugins", ""}), 1, 1};
   }
 
   std::string found(const std::string& name, const Origin& origin) const {
-    return find_plugin(name, origin, {folder / "shared"}).lexically_relative(folder.path()).string();
+    return find_plugin(name, origin, {folder / "own", {folder / "shared"}})
+        .lexically_relative(folder.path())
+        .string();
   }
 
   testing::TemporaryFolder folder;
@@ -48,20 +49,29 @@ TEST_CASE_METHOD(Fixture, "plugins: a recipe finds what lies beside it or on the
 }
 
 TEST_CASE_METHOD(Fixture, "plugins: a recipe cannot reach anything else", "[plugins]") {
-  const auto refused = [&](const std::string& name) { return ContainsSubstring(name); };
   const std::string far = (folder / "away/libfar.so").string();
-  CHECK_THROWS_WITH(found(far, in_recipe()), refused("an absolute path"));
-  CHECK_THROWS_WITH(found("../away/libfar.so", in_recipe()), refused("leads out of its folder"));
-  CHECK_THROWS_WITH(found("liblink.so", in_recipe()), refused("a link that leads out of"));
-  CHECK_THROWS_WITH(found("libfar.so", in_recipe()), refused("there is no plugin"));
+  CHECK_THROWS_WITH(found(far, in_recipe()), ContainsSubstring("an absolute path"));
+  CHECK_THROWS_WITH(found("../away/libfar.so", in_recipe()),
+                    ContainsSubstring("is outside the recipe's folder"));
+  CHECK_THROWS_WITH(found("liblink.so", in_recipe()), ContainsSubstring("a symlink that points outside"));
+  CHECK_THROWS_WITH(found("libfar.so", in_recipe()), ContainsSubstring("there is no plugin"));
+}
+
+// Or else a recipe could trust any folder by extending a file in it.
+TEST_CASE_METHOD(Fixture, "plugins: a file that the recipe extends can name what lies in the recipe's folder",
+                 "[plugins]") {
+  CHECK(found("libinner.so", in_recipe("own/deep/base.toml")) == "own/deep/libinner.so");
+  CHECK(found("libtheirs.so", in_recipe("away/base.toml")) == "shared/libtheirs.so");
+  CHECK_THROWS_WITH(found("libfar.so", in_recipe("away/base.toml")),
+                    ContainsSubstring("away/base.toml, which is outside the recipe's folder"));
 }
 
 TEST_CASE_METHOD(Fixture, "plugins: what the user types may lie anywhere, and stands for its name",
                  "[plugins]") {
   const fs::path far = folder / "away/libfar.so";
   CHECK(find_plugin(far.string(), typed(), {}) == far);
-  CHECK(find_plugin("libfar.so", in_recipe(), {far}) == far);
-  CHECK(find_plugin("far", in_recipe(), {far}) == far);
+  CHECK(find_plugin("libfar.so", in_recipe(), {folder / "own", {far}}) == far);
+  CHECK(find_plugin("far", in_recipe(), {folder / "own", {far}}) == far);
 }
 
 TEST_CASE("plugins: the path is files and folders between colons", "[plugins]") {

@@ -119,7 +119,7 @@ TEST_CASE("files: what is no readable text says why", "[files]") {
   recipes.write("main.toml", "\xFF\xFE" + std::string("a\0=\0", 4));
   CHECK(recipes.complaint() == "main.toml: error: is UTF-16 text: save it as UTF-8\n");
   recipes.write("main.toml", std::string(50'000'000, '#'));
-  CHECK(recipes.complaint() == "main.toml: error: is larger than 8 MB: that is no recipe\n");
+  CHECK(recipes.complaint() == "main.toml: error: is larger than 8 MB: that is not a recipe\n");
   recipes.load({}, "../../../../dev/zero");
   CHECK_THAT(recipes.said, ContainsSubstring("/dev/zero: error: is not a regular file"));
 }

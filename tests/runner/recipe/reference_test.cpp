@@ -59,6 +59,22 @@ TEST_CASE("reference: environment", "[reference]") {
   CHECK(at(recipes.load(), "a").typed == "0x10");
 }
 
+// A recipe chooses the variable and its default, so nothing in it counts as typed by the user.
+TEST_CASE("reference: what a variable holds is placed where the recipe names it", "[reference]") {
+  const bool set = GENERATE(false, true);
+  Recipes recipes(set ? "\na = '${env:N}'" : "\na = '${env:N:[x, [y]]}'");
+  if (set) recipes.environment = {{"N", "[x, [y], {k = z}]"}};
+  const Value tree = recipes.load();
+  std::vector<Value> values{at(tree, "a"), at(tree, "a.0"), at(tree, "a.1.0")};
+  if (set) values.push_back(at(tree, "a.2.k"));
+  for (const Value& value : values) {
+    REQUIRE(value.origin.source);
+    CHECK(value.origin.source->kind == Source::Kind::file);
+    CHECK(value.origin.line == 2);
+    CHECK(value.from_environment == set);
+  }
+}
+
 TEST_CASE("reference: a literal dollar and brace", "[reference]") {
   CHECK(value("a = '$${b}'", "a") == "\"${b}\"");
   CHECK(value("a = '$$${b}'", "a") == "\"$${b}\"");

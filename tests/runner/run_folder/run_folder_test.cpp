@@ -4,6 +4,7 @@
 
 #include <catch2/catch_all.hpp>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "tests/support/temporary_folder.hpp"
@@ -27,7 +28,7 @@ TEST_CASE("a run's folder must be new, empty or hold a run") {
   CHECK_FALSE(RunFolder::find(run));
   std::ofstream(*run.dir / "metrics.jsonl") << "{}\n";
   CHECK_THROWS_WITH(RunFolder::create(run), ContainsSubstring("not empty"));
-  CHECK_THROWS_WITH(RunFolder::find(run), ContainsSubstring("no run"));
+  CHECK_THROWS_WITH(RunFolder::find(run), ContainsSubstring("not a run"));
   std::ofstream(*run.dir / "recipe.toml") << "\n";
   CHECK(RunFolder::find(run));
   run.dir = *run.dir / "metrics.jsonl";
@@ -48,6 +49,25 @@ TEST_CASE("only one process writes a run folder, and a lock that nobody holds is
   }
   CHECK_FALSE(RunFolder::owner(*run.dir));
   const RunFolder again = RunFolder::open(*run.dir);
+}
+
+TEST_CASE("what killed writes have left is cleared, and nothing else") {
+  const TemporaryFolder scratch;
+  RunSection run;
+  run.dir = scratch.path() / "run";
+  fs::create_directories(*run.dir / "best");
+  for (const char* name :
+       {"recipe.toml", "model.safetensors", ".model.safetensors.mine", ".notes.md.aB3dEf", ".gitignore"})
+    std::ofstream(*run.dir / name) << "kept";
+  for (const char* name : {".best.safetensors.aB3dEf", ".model.safetensors.Xx19aa", ".result.json.4711-12",
+                           "best/.step-00000010.safetensors.77-1"})
+    std::ofstream(*run.dir / name) << "left";
+  CHECK(RunFolder::find(run));
+  std::set<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(*run.dir))
+    names.insert(entry.path().filename().string());
+  CHECK(names == std::set<std::string>{".gitignore", ".lock", ".model.safetensors.mine", ".notes.md.aB3dEf",
+                                       "best", "model.safetensors", "recipe.toml"});
 }
 
 TEST_CASE("runs that start in the same second get folders of their own") {

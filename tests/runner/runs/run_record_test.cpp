@@ -7,6 +7,7 @@
 #include "runner/runs/condition.hpp"
 #include "runner/runs/metrics_file.hpp"
 #include "runner/runs/run_log.hpp"
+#include "runner/runs/run_texts.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -110,22 +111,62 @@ TEST_CASE("runs are chosen by conditions on recipe and results", "[runs]") {
   CHECK_FALSE(holds("optimizer.lr>=0.1"));
   CHECK(holds("steps>99"));
   CHECK_FALSE(holds("best>0"));
+  const RunSummaryLine tiny{.seconds = 0.25, .best = BestValue{"eval/loss", {2e-7, 1, 1}}};
+  CHECK(Condition::parse("best<1e-6").holds(run, tiny));
+  CHECK(Condition::parse("best>1e-7").holds(run, tiny));
+  CHECK_FALSE(Condition::parse("best=0").holds(run, tiny));
+  CHECK(Condition::parse("best=2e-7").holds(run, tiny));
+  CHECK_FALSE(Condition::parse("best=good").holds(run, tiny));
+  CHECK(Condition::parse("duration<1").holds(run, tiny));
   CHECK_FALSE(holds("no.such.key=1"));
   CHECK_THROWS_AS(Condition::parse("optimizer.name"), std::invalid_argument);
   CHECK_THROWS_AS(Condition::parse("=3"), std::invalid_argument);
 }
 
-TEST_CASE("warnings and the last of each text are taken from the log", "[runs]") {
+TEST_CASE("a run started when its first attempt did", "[runs]") {
   const TemporaryFolder folder;
-  const auto log = read_log(write_file(folder / "log.txt",
-                                       "2026-01-31 12:00:00.123 info: eval/confusion_matrix\nold\n"
-                                       "2026-01-31 12:00:01.123 warning: odd\n"
-                                       "2026-01-31 12:00:01.500 warning: odd\n"
-                                       "2026-01-31 12:00:02.123 info: eval/confusion_matrix\nrows\n  new\n"
-                                       "2026-01-31 12:00:03.123 info: a message of\ntwo lines\n"));
-  CHECK(log.warnings == std::vector<std::string>{"odd"});
-  REQUIRE(log.texts.size() == 1);
-  CHECK(log.texts[0] == std::pair<std::string, std::string>{"eval/confusion_matrix", "rows\n  new"});
+  write_file(folder / "recipe.toml", recipe);
+  CHECK(read_run(folder.path()).started > 1700000000);  // as good as it gets: when the recipe was saved
+  write_file(folder / "run.json", R"({"id":"abc","started_at":1700000000.5})");
+  CHECK(read_run(folder.path()).started == 1700000000);
+}
+
+TEST_CASE("what is best is what the run said, not what the name of the metric suggests", "[runs]") {
+  const TemporaryFolder folder;
+  write_file(folder / "recipe.toml", "[[eval.metric]]\nname = \"wer\"\n");
+  write_file(folder / "metrics.jsonl",
+             "{\"step\":5,\"epoch\":1,\"time\":2,\"eval/wer\":0.5}\n"
+             "{\"step\":10,\"epoch\":2,\"time\":4,\"eval/wer\":0.4}\n");
+  write_file(folder / "result.json",
+             R"({"outcome":"finished","objective":{"metric":"eval/wer","mode":"min"}})");
+  const RunRecord run = read_run(folder.path());
+  REQUIRE(run.objective());
+  CHECK_FALSE(run.objective()->highest);
+  CHECK(summarize(run).best.value().at.value == 0.4);
+}
+
+TEST_CASE("warnings are taken from the log, each once", "[runs]") {
+  const TemporaryFolder folder;
+  const auto warnings = warnings_in(write_file(folder / "log.txt",
+                                               "2026-01-31 12:00:00.123 info: eval/confusion_matrix\nold\n"
+                                               "2026-01-31 12:00:01.123 warning: odd\n"
+                                               "2026-01-31 12:00:01.500 warning: odd\n"
+                                               "2026-01-31 12:00:03.123 warning: a message of\ntwo lines\n"));
+  CHECK(warnings == std::vector<std::string>{"odd", "a message of\ntwo lines"});
+}
+
+TEST_CASE("the last text of each tag is taken from texts.jsonl, whatever tag and text are", "[runs]") {
+  const TemporaryFolder folder;
+  const auto texts =
+      read_texts(write_file(folder / "texts.jsonl",
+                            "{\"step\":1,\"tag\":\"eval/confusion_matrix\",\"text\":\"old\"}\n"
+                            "{\"step\":1,\"tag\":\"with a space\",\"text\":\"one line\"}\n"
+                            "no JSON\n"
+                            "{\"step\":2,\"tag\":\"eval/confusion_matrix\",\"text\":\"a\\nb\"}\n"
+                            "{\"step\":3,\"ta"));
+  using Texts = std::vector<std::pair<std::string, std::string>>;
+  CHECK(texts == Texts{{"eval/confusion_matrix", "a\nb"}, {"with a space", "one line"}});
+  CHECK(read_texts(folder / "missing").empty());
 }
 
 }  // namespace

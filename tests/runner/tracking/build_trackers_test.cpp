@@ -21,6 +21,7 @@ TEST_CASE("metrics.jsonl is always written, once, and is the one tracker a run c
   CHECK_FALSE(trackers[1].essential);
 
   Trackers thread(std::move(trackers), {"x", folder.path(), {}, {}});
+  thread.start();
   thread.log({1, 0.5, 2, {{"train/loss", 3}}});
   thread.finish(Outcome::finished);
   CHECK(testing::read_text(folder / "metrics.jsonl") ==
@@ -44,6 +45,7 @@ TEST_CASE("a full disk under metrics.jsonl stops the run with the reason") {
   testing::TemporaryFolder folder;
   std::filesystem::create_symlink("/dev/full", folder / "metrics.jsonl");
   Trackers thread(build_trackers({}, Registry::of_linked(), {folder.path()}), {"x", folder.path(), {}, {}});
+  thread.start();
   thread.log({1, 0, 0, {}});
   CHECK_THROWS_WITH(thread.finish(Outcome::finished),
                     Catch::Matchers::ContainsSubstring("No space left on device"));

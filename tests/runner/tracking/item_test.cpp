@@ -28,19 +28,23 @@ TEST_CASE("an item comes back from the disk as it was, whatever it holds") {
       read_item(write_item(HistogramItem{"h", {-1, 2, 3, 4, 5, {0.5, 2}, {1, 2}}, 9})));
   CHECK(histogram.histogram.limits == std::vector<double>{0.5, 2});
   CHECK((histogram.histogram.sum_of_squares == 5 && histogram.step == 9));
-  const auto end = std::get<EndItem>(read_item(write_item(EndItem{Outcome::stopped, "why"})));
-  CHECK((end.outcome == Outcome::stopped && end.message == "why"));
+  const auto end = std::get<RunEnd>(read_item(write_item(RunEnd{Outcome::stopped, "why", 1.5e9})));
+  CHECK((end.outcome == Outcome::stopped && end.message == "why" && end.wall_time == 1.5e9));
   const auto artifact = std::get<ArtifactItem>(read_item(write_item(ArtifactItem{"a", "/x/y"})));
   CHECK((artifact.name == "a" && artifact.file == "/x/y"));
 }
 
 TEST_CASE("a spool is taken up by the next process where the last one left it") {
   testing::TemporaryFolder folder;
+  const auto append = [](Spool& spool, std::int64_t step) {
+    const auto item = std::make_shared<const Item>(Record{step});
+    spool.append({&item, 1});
+  };
   const auto first_step = [](Spool& spool) { return std::get<Record>(*spool.front(1).at(0)).step; };
   {
     Spool spool(folder / "x.spool");
     CHECK(spool.size() == 0);
-    for (int step = 1; step <= 10; ++step) spool.append(Record{step});
+    for (int step = 1; step <= 10; ++step) append(spool, step);
     CHECK(spool.front(3).size() == 3);
     spool.remove_front();
   }
@@ -48,22 +52,47 @@ TEST_CASE("a spool is taken up by the next process where the last one left it") 
     Spool spool(folder / "x.spool");
     CHECK(spool.size() == 7);
     CHECK(first_step(spool) == 4);
-    spool.remove_after(6);
+    RunFacts resumed;
+    resumed.resumed_at = 6;
+    spool.cut(resumed);
     CHECK(spool.size() == 3);
   }
   {
     Spool spool(folder / "x.spool");
     CHECK(spool.size() == 3);
     CHECK(first_step(spool) == 4);
-    spool.append(Record{20});
-    CHECK(spool.front(100).size() == 4);
+    append(spool, 20);
+    CHECK(spool.front(4).size() == 4);
     spool.remove_front();
     CHECK(std::filesystem::file_size(folder / "x.spool") == 0);
-    spool.append(Record{30});
+    append(spool, 30);
   }
   Spool spool(folder / "x.spool");
   CHECK(spool.size() == 1);
   CHECK(first_step(spool) == 30);
+}
+
+TEST_CASE("a spool that was emptied by a killed process loses nothing that comes later") {
+  testing::TemporaryFolder folder;
+  const auto append = [](Spool& spool, std::int64_t step) {
+    const auto item = std::make_shared<const Item>(Record{step});
+    spool.append({&item, 1});
+  };
+  {
+    Spool spool(folder / "x.spool");
+    append(spool, 1);
+    append(spool, 2);
+    spool.front(1);
+    spool.remove_front();
+  }
+  std::filesystem::resize_file(folder / "x.spool", 0);  // killed between the two steps of emptying it
+  {
+    Spool spool(folder / "x.spool");
+    for (int step = 3; step <= 6; ++step) append(spool, step);
+  }
+  Spool spool(folder / "x.spool");
+  CHECK(spool.size() == 4);
+  CHECK(std::get<Record>(*spool.front(1).at(0)).step == 3);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "components/trackers/support/wall_clock.hpp"
 #include "registry/log.hpp"
 #include "runner/tracking/send_later.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -22,6 +23,7 @@ struct Seen {
   std::vector<std::int64_t> steps;
   std::vector<std::string> texts;
   std::string order;
+  double end = 0;
   std::thread::id thread;
 };
 
@@ -35,10 +37,11 @@ struct Recorder : Tracker {
   void text(std::string_view tag, std::string_view text, std::int64_t) override {
     seen.texts.push_back(std::string(tag) + "=" + std::string(text));
   }
-  void finish(Outcome outcome, std::string_view message) override {
+  void finish(const RunEnd& end) override {
     constexpr const char* words[] = {", finished", ", stopped", ", failed"};
-    seen.order += words[static_cast<int>(outcome)];
-    if (!message.empty()) seen.order += ": " + std::string(message);
+    seen.order += words[static_cast<int>(end.outcome)];
+    if (!end.message.empty()) seen.order += ": " + end.message;
+    seen.end = end.wall_time;
   }
   Seen& seen;
 };
@@ -119,7 +122,8 @@ TEST_CASE("every record reaches every tracker, in order, on a thread of its own"
   auto trackers = list("a", std::make_unique<Recorder>(first), true);
   trackers.push_back({"b", std::make_unique<Recorder>(second)});
   {
-    Trackers thread(std::move(trackers), run.facts, {}, {.in_memory = 16});
+    Trackers thread(std::move(trackers), run.facts, {.in_memory = 16});
+    thread.start();
     for (int step = 0; step < 5000; ++step) thread.log(at(step));
     thread.text("note", "hello", 7);
     thread.finish(Outcome::stopped);
@@ -139,6 +143,7 @@ TEST_CASE("a run that throws still finishes its trackers, as failed") {
   Seen seen;
   try {
     Trackers thread(list("a", std::make_unique<Recorder>(seen)), run.facts);
+    thread.start();
     thread.log(at(1));
     throw std::runtime_error("the loop broke");
   } catch (const std::runtime_error&) {
@@ -154,6 +159,7 @@ TEST_CASE("a tracker that throws is switched off with one warning; the others go
   auto trackers = list("mlflow", std::make_unique<Broken>(broken));
   trackers.push_back({"csv", std::make_unique<Recorder>(good)});
   Trackers thread(std::move(trackers), run.facts);
+  thread.start();
   for (int step = 1; step <= 6; ++step) thread.log(at(step));
   thread.finish(Outcome::finished);
   CHECK(broken.steps == std::vector<std::int64_t>{1, 2});
@@ -172,7 +178,8 @@ TEST_CASE("an essential tracker that fails stops the run at the next record, or 
   trackers.push_back({"csv", std::make_unique<Recorder>(other)});
 
   SECTION("at a record") {
-    Trackers thread(std::move(trackers), run.facts, {}, {.in_memory = 1});
+    Trackers thread(std::move(trackers), run.facts, {.in_memory = 1});
+    thread.start();
     const auto train = [&] {
       for (int step = 1; step <= 100; ++step) thread.log(at(step));
     };
@@ -183,14 +190,15 @@ TEST_CASE("an essential tracker that fails stops the run at the next record, or 
   }
   SECTION("at the end, where the last record is the one") {
     Trackers thread(std::move(trackers), run.facts);
+    thread.start();
     for (int step = 1; step <= 3; ++step) thread.log(at(step));
     CHECK_THROWS_WITH(thread.finish(Outcome::finished), ContainsSubstring("No space left on device."));
     CHECK(other.steps.size() == 3);
   }
   SECTION("at the start, before any training") {
     Seen seen;
-    CHECK_THROWS_WITH(Trackers(list("jsonl", std::make_unique<BrokenStart>(seen), true), run.facts),
-                      "Cannot write metrics.jsonl.");
+    Trackers thread(list("jsonl", std::make_unique<BrokenStart>(seen), true), run.facts);
+    CHECK_THROWS_WITH(thread.start(), "Cannot write metrics.jsonl.");
   }
 }
 
@@ -199,6 +207,7 @@ TEST_CASE("a tracker that cannot start is a warning, unless it is essential") {
   Quiet quiet;
   Seen seen;
   Trackers thread(list("mlflow", std::make_unique<BrokenStart>(seen)), run.facts);
+  thread.start();
   thread.log(at(1));
   thread.finish(Outcome::finished);
   CHECK(seen.steps.empty());
@@ -211,7 +220,8 @@ TEST_CASE("metrics.jsonl alone may hold training up, and says so; nothing is los
   Seen seen;
   auto made = std::make_unique<Gate>(seen);
   Gate& gate = *made;
-  Trackers thread(list("jsonl", std::move(made), true), run.facts, {}, {.in_memory = 4});
+  Trackers thread(list("jsonl", std::move(made), true), run.facts, {.in_memory = 4});
+  thread.start();
   thread.log(at(0));
   gate.wait_until_held();                                      // the tracker is stuck in its first record ..
   for (int step = 1; step <= 4; ++step) thread.log(at(step));  // .. and these return all the same
@@ -229,12 +239,15 @@ TEST_CASE("a tracker that is stuck holds up neither training nor the others: wha
   Gate& gate = *made;
   auto trackers = list("jsonl", std::make_unique<Recorder>(quick), true);
   trackers.push_back({"slow", std::move(made)});
-  Trackers thread(std::move(trackers), run.facts, {}, {.in_memory = 4});
+  Trackers thread(std::move(trackers), run.facts, {.in_memory = 4});
+  thread.start();
   thread.log(at(0));
   gate.wait_until_held();
   for (int step = 1; step < 3000; ++step) thread.log(at(step));
   thread.text("note", "\xff any bytes", 3000);
   CHECK(std::filesystem::file_size(run.folder / "tracking/slow.spool") > 3000 * 20);
+  thread.save();  // as a checkpoint does
+  CHECK(Spool(run.folder / "tracking/slow.spool").size() == 3001);
   gate.let_go();
   thread.flush();
   thread.finish(Outcome::finished);
@@ -246,12 +259,33 @@ TEST_CASE("a tracker that is stuck holds up neither training nor the others: wha
   }
 }
 
+TEST_CASE("a checkpoint does not wait for a tracker that is stuck: what was logged before it is on disk") {
+  Case run;
+  Seen seen;
+  auto made = std::make_unique<Gate>(seen);
+  Gate& gate = *made;
+  Trackers thread(list("csv", std::move(made)), run.facts, {.other_flush = 0.001});
+  thread.start();
+  thread.log(at(1));
+  gate.wait_until_held();
+  for (int checkpoint = 2; checkpoint <= 4; ++checkpoint) {
+    thread.log(at(checkpoint));
+    thread.save();
+    CHECK(Spool(run.folder / "tracking/csv.spool").size() == static_cast<std::size_t>(checkpoint));
+  }
+  gate.let_go();
+  thread.finish(Outcome::finished);
+  CHECK(seen.steps == std::vector<std::int64_t>{1, 2, 3, 4});  // each once
+  CHECK(Spool(run.folder / "tracking/csv.spool").size() == 0);
+}
+
 // A server that may be away. Keeps what it was sent, and counts how often it was asked in vain.
 struct Server {
   std::atomic<bool> up = true;
   std::atomic<int> asked_in_vain = 0;
   std::vector<std::int64_t> steps;
   std::string order;
+  double end = 0;
 };
 struct Client : Tracker {
   explicit Client(Server& server_) : server(server_) {}
@@ -273,9 +307,10 @@ struct Client : Tracker {
     server.steps.insert(server.steps.end(), waiting.begin(), waiting.end());
     waiting.clear();
   }
-  void finish(Outcome outcome, std::string_view) override {
+  void finish(const RunEnd& end) override {
     flush();
-    server.order += outcome == Outcome::finished ? ", finished" : ", failed";
+    server.order += end.outcome == Outcome::finished ? ", finished" : ", failed";
+    server.end = end.wall_time;
   }
   Server& server;
   std::string id;
@@ -294,7 +329,8 @@ TEST_CASE("a server that goes away and comes back misses nothing, and is told of
   Server server;
   TrackerPatience patience = hasty;
   patience.at_the_end = patience.outage_at_the_end = 60;
-  Trackers thread(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts, {}, patience);
+  Trackers thread(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts, patience);
+  thread.start();
   for (int step = 1; step <= 50; ++step) thread.log(at(step));
   server.up = false;
   for (int step = 51; step <= 3000; ++step) thread.log(at(step));
@@ -313,10 +349,12 @@ TEST_CASE("what a server did not take is kept and sent later, the end included")
   Server server;
   server.up = false;
   {
-    Trackers thread(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts, {}, hasty);
+    Trackers thread(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts, hasty);
+    thread.start();
     for (int step = 1; step <= 20; ++step) thread.log(at(step));
     thread.finish(Outcome::finished);
   }
+  const double ended_before = wall_clock();
   CHECK(server.order.empty());
   CHECK_THAT(log::warnings().back(), ContainsSubstring("runner track " + run.folder.path().string()));
 
@@ -330,6 +368,8 @@ TEST_CASE("what a server did not take is kept and sent later, the end included")
   CHECK_FALSE(first[0].nothing_to_do);
   CHECK(server.steps == steps_to(20));
   CHECK(server.order == "start, finished");
+  CHECK(server.end > 0);
+  CHECK(server.end <= ended_before);  // when the run ended, not when that was sent
   CHECK(again()[0].nothing_to_do);
   CHECK(server.steps == steps_to(20));
 }
@@ -337,16 +377,40 @@ TEST_CASE("what a server did not take is kept and sent later, the end included")
 TEST_CASE("a killed run: what was logged is on disk, and is sent later as that of a failed run") {
   Case run;
   Server server;
+  CHECK_THROWS_WITH(send_later({}, run.facts), ContainsSubstring("had no trackers"));
   {
     Spool left(run.folder / "tracking/mlflow.spool");  // as the killed process left it
-    for (int step = 1; step <= 5; ++step) left.append(at(step));
+    for (int step = 1; step <= 5; ++step) {
+      Record record = at(step);
+      record.wall_time = 1700000000.0 + step;
+      left.append({std::array{std::make_shared<const Item>(record)}});
+    }
   }
   std::ofstream(run.folder / "tracking/mlflow.spool", std::ios::app) << "torn";
-  CHECK_THROWS_WITH(send_later({}, run.facts), ContainsSubstring("had no trackers"));
-  std::ofstream(run.folder / "tracking/run.json") << R"({"id": "abc", "started_at": 1.0})";
+  std::ofstream(run.folder / "run.json") << R"({"id": "abc", "started_at": 1.0})";
   send_later(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts);
   CHECK(server.steps == steps_to(5));
   CHECK(server.order == "start, failed");
+  CHECK(server.end == 1700000005);  // when it last logged something
+}
+
+TEST_CASE("a run that left a result but did not come to tell a tracker is reported as it ended") {
+  Case run;
+  Server server;
+  {
+    Spool left(run.folder / "tracking/mlflow.spool");
+    left.append({std::array{std::make_shared<const Item>(at(1))}});
+  }
+  const RunEnd end{Outcome::finished, "", 1700000009};
+  const bool told = GENERATE(false, true);  // the end may also wait in the spool
+  if (told) {
+    Spool left(run.folder / "tracking/mlflow.spool");
+    left.append({std::array{std::make_shared<const Item>(RunEnd{Outcome::finished, "", 1700000008})}});
+  }
+  send_later(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts, end);
+  CHECK(server.steps == steps_to(1));
+  CHECK(server.order == "start, finished");
+  CHECK(server.end == (told ? 1700000008 : 1700000009));
 }
 
 TEST_CASE("a resumed run keeps its id, and what waits for a server only up to the checkpoint") {
@@ -357,17 +421,18 @@ TEST_CASE("a resumed run keeps its id, and what waits for a server only up to th
   State checkpoint;
   std::string id;
   {
-    Trackers thread(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts, {}, hasty);
+    Trackers thread(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts, hasty);
+    thread.start();
     for (int step = 1; step <= 20; ++step) thread.log(at(step));
     checkpoint = thread.save();
     id = thread.run_id();
     CHECK(id.size() == 32);
   }
   server.up = true;
-  run.facts.resumed_at = 8;
   {
-    Trackers thread(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts, checkpoint,
-                    hasty);
+    Trackers thread(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts, hasty);
+    thread.load(checkpoint);
+    thread.start(8);
     CHECK(thread.run_id() == id);
     for (int step = 9; step <= 12; ++step) thread.log(at(step));
     thread.finish(Outcome::finished);
@@ -377,19 +442,60 @@ TEST_CASE("a resumed run keeps its id, and what waits for a server only up to th
 
   SECTION("in another folder the checkpoint says which run it is") {
     Case other;
-    Trackers thread(list("mlflow", std::make_unique<Client>(server), false, remote), other.facts, checkpoint,
-                    hasty);
+    Trackers thread(list("mlflow", std::make_unique<Client>(server), false, remote), other.facts, hasty);
+    thread.load(checkpoint);
+    thread.start();
     CHECK(thread.run_id() == id);
   }
 }
 
-TEST_CASE("a run that is going on is not sent by another process") {
+TEST_CASE("a run that is still running is not sent by another process") {
   Case run;
   Seen seen;
   Trackers thread(list("csv", std::make_unique<Recorder>(seen)), run.facts);
-  CHECK_THROWS_WITH(send_later({}, run.facts), ContainsSubstring("still going on"));
-  CHECK_THROWS_WITH(Trackers(list("csv", std::make_unique<Recorder>(seen)), run.facts),
-                    ContainsSubstring("Another process"));
+  thread.start();
+  CHECK_THROWS_WITH(send_later({}, run.facts), ContainsSubstring("still running"));
+  Trackers second(list("csv", std::make_unique<Recorder>(seen)), run.facts);
+  CHECK_THROWS_WITH(second.start(), ContainsSubstring("Another process"));
+}
+
+TEST_CASE("before they start, trackers change nothing, and save what was loaded") {
+  Case run;
+  Seen seen;
+  State checkpoint;
+  checkpoint.texts["id"] = "abc";
+  checkpoint.numbers["started_at"] = 12;
+  {
+    Trackers trackers(list("csv", std::make_unique<Recorder>(seen)), run.facts);
+    trackers.load(checkpoint);
+    CHECK(trackers.save().texts.at("id") == "abc");
+    CHECK_THROWS_AS(trackers.log(at(1)), std::logic_error);
+  }
+  CHECK(seen.order.empty());
+  CHECK(std::filesystem::is_empty(run.folder.path()));
+}
+
+TEST_CASE("a run that starts over sends nothing of its earlier attempt, not even of step 0") {
+  Case run;
+  Quiet quiet;
+  Server server;
+  server.up = false;
+  const auto client = [&] { return list("mlflow", std::make_unique<Client>(server), false, remote); };
+  std::string id;
+  {
+    Trackers earlier(client(), run.facts, hasty);
+    earlier.start();
+    id = earlier.run_id();
+    for (int step = 0; step <= 5; ++step) earlier.log(at(step));
+  }
+  server.up = true;
+  Trackers trackers(client(), run.facts, hasty);
+  trackers.start(0);
+  trackers.log(at(1));
+  trackers.finish(Outcome::finished);
+  CHECK(trackers.run_id() == id);
+  CHECK(server.steps == steps_to(1));
+  CHECK(server.order == "start, finished");
 }
 
 TEST_CASE("a spool that cannot be written switches its tracker off, and training goes on") {
@@ -401,10 +507,12 @@ TEST_CASE("a spool that cannot be written switches its tracker off, and training
   std::filesystem::create_symlink("/dev/full", run.folder / "tracking/mlflow.spool");
   auto trackers = list("jsonl", std::make_unique<Recorder>(seen), true);
   trackers.push_back({"mlflow", std::make_unique<Client>(server), false, remote});
-  Trackers thread(std::move(trackers), run.facts, {}, hasty);
+  Trackers thread(std::move(trackers), run.facts, hasty);
+  thread.start();
   for (int step = 1; step <= 3; ++step) thread.log(at(step));
   thread.finish(Outcome::finished);
   CHECK(seen.steps == steps_to(3));
+  CHECK(server.order == "start, finished");  // how the run ended, though its metrics are missing
   REQUIRE(log::warnings().size() >= 1);
   CHECK_THAT(log::warnings()[0], ContainsSubstring("No space left on device"));
 }
@@ -412,6 +520,7 @@ TEST_CASE("a spool that cannot be written switches its tracker off, and training
 TEST_CASE("logging after the end is a mistake that is not swallowed") {
   Case run;
   Trackers thread({}, run.facts);
+  thread.start();
   thread.finish(Outcome::finished);
   CHECK_THROWS_AS(thread.log(at(1)), std::logic_error);
 }

@@ -6,10 +6,9 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/support/weights/safetensors.hpp"
-#include "runner/resolve.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/feed.hpp"
-#include "tests/support/recipes.hpp"
+#include "tests/support/decoded_recipe.hpp"
 
 using namespace runner;
 using namespace runner::testing;
@@ -36,15 +35,6 @@ max_steps = 4
 name = "accuracy"
 )";
 
-Recipe recipe_of(Recipes& files, std::vector<std::string> overrides) {
-  Registry registry = Registry::of_linked();
-  Diagnostics found;
-  const auto resolved =
-      resolve_recipe({files.folder / "main.toml", {}, std::move(overrides)}, registry, found);
-  if (!resolved) throw std::invalid_argument(render(found));
-  return decode_table<Recipe>(*resolved, registry);
-}
-
 std::map<std::string, torch::Tensor> everything(const Model& model) {
   std::map<std::string, torch::Tensor> all;
   for (const auto& item : model.named_parameters()) all[item.key()] = item.value().detach().clone();
@@ -63,7 +53,7 @@ bool same(const std::map<std::string, torch::Tensor>& one,
 
 TEST_CASE("other weights are in the model for a while, and then its own are again, bit for bit") {
   Recipes files(residual_net);
-  const Recipe recipe = recipe_of(files, {});
+  const Recipe recipe = decoded_recipe(files, {});
   World alone;
   Run run(recipe, alone);
   const auto own = everything(run.engine.model());
@@ -81,7 +71,7 @@ TEST_CASE("other weights are in the model for a while, and then its own are agai
 
 TEST_CASE("batch-norm statistics are the plain average over the training batches") {
   Recipes files(residual_net);
-  const Recipe recipe = recipe_of(files, {});
+  const Recipe recipe = decoded_recipe(files, {});
   World alone;
   Run run(recipe, alone);
   const torch::NoGradGuard no_grad;
@@ -102,7 +92,7 @@ TEST_CASE("batch-norm statistics are the plain average over the training batches
 
 TEST_CASE("what hooks keep is measured under their names, and saved by name") {
   Recipes files(residual_net);
-  const Recipe recipe = recipe_of(files, {"hook+=ema", "hook+={name=\"swa\"}"});
+  const Recipe recipe = decoded_recipe(files, {"hook+=ema", "hook+={name=\"swa\"}"});
   World alone;
   Run run(recipe, alone);
   const Evaluation found = evaluate_all(run, {}, [](double) { return true; });
@@ -124,16 +114,16 @@ TEST_CASE("the best model may be one that a hook keeps, and only if a hook keeps
   Recipes files(residual_net);
   const auto with = [&](const std::string& metric, std::vector<std::string> more) {
     more.push_back("checkpoint.best={metric=\"" + metric + "\"}");
-    const Recipe recipe = recipe_of(files, more);
+    const Recipe recipe = decoded_recipe(files, more);
     World alone;
     return Run(recipe, alone).best->weights();
   };
   CHECK(with("ema/accuracy", {"hook+=ema"}) == "ema");
   CHECK(with("eval/accuracy", {"hook+=ema"}) == "eval");
-  CHECK_THROWS_WITH(with("ema/accuracy", {}), ContainsSubstring("which nothing measures"));
-  CHECK_THROWS_WITH(with("ema/loss", {"hook+=ema"}), ContainsSubstring("which nothing measures"));
+  CHECK_THROWS_WITH(with("ema/accuracy", {}), ContainsSubstring("which no metric reports"));
+  CHECK_THROWS_WITH(with("ema/loss", {"hook+=ema"}), ContainsSubstring("which no metric reports"));
   CHECK_THROWS_WITH(with("nan_guard/accuracy", {"hook+=nan_guard"}),
-                    ContainsSubstring("which nothing measures"));
+                    ContainsSubstring("which no metric reports"));
   CHECK_THROWS_WITH(with("ema/accuracy", {"hook+=ema", "hook+=ema"}),
                     ContainsSubstring("has two that keep weights named"));
 }

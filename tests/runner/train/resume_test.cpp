@@ -50,7 +50,7 @@ every = "5step"
 )";
 
 RunResult train_in(const Recipes& files, const fs::path& folder, std::vector<std::string> overrides,
-                   std::optional<std::int64_t> interrupt_at = {}) {
+                   std::optional<std::int64_t> interrupt_at = {}, bool force = false) {
   static Registry registry = Registry::of_linked();
   Diagnostics found;
   overrides.push_back("run.dir=" + folder.string());
@@ -59,7 +59,8 @@ RunResult train_in(const Recipes& files, const fs::path& folder, std::vector<std
   INFO(render(found));
   REQUIRE(resolved);
   World alone;
-  return train_recipe(*resolved, registry, alone, {.quiet = true, .interrupt_at = interrupt_at});
+  return train_recipe(*resolved, registry, alone,
+                      {.quiet = true, .force = force, .interrupt_at = interrupt_at});
 }
 
 // metrics.jsonl without what is about time.
@@ -69,7 +70,7 @@ std::vector<std::string> records(const fs::path& run) {
   for (std::string line; std::getline(file, line);) {
     auto record = nlohmann::json::parse(line);
     record.erase("time");
-    for (const char* speed : {"perf/samples_per_second", "perf/model_flops", "perf/flops_share"}) {
+    for (const char* speed : {"perf/examples_per_second", "perf/model_flops", "perf/flops_share"}) {
       if (record.contains(speed)) record[speed] = "measured";
     }
     lines.push_back(record.dump());
@@ -79,17 +80,17 @@ std::vector<std::string> records(const fs::path& run) {
 
 void require_equal_runs(const fs::path& whole, const fs::path& resumed) {
   CHECK(records(whole) == records(resumed));
-  for (const char* file :
-       {"model.safetensors", "ema.safetensors", "swa.safetensors", "best.safetensors",
-        "checkpoints/latest/model.safetensors", "checkpoints/latest/optimizer.safetensors"}) {
+  for (const char* file : {"model.safetensors", "ema.safetensors", "swa.safetensors", "best.safetensors",
+                           "checkpoints/latest/model.safetensors", "checkpoints/latest/optimizer.safetensors",
+                           "checkpoints/latest/state.safetensors"}) {
     INFO(file);
     REQUIRE(fs::exists(whole / file) == fs::exists(resumed / file));
     if (fs::exists(whole / file)) CHECK(read_text(whole / file) == read_text(resumed / file));
   }
 }
 
-void compare(const char* recipe, const std::vector<std::string>& overrides, std::vector<std::int64_t> stops) {
-  Recipes files(recipe);
+void compare(const Recipes& files, const std::vector<std::string>& overrides,
+             std::vector<std::int64_t> stops) {
   const fs::path whole = files.folder / "whole", resumed = files.folder / "resumed";
   train_in(files, whole, overrides);
   for (const std::int64_t stop : stops) {
@@ -99,6 +100,10 @@ void compare(const char* recipe, const std::vector<std::string>& overrides, std:
   }
   train_in(files, resumed, overrides);
   require_equal_runs(whole, resumed);
+}
+
+void compare(const char* recipe, const std::vector<std::string>& overrides, std::vector<std::int64_t> stops) {
+  compare(Recipes(recipe), overrides, std::move(stops));
 }
 
 std::vector<std::string> registered(std::string_view kind) { return Registry::of_linked().names(kind); }
@@ -204,4 +209,144 @@ TEST_CASE(
                     ContainsSubstring("model.hidden") && ContainsSubstring("impossible"));
   const RunResult longer = train_in(files, run, {"train.max_steps=15", "train.log_every=1step"});  // harmless
   CHECK(longer.steps == 15);
+}
+
+TEST_CASE("resume: --force continues with a changed recipe, from the restored state", "[resume]") {
+  Recipes files(table_recipe);
+  const fs::path run = files.folder / "run", plain = files.folder / "plain";
+  train_in(files, plain, {});
+  train_in(files, run, {}, 6);
+  const RunResult forced = train_in(files, run, {"optimizer.lr=0.5"}, {}, /*force=*/true);
+  CHECK(forced.steps == last_step);
+  const auto before = records(plain), after = records(run);
+  REQUIRE(before.size() == after.size());
+  CHECK(before.front() == after.front());  // up to the checkpoint
+  CHECK(before.back() != after.back());
+}
+
+namespace {
+
+// Settings of an optimizer that are on or off, and the value that is not the default.
+std::vector<std::pair<std::string, bool>> switches_of(const std::string& optimizer) {
+  const Registry registry = Registry::of_linked();
+  std::vector<std::pair<std::string, bool>> switches;
+  for (const FieldInfo& field : registry.find("optimizer", optimizer)->schema().fields) {
+    if (field.type.kind == TypeInfo::Kind::boolean && field.default_value)
+      switches.emplace_back(field.name, !*field.default_value->as<bool>());
+  }
+  return switches;
+}
+
+}  // namespace
+
+TEST_CASE("resume: what the saved state of an optimizer does not fit is marked as impossible", "[resume]") {
+  for (const std::string& name : registered("optimizer")) {
+    for (const auto& [key, value] : switches_of(name)) {
+      DYNAMIC_SECTION(name << " " << key) {
+        Recipes files(table_recipe);
+        const fs::path run = files.folder / "run";
+        const std::string start = "optimizer={name=\"" + name + "\", lr=0.01";
+        train_in(files, run, {start + "}"}, 3);
+        try {
+          train_in(files, run, {start + ", " + key + "=" + (value ? "true" : "false") + "}"}, 4, true);
+        } catch (const std::exception& error) {
+          CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("impossible"));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("resume: text that is read from random places, with every kind of token", "[resume]") {
+  const char* recipe = R"(
+[model]
+name = "gpt"
+layers = 1
+heads = 2
+width = 16
+dropout = 0.1
+[dataset]
+name = "text"
+file = "words.txt"
+length = 8
+[loader]
+batch_size = 4
+[loss]
+name = "lm_cross_entropy"
+[optimizer]
+name = "adamw"
+[train]
+max_steps = 9
+log_every = "2step"
+[eval]
+every = "4step"
+[checkpoint]
+every = "2step"
+)";
+  std::string words;
+  for (int i = 0; i < 200; ++i) words += "the " + std::to_string(i * i % 97) + " foxes ran.\n";
+  for (const char* tokenizer : {"char", "{name=\"bpe\", vocab_size=300}"}) {
+    DYNAMIC_SECTION(tokenizer) {
+      Recipes files(recipe);
+      files.write("words.txt", words);
+      compare(files, {std::string("dataset.tokenizer=") + tokenizer}, {3, 7});
+    }
+  }
+}
+
+TEST_CASE("resume: tables and labelled sentences from files", "[resume]") {
+  constexpr const char* rest = R"(
+[loader]
+batch_size = 4
+[optimizer]
+name = "adamw"
+[train]
+max_steps = 9
+log_every = "2step"
+[eval]
+every = "4step"
+[checkpoint]
+every = "2step"
+)";
+  SECTION("csv") {
+    std::string rows = "age,colour,price\n";
+    for (int i = 0; i < 50; ++i)
+      rows += std::to_string(i * 7 % 31) + "," + (i % 3 == 0 ? "red" : "blue") + "," + std::to_string(i % 5) +
+              ".5\n";
+    Recipes files(std::string(R"(
+[model]
+name = "tabular"
+hidden = [8]
+dropout = 0.2
+[dataset]
+name = "csv"
+train = "rows.csv"
+split = 0.2
+target = "price"
+task = "regression"
+[loss]
+name = "mse"
+)") + rest);
+    files.write("rows.csv", rows);
+    compare(files, {}, {3, 7});
+  }
+  SECTION("text_classification") {
+    std::string rows = "text,label\n";
+    for (int i = 0; i < 50; ++i)
+      rows += "a " + std::string(i % 2 == 0 ? "good" : "bad") + " film " + std::to_string(i % 7) + "," +
+              (i % 2 == 0 ? "yes" : "no") + "\n";
+    Recipes files(std::string(R"(
+[model]
+name = "text_mean"
+width = 8
+dropout = 0.2
+[dataset]
+name = "text_classification"
+file = "rows.csv"
+tokenizer = { name = "word", vocab_size = 50 }
+length = 8
+)") + rest);
+    files.write("rows.csv", rows);
+    compare(files, {}, {3, 7});
+  }
 }

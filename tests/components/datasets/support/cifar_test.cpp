@@ -187,7 +187,7 @@ TEST_CASE_METHOD(Fixture, "a file that is cut off during the run is an error tha
   fs::resize_file(folder / "data_batch_2.bin", 3073);
   CHECK(read(*splits.train, {10'000}).size() == 1);
   CHECK_THROWS_WITH(read(*splits.train, {10'001}),
-                    ContainsSubstring("data_batch_2.bin") && ContainsSubstring("became shorter"));
+                    ContainsSubstring("data_batch_2.bin") && ContainsSubstring("was truncated"));
 }
 
 TEST_CASE_METHOD(Fixture, "CIFAR-100 has two labels to choose from") {

@@ -32,7 +32,7 @@ class Various : public ImageSplit {
   }
 };
 
-void read(const Split& split, const std::vector<SampleRef>& samples) {
+void read(const Split& split, const std::vector<ExampleRef>& samples) {
   Batch batch = split.allocate(static_cast<std::int64_t>(samples.size()), torch::MemoryFormat::Contiguous);
   split.read(samples, batch, 0);
 }
@@ -45,7 +45,7 @@ TEST_CASE("image_split writes images and labels into the asked examples, in both
   REQUIRE(batch.input.is_contiguous(format));
   batch.input.fill_(-1);
   batch.target.fill_(-1);
-  split.read(std::vector<SampleRef>{{1, 0}, {0, 0}}, batch, 1);
+  split.read(std::vector<ExampleRef>{{1, 0}, {0, 0}}, batch, 1);
   CHECK(torch::equal(batch.target, torch::tensor({-1, 6, 5, -1}, torch::kInt64)));
   CHECK(torch::equal(batch.input[1], testing::plain_pattern(3, 9, 8).narrow(1, 2, 6).narrow(2, 1, 6)));
   CHECK(torch::equal(batch.input[2], testing::plain_pattern(3, 8, 8).narrow(1, 1, 6).narrow(2, 1, 6)));
@@ -82,13 +82,13 @@ TEST_CASE("image_split: the evaluation part is left alone by random transforms, 
   CHECK(evaluation.spec().target_type == torch::kInt64);
 
   Batch batch = evaluation.allocate(1, torch::MemoryFormat::Contiguous);
-  evaluation.read(std::vector<SampleRef>{{0, 3}}, batch, 0);
+  evaluation.read(std::vector<ExampleRef>{{0, 3}}, batch, 0);
   evaluation.finish(batch, 1);
   CHECK(torch::equal(batch.input[0], testing::plain_pattern(3, 8, 8)));
   CHECK(batch.target.scalar_type() == torch::kInt64);
 
   batch = training.allocate(2, torch::MemoryFormat::Contiguous);
-  training.read(std::vector<SampleRef>{{0, 3}, {0, 4}}, batch, 0);
+  training.read(std::vector<ExampleRef>{{0, 3}, {0, 4}}, batch, 0);
   training.finish(batch, 1);
   CHECK(batch.target.sizes() == std::vector<std::int64_t>{2, 10});
 }

@@ -13,8 +13,8 @@ class Ordered : public Split {
   explicit Ordered(bool classes = true) : classes_(classes) {}
   std::int64_t size() const override { return 100; }
   DataSpec spec() const override { return {.input_shape = {1}, .classes = 4}; }
-  void read(std::span<const SampleRef> samples, Batch& batch, std::int64_t first) const override {
-    for (const SampleRef& sample : samples) batch.input[first++].fill_(static_cast<double>(sample.index));
+  void read(std::span<const ExampleRef> samples, Batch& batch, std::int64_t first) const override {
+    for (const ExampleRef& sample : samples) batch.input[first++].fill_(static_cast<double>(sample.index));
   }
   void finish(Batch& batch, std::uint64_t) const override { batch.input.neg_(); }
   std::optional<std::int64_t> class_of(std::int64_t index) const override {
@@ -42,6 +42,7 @@ TEST_CASE("a sample has the same share of each class, and at least one of each w
   CHECK(random_sample(split, 2, 1).size() == 2);
   CHECK(random_sample(split, 100, 1).size() == 100);
   CHECK(random_sample(split, 1000, 1).size() == 100);
+  CHECK(random_sample(split, -7, 1).empty());
   for (std::int64_t count = 1; count <= 100; ++count)
     CHECK(std::ssize(random_sample(split, count, 3)) == count);
 }
@@ -65,10 +66,30 @@ TEST_CASE("a selection reads what it names") {
   CHECK(some->class_of(0) == 3);
   CHECK(some->class_of(1) == 0);
   Batch batch = some->allocate(2, torch::MemoryFormat::Contiguous);
-  const std::vector<SampleRef> samples{{2, 0}, {1, 0}};
+  const std::vector<ExampleRef> samples{{2, 0}, {1, 0}};
   some->read(samples, batch, 0);
   some->finish(batch, 0);
   CHECK(torch::equal(batch.input, torch::tensor({{-60.0F}, {-5.0F}})));
+}
+
+TEST_CASE("a selection from random places has the same examples in every epoch") {
+  class Places : public Ordered {
+   public:
+    bool examples_are_fixed() const override { return false; }
+    void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
+      for (const ExampleRef& example : examples)
+        batch.input[first++].fill_(static_cast<double>(example.seed % 1000));
+    }
+  };
+  const auto some = selection(std::make_shared<Places>(), {99, 5, 60});
+  CHECK(some->examples_are_fixed());
+  const auto read = [&](std::vector<ExampleRef> examples) {
+    Batch batch = some->allocate(2, torch::MemoryFormat::Contiguous);
+    some->read(examples, batch, 0);
+    return batch.input;
+  };
+  CHECK(torch::equal(read({{0, 1}, {1, 2}}), read({{0, 3}, {1, 4}})));
+  CHECK_FALSE(torch::equal(read({{0, 1}, {1, 2}}), read({{2, 1}, {1, 2}})));
 }
 
 TEST_CASE("class counts are those of the split, or none") {

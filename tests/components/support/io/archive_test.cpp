@@ -97,8 +97,11 @@ TEST_CASE("files are taken out of a tar archive by name, wherever they lie in it
   CHECK_FALSE(std::filesystem::exists(folder / "out" / "other.txt"));
   CHECK_THROWS_WITH(extract_tar(folder / "a.tar", {{"small.bin", 5}, {"absent.bin", 1}}, folder / "out"),
                     ContainsSubstring("does not hold absent.bin"));
+  // A member of another size than is known is not written at all.
+  std::filesystem::create_directories(folder / "out2");
   CHECK_THROWS_WITH(extract_tar(folder / "a.tar", {{"large.bin", 5}}, folder / "out2"),
                     ContainsSubstring("instead of 5"));
+  CHECK(std::filesystem::is_empty(folder / "out2"));
 }
 
 TEST_CASE("a path in a tar archive cannot lead out of the folder") {

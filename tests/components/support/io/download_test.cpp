@@ -103,6 +103,26 @@ TEST_CASE_METHOD(Fixture, "an error of the server is reported and leaves nothing
   CHECK(nothing_left());
 }
 
+TEST_CASE_METHOD(Fixture, "a server that sends more than a file may have is left, and nothing is kept") {
+  constexpr std::int64_t most = 200'000;
+  SECTION("without an end") {
+    const HttpServer server({.body = body, .endless = true});
+    CHECK_THROWS_WITH(download({.url = server.url("/file.bin"), .target = target, .most_bytes = most}),
+                      ContainsSubstring("more than 200000 bytes"));
+  }
+  SECTION("as it says itself") {
+    const HttpServer server({.body = body});
+    CHECK_THROWS_WITH(download({.url = server.url("/file.bin"), .target = target, .most_bytes = most}),
+                      ContainsSubstring("more than 200000 bytes"));
+  }
+  SECTION("in parts") {
+    const HttpServer server({.body = body, .cut_after = 60'000});
+    CHECK_THROWS_WITH(download({.url = server.url("/file.bin"), .target = target, .most_bytes = most}),
+                      ContainsSubstring("more than 200000 bytes"));
+  }
+  CHECK(nothing_left());
+}
+
 TEST_CASE_METHOD(Fixture, "a connection that keeps breaking at once gives up and keeps what came") {
   const HttpServer server({.body = body, .cut_after = 1'000});
   CHECK_THROWS_WITH(download({.url = server.url("/file.bin"), .target = target}),

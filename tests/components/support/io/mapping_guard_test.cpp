@@ -26,7 +26,7 @@ TEST_CASE("a mapped file that is cut short gives zeros, and is told by name") {
     CHECK(file.bytes()[500'000] == 0);
     CHECK(file.bytes().back() == 0);
     CHECK_THROWS_WITH(require_whole_files(),
-                      ContainsSubstring("data.bin") && ContainsSubstring("became shorter"));
+                      ContainsSubstring("data.bin") && ContainsSubstring("was truncated"));
   }
   const MappedFile other(write_file(folder / "whole.bin", std::string(10, 'y')));
   CHECK_NOTHROW(require_whole_files());

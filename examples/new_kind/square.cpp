@@ -1,0 +1,33 @@
+#include "sampler.hpp"
+
+namespace {
+
+using namespace runner;
+
+struct Square {
+  double side = 2.0;
+};
+
+constexpr auto describe(std::type_identity<Square>) {
+  return fields(field("side", &Square::side, "Length of a side.", above(0)));
+}
+
+class SquareSampler final : public points::Sampler {
+ public:
+  explicit SquareSampler(const Square& params) : half_(params.side / 2) {}
+
+  std::pair<double, double> draw(SampleRandom& random) const override {
+    return {random.uniform(-half_, half_), random.uniform(-half_, half_)};
+  }
+
+ private:
+  double half_;
+};
+
+std::unique_ptr<points::Sampler> build(const Square& params, const points::SamplerInputs&) {
+  return std::make_unique<SquareSampler>(params);
+}
+
+const Registration<points::SamplerKind> registration{"square", "Evenly from a square.", &build};
+
+}  // namespace

@@ -1,0 +1,215 @@
+#include "runner/accelerator/accelerator.hpp"
+
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+
+#include "registry/log.hpp"
+#include "registry/make_part.hpp"
+#include "runner/accelerator/accelerator_impl.hpp"
+#include "runner/accelerator/split_batches.hpp"
+#include "runner/accelerator/torch_optimizer.hpp"
+#include "runner/distributed/join.hpp"
+#include "runner/engine/gradients.hpp"
+#include "runner/engine/process.hpp"
+
+namespace runner {
+
+namespace {
+
+EngineOptions engine_options(const AcceleratorOptions& options, const Registry& registry) {
+  if (options.accumulation_steps < 1) throw std::invalid_argument("accumulation_steps must be at least 1");
+  if (options.distributed.strategy != RankStrategy::ddp || options.distributed.reproducible ||
+      options.distributed.sync_batch_norm)
+    throw std::invalid_argument(
+        "Accelerator supports only distributed.strategy = ddp, without reproducible and sync_batch_norm; use "
+        "a recipe for the others.");
+  EngineOptions engine;
+  engine.device = options.device;
+  engine.device_placement = options.device_placement;
+  engine.memory_format = options.memory_format;
+  engine.precision = [&](const PrecisionInputs& inputs) {
+    return make_part<PrecisionKind>(registry, options.precision.name, options.precision.settings)
+        .build(inputs);
+  };
+  engine.distributed = options.distributed;
+  return engine;
+}
+
+// Before anything is computed.
+std::unique_ptr<World> join_by_environment(const AcceleratorOptions& options) {
+  warn_and_steer_around_broken_instructions();
+  const auto member = membership(process_environment());
+  auto world = join_world(
+      member, member ? join_options(options.distributed, options.device, member->place) : JoinOptions{});
+  if (!world->alone()) apply(ProcessSettings{.local_ranks = world->local_size()});
+  return world;
+}
+
+}  // namespace
+
+Accelerator::Impl::Impl(std::unique_ptr<World> own, World& world_, const AcceleratorOptions& options_)
+    : own_world(std::move(own)),
+      world(world_),
+      options(options_),
+      registry(Registry::of_linked()),
+      engine(engine_options(options, registry), world),
+      window(engine) {}
+
+std::string Accelerator::Impl::name_of(const torch::Tensor& parameter) const {
+  for (const auto& model : models) {
+    for (const auto& item : model->module->named_parameters())
+      if (item.value().is_same(parameter)) return model->prefix() + item.key();
+  }
+  throw std::runtime_error("An optimizer updates a parameter that belongs to no prepared model.");
+}
+
+Accelerator::Accelerator(const AcceleratorOptions& options) {
+  std::unique_ptr<World> own = join_by_environment(options);
+  World& world = *own;
+  impl_ = std::make_unique<Impl>(std::move(own), world, options);
+}
+
+Accelerator::Accelerator(World& world, const AcceleratorOptions& options)
+    : impl_(std::make_unique<Impl>(nullptr, world, options)) {}
+
+Accelerator::~Accelerator() {
+  if (!impl_->own_world) return;
+  try {
+    // The others learn that this rank gives up, instead of that it is gone; and rank 0, whom they may need to
+    // find each other, goes last.
+    if (std::uncaught_exceptions() > impl_->exceptions_before)
+      impl_->world.failed(std::runtime_error("an exception ended the training"));
+    else
+      impl_->world.barrier("the end of the training");
+  } catch (const std::exception& error) {
+    log::error("{}", error.what());
+  }
+}
+
+World& Accelerator::world() const { return impl_->world; }
+const torch::Device& Accelerator::device() const { return impl_->engine.device(); }
+
+void Accelerator::prepare_model(std::shared_ptr<torch::nn::Module> model, const std::string& name) {
+  if (name.find_first_of("./") != std::string::npos)
+    throw std::invalid_argument("The name of a model, \"" + name + "\", cannot hold a dot or a slash.");
+  auto& models = impl_->models;
+  const std::string key = !name.empty() ? name : models.empty() ? "model" : std::to_string(models.size());
+  impl_->all_models->register_module(key, model);  // refuses a name that is taken
+  impl_->engine.prepare_module(impl_->all_models);
+  models.push_back(std::make_unique<Impl::PreparedModel>(key == "model" ? key : "model." + key, model,
+                                                         ModelWeights(*model)));
+}
+
+PreparedOptimizer Accelerator::prepare_torch_optimizer(torch::optim::Optimizer& optimizer) {
+  std::vector<torch::Tensor> parameters;
+  for (const auto& group : optimizer.param_groups())
+    parameters.insert(parameters.end(), group.params().begin(), group.params().end());
+  auto adapted = std::make_unique<TorchOptimizer>(
+      optimizer, [impl = impl_.get()](const torch::Tensor& parameter) { return impl->name_of(parameter); });
+  return prepare_optimizer(std::move(adapted), std::move(parameters));
+}
+
+PreparedOptimizer Accelerator::prepare_optimizer(std::unique_ptr<Optimizer> optimizer,
+                                                 std::vector<torch::Tensor> parameters) {
+  impl_->optimizers.push_back(std::make_shared<PreparedOptimizer::Shared>(
+      impl_->engine, impl_->window, std::move(optimizer), std::move(parameters)));
+  return PreparedOptimizer(impl_->optimizers.back());
+}
+
+PreparedScheduler Accelerator::prepare_torch_scheduler(torch::optim::LRScheduler& scheduler) {
+  const auto skipped = [impl = impl_.get()] {
+    return std::ranges::any_of(impl->optimizers, [](const auto& optimizer) { return optimizer->skipped; });
+  };
+  impl_->schedulers.push_back(std::make_shared<PreparedScheduler::Shared>(impl_->window, skipped));
+  impl_->schedulers.back()->of_torch = &scheduler;
+  return PreparedScheduler(impl_->schedulers.back());
+}
+
+PreparedScheduler Accelerator::prepare_schedule(const PreparedOptimizer& optimizer,
+                                                PreparedScheduler::Factor factor) {
+  PreparedOptimizer::Shared* of = optimizer.shared_.get();
+  auto shared = std::make_shared<PreparedScheduler::Shared>(impl_->window, [of] { return of->skipped; });
+  shared->optimizer = of;
+  shared->factor = std::move(factor);
+  shared->apply();
+  impl_->schedulers.push_back(shared);
+  return PreparedScheduler(std::move(shared));
+}
+
+PreparedLoader<Batch> Accelerator::prepare_split(const Split& split, const SplitLoaderOptions& options) {
+  LoaderOptions loading;
+  loading.batch_size = options.batch_size;
+  loading.shuffle = options.shuffle;
+  loading.workers = options.workers;
+  loading.seed = seed_of_next_loader();
+  loading.format = impl_->engine.layout();
+  loading.pinned = device().is_cuda();
+  return prepared_loader(
+      std::unique_ptr<BatchSource<Batch>>(std::make_unique<SplitBatches>(split, loading, share())));
+}
+
+RowShare Accelerator::share() const { return {world().rank(), world().size()}; }
+std::uint64_t Accelerator::seed_of_next_loader() const { return impl_->options.seed + impl_->loaders.size(); }
+LoaderPasses& Accelerator::passes() { return impl_->passes; }
+std::optional<torch::Device> Accelerator::placement() const {
+  return impl_->options.device_placement ? std::optional(device()) : std::nullopt;
+}
+void Accelerator::add_loader(std::shared_ptr<Stateful> place) { impl_->loaders.push_back(std::move(place)); }
+
+Accelerator::Accumulation::Accumulation(Accelerator& accelerator) : accelerator_(accelerator) {
+  accelerator_.impl_->accumulating = true;
+}
+Accelerator::Accumulation::~Accumulation() { accelerator_.impl_->accumulating = false; }
+
+Accelerator::Accumulation Accelerator::accumulate() {
+  const std::int64_t count = micro_batches_of_window();
+  impl_->window.next_micro_batch(count, static_cast<double>(count));
+  return Accumulation(*this);
+}
+
+Accelerator::Accumulation Accelerator::accumulate(double weight) {
+  impl_->window.next_micro_batch(micro_batches_of_window(), weight);
+  return Accumulation(*this);
+}
+
+// Counts where a window starts; only then is the loader asked how much it has left.
+std::int64_t Accelerator::micro_batches_of_window() {
+  const std::int64_t most = impl_->options.accumulation_steps;
+  if (impl_->passes.empty() || !impl_->window.last()) return most;
+  return 1 + impl_->passes.back()->look_ahead(most - 1);
+}
+
+std::unique_ptr<PrecisionScope> Accelerator::autocast() { return impl_->engine.autocast(); }
+
+void Accelerator::backward(const torch::Tensor& loss, bool keep_graph) {
+  if (impl_->models.empty()) throw std::logic_error("backward() needs a model: prepare() it first.");
+  if (!impl_->accumulating) {
+    if (impl_->options.accumulation_steps > 1)
+      throw std::logic_error("accumulation_steps is above 1: call backward() within accumulate().");
+    impl_->window.next_micro_batch(1, 1);
+  }
+  impl_->window.backward(loss, keep_graph);
+}
+
+bool Accelerator::sync_gradients() const { return impl_->window.last(); }
+
+torch::Tensor Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm) {
+  if (!impl_->window.ready()) return {};
+  const torch::NoGradGuard no_grad;
+  const auto gradients = gradients_of(parameters);
+  const torch::Tensor norm = total_norm(gradients);
+  if (!gradients.empty()) clip_to_norm(gradients, norm, max_norm);
+  return norm;
+}
+
+void Accelerator::clip_grad_value_(const std::vector<torch::Tensor>& parameters, double max_value) {
+  if (!impl_->window.ready()) return;
+  const torch::NoGradGuard no_grad;
+  const auto gradients = gradients_of(parameters);
+  if (!gradients.empty()) clip_to_value(gradients, max_value);
+}
+
+}  // namespace runner

@@ -1,0 +1,256 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/types.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "components/contract/model_states.hpp"
+#include "components/contract/precision_scope.hpp"
+#include "components/datasets/dataset.hpp"
+#include "components/models/model.hpp"
+#include "components/trackers/tracker.hpp"
+#include "registry/part_settings.hpp"
+#include "runner/accelerator/prepared_loader.hpp"
+#include "runner/accelerator/prepared_optimizer.hpp"
+#include "runner/engine/options.hpp"
+#include "runner/engine/world.hpp"
+
+namespace runner {
+
+// A registered component, as a recipe names it: {"fp16", {{"init_scale", 1024}}}.
+struct ComponentChoice {
+  std::string name;
+  PartSettings settings = {};
+};
+
+struct AcceleratorOptions {
+  ComponentChoice precision = {"fp32"};  // or "bf16", "fp16", "fp8", or one from load_plugin()
+  std::int64_t accumulation_steps = 1;   // micro-batches of one update
+  std::string device = "auto";           // "cpu", "cuda", "cuda:1"; "auto": CUDA where there is one
+  bool device_placement = true;          // false: models and batches stay where they are
+  MemoryFormat memory_format = MemoryFormat::automatic;  // automatic: contiguous
+  std::uint64_t seed = 0;                                // of the order of the data
+  DistributedSection distributed = {};                   // how ranks exchange gradients; its strategy is ddp
+  std::vector<ComponentChoice> trackers = {};            // beside metrics.jsonl
+};
+
+struct SplitLoaderOptions {
+  std::int64_t batch_size = 64;  // of each rank
+  bool shuffle = false;
+  int workers = 0;  // threads beside this one that read ahead
+};
+
+// For your own training loop: devices, precision, accumulation, ranks, checkpoints and trackers, for plain
+// LibTorch modules and optimizers. It uses the engine that recipes are trained with.
+//
+//   Accelerator accelerator({.precision = {"bf16"}, .accumulation_steps = 4});
+//   auto [net, optimizer, loader] = accelerator.prepare(model, sgd, std::move(data_loader));
+//   for (auto& batch : loader) {
+//     const auto accumulating = accelerator.accumulate();
+//     torch::Tensor loss;
+//     {
+//       const auto autocast = accelerator.autocast();
+//       loss = torch::cross_entropy_loss(net->forward(batch.data), batch.target);
+//     }
+//     accelerator.backward(loss);
+//     optimizer.step();
+//     optimizer.zero_grad();
+//   }
+//
+// On several ranks every rank makes the same calls in the same order.
+class Accelerator {
+ public:
+  // Among the ranks that launch(), `torchrun`, `mpirun` or `srun` have started; alone where nobody has.
+  explicit Accelerator(const AcceleratorOptions& options = {});
+  // Among these. The world must outlive the accelerator.
+  explicit Accelerator(World& world, const AcceleratorOptions& options = {});
+  ~Accelerator();
+  Accelerator(const Accelerator&) = delete;
+  Accelerator& operator=(const Accelerator&) = delete;
+
+  // --- preparing ---
+
+  // Models (a module holder, or a shared pointer to a module), LibTorch optimizers and schedulers (which must
+  // outlive this) and unique pointers to LibTorch data loaders, in any order. One thing is returned as it is,
+  // several as a tuple. Models are the very same objects: nothing is wrapped around them.
+  template <class... Parts>
+  auto prepare(Parts&&... parts) {
+    if constexpr (sizeof...(Parts) == 1) {
+      return (prepare_one(std::forward<Parts>(parts)), ...);
+    } else {
+      return std::tuple{prepare_one(std::forward<Parts>(parts))...};
+    }
+  }
+  // Saved as model.<name>.safetensors; without a name, the first is "model", the next "model.1".
+  void prepare_model(std::shared_ptr<torch::nn::Module> model, const std::string& name = "");
+  // A runner optimizer, and the parameters that it updates.
+  PreparedOptimizer prepare_optimizer(std::unique_ptr<Optimizer> optimizer,
+                                      std::vector<torch::Tensor> parameters);
+  // A runner dataset, which must outlive the loader: each rank reads its own examples only.
+  PreparedLoader<Batch> prepare_split(const Split& split, const SplitLoaderOptions& options);
+  // A learning rate that is a function of the step: optimizer's * factor(step).
+  PreparedScheduler prepare_schedule(const PreparedOptimizer& optimizer, PreparedScheduler::Factor factor);
+
+  // --- runner components, as a recipe names them ---
+
+  // What can only be done once, a download, one rank on each machine does before the others.
+  Splits open_dataset(const ComponentChoice& dataset);
+  std::shared_ptr<Model> build_model(const ComponentChoice& model, const DataSpec& data);
+  // For all parameters of the models that were prepared, or for those of one of them.
+  PreparedOptimizer build_optimizer(const ComponentChoice& optimizer);
+  PreparedOptimizer build_optimizer(const ComponentChoice& optimizer, const torch::nn::Module& model);
+
+  // --- a step ---
+
+  // Lives for one micro-batch. The last `accumulation_steps` of a loader may be fewer; gradients are the mean
+  // over those that there are, and over the ranks.
+  class Accumulation {
+   public:
+    ~Accumulation();
+    Accumulation(const Accumulation&) = delete;
+    Accumulation& operator=(const Accumulation&) = delete;
+
+   private:
+    friend class Accelerator;
+    explicit Accumulation(Accelerator& accelerator);
+    Accelerator& accelerator_;
+  };
+  [[nodiscard]] Accumulation accumulate();
+  // The same with losses that are sums: the mean is over `weight`, this rank's of the whole window, such as
+  // the number of its tokens. Only the weight given at the start of a window counts.
+  [[nodiscard]] Accumulation accumulate(double weight);
+
+  [[nodiscard]] std::unique_ptr<PrecisionScope> autocast();  // around forward and loss
+  void backward(const torch::Tensor& loss, bool keep_graph = false);
+  bool sync_gradients() const;  // the present micro-batch is the last before an update
+
+  // Of complete gradients; while they are accumulated nothing happens, and the norm is undefined.
+  torch::Tensor clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm);
+  void clip_grad_value_(const std::vector<torch::Tensor>& parameters, double max_value);
+
+  // --- ranks ---
+
+  World& world() const;
+  const torch::Device& device() const;
+  int process_index() const { return world().rank(); }
+  int num_processes() const { return world().size(); }
+  bool is_main_process() const { return world().is_main(); }
+  bool is_local_main_process() const { return world().local_rank() == 0; }
+  void wait_for_everyone() { world().barrier("wait_for_everyone"); }
+
+  // The tensors of all ranks, one after the other, on every rank. A number becomes a list of numbers.
+  torch::Tensor gather(const torch::Tensor& tensor);
+  // The same within a pass over a prepared loader, without the examples that were repeated at its end: every
+  // example exactly once, in the order of the loader. One tensor, or several as a tuple.
+  torch::Tensor gather_for_metrics(const torch::Tensor& tensor);
+  template <class... Tensors>
+    requires(sizeof...(Tensors) > 1)
+  auto gather_for_metrics(const Tensors&... tensors) {
+    return std::tuple{gather_for_metrics(static_cast<const torch::Tensor&>(tensors))...};
+  }
+  enum class Reduce { sum, mean };
+  torch::Tensor reduce(const torch::Tensor& tensor, Reduce how = Reduce::mean);
+  torch::Tensor broadcast(const torch::Tensor& tensor, int source_rank = 0);  // of equal shape on all ranks
+  // Padded to the longest of any rank in this dimension; -1 is the last dimension.
+  torch::Tensor pad_across_processes(const torch::Tensor& tensor, std::int64_t dimension = 0,
+                                     double value = 0, bool first = false);
+  // Once, on the main rank.
+  template <class... Values>
+  void print(const Values&... values) const {
+    if (!is_main_process()) return;
+    (std::cout << ... << values) << std::endl;
+  }
+
+  // --- saving ---
+
+  // The model that a prepared one stands for: itself, because nothing is wrapped.
+  template <class Module>
+  const Module& unwrap(const Module& module) const {
+    return module;
+  }
+  // model.safetensors, or several files with an index.
+  void save_model(const torch::nn::Module& model, const std::filesystem::path& folder,
+                  std::int64_t max_shard_bytes = std::int64_t{5} << 30);
+
+  // All that was prepared and registered, the precision and the random generators of every rank: a checkpoint
+  // as recipes write it, complete or not at all. Loading is strict: what is missing or extra is an error.
+  void save_state(const std::filesystem::path& folder);
+  void load_state(const std::filesystem::path& folder);
+  void register_for_checkpointing(const std::string& name, Stateful& object);  // which must outlive this
+  // Saving: on the main rank; loading: on every rank.
+  void register_save_state_pre_hook(ModelStatesHook hook);
+  void register_load_state_pre_hook(ModelStatesHook hook);
+
+  // One pass that starts after so many batches. After load_state: loader.position().
+  template <class Item>
+  PreparedLoader<Item> skip_first_batches(const PreparedLoader<Item>& loader, std::int64_t batches) const {
+    return loader.after(batches);
+  }
+
+  // --- tracking ---
+
+  // Trackers write to the folder, or to servers under the name of the run; metrics.jsonl is always there.
+  void init_trackers(const std::string& run_name, const std::filesystem::path& folder,
+                     std::vector<std::pair<std::string, Setting>> settings = {});
+  void log(const std::vector<std::pair<std::string, double>>& values, std::int64_t step);
+  void end_training();  // everything that was logged is where it belongs
+
+ private:
+  template <class Part>
+  auto prepare_one(Part&& part) {
+    using Plain = std::remove_cvref_t<Part>;
+    if constexpr (std::is_base_of_v<torch::optim::Optimizer, Plain>) {
+      static_assert(std::is_lvalue_reference_v<Part>, "the optimizer must outlive the accelerator: name it");
+      return prepare_torch_optimizer(part);
+    } else if constexpr (std::is_base_of_v<torch::optim::LRScheduler, Plain>) {
+      static_assert(std::is_lvalue_reference_v<Part>, "the scheduler must outlive the accelerator: name it");
+      return prepare_torch_scheduler(part);
+    } else if constexpr (requires { typename Plain::element_type::BatchType; }) {
+      return prepare_torch_loader(std::forward<Part>(part));
+    } else if constexpr (requires { std::shared_ptr<torch::nn::Module>(part.ptr()); }) {
+      prepare_model(part.ptr());
+      return part;
+    } else {
+      static_assert(std::is_convertible_v<Plain, std::shared_ptr<torch::nn::Module>>,
+                    "prepare() takes modules, LibTorch optimizers and schedulers, and unique pointers to "
+                    "loaders; a runner optimizer is for prepare_optimizer()");
+      prepare_model(part);
+      return part;
+    }
+  }
+  PreparedOptimizer prepare_torch_optimizer(torch::optim::Optimizer& optimizer);
+  PreparedOptimizer build_optimizer_for(const ComponentChoice& optimizer, const torch::nn::Module* only);
+  PreparedScheduler prepare_torch_scheduler(torch::optim::LRScheduler& scheduler);
+  template <class Loader>
+  auto prepare_torch_loader(std::unique_ptr<Loader> loader) {
+    return prepared_loader(std::unique_ptr<BatchSource<typename Loader::BatchType>>(
+        std::make_unique<TorchBatches<Loader>>(std::move(loader), share(), seed_of_next_loader())));
+  }
+  template <class Item>
+  PreparedLoader<Item> prepared_loader(std::unique_ptr<BatchSource<Item>> source) {
+    auto shared =
+        std::make_shared<typename PreparedLoader<Item>::Shared>(std::move(source), &passes(), placement());
+    add_loader(std::shared_ptr<Stateful>(shared, &shared->place));
+    return PreparedLoader<Item>(std::move(shared));
+  }
+  RowShare share() const;
+  std::uint64_t seed_of_next_loader() const;
+  LoaderPasses& passes();
+  std::int64_t micro_batches_of_window();
+  std::optional<torch::Device> placement() const;
+  void add_loader(std::shared_ptr<Stateful> place);
+
+  struct Impl;
+  struct AllState;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace runner

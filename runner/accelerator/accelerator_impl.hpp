@@ -1,0 +1,51 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "registry/registry.hpp"
+#include "runner/accelerator/accelerator.hpp"
+#include "runner/accelerator/gradient_window.hpp"
+#include "runner/engine/engine.hpp"
+#include "runner/tracking/trackers.hpp"
+
+namespace runner {
+
+struct Accelerator::Impl {
+  Impl(std::unique_ptr<World> own, World& world, const AcceleratorOptions& options);
+
+  // What a checkpoint calls the model; the first one that was given no name needs no prefix.
+  struct PreparedModel {
+    std::string name;  // "model", "model.encoder"
+    std::shared_ptr<torch::nn::Module> module;
+    ModelWeights weights;
+    std::string prefix() const { return name == "model" ? "" : name.substr(name.find('.') + 1) + "."; }
+  };
+  std::string name_of(const torch::Tensor& parameter) const;
+
+  std::unique_ptr<World> own_world;  // none where somebody else has it
+  World& world;
+  const AcceleratorOptions options;
+  const Registry registry;
+  Engine engine;
+  GradientWindow window;
+  bool accumulating = false;  // within accumulate()
+
+  std::shared_ptr<torch::nn::Module> all_models = std::make_shared<torch::nn::Module>();
+  std::vector<std::unique_ptr<PreparedModel>> models;
+  std::vector<std::shared_ptr<PreparedOptimizer::Shared>> optimizers;
+  std::vector<std::shared_ptr<PreparedScheduler::Shared>> schedulers;
+  std::vector<std::shared_ptr<Stateful>> loaders;
+  LoaderPasses passes;
+  std::vector<std::pair<std::string, Stateful*>> objects;
+  std::vector<ModelStatesHook> save_hooks, load_hooks;
+
+  std::unique_ptr<Trackers> trackers;
+  std::chrono::steady_clock::time_point tracking_since;
+  const int exceptions_before = std::uncaught_exceptions();
+};
+
+}  // namespace runner

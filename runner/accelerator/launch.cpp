@@ -1,0 +1,64 @@
+#include "runner/accelerator/launch.hpp"
+
+#include <torch/cuda.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <numeric>
+#include <stdexcept>
+
+#include "registry/log.hpp"
+#include "runner/distributed/rank_gpu.hpp"
+#include "runner/distributed/run_rank.hpp"
+#include "runner/engine/process.hpp"
+#include "runner/launch/launch.hpp"
+
+namespace runner {
+
+namespace {
+
+std::vector<std::string> own_command() {
+  std::ifstream file("/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  if (words.empty()) throw std::runtime_error("launch() needs /proc, to start this program again");
+  words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
+  return words;
+}
+
+}  // namespace
+
+int launch(const std::function<void(World&)>& function, int ranks) {
+  if (ranks < 1) throw std::invalid_argument("launch() needs at least one rank");
+  const Environment environment = process_environment();
+  const auto gpus = static_cast<int>(torch::cuda::device_count());
+  if (const auto member = membership(environment)) {
+    const int code = run_rank(
+        *member, {.gpu = rank_gpu("auto", Backend::automatic, member->place)},
+        [&](World& world) {
+          apply(ProcessSettings{.local_ranks = world.local_size()});
+          function(world);
+          return EXIT_SUCCESS;
+        },
+        std::cerr);
+    std::exit(code);  // what follows launch() is for the process that started the ranks
+  }
+  if (ranks == 1) {
+    warn_and_steer_around_broken_instructions();
+    World world;
+    function(world);
+    return EXIT_SUCCESS;
+  }
+  LaunchOptions options;
+  options.command = own_command();
+  options.environment = environment;
+  options.ranks = ranks;
+  if (gpus >= ranks) {
+    options.gpus.resize(static_cast<std::size_t>(ranks));
+    std::iota(options.gpus.begin(), options.gpus.end(), 0);
+  }
+  return launch(std::move(options), std::cerr);
+}
+
+}  // namespace runner

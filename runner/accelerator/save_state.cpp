@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include "components/support/weights/sharded_safetensors.hpp"
+#include "registry/log.hpp"
+#include "runner/accelerator/accelerator.hpp"
+#include "runner/accelerator/accelerator_impl.hpp"
+#include "runner/checkpoint/checkpoint.hpp"
+#include "runner/checkpoint/resume.hpp"
+#include "runner/engine/generators.hpp"
+#include "runner/engine/pack_state.hpp"
+
+namespace runner {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// The random generators of every rank: dropout differs from rank to rank, and continues as it would have.
+class GeneratorsOfRanks final : public Stateful {
+ public:
+  GeneratorsOfRanks(World& world, const torch::Device& device) : world_(world), own_(device) {}
+
+  State save() const override {
+    State state;
+    int rank = 0;
+    for (const std::string& packed : world_.gather_texts(pack(own_.save()), "the random generators"))
+      state.parts["rank." + std::to_string(rank++)] = unpack(packed);
+    return state;
+  }
+
+  void load(const State& state) override {
+    const auto own = state.parts.find("rank." + std::to_string(world_.rank()));
+    if (own != state.parts.end()) own_.load(own->second);
+    if (static_cast<int>(state.parts.size()) != world_.size() && world_.is_main())
+      log::warning(
+          "The state was saved by {} ranks and is loaded by {}: random numbers will differ from here on.",
+          state.parts.size(), world_.size());
+  }
+
+ private:
+  World& world_;
+  Generators own_;
+};
+
+std::string numbered(const std::string& name, std::size_t number) {
+  return number == 0 ? name : name + "." + std::to_string(number);
+}
+
+}  // namespace
+
+void Accelerator::save_model(const torch::nn::Module& model, const fs::path& folder,
+                             std::int64_t max_shard_bytes) {
+  if (is_main_process()) {
+    fs::create_directories(folder);
+    std::vector<std::pair<std::string, torch::Tensor>> tensors;
+    for (const auto& [name, tensor] : ModelWeights(model).all()) tensors.emplace_back(name, tensor);
+    write_sharded_safetensors(folder, "model", tensors, max_shard_bytes);
+  }
+  wait_for_everyone();
+}
+
+void Accelerator::register_for_checkpointing(const std::string& name, Stateful& object) {
+  impl_->objects.emplace_back("object." + name, &object);
+}
+void Accelerator::register_save_state_pre_hook(ModelStatesHook hook) {
+  impl_->save_hooks.push_back(std::move(hook));
+}
+void Accelerator::register_load_state_pre_hook(ModelStatesHook hook) {
+  impl_->load_hooks.push_back(std::move(hook));
+}
+
+// All that remembers something, by name.
+struct Accelerator::AllState {
+  explicit AllState(Impl& impl) : generators(impl.world, impl.engine.device()) {
+    for (const auto& model : impl.models) objects.emplace_back(model->name, &model->weights);
+    for (std::size_t i = 0; i < impl.optimizers.size(); ++i)
+      objects.emplace_back(numbered("optimizer", i), impl.optimizers[i]->optimizer.get());
+    for (std::size_t i = 0; i < impl.schedulers.size(); ++i)
+      objects.emplace_back(numbered("scheduler", i), impl.schedulers[i].get());
+    for (std::size_t i = 0; i < impl.loaders.size(); ++i)
+      objects.emplace_back(numbered("loader", i), impl.loaders[i].get());
+    objects.emplace_back("engine", &impl.engine);
+    objects.emplace_back("generators", &generators);
+    objects.insert(objects.end(), impl.objects.begin(), impl.objects.end());
+  }
+
+  GeneratorsOfRanks generators;
+  std::vector<std::pair<std::string, Stateful*>> objects;
+};
+
+void Accelerator::save_state(const fs::path& folder) {
+  if (!impl_->window.last())
+    throw std::logic_error("call save_state() between two updates: gradients are being accumulated.");
+  impl_->engine.prepare_to_save();
+  const AllState all(*impl_);
+  Checkpoint checkpoint;
+  for (const auto& [name, object] : all.objects) checkpoint.states[name] = object->save();
+  for (const auto& optimizer : impl_->optimizers)
+    checkpoint.step = std::max(checkpoint.step, optimizer->steps);
+  world().once(World::Once::in_the_world, "the checkpoint", [&] {
+    if (folder.has_parent_path()) fs::create_directories(folder.parent_path());
+    call_save_hooks(impl_->save_hooks, checkpoint, folder);
+    TemporaryFolderBeside temporary(folder);
+    write_checkpoint(temporary, checkpoint);
+  });
+}
+
+void Accelerator::load_state(const fs::path& folder) {
+  const AllState all(*impl_);
+  FoundCheckpoint found{folder, read_checkpoint(folder)};
+  call_load_hooks(impl_->load_hooks, found.checkpoint, folder);
+  restore(found, all.objects);
+  for (const auto& optimizer : impl_->optimizers) optimizer->steps = found.checkpoint.step;
+}
+
+}  // namespace runner

@@ -1,0 +1,43 @@
+#include "runner/checkpoint/checkpoint_policy.hpp"
+
+#include <algorithm>
+
+namespace runner {
+
+namespace {
+
+// "auto": saving takes at most this share of the time, and no checkpoint follows another sooner than this.
+constexpr double most_share = 0.03;
+constexpr double shortest_interval = 10;
+// Writing in the background takes some of the processor away from training.
+constexpr double background_share = 0.5;
+
+}  // namespace
+
+CheckpointPolicy::CheckpointPolicy(const CheckpointSection& section)
+    : automatic_(section.every == "auto"),
+      disabled_(section.every == "never"),
+      at_end_(section.at_end),
+      on_exception_(section.on_exception),
+      async_(section.async) {
+  const auto parsed = parse_duration(section.every);
+  if (const auto* every = std::get_if<Duration>(&parsed)) every_.emplace(*every);
+  if (section.keep_every) keep_every_.emplace(*section.keep_every);
+}
+
+bool CheckpointPolicy::due(const Progress& before, const Progress& now) const {
+  if (disabled_) return false;
+  if (keep_every_ && keep_every_->passed(before, now)) return true;
+  if (automatic_) return now.seconds - last_.seconds >= std::max(shortest_interval, cost_ / most_share);
+  return every_ && every_->passed(before, now);
+}
+
+bool CheckpointPolicy::taken(const Progress& now) {
+  const bool keep = keep_every_ && keep_every_->passed(last_, now);
+  last_ = now;
+  return keep;
+}
+
+void CheckpointPolicy::written(double seconds) { cost_ += (async_ ? background_share : 1) * seconds; }
+
+}  // namespace runner

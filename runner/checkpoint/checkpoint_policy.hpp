@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+
+#include "components/contract/interval.hpp"
+#include "runner/checkpoint/checkpoint_section.hpp"
+
+namespace runner {
+
+// When a checkpoint is written, and which ones are kept for good: decided from the recipe, the progress of
+// the run and what saving costs. Knows nothing of files, threads and ranks.
+class CheckpointPolicy {
+ public:
+  explicit CheckpointPolicy(const CheckpointSection& section);
+
+  bool disabled() const { return disabled_; }  // checkpoint.every = "never"
+
+  // Whether one is due after the update that led from one place to the other.
+  bool due(const Progress& before, const Progress& now) const;
+  // A signal always saves: the run is to continue later.
+  bool at_end(bool interrupted) const { return interrupted || (at_end_ && !disabled_); }
+  bool on_exception() const { return on_exception_ && !disabled_; }
+
+  // The run was resumed from a checkpoint of this place.
+  void resumed(const Progress& place) { last_ = place; }
+  // A checkpoint of this place is being taken. Returns whether it is never to be deleted.
+  bool taken(const Progress& now);
+
+  // What the newest checkpoint cost: seconds that training waited for its copy and the hooks, and that
+  // writing it took.
+  void waited(double seconds) { cost_ = seconds; }
+  void written(double seconds);
+
+ private:
+  bool automatic_, disabled_, at_end_, on_exception_, async_;
+  std::optional<Interval> every_, keep_every_;
+  Progress last_ = {};  // of the newest checkpoint; else where the run started
+  double cost_ = 0;     // seconds that a checkpoint takes away from training, about
+};
+
+}  // namespace runner

@@ -1,0 +1,131 @@
+#include "runner/checkpoint/manifest.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "components/support/io/read_json.hpp"
+#include "components/support/io/sha256.hpp"
+
+namespace runner {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::json;
+
+// Whatever is read from a manifest later is of the type that it is read as.
+void require_types(const Json& manifest, const fs::path& path) {
+  const auto require = [&](bool right, const std::string& what) {
+    if (!right)
+      throw std::runtime_error(path.string() + " is damaged: \"" + what + "\" is missing or wrong.");
+  };
+  const auto member = [](const Json& object, const char* name) {
+    const auto found = object.find(name);
+    return found == object.end() ? Json() : *found;
+  };
+  for (const char* name : {"step", "ranks"}) require(member(manifest, name).is_number_integer(), name);
+  for (const char* name : {"epoch", "seconds"}) require(member(manifest, name).is_number(), name);
+  require(member(manifest, "created").is_string(), "created");
+  require(member(manifest, "files").is_object(), "files");
+  for (const auto& [name, file] : manifest["files"].items())
+    require(
+        file.is_object() && member(file, "size").is_number_unsigned() && member(file, "sha256").is_string(),
+        "files");
+}
+
+// Below the checkpoint, without a way out.
+bool is_inside(const fs::path& name) {
+  return !name.empty() && name.is_relative() && std::ranges::none_of(name, [](const fs::path& part) {
+    return part == ".." || part == "." || part.empty();
+  });
+}
+
+std::map<std::string, double> metrics_of(const Json& manifest) {
+  std::map<std::string, double> metrics;
+  const auto found = manifest.find("metrics");
+  if (found == manifest.end() || !found->is_object()) return metrics;
+  for (const auto& [name, value] : found->items()) {
+    if (value.is_number()) metrics[name] = value.get<double>();
+  }
+  return metrics;
+}
+
+bool kept(const Json& manifest) {
+  const auto found = manifest.find("kept");
+  return found != manifest.end() && *found == true;
+}
+
+std::map<std::string, std::string> versions_of(const Json& manifest) {
+  std::map<std::string, std::string> versions;
+  const auto found = manifest.find("versions");
+  if (found == manifest.end() || !found->is_object()) return versions;
+  for (const auto& [name, version] : found->items())
+    versions[name] = version.is_string() ? version.get<std::string>() : version.dump();
+  return versions;
+}
+
+}  // namespace
+
+Json read_json_object(const fs::path& path) {
+  Json json = read_json_file(path);
+  if (!json.is_object()) throw std::runtime_error(path.string() + " is damaged: it is not a JSON object.");
+  return json;
+}
+
+Json read_manifest(const fs::path& folder) {
+  const fs::path path = folder / "manifest.json";
+  if (!fs::exists(path))
+    throw std::runtime_error(folder.string() + " is not a complete checkpoint: manifest.json is missing.");
+  Json manifest = read_json_object(path);
+  const auto found = manifest.find("format");
+  if (found == manifest.end() || *found != manifest_format)
+    throw std::runtime_error(path.string() + " is not a manifest of this version of the runner.");
+  require_types(manifest, path);
+  return manifest;
+}
+
+std::string damage_of(const fs::path& folder, const Json& manifest) {
+  for (const auto& [name, expected] : manifest.at("files").items()) {
+    const fs::path path = folder / name;
+    if (!is_inside(name)) return "manifest.json names a file outside the checkpoint";
+    if (!fs::is_regular_file(path)) return name + " is missing";
+    const auto size = fs::file_size(path);
+    if (size != expected.at("size").get<std::uint64_t>())
+      return name + " has " + std::to_string(size) + " bytes instead of " + expected.at("size").dump();
+    if (sha256_of_file(path) != expected.at("sha256").get<std::string>())
+      return name + " has the wrong checksum: its contents have changed";
+  }
+  return "";
+}
+
+CheckpointSummary summary_of(const Json& manifest, const fs::path& folder) {
+  CheckpointSummary summary;
+  summary.folder = folder;
+  summary.step = manifest["step"];
+  summary.epoch = manifest["epoch"];
+  summary.seconds = manifest["seconds"];
+  summary.ranks = manifest["ranks"];
+  summary.created = manifest["created"];
+  summary.kept = kept(manifest);
+  summary.metrics = metrics_of(manifest);
+  summary.versions = versions_of(manifest);
+  std::uint64_t bytes = 0;  // wraps around where a manifest lies
+  for (const auto& [name, file] : manifest["files"].items()) bytes += file["size"].get<std::uint64_t>();
+  summary.bytes = static_cast<std::int64_t>(bytes);
+  return summary;
+}
+
+CheckpointSummary read_summary(const fs::path& folder) { return summary_of(read_manifest(folder), folder); }
+
+std::string damage_of(const fs::path& folder) {
+  if (fs::is_directory(folder) && !fs::exists(folder / "manifest.json")) return "manifest.json is missing";
+  try {
+    return damage_of(folder, read_manifest(folder));
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace runner

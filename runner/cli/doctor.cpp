@@ -1,0 +1,142 @@
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "components/precisions/precision.hpp"
+#include "runner/cli/commands.hpp"
+#include "runner/cli/problem.hpp"
+#include "runner/describe/json.hpp"
+#include "runner/doctor/checks.hpp"
+#include "runner/doctor/trials.hpp"
+#include "runner/engine/process.hpp"
+#include "runner/terminal/text.hpp"
+
+namespace runner::cli {
+
+namespace {
+
+using State = Finding::State;
+
+constexpr std::string_view name_of(State state) {
+  return state == State::ok ? "ok" : state == State::note ? "note" : "problem";
+}
+
+// Says what was found as soon as it is: some checks take a second.
+class FindingsReport {
+ public:
+  FindingsReport(bool as_json, Session& session) : as_json_(as_json), session_(session) {}
+
+  void add(const Finding& finding) {
+    problems_ += finding.state == State::problem ? 1 : 0;
+    if (as_json_) {
+      checks_.push_back({{"check", finding.what},
+                         {"state", name_of(finding.state)},
+                         {"detail", finding.detail},
+                         {"remedy", finding.remedy}});
+      return;
+    }
+    constexpr std::size_t state_width = 9, what_width = 18, width = 110;
+    const Style& style = session_.out_style;
+    const std::string state(name_of(finding.state));
+    const std::string coloured = finding.state == State::ok     ? style.green(state)
+                                 : finding.state == State::note ? style.yellow(state)
+                                                                : style.bold(style.red(state));
+    const std::string indent(state_width + what_width, ' ');
+    session_.out << coloured << std::string(state_width - state.size(), ' ') << finding.what
+                 << std::string(what_width - std::min(what_width - 1, finding.what.size()), ' ')
+                 << wrapped(finding.detail, width - indent.size(), indent) << "\n";
+    if (!finding.remedy.empty())
+      session_.out << indent << style.cyan("remedy: ")
+                   << wrapped(finding.remedy, width - indent.size() - 8, indent) << "\n";
+    session_.out << std::flush;
+  }
+  void add(const std::vector<Finding>& findings) {
+    for (const Finding& finding : findings) add(finding);
+  }
+
+  int finish() const {
+    if (as_json_) session_.out << dumped({{"ok", problems_ == 0}, {"checks", checks_}});
+    if (!as_json_ && problems_ == 0) session_.out << "\nThis machine is ready.\n";
+    if (!as_json_ && problems_ > 0) session_.out << "\n" << counted(problems_, "problem") << "\n";
+    return problems_ == 0 ? Exit::done : Exit::failed;
+  }
+
+ private:
+  const bool as_json_;
+  Session& session_;
+  std::size_t problems_ = 0;
+  nlohmann::ordered_json checks_ = nlohmann::ordered_json::array();
+};
+
+// Before anything computes: what the CPU does not execute must not be met in this process.
+Finding check_processor() {
+  try {
+    const std::string limited = steer_around_broken_instructions();
+    if (!limited.empty()) return {"processor", State::note, limited, "none needed: every run does the same"};
+    return {"processor", State::ok, "executes the instructions that it advertises"};
+  } catch (const std::exception& error) {
+    return {"processor", State::problem, error.what(), "use precision=fp32 on this machine"};
+  }
+}
+
+std::filesystem::path folder_to_check(const Arguments& arguments) {
+  for (const std::string& change : arguments.all("OVERRIDE")) {
+    constexpr std::string_view key = "run.dir=";
+    if (change.starts_with(key)) return change.substr(key.size());
+  }
+  return arguments.has("dir") ? arguments.get("dir") : "runs";
+}
+
+int doctor(const Arguments& arguments, Session& session) {
+  std::optional<Address> rendezvous;
+  try {
+    if (arguments.has("rendezvous")) rendezvous = parse_address(arguments.get("rendezvous"));
+  } catch (const std::invalid_argument& error) {
+    return refuse({std::string("--rendezvous: ") + error.what(), {}, "runner doctor --help"}, session);
+  }
+  FindingsReport report(arguments.has("json"), session);
+  report.add(check_processor());
+  report.add(check_folder(folder_to_check(arguments)));
+  report.add(check_loopback());
+  if (rendezvous) report.add(check_rendezvous(*rendezvous));
+  report.add(check_devices());
+  if (arguments.has("RECIPE"))
+    report.add(check_recipe(arguments.get("RECIPE"), arguments.all("OVERRIDE"), session.environment,
+                            session.registry));
+  if (arguments.has("quick")) return report.finish();
+  Trials trials(session.environment);
+  report.add(trials.one_rank());
+  for (const Descriptor* precision : session.registry.of_kind(PrecisionKind::name))
+    report.add(trials.precision(std::string(precision->name)));
+  report.add(trials.two_ranks());
+  return report.finish();
+}
+
+}  // namespace
+
+Command doctor_command() {
+  return {
+      .name = "doctor",
+      .summary = "Check that this machine works: precisions, ranks, files, network, GPUs.",
+      .arguments = {{"RECIPE", "Also check its plugins and its data.", Argument::Count::optional,
+                     Word::recipe},
+                    {"OVERRIDE", "Changes to it, as for a run.", Argument::Count::any, Word::override_}},
+      .options = {{.name = "dir",
+                   .doc = "Folder in which runs will keep their files; default: runs.",
+                   .value = "DIR",
+                   .word = Word::file},
+                  {.name = "rendezvous",
+                   .doc = "Also check the address that `runner launch` will get for several machines.",
+                   .value = "HOST:PORT"},
+                  {.name = "quick", .doc = "Skip what trains: precisions and ranks."},
+                  {.name = "json", .doc = "The same as JSON, for programs."}},
+      .examples = {{"runner doctor", "in a few seconds"},
+                   {"runner doctor recipes/cifar10.toml", "with the data of a recipe"},
+                   {"runner doctor --rendezvous node0:4711", "on every machine, before a run on several"}},
+      .run = &doctor,
+      .details =
+          "Trains a tiny model in each precision and on two ranks, each in its own process, and compares the "
+          "losses.\nRemoves all files that it makes.\n"
+          "Exit code 0: no problem; 1: there is a problem; 2: something is wrong with the command line."};
+}
+
+}  // namespace runner::cli

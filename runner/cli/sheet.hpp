@@ -1,0 +1,37 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace runner::cli {
+
+struct Column {
+  std::string name;
+  std::map<std::string, std::int64_t, std::less<>> values = {};
+  std::int64_t numbers = 0, filled = 0;
+  std::int64_t decimal_commas = 0;  // of the numbers
+  std::size_t letters = 0;          // in all values
+
+  bool numeric() const { return filled > 0 && numbers == filled; }
+};
+
+// A table without settings that say how to read it.
+struct Sheet {
+  std::string separator;  // as dataset.separator names it
+  bool header = true;
+  std::vector<Column> columns = {};
+
+  bool decimal_comma() const {
+    return std::ranges::any_of(
+        columns, [](const Column& column) { return column.numeric() && column.decimal_commas > 0; });
+  }
+};
+
+// Guesses separator, header and notation of numbers from the first rows.
+Sheet look_at(const std::filesystem::path& file);
+
+}  // namespace runner::cli

@@ -1,0 +1,51 @@
+#include "registry/diagnostics.hpp"
+#include "registry/log.hpp"
+#include "runner/doctor/checks.hpp"
+#include "runner/failure.hpp"
+#include "runner/inspect/deep_check.hpp"
+#include "runner/parts.hpp"
+#include "runner/resolve.hpp"
+#include "runner/terminal/text.hpp"
+
+namespace runner {
+
+namespace {
+
+std::string first_error(const Diagnostics& found) {
+  for (const Diagnostic& diagnostic : found.all())
+    if (diagnostic.severity == Diagnostic::Severity::error) return diagnostic.message;
+  return "it cannot be read";
+}
+
+Finding check_plugins(const Registry& registry) {
+  std::vector<std::string> names;
+  for (const Library* library : registry.libraries())
+    names.push_back(std::filesystem::path(library->path).filename().string());
+  return {"plugins", Finding::State::ok, names.empty() ? "none" : joined(names) + " loaded"};
+}
+
+}  // namespace
+
+std::vector<Finding> check_recipe(const std::string& recipe, const std::vector<std::string>& overrides,
+                                  const Environment& environment, Registry& registry) {
+  Diagnostics found;
+  const auto resolved = resolve_recipe({recipe, environment, overrides}, registry, found);
+  if (!resolved)
+    return {{"recipe", Finding::State::problem, log::format("{}: {}", recipe, first_error(found)),
+             "runner check " + recipe + " says all that is wrong, and where"}};
+  std::vector<Finding> findings{{"recipe", Finding::State::ok, recipe + " is right"},
+                                check_plugins(registry)};
+  Finding data{"data", Finding::State::ok, "examples can be read, and fit model, loss and metrics"};
+  try {
+    check_deeply(*resolved, registry);
+    if (!build_dataset(decode_table<Recipe>(*resolved, registry))->at_hand())
+      data = {"data", Finding::State::note, "yet to be downloaded", "the first run does it"};
+  } catch (const std::exception& error) {
+    data = {"data", Finding::State::problem, failure_text(error),
+            "runner data " + recipe + " looks at all of it"};
+  }
+  findings.push_back(std::move(data));
+  return findings;
+}
+
+}  // namespace runner

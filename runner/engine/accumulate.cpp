@@ -1,0 +1,131 @@
+// Engine::accumulate: the gradients of a window of micro-batches, again with smaller ones where memory runs
+// out.
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "components/contract/sample_random.hpp"
+#include "registry/divide_up.hpp"
+#include "registry/log.hpp"
+#include "runner/engine/batch_part.hpp"
+#include "runner/engine/engine.hpp"
+#include "runner/engine/out_of_memory.hpp"
+#include "runner/engine/sync_batch_norm.hpp"
+
+namespace runner {
+
+namespace {
+
+// For a rank without examples that has to pass something: in the shape of its batch, two of them, because
+// batch norm refuses to train on one.
+Batch stand_in_for(const Batch& empty) {
+  const auto zeros = [](const torch::Tensor& tensor) {
+    if (!tensor.defined()) return tensor;
+    std::vector<std::int64_t> shape = tensor.sizes().vec();
+    shape[0] = 2;
+    return torch::zeros(shape, tensor.options());
+  };
+  Batch batch{zeros(empty.input), zeros(empty.target)};
+  for (const auto& [name, tensor] : empty.extra) batch.extra[name] = zeros(tensor);
+  return batch;
+}
+
+}  // namespace
+
+WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
+  if (options_.distributed.reproducible) return accumulate_in_shards(window, loss);
+  std::optional<UpdateStart> start;  // only who may try again has to remember it
+  if (options_.on_out_of_memory == OnOutOfMemory::split) start.emplace(weights(), *precision_);
+  while (true) {
+    std::string why;
+    WindowLoss result;
+    try {
+      result = accumulate_once(window, loss);
+    } catch (const std::exception& error) {
+      if (!is_out_of_memory(error)) throw;
+      why = error.what();
+      why.resize(std::min(why.size(), why.find('\n')));  // LibTorch then says where in its code it was
+    }
+    finish_passes();
+    const bool again = start && ranks_ ? world_->any(!why.empty(), "whether memory ran out") : !why.empty();
+    if (!again) return over_all_ranks(std::move(result));
+    discard_gradients();
+    if (!why.empty()) make_micro_batches_smaller(window, why);
+    start->restore();
+  }
+}
+
+// Where batch norm is synchronised, ranks take every micro-batch together, whole.
+std::int64_t Engine::examples_at_once(std::int64_t size) const {
+  return sync_norm_ ? size : std::min(size, most_examples_.value_or(size));
+}
+
+WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
+  if (window.seed) {  // dropout differs from rank to rank
+    const auto rank = static_cast<std::uint64_t>(world_->rank());
+    torch::manual_seed(rank == 0 ? *window.seed : example_seed(*window.seed, rank, 0));
+  }
+  double weight = 0;
+  std::int64_t parts = 0;
+  for (const Batch& batch : window.batches) {
+    weight += loss.weight(batch);
+    const std::int64_t size = batch.size(), at_once = examples_at_once(size);
+    parts += at_once > 0 ? divide_up(size, at_once) : sync_norm_ ? 1 : 0;
+  }
+  begin_window(weight, parts);
+  torch::Tensor total;
+  for (const Batch& micro_batch : window.batches) {
+    if (sync_norm_ && micro_batch.size() == 0) {  // the others wait for this rank in every layer
+      sync_norm_->set_counting(false);
+      backward(0 * loss_sum_of(placed(stand_in_for(micro_batch)), loss));
+      sync_norm_->set_counting(true);
+      continue;
+    }
+    const std::int64_t size = micro_batch.size(), at_once = examples_at_once(size);
+    for (std::int64_t first = 0; first < size; first += at_once) {
+      const Batch batch = placed(part_of(micro_batch, first, std::min(at_once, size - first)));
+      const torch::Tensor sum = loss_sum_of(batch, loss);
+      backward(sum);
+      total = total.defined() ? total + sum.detach() : sum.detach();
+    }
+  }
+  return {total, global_window_weight()};
+}
+
+void Engine::make_micro_batches_smaller(const Window& window, const std::string& why) {
+  std::int64_t largest = 1;
+  for (const Batch& batch : window.batches) largest = std::max(largest, batch.size());
+  largest = std::min(largest, most_examples_.value_or(largest));
+  if (options_.on_out_of_memory == OnOutOfMemory::stop) {
+    throw std::runtime_error(log::format(
+        "{} examples at once do not fit into memory. Divide loader.batch_size and multiply "
+        "train.accumulation_steps by the same number, or set train.on_out_of_memory = \"split\". ({})",
+        largest, why));
+  }
+  if (largest == 1)
+    throw std::runtime_error(log::format("Not even one example at a time fits into memory. ({})", why));
+  most_examples_ = divide_up(largest, 2);
+  log::warning(
+      "{} examples at once do not fit into memory: using micro-batches of {} from now on. The number of "
+      "examples "
+      "per update does not change.",
+      largest, *most_examples_);
+}
+
+// Every gradient, and the loss, of all ranks together.
+WindowLoss Engine::over_all_ranks(WindowLoss own) {
+  if (!ranks_) return own;
+  const auto counted = times_->during(TimeLedger::communication);
+  const torch::Tensor sum = own.sum.defined()
+                                ? own.sum.to(torch::kFloat64, /*non_blocking=*/false, /*copy=*/true)
+                                : torch::zeros({}, torch::dtype(torch::kFloat64).device(device_));
+  Work loss = world_->begin_all_reduce(sum, Reduction::sum, "the loss");
+  exchange_gradients();
+  loss.wait();
+  return {sum, own.weight};
+}
+
+}  // namespace runner

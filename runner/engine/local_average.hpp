@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "components/contract/weights.hpp"
+#include "components/optimizers/optimizer.hpp"
+#include "runner/engine/world.hpp"
+
+namespace runner {
+
+// local_sgd: every rank updates its weights alone, and now and then all of them become their average. A rank
+// counts for what it has been trained on since the last time: plain SGD with an average after every update
+// is what ddp computes. The optimizer's state is averaged too, as in Yu et al., "On the Linear Speedup
+// Analysis of Communication Efficient Momentum SGD", 2019; so after an average ranks are equal in everything.
+class LocalAverage {
+ public:
+  LocalAverage(World& world, std::int64_t every, std::int64_t bytes_at_once)
+      : world_(world), every_(every), bytes_at_once_(bytes_at_once) {}
+
+  // This rank has made an update from examples of this weight.
+  void updated(double weight);
+  bool due() const { return updates_ >= every_; }
+  bool ranks_are_equal() const { return updates_ == 0; }
+
+  // Every rank takes part. Nothing happens where they are equal.
+  void average(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers,
+               Optimizer& optimizer);
+
+ private:
+  void average(const std::vector<torch::Tensor>& tensors, double share, const char* what) const;
+  void average(Optimizer& optimizer, double share) const;
+
+  World& world_;
+  const std::int64_t every_, bytes_at_once_;
+  std::int64_t updates_ = 0;  // since the last average
+  double weight_ = 0;         // of the examples in them
+};
+
+}  // namespace runner

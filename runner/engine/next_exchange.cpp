@@ -1,0 +1,17 @@
+#include "runner/engine/next_exchange.hpp"
+
+#include <torch/types.h>
+
+namespace runner {
+
+// As one number; there are fewer units than that.
+NextExchange agree_on(World& world, const NextExchange& own) {
+  constexpr std::int64_t units = std::int64_t{1} << 32;
+  const torch::Tensor number = torch::full(
+      {1}, static_cast<std::int64_t>(own.kind) * units + static_cast<std::int64_t>(own.unit), torch::kInt64);
+  world.all_reduce(number, Reduction::max, "what to exchange next");
+  const auto agreed = number.item<std::int64_t>();
+  return {static_cast<NextExchange::Kind>(agreed / units), static_cast<std::size_t>(agreed % units)};
+}
+
+}  // namespace runner

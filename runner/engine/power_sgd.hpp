@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "components/contract/state.hpp"
+#include "components/contract/weights.hpp"
+#include "runner/engine/world.hpp"
+
+namespace runner {
+
+// Gradients travel as products of two thin matrices: Vogels et al., "PowerSGD: Practical Low-Rank Gradient
+// Compression for Distributed Optimization", 2019, as PyTorch's powerSGD_hook computes it. With M = gradient
+// + error and Q from the update before,
+//
+//   P = orthogonal(sum over ranks of M orthogonal(Q)),  Q = sum over ranks of M^T P,  gradient = P Q^T,
+//
+// and what is left of M is the error that the next gradient takes along.
+class PowerSgd {
+ public:
+  PowerSgd(World& world, std::int64_t rank) : world_(world), rank_(rank) {}
+
+  // Matrices of which P and Q are less than half; a tensor with more dimensions is one of its first dimension
+  // by all others.
+  bool compresses(const torch::Tensor& parameter) const;
+
+  // The gradients of these parameters become about the sums over all ranks. A parameter that no rank has a
+  // gradient of keeps none.
+  void reduce(const std::vector<NamedTensor>& parameters);
+
+  // Only the sum of the ranks' errors matters. Each rank gets an equal part of it, so that the error of one
+  // rank tells all of them, and any number of ranks can go on with it.
+  void even_out_errors();
+
+  State save() const;  // the same on all ranks, once errors are even
+  void load(const State& state);
+
+  std::int64_t bytes_sent() const { return bytes_sent_; }
+
+ private:
+  struct Memory {
+    torch::Tensor error, q;
+  };
+  Memory& memory_of(const NamedTensor& parameter);
+  torch::Tensor first_q(std::int64_t columns, std::int64_t rank, std::uint64_t seed) const;
+  torch::Tensor sum_of(const std::vector<torch::Tensor>& pieces, const char* what);
+
+  World& world_;
+  const std::int64_t rank_;
+  std::map<std::string, Memory> memory_;  // by parameter
+  std::int64_t bytes_sent_ = 0;
+};
+
+}  // namespace runner

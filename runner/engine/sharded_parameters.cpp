@@ -1,0 +1,255 @@
+#include "runner/engine/sharded_parameters.hpp"
+
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+
+#include "registry/byte_size.hpp"
+#include "registry/log.hpp"
+#include "runner/engine/out_of_memory.hpp"
+#include "runner/engine/parameter_units.hpp"
+#include "runner/engine/rank_sync.hpp"
+
+namespace runner {
+
+using Exchange = NextExchange::Kind;
+
+class ShardedParameters::Hook final : public torch::autograd::PostAccumulateGradHook {
+ public:
+  Hook(ShardedParameters& parameters, std::size_t unit, std::size_t parameter)
+      : parameters_(parameters), unit_(unit), parameter_(parameter) {}
+  void operator()(const torch::autograd::Variable&) override { parameters_.completed(unit_, parameter_); }
+
+ private:
+  ShardedParameters& parameters_;
+  const std::size_t unit_, parameter_;
+};
+
+ShardedParameters::ShardedParameters(World& world, const torch::nn::Module& model,
+                                     const ShardingOptions& options)
+    : world_(world), options_(options) {
+  if (options.group > 0 && options.group != world.size()) make_groups();
+  const auto cut = cut_into_units(model, options.unit_bytes);
+  std::vector<NamedTensor> all;
+  for (const auto& unit : cut) all.insert(all.end(), unit.begin(), unit.end());
+  const std::vector<int> owners =
+      options.whole_parameters ? share_out(all, group().size()) : std::vector<int>();
+  auto first = owners.begin();
+  for (const auto& parameters : cut) {
+    const auto last = first + (owners.empty() ? 0 : static_cast<std::ptrdiff_t>(parameters.size()));
+    units_.push_back(
+        std::make_unique<ShardedUnit>(world, group(), parameters, std::vector<int>(first, last)));
+    first = last;
+  }
+  std::vector<std::int64_t> sizes;
+  for (const auto& unit : units_) sizes.push_back(unit->bytes());
+  writers_ = share_out(sizes, group().size());
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    unit_of_[units_[unit]->storage()] = unit;
+    const auto& parameters = units_[unit]->parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      place_of_[parameters[i].tensor.unsafeGetTensorImpl()] = {unit, i};
+      if (parameters[i].tensor.requires_grad())
+        torch::autograd::impl::set_post_acc_grad_hooks(parameters[i].tensor,
+                                                       std::make_unique<Hook>(*this, unit, i));
+    }
+  }
+}
+
+void ShardedParameters::make_groups() {
+  if (world_.size() % options_.group != 0)
+    throw std::runtime_error(log::format("distributed.shard_group = {} must divide the number of ranks ({}).",
+                                         options_.group, world_.size()));
+  const int first = world_.rank() - world_.rank() % options_.group;
+  std::vector<int> neighbours, others;
+  for (int rank = first; rank < first + options_.group; ++rank) neighbours.push_back(rank);
+  for (int rank = world_.rank() - first; rank < world_.size(); rank += options_.group) others.push_back(rank);
+  own_group_ = world_.group(neighbours);
+  copies_ = world_.group(others);
+}
+
+ShardedParameters::~ShardedParameters() {
+  for (const auto& unit : units_)
+    for (const NamedTensor& parameter : unit->parameters())
+      torch::autograd::impl::set_post_acc_grad_hooks(parameter.tensor, nullptr);
+}
+
+std::pair<std::size_t, std::size_t> ShardedParameters::place_of(const torch::Tensor& parameter) const {
+  return place_of_.at(parameter.unsafeGetTensorImpl());
+}
+
+const torch::Tensor& ShardedParameters::slice_of(const torch::Tensor& parameter) const {
+  const auto [unit, index] = place_of(parameter);
+  return units_[unit]->slices()[index];
+}
+
+ShardedParameters::Touched ShardedParameters::units_in(const c10::OperatorHandle& op,
+                                                       const torch::jit::Stack& stack) const {
+  Touched found;
+  const auto add = [](std::vector<std::size_t>& units, std::size_t unit) {
+    if (std::ranges::find(units, unit) == units.end()) units.push_back(unit);
+  };
+  const auto look_at = [&](const torch::Tensor& tensor, bool written) {
+    if (!tensor.defined() || !tensor.has_storage()) return;
+    const auto unit = unit_of_.find(tensor.storage().unsafeGetStorageImpl());
+    if (unit == unit_of_.end()) return;
+    add(found.all, unit->second);
+    if (written) add(found.written, unit->second);
+  };
+  const auto& arguments = op.schema().arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const c10::IValue& value = stack[stack.size() - arguments.size() + i];
+    const c10::AliasInfo* alias = arguments[i].alias_info();
+    const bool written = alias && alias->isWrite();
+    if (value.isTensor()) {
+      look_at(value.toTensor(), written);
+    } else if (value.isList()) {
+      for (const c10::IValue& each : value.toListRef())
+        if (each.isTensor()) look_at(each.toTensor(), written);
+    }
+  }
+  return found;
+}
+
+void ShardedParameters::run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  const Touched units = units_in(op, stack);
+  if (!units.all.empty()) need(units.all);
+  op.callBoxed(&stack);
+  for (const std::size_t unit : units.written) units_[unit]->keep_changes();
+}
+
+void ShardedParameters::need(std::span<const std::size_t> needed) {
+  for (const std::size_t unit : needed) {
+    while (!units_[unit]->gathered()) {
+      make_room(needed);
+      exchange({Exchange::gather, unit});
+    }
+    std::erase(gathered_, unit);
+    gathered_.push_back(unit);
+  }
+  if (options_.prefetch) prefetch_after(needed);
+  for (const std::size_t unit : needed) units_[unit]->finish_gather();
+}
+
+// Beside what the present operator needs, one unit may stay: the one before, or the one to come.
+void ShardedParameters::make_room(std::span<const std::size_t> needed) {
+  if (!options_.reshard_after_forward && (in_backward_ || torch::GradMode::is_enabled())) return;
+  if (gathered_.empty()) return;
+  const auto spare = [&, last = gathered_.back()](std::size_t unit) {
+    return std::ranges::find(needed, unit) == needed.end() && unit != last;
+  };
+  for (const std::size_t unit : gathered_)
+    if (spare(unit)) units_[unit]->release();
+  std::erase_if(gathered_, spare);
+}
+
+void ShardedParameters::prefetch_after(std::span<const std::size_t> needed) {
+  const std::size_t unit = needed.back();
+  if (current_ == unit) return;
+  auto& next = next_[in_backward_ ? 1 : 0];
+  if (current_) next[*current_] = unit;
+  current_ = unit;
+  const auto expected = next.find(unit);
+  if (expected == next.end() || units_[expected->second]->gathered()) return;
+  make_room(needed);
+  exchange({Exchange::prefetch, expected->second});
+}
+
+NextExchange ShardedParameters::exchange(const NextExchange& own) {
+  const NextExchange agreed = agree_on(world_, own);
+  ++exchanges_[static_cast<std::size_t>(agreed.kind)];
+  try {
+    carry_out(agreed, own);
+  } catch (const std::exception& error) {
+    if (!is_out_of_memory(error)) throw;
+    // The other ranks are in the exchange already: unlike an operator of the model, it cannot be tried again
+    // with fewer examples. So it must not look like something that can.
+    const auto bytes = static_cast<std::uint64_t>(units_[agreed.unit]->bytes());
+    throw std::runtime_error(
+        log::format("There is no memory left for a unit of {} of parameters: lower distributed.unit_size.",
+                    approximately({bytes})));
+  }
+  return agreed;
+}
+
+void ShardedParameters::carry_out(const NextExchange& agreed, const NextExchange& own) {
+  if (agreed.kind == Exchange::nothing) return;
+  ShardedUnit& unit = *units_[agreed.unit];
+  if (agreed.kind == Exchange::reduce) {
+    if (reducing_) units_[*reducing_]->finish_reduce();
+    unit.begin_reduce(options_.wire);
+    reducing_ = agreed.unit;
+  } else if (own.gathers() && own.unit == agreed.unit) {
+    unit.begin_gather();
+    gathered_.push_back(agreed.unit);
+  } else {
+    unit.help_gather();
+  }
+}
+
+void ShardedParameters::begin_forward() {
+  in_backward_ = false;
+  current_.reset();
+}
+
+void ShardedParameters::begin_backward() {
+  in_backward_ = true;
+  for (const auto& unit : units_) unit->begin_backward();
+}
+
+void ShardedParameters::completed(std::size_t unit, std::size_t parameter) {
+  const OperatorModePause pause;
+  units_[unit]->take_gradient(parameter);
+  if (!units_[unit]->all_gradients_taken()) return;
+  reduce(unit);
+  if (std::erase(gathered_, unit) > 0) units_[unit]->release();
+}
+
+// Until it was its turn.
+void ShardedParameters::reduce(std::size_t unit) {
+  const NextExchange own{Exchange::reduce, unit};
+  while (exchange(own) != own) {
+  }
+}
+
+void ShardedParameters::end_backward() {
+  // Some of its parameters took no part in this pass.
+  for (std::size_t unit = 0; unit < units_.size(); ++unit)
+    if (units_[unit]->has_unsent_gradients()) reduce(unit);
+}
+
+void ShardedParameters::join() {
+  while (exchange({}).kind != Exchange::nothing) {
+  }
+  for (const std::size_t unit : gathered_) units_[unit]->release();
+  gathered_.clear();
+  if (reducing_) units_[*std::exchange(reducing_, {})]->finish_reduce();
+}
+
+void ShardedParameters::give_gradients() {
+  for (const auto& unit : units_) {
+    const torch::Tensor& kept = unit->kept_gradients();
+    if (copies_ && kept.defined() && kept.numel() > 0)
+      copies_->all_reduce(kept, Reduction::sum, "the gradients");
+  }
+  std::vector<float> had;
+  for (const auto& unit : units_)
+    for (std::size_t i = 0; i < unit->parameters().size(); ++i) had.push_back(unit->seen_here(i) ? 1 : 0);
+  const torch::Tensor anywhere = torch::tensor(had);
+  world_.all_reduce(anywhere, Reduction::max, "which parameters have gradients");
+  const float* next = anywhere.const_data_ptr<float>();
+  for (const auto& unit : units_) {
+    std::vector<bool> present(unit->parameters().size());
+    for (std::size_t i = 0; i < present.size(); ++i) present[i] = *next++ > 0;
+    unit->give_gradients(present);
+  }
+}
+
+void ShardedParameters::drop_gradients() {
+  for (const auto& unit : units_) unit->drop_gradients();
+}
+
+}  // namespace runner

@@ -1,0 +1,162 @@
+#include "runner/engine/sharded_unit.hpp"
+
+#include <c10/core/StorageImpl.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+
+namespace runner {
+
+namespace {
+
+constexpr auto weights = "the weights", gradients = "the gradients";
+
+void wait_for(std::vector<Work>& works) {
+  for (Work& work : works) work.wait();
+  works.clear();
+}
+
+}  // namespace
+
+ShardedUnit::ShardedUnit(World& world, World& ranks, std::vector<NamedTensor> parameters,
+                         const std::vector<int>& owners)
+    : ranks_(ranks),
+      parameters_(std::move(parameters)),
+      layout_(parameters_, owners, ranks.size()),
+      expected_(parameters_.size()),
+      seen_here_(parameters_.size()),
+      present_anywhere_(parameters_.size()) {
+  const torch::NoGradGuard no_grad;
+  const auto options = parameters_.front().tensor.options().requires_grad(false);
+  flat_ = torch::zeros(layout_.size(), options);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const torch::Tensor view = layout_.parameter_in(flat_, i);
+    view.copy_(parameters_[i].tensor);
+    parameters_[i].tensor.set_data(view);
+  }
+  world.broadcast(flat_, 0, weights);
+  const UnitLayout::Stretch own = layout_.part(ranks.rank());
+  kept_ = flat_.narrow(0, own.first, own.count).clone();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    slices_.push_back(layout_.slice_in(kept_, i, ranks.rank()).detach());
+    slices_.back().set_requires_grad(parameters_[i].tensor.requires_grad());
+  }
+  gathered_ = true;
+  release();
+}
+
+torch::Tensor ShardedUnit::own_slice(const torch::Tensor& whole, std::size_t parameter) const {
+  const UnitLayout::Stretch piece = layout_.piece(parameter, ranks_.rank());
+  if (piece.count == whole.numel()) return whole;
+  return layout_.in_order(whole, parameter)
+      .narrow(0, piece.first, piece.count)
+      .view(layout_.slice_shape(parameter, ranks_.rank()));
+}
+
+void ShardedUnit::begin_gather() {
+  if (gathered_) return;
+  const torch::NoGradGuard no_grad;
+  c10::StorageImpl* const memory = flat_.storage().unsafeGetStorageImpl();
+  memory->set_data_ptr_noswap(memory->allocator()->allocate(memory->nbytes()));
+  memory->clear_data_ptr_access_error_msg_();
+  gathered_ = true;
+  gathering_ = layout_.begin_gather(ranks_, flat_, kept_, weights);
+}
+
+void ShardedUnit::finish_gather() { wait_for(gathering_); }
+
+// The size stays as it is: views check that they lie within it.
+void ShardedUnit::release() {
+  if (!gathered_) return;
+  finish_gather();
+  c10::StorageImpl* const memory = flat_.storage().unsafeGetStorageImpl();
+  memory->set_data_ptr_noswap(c10::DataPtr(nullptr, flat_.device()));
+  memory->release_data_and_set_meta_custom_data_ptr_error_msg_(
+      "These weights are sharded across ranks and not gathered now. Read them through Engine::weights().");
+  gathered_ = false;
+}
+
+void ShardedUnit::help_gather() const {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor copy = torch::empty({layout_.size()}, kept_.options());
+  auto works = layout_.begin_gather(ranks_, copy, kept_, weights);
+  wait_for(works);
+}
+
+void ShardedUnit::keep_changes() {
+  const torch::NoGradGuard no_grad;
+  const UnitLayout::Stretch own = layout_.part(ranks_.rank());
+  kept_.copy_(flat_.narrow(0, own.first, own.count));
+}
+
+void ShardedUnit::begin_backward() {
+  for (std::size_t i = 0; i < expected_.size(); ++i) expected_[i] = parameters_[i].tensor.requires_grad();
+  missing_ = std::ranges::count(expected_, true);
+}
+
+void ShardedUnit::take_gradient(std::size_t parameter) {
+  torch::Tensor& gradient = parameters_[parameter].tensor.mutable_grad();
+  if (!gradient.defined()) return;
+  const torch::NoGradGuard no_grad;
+  if (!gradient_.defined()) gradient_ = torch::zeros({layout_.size()}, kept_.options());
+  // A backward inside backward may complete a parameter more than once.
+  layout_.parameter_in(gradient_, parameter)
+      .add_(gradient.layout() == torch::kStrided ? gradient : gradient.to_dense());
+  gradient.reset();
+  seen_here_[parameter] = true;
+  if (!expected_[parameter]) return;
+  expected_[parameter] = false;
+  --missing_;
+}
+
+void ShardedUnit::begin_reduce(const std::optional<torch::ScalarType>& wire) {
+  const torch::NoGradGuard no_grad;
+  on_wire_ =
+      gradient_.defined() ? std::exchange(gradient_, {}) : torch::zeros({layout_.size()}, kept_.options());
+  if (wire) on_wire_ = on_wire_.to(*wire);
+  received_ = torch::empty({kept_.numel()}, on_wire_.options());
+  reducing_ = layout_.begin_reduce(ranks_, received_, on_wire_, gradients);
+}
+
+void ShardedUnit::finish_reduce() {
+  if (!received_.defined()) return;
+  const torch::NoGradGuard no_grad;
+  wait_for(reducing_);
+  on_wire_.reset();
+  if (kept_gradient_.defined()) {
+    kept_gradient_.add_(received_);
+  } else {
+    kept_gradient_ = received_.to(kept_.scalar_type());
+  }
+  received_.reset();
+}
+
+void ShardedUnit::give_gradients(std::vector<bool> present) {
+  const torch::NoGradGuard no_grad;
+  present_anywhere_ = std::move(present);
+  for (std::size_t i = 0; i < slices_.size(); ++i)
+    slices_[i].mutable_grad() = present_anywhere_[i] && kept_gradient_.defined() && slices_[i].numel() > 0
+                                    ? layout_.slice_in(kept_gradient_, i, ranks_.rank())
+                                    : torch::Tensor();
+}
+
+void ShardedUnit::drop_gradients() {
+  for (const NamedTensor& parameter : parameters_) torch::Tensor(parameter.tensor).mutable_grad().reset();
+  for (torch::Tensor& slice : slices_) slice.mutable_grad().reset();
+  gradient_.reset();
+  kept_gradient_.reset();
+  std::fill(seen_here_.begin(), seen_here_.end(), false);
+  std::fill(present_anywhere_.begin(), present_anywhere_.end(), false);
+}
+
+torch::Tensor ShardedUnit::gather_gradients() const {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor all = torch::empty({layout_.size()}, kept_.options());
+  auto works = layout_.begin_gather(
+      ranks_, all, kept_gradient_.defined() ? kept_gradient_ : torch::zeros_like(kept_), gradients);
+  wait_for(works);
+  return all;
+}
+
+}  // namespace runner

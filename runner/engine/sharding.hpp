@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+
+#include "components/support/operator_mode.hpp"
+#include "runner/engine/sharded_parameters.hpp"
+#include "runner/engine/sharded_weights.hpp"
+#include "runner/engine/sliced_state.hpp"
+
+namespace runner {
+
+// A model whose parameters are sharded across ranks, and what follows from it for those who look at weights
+// or keep something beside them.
+struct Sharding {
+  Sharding(World& world, const Model& model, const ShardingOptions& options)
+      : parameters(world, model, options),
+        weights(model, parameters, world),
+        weights_on_one_rank(weights),
+        states(model, parameters, world) {}
+
+  ShardedParameters parameters;
+  ShardedWeights weights;
+  WeightsOnOneRank weights_on_one_rank;
+  SlicedStates states;
+};
+
+// A forward pass of the model may be run as long as this lives; where nothing is sharded it does nothing.
+class ForwardPass {
+ public:
+  explicit ForwardPass(Sharding* sharding) {
+    if (!sharding) return;
+    sharding->parameters.begin_forward();
+    scope_.emplace(sharding->parameters);
+  }
+
+ private:
+  std::optional<OperatorModeScope> scope_;
+};
+
+}  // namespace runner

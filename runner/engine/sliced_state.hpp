@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "components/contract/state.hpp"
+#include "components/models/model.hpp"
+#include "runner/engine/sharded_parameters.hpp"
+#include "runner/engine/world.hpp"
+
+namespace runner {
+
+// States that ranks keep beside their slices of parameters: of an optimizer, of averages. Whatever is called
+// "<parameter>" or "<parameter>.<slot>" and has the shape of the rank's slice is a slice, too. What is saved
+// are whole tensors, each of them by one rank: it loads on any number of ranks.
+class SlicedStates {
+ public:
+  SlicedStates(const Model& model, const ShardedParameters& parameters, World& world);
+
+  // What this rank saves: the tensors that were joined here, and those that it is the first rank to have.
+  // Every rank takes part; one tensor after the other, so that none has more than its share and one tensor.
+  State join(const State& own) const;
+  State slice(const State& whole) const;  // what this rank needs of all that was saved
+
+ private:
+  struct Place {
+    const ShardedUnit* unit;
+    std::size_t parameter;
+    int writer;  // the rank that joins its slices
+  };
+  // Which ranks have a tensor, and whether it is a slice on all of them.
+  struct Holders {
+    std::vector<int> ranks;
+    torch::ScalarType type = torch::kFloat;
+    bool slices = true;
+  };
+
+  const Place* find(const std::string& entry) const;
+  int joined_on(const Place& place) const;
+  std::map<std::string, Holders> holders_of(const std::map<std::string, torch::Tensor>& own) const;
+  // Defined on the rank that joins it.
+  torch::Tensor join(const Place& place, const Holders& holders, const torch::Tensor& own) const;
+
+  World& world_;
+  const int group_size_;  // the ranks of the first group have it all
+  std::map<std::string, Place> places_;
+};
+
+// A part of the run that keeps something for each slice, as one state.
+class SlicedStateful final : public Stateful {
+ public:
+  SlicedStateful(Stateful& own, const SlicedStates& slices) : own_(own), slices_(slices) {}
+
+  State save() const override { return slices_.join(own_.save()); }
+  void load(const State& state) override { own_.load(slices_.slice(state)); }
+
+ private:
+  Stateful& own_;
+  const SlicedStates& slices_;
+};
+
+}  // namespace runner

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "components/datasets/dataset.hpp"
+
+namespace runner {
+
+struct ColumnFindings {
+  std::string name;
+  double missing = 0;  // share of the examples without a value
+  double mean = 0, deviation = 0, least = 0, most = 0;
+  std::int64_t distinct = 0;  // counted up to a limit
+};
+
+// What reading one set of examples tells.
+struct SetFindings {
+  std::string name;  // "training" or "validation"
+  DataSpec spec;
+  std::int64_t examples = 0;
+  std::vector<std::int64_t> examined;  // which ones could be read
+  std::vector<std::string> broken;     // the first messages of those that could not
+  std::int64_t broken_count = 0;
+  std::vector<std::int64_t> class_counts;  // empty: not classes
+  std::int64_t wrong_labels = 0;           // beyond the classes there are
+  std::int64_t not_finite = 0;             // examples with an input that is not a finite number
+  std::optional<double> mean, deviation;   // of all inputs together
+  std::vector<ColumnFindings> columns;     // where the input is a row of numbers
+  std::vector<std::int64_t> lengths;       // how many examples have that many tokens; empty: not tokens
+  std::int64_t tokens = 0, unknown_tokens = 0;
+  std::unordered_map<std::uint64_t, std::int64_t>
+      contents;                           // a number for what is in an example: the first that has it
+  std::vector<std::uint64_t> content_of;  // of each examined one
+};
+
+// Reads at most that many examples, evenly spaced over the set.
+SetFindings examine_set(const Split& split, std::string name, std::int64_t most);
+
+// One example by itself; its randomness is that of the first epoch.
+Batch read_example(const Split& split, std::int64_t index, std::uint64_t seed = 0);
+
+}  // namespace runner

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "components/models/model.hpp"
+#include "runner/recipe.hpp"
+
+namespace runner {
+
+// What one of several ranks will take: the rank that needs most, when it needs most.
+struct RankEstimate {
+  int ranks = 1;
+  std::int64_t weight_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
+  std::int64_t exchange_bytes = 0;                     // communication buffers
+  std::int64_t smallest_share = 0, largest_share = 0;  // bytes of the parameters that a rank updates
+  std::int64_t sent_bytes = 0;                         // by a rank in one update, on average
+};
+
+// Walks through one update of every rank, without other processes and without numbers. Throws
+// std::runtime_error where the recipe cannot be shared out among this many ranks.
+RankEstimate estimate_ranks(const Recipe& recipe, Model& model, int ranks);
+
+// Optimizers make their state at the first update: it makes one that changes nothing that matters here.
+std::int64_t state_bytes(Model& model, Optimizer& optimizer);
+// The same for one of several ranks, which updates some of the parameters, or slices of them. Throws where
+// the optimizer refuses so few.
+std::int64_t state_bytes_of_rank(const Recipe& recipe,
+                                 const torch::OrderedDict<std::string, torch::Tensor>& parameters,
+                                 const std::function<bool(const std::string&)>& updates, int rank, int ranks);
+
+}  // namespace runner

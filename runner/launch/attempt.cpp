@@ -1,0 +1,142 @@
+#include "runner/launch/attempt.hpp"
+
+#include <poll.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include "registry/log.hpp"
+#include "runner/launch/rank_process.hpp"
+
+namespace runner {
+
+Attempt::Attempt(const LaunchOptions& options, int ranks, int restart,
+                 std::optional<Clock::time_point> failed_at, RunStore& store, const LaunchSignals& signals,
+                 std::ostream& messages)
+    : options_(options),
+      restart_(restart),
+      size_(options.nodes * ranks),
+      store_(store),
+      signals_(signals),
+      messages_(messages),
+      recovery_(failed_at) {
+  for (int local = 0; local < ranks; ++local) start(local, ranks);
+}
+
+Attempt::~Attempt() {
+  kill_all(SIGKILL);  // where something is thrown
+  for (LaunchedRank& rank : ranks_)
+    if (rank.running()) waitpid(rank.process, nullptr, 0);
+}
+
+void Attempt::start(int local, int local_size) {
+  const int number = options_.node * local_size + local;
+  RankStart start{options_.command, options_.environment, store_.secret(), number != 0};
+  if (options_.resume) start.command.insert(start.command.end(), {"--resume", *options_.resume});
+  auto& variables = start.environment;
+  variables[variable::rank] = std::to_string(number);
+  variables[variable::size] = std::to_string(size_);
+  variables[variable::local_rank] = std::to_string(local);
+  variables[variable::local_size] = std::to_string(local_size);
+  variables[variable::restart] = std::to_string(restart_);
+  variables[variable::store] = to_string(store_.address());
+  variables.erase(variable::secret_file);
+  if (!options_.gpus.empty())
+    variables["CUDA_VISIBLE_DEVICES"] = std::to_string(options_.gpus[static_cast<std::size_t>(local)]);
+  RankProcess process = start_rank(start);
+  ranks_.push_back({number, process.id,
+                    RankOutput(std::move(process.output), log::format("[rank {}] ", number),
+                               options_.tee ? &messages_ : nullptr)});
+}
+
+void Attempt::wait() {
+  constexpr std::chrono::seconds to_notice_and_say_so{10};
+  while (std::ranges::any_of(ranks_, &LaunchedRank::running)) {
+    poll_once();
+    for (int signal = signals_.next(); signal != 0; signal = signals_.next()) handle(signal);
+    reap();
+    hear_of_failures();
+    find_folder();
+    report_recovery();
+    for (LaunchedRank& rank : ranks_) rank.output.take();
+    if (failed_at_ && (Clock::now() > *failed_at_ + to_notice_and_say_so || only_suspended_are_left()))
+      kill_all(SIGKILL);
+  }
+  for (LaunchedRank& rank : ranks_) rank.output.take();
+  find_folder();
+  report_recovery();
+}
+
+void Attempt::poll_once() {
+  std::vector<pollfd> events{{signals_.descriptor(), POLLIN, 0}};
+  for (const LaunchedRank& rank : ranks_)
+    if (rank.output.open()) events.push_back({rank.output.descriptor(), POLLIN, 0});
+  constexpr int until_the_next_look = 200, for_ever = -1;
+  const bool looking = !folder_ || failed_at_ || recovery_.running() || options_.nodes > 1;
+  poll(events.data(), events.size(), looking ? until_the_next_look : for_ever);
+}
+
+void Attempt::handle(int signal) {
+  if (signal == SIGCHLD) return;  // reap() looks at all of them
+  kill_all(interrupted_ && asked_twice_ ? SIGKILL : signal == SIGHUP ? SIGTERM : signal);
+  asked_twice_ = interrupted_;
+  interrupted_ = true;
+}
+
+void Attempt::reap() {
+  for (LaunchedRank& rank : ranks_) {
+    int status = 0;
+    if (!rank.running() || waitpid(rank.process, &status, WNOHANG) != rank.process) continue;
+    rank.status = status;
+    order_of_ends_.push_back(rank.number);
+    if (exit_code_of(status) == 0 || failed_at_) continue;
+    failed_at_ = Clock::now();
+    if (options_.nodes > 1) store_.tell_failure(restart_);
+  }
+}
+
+// On another machine; ranks here may be waiting for one that is gone.
+void Attempt::hear_of_failures() {
+  if (options_.nodes == 1 || failed_at_ || !store_.has_failed(restart_)) return;
+  failed_at_ = Clock::now();
+  failed_elsewhere_ = true;
+}
+
+void Attempt::kill_all(int signal) {
+  for (LaunchedRank& rank : ranks_) {
+    if (!rank.running()) continue;
+    if (signal == SIGKILL) {
+      rank.killed_by_us = true;
+      rank.was_suspended = rank.was_suspended || is_stopped(rank.process);
+    }
+    kill(rank.process, signal);
+  }
+}
+
+// They do not find out that others have ended.
+bool Attempt::only_suspended_are_left() const {
+  return std::ranges::all_of(
+      ranks_, [](const LaunchedRank& rank) { return !rank.running() || is_stopped(rank.process); });
+}
+
+void Attempt::find_folder() {
+  if (folder_) return;
+  folder_ = store_.folder(restart_);
+  if (!folder_ || folder_->empty()) return;
+  for (LaunchedRank& rank : ranks_) {
+    if (rank.number == 0) continue;  // on the terminal; its log is the run's log
+    rank.output.write_to(std::filesystem::path(*folder_) / "ranks" / log::format("rank-{}.log", rank.number));
+  }
+}
+
+void Attempt::report_recovery() {
+  if (!recovery_.running()) return;
+  const auto taken = recovery_.seen(store_.sighting(restart_, 0));
+  if (taken)
+    messages_ << log::format("runner: training resumed {} s after the failure.\n",
+                             std::round(10 * taken->count()) / 10);
+}
+
+}  // namespace runner

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runner/launch/launch_signals.hpp"
+#include "runner/launch/rank_output.hpp"
+#include "runner/launch/recovery_timer.hpp"
+#include "runner/launch/run_store.hpp"
+
+namespace runner {
+
+struct LaunchedRank {
+  int number;
+  pid_t process;
+  RankOutput output;
+  std::optional<int> status = {};  // once it has ended, as waitpid tells it
+  bool killed_by_us = false;
+  bool was_suspended = false;  // then: by somebody's SIGSTOP
+
+  bool running() const { return !status; }
+};
+
+// All ranks of this machine from their start to their end. Once one has failed, the others get some time to
+// notice and to say so, and are then killed.
+class Attempt {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `failed_at`: when the attempt before this one failed.
+  Attempt(const LaunchOptions& options, int ranks, int restart, std::optional<Clock::time_point> failed_at,
+          RunStore& store, const LaunchSignals& signals, std::ostream& messages);
+  ~Attempt();
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  void wait();
+
+  // After that.
+  const std::vector<LaunchedRank>& ranks() const { return ranks_; }
+  const std::vector<int>& order_of_ends() const { return order_of_ends_; }  // numbers of ranks
+  int restart() const { return restart_; }
+  bool interrupted() const { return interrupted_; }                     // by a signal to the launcher
+  const std::optional<std::string>& folder() const { return folder_; }  // the run's, where it was made
+  std::optional<Clock::time_point> failed_at() const { return failed_at_; }
+  bool failed_elsewhere() const { return failed_elsewhere_; }  // first, on another machine
+
+ private:
+  void start(int local, int local_size);
+  void poll_once();
+  void handle(int signal);
+  void reap();
+  void hear_of_failures();
+  void kill_all(int signal);
+  bool only_suspended_are_left() const;
+  void find_folder();
+  void report_recovery();
+
+  const LaunchOptions& options_;
+  const int restart_, size_;
+  RunStore& store_;
+  const LaunchSignals& signals_;
+  std::ostream& messages_;
+  RecoveryTimer recovery_;
+  std::vector<LaunchedRank> ranks_;
+  std::vector<int> order_of_ends_;
+  std::optional<std::string> folder_;
+  std::optional<Clock::time_point> failed_at_;  // the first rank, on any machine
+  bool failed_elsewhere_ = false, interrupted_ = false, asked_twice_ = false;
+};
+
+}  // namespace runner

@@ -1,0 +1,79 @@
+#include "runner/launch/blame.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "registry/log.hpp"
+#include "runner/launch/rank_process.hpp"
+
+namespace runner {
+
+namespace {
+
+bool has_failed(const LaunchedRank& rank) { return exit_code_of(*rank.status) != 0; }
+
+void show_output(const LaunchedRank& rank, std::ostream& messages) {
+  if (rank.number == 0 || rank.output.last_lines().empty()) return;
+  const auto& file = rank.output.file();
+  messages << "  last lines of its output" << (file ? " (full log: " + file->string() + ")" : "") << ":\n";
+  for (const std::string& line : rank.output.last_lines()) messages << "    " << line << "\n";
+}
+
+}  // namespace
+
+Blame::Blame(const Attempt& attempt, RunStore& store) : attempt_(attempt), store_(store) {
+  for (const int number : attempt.order_of_ends()) {
+    const LaunchedRank& rank = *std::ranges::find(attempt.ranks(), number, &LaunchedRank::number);
+    const auto seen = store.sighting(attempt.restart(), number);
+    // Without the store nobody knows; but ranks that lose the network all fail in the same way.
+    constexpr int failed = 1;
+    const bool because_of_another = seen ? seen->state == Sighting::State::stopped_by_another
+                                         : !store.answers() && exit_code_of(*rank.status) == failed;
+    if (has_failed(rank) && !because_of_another && !rank.killed_by_us) culprits_.push_back(&rank);
+  }
+}
+
+int Blame::exit_code() const {
+  if (!culprits_.empty()) return exit_code_of(*culprits_.front()->status);
+  const auto failed = std::ranges::find_if(attempt_.ranks(), has_failed);
+  return failed == attempt_.ranks().end() ? 0 : exit_code_of(*failed->status);
+}
+
+bool Blame::ended_together() const {
+  const int code = exit_code();
+  const bool by_signal = code == 128 + SIGINT || code == 128 + SIGTERM;
+  return std::ranges::all_of(attempt_.ranks(), [&](const LaunchedRank& rank) {
+    if (!WIFEXITED(*rank.status) || WEXITSTATUS(*rank.status) != code) return false;
+    const auto seen = store_.sighting(attempt_.restart(), rank.number);
+    return by_signal || (seen && seen->state == Sighting::State::left);
+  });
+}
+
+void Blame::explain(std::ostream& messages, bool all_shown) const {
+  for (const LaunchedRank& rank : attempt_.ranks()) {
+    if (rank.was_suspended)
+      messages << log::format(
+          "runner: rank {} (process {}) was stopped by a signal (SIGSTOP) and never continued.\n",
+          rank.number, rank.process);
+  }
+  if (!store_.answers())
+    messages << log::format(
+        "runner: machine 0 does not respond at {}: the network to it is down, or its launcher has ended.\n",
+        to_string(store_.address()));
+  if (attempt_.failed_elsewhere())
+    messages << "runner: a rank on another machine failed first; its launcher says which.\n";
+  for (const LaunchedRank* rank : culprits_) {
+    const auto seen = store_.sighting(attempt_.restart(), rank->number);
+    const bool killed = WIFSIGNALED(*rank->status) && WTERMSIG(*rank->status) == SIGKILL;
+    messages << log::format("runner: rank {} (process {}) {}: {}{}.{}\n", rank->number, rank->process,
+                            rank == culprits_.front() ? "failed first" : "also failed",
+                            describe_wait_status(*rank->status), seen ? ", " + where(*seen) : "",
+                            killed ? " The kernel does this when memory runs out." : "");
+  }
+  const LaunchedRank& shown = culprits_.empty() ? attempt_.ranks().front() : *culprits_.front();
+  if (!all_shown) show_output(shown, messages);
+}
+
+}  // namespace runner

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace runner {
+
+// The last text of each tag in a texts.jsonl, such as "eval/confusion_matrix", in the order of the tags.
+// Lines that are not whole are skipped.
+std::vector<std::pair<std::string, std::string>> read_texts(const std::filesystem::path& file);
+
+}  // namespace runner

@@ -1,0 +1,110 @@
+#include "runner/train/best_files.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "components/support/io/folders.hpp"
+#include "components/support/weights/safetensors.hpp"
+#include "runner/train/kept_weights.hpp"
+
+namespace runner {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string text_of(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+template <class Number>
+Number number_of(const Metadata& metadata, const std::string& key) {
+  Number number{};
+  if (const auto found = metadata.find(key); found != metadata.end())
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
+  return number;
+}
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+fs::path BestFiles::path_of(std::int64_t step) const {
+  char name[48];
+  std::snprintf(name, sizeof name, "step-%08lld.safetensors", static_cast<long long>(step));
+  return subfolder() / name;
+}
+
+void BestFiles::write(Run& run) const {
+  const BestModel& best = *run.best;
+  const auto kept = std::ranges::find(best.kept(), run.progress.step, &BestModel::Kept::step);
+  if (run.engine.world().is_main()) fs::create_directory(subfolder());
+  save_weights(run, best.weights(), path_of(kept->step),
+               {{"metric", best.rule().metric},
+                {"mode", best.rule().mode == Better::max ? "max" : "min"},
+                {"value", text_of(kept->value)},
+                {"step", std::to_string(kept->step)},
+                {"epoch", text_of(kept->epoch)}});
+  if (run.engine.world().is_main() && best.is_best(kept->step)) lead_to(kept->step);
+}
+
+void BestFiles::lead_to(std::int64_t step) const {
+  replace_by_link(folder_ / "best.safetensors", path_of(step));
+}
+
+void BestFiles::remove_displaced(BestModel& best) const {
+  for (const std::int64_t step : best.take_displaced()) {
+    std::error_code gone_already;
+    fs::remove(path_of(step), gone_already);
+  }
+}
+
+std::vector<std::int64_t> BestFiles::missing(const BestModel& best) const {
+  std::vector<std::int64_t> steps;
+  for (const auto& one : best.kept()) {
+    if (!fs::exists(path_of(one.step))) steps.push_back(one.step);
+  }
+  return steps;
+}
+
+void BestFiles::restore(const BestModel& best) const {
+  for (const fs::path& file : files_in(subfolder())) {
+    if (std::ranges::none_of(best.kept(), [&](const auto& one) { return path_of(one.step) == file; }))
+      fs::remove(file);
+  }
+  if (best.best())
+    lead_to(best.best()->step);
+  else
+    fs::remove(folder_ / "best.safetensors");
+}
+
+std::vector<BestFiles::Listed> BestFiles::all() const {
+  std::vector<Listed> all;
+  bool highest = true;
+  for (const fs::path& file : files_in(subfolder())) {
+    const Metadata metadata = read_safetensors_metadata(file);
+    const auto metric = metadata.find("metric"), mode = metadata.find("mode");
+    highest = mode == metadata.end() || mode->second == "max";
+    all.push_back({file,
+                   {number_of<double>(metadata, "value"), number_of<std::int64_t>(metadata, "step"),
+                    number_of<double>(metadata, "epoch")},
+                   metric == metadata.end() ? "" : metric->second});
+  }
+  // Equally good ones stay in the order of their steps.
+  std::ranges::stable_sort(all, [&](const Listed& one, const Listed& other) {
+    return highest ? one.kept.value > other.kept.value : one.kept.value < other.kept.value;
+  });
+  return all;
+}
+
+}  // namespace runner

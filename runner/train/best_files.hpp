@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runner/train/run.hpp"
+
+namespace runner {
+
+// The weights of the best evaluations of a run: best/step-00000100.safetensors for each that is kept, with
+// what was measured in its metadata, and best.safetensors, which is the best of them.
+class BestFiles {
+ public:
+  explicit BestFiles(std::filesystem::path run_folder) : folder_(std::move(run_folder)) {}
+
+  // After an evaluation that is among the best. Every rank takes part, rank 0 writes.
+  void write(Run& run) const;
+  // What is no longer among the best goes. Only once no checkpoint that the run may go on from knows of it.
+  void remove_displaced(BestModel& best) const;
+
+  // For a run that goes on from a checkpoint: those that the folder does not hold.
+  std::vector<std::int64_t> missing(const BestModel& best) const;
+  // Files of evaluations after the checkpoint go, and best.safetensors is the best of those before it.
+  void restore(const BestModel& best) const;
+
+  // Of a run, the best one first.
+  struct Listed {
+    std::filesystem::path file;
+    BestModel::Kept kept;
+    std::string metric;
+  };
+  std::vector<Listed> all() const;
+
+ private:
+  std::filesystem::path subfolder() const { return folder_ / "best"; }
+  std::filesystem::path path_of(std::int64_t step) const;
+  void lead_to(std::int64_t step) const;
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace runner

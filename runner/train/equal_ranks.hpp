@@ -1,0 +1,21 @@
+#pragma once
+
+#include "components/datasets/dataset.hpp"
+#include "registry/registry.hpp"
+#include "registry/value.hpp"
+#include "runner/engine/world.hpp"
+
+namespace runner {
+
+// Ranks that were started with different things would not train one model. Both functions are called by every
+// rank, and throw RankError on all of them: it names what differs, and on which ranks. A single rank has
+// nothing to compare.
+
+// Every setting of the recipe, versions and plugins. Before anything else is exchanged: what ranks exchange
+// depends on these.
+void require_equal_recipes(World& world, const Value& resolved, const Registry& registry);
+
+// Once the data is open: the number of examples, their form, what was learnt from them, and some examples.
+void require_equal_data(World& world, const Splits& data);
+
+}  // namespace runner

@@ -1,0 +1,145 @@
+#include "runner/train/run_start.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "components/support/io/backward_lines.hpp"
+#include "components/support/io/read_json.hpp"
+#include "registry/log.hpp"
+#include "runner/checkpoint/recipe_changes.hpp"
+#include "runner/resolve.hpp"
+#include "runner/train/best_files.hpp"
+
+namespace runner {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Whether the run in the folder reached its end, according to its result.json.
+bool has_ended(const RunFolder& folder) {
+  const auto result = read_json_file_or_null(folder.file("result.json"));
+  if (!result.is_object()) return false;
+  const std::string outcome = result.value("outcome", "");
+  return outcome == "finished" || outcome == "stopped";
+}
+
+// Refuses to continue with a recipe that does not fit the saved state, or, without --force, with one that
+// changes the course of training.
+void require_compatible(const fs::path& saved_recipe, const Value& resolved, const Registry& registry,
+                        const fs::path& folder, bool force) {
+  const auto changes = changes_since(saved_recipe, resolved, registry);
+  const auto any = [&](OnResume effect) {
+    return std::ranges::any_of(changes, [&](const RecipeChange& change) { return change.effect == effect; });
+  };
+  const std::string start =
+      "the run in " + folder.string() + " was started with another recipe:\n" + changes_table(changes);
+  if (any(OnResume::fixed)) throw std::runtime_error(start + "choose another run.dir for the new recipe");
+  if (any(OnResume::course) && !force)
+    throw std::runtime_error(start +
+                             "--force continues it with the new recipe; another run.dir starts a new run");
+  if (!changes.empty()) log::info("continuing with another recipe:\n{}", changes_table(changes));
+}
+
+RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Registry& registry,
+                         const TrainOptions& options) {
+  auto folder = RunFolder::find(recipe.run);
+  if (!folder) return {};
+  const std::string path = folder->path().string();
+  if (recipe.checkpoint.resume == Resume::never)
+    throw std::runtime_error(
+        "the run folder " + path +
+        " already contains a run, and checkpoint.resume is \"never\"; choose another run.dir");
+  const CheckpointStore store(folder->path());
+  store.clear_leftovers();
+  auto found = newest_checkpoint(store);
+  // A run that starts from a checkpoint of another one may be started again until it has its own.
+  if (found && options.resume_from)
+    throw std::runtime_error("--resume starts a new run, but " + path +
+                             " already contains one; choose another run.dir");
+  require_compatible(found ? found->folder / "recipe.toml" : folder->file("recipe.toml"), resolved, registry,
+                     folder->path(), options.force);
+  if (found) {
+    const std::int64_t step = found->checkpoint.step;
+    return {std::move(folder), std::move(found), step};
+  }
+  if (!store.all().empty())
+    throw std::runtime_error(
+        "every checkpoint in " + store.folder().string() +
+        " is damaged; delete that folder to start the run over, or choose another run.dir");
+  if (has_ended(*folder))
+    throw std::runtime_error(
+        "the run folder " + path +
+        " contains a finished run with no checkpoint to resume from; choose another run.dir");
+  log::info("{} contains a run without a checkpoint: starting over", path);
+  return {std::move(folder), std::nullopt, 0};
+}
+
+std::vector<ModelStatesHook> load_hooks(const Run& run) {
+  std::vector<ModelStatesHook> calls;
+  for (const auto& hook : run.hooks)
+    calls.push_back([hook = hook.get()](ModelStates& models, const fs::path& folder) {
+      hook->before_load(models, folder);
+    });
+  return calls;
+}
+
+}  // namespace
+
+RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry& registry, World& world,
+                    const TrainOptions& options) {
+  RunStart start =
+      world.is_main() && !options.dry_run ? look_in_run_dir(recipe, resolved, registry, options) : RunStart{};
+  const std::string resumed_at = world.broadcast_text(
+      start.resumed_at ? std::to_string(*start.resumed_at) : "", 0, "the step to continue from");
+  const std::string found_by_main =
+      world.broadcast_text(start.checkpoint ? fs::absolute(start.checkpoint->folder).string() : "", 0,
+                           "the checkpoint to continue from");
+  if (!resumed_at.empty()) start.resumed_at = std::stoll(resumed_at);
+  if (!world.is_main() && !found_by_main.empty())
+    start.checkpoint = FoundCheckpoint{found_by_main, read_checkpoint(found_by_main)};
+  if (options.resume_from)
+    start.checkpoint = FoundCheckpoint{*options.resume_from, read_checkpoint(*options.resume_from)};
+  return start;
+}
+
+double lost_seconds(const RunFolder& folder, const Checkpoint& checkpoint) {
+  BackwardLines lines(folder.file("metrics.jsonl"));
+  while (const auto line = lines.next()) {
+    const auto record = read_json_or_null(line->text);
+    if (record.is_object() && record.contains("time") && record["time"].is_number())
+      return std::max(0.0, record["time"].get<double>() - checkpoint.seconds);
+  }
+  return 0;
+}
+
+void restore_run(Run& run, FoundCheckpoint found) {
+  call_load_hooks(load_hooks(run), found.checkpoint, found.folder);
+  // A recipe may start or stop keeping a best model in the middle of a run.
+  if (run.best) found.checkpoint.states.try_emplace("best", run.best->save());
+  if (!run.best) found.checkpoint.states.erase("best");
+  const std::string restored = restore(found, run.stateful);
+  log::info("resumed from {} at step {}, epoch {}: {}", found.folder.string(), run.progress.step,
+            run.progress.exact_epoch, restored);
+}
+
+// The best weights are files in the run folder. A new run that starts from a checkpoint of another run does
+// not have them.
+void restore_best_files(Run& run, const fs::path& folder) {
+  if (!run.best) return;
+  World& world = run.engine.world();
+  const BestFiles files(folder);
+  std::ostringstream missing;
+  if (world.is_main()) {
+    for (const std::int64_t step : files.missing(*run.best)) missing << step << " ";
+  }
+  std::istringstream steps(world.broadcast_text(missing.str(), 0, "the best weights so far"));
+  for (std::int64_t step = 0; steps >> step;) {
+    if (world.is_main()) log::info("the best weights of step {} are not in {}", step, folder.string());
+    run.best->forget(step);
+  }
+  if (world.is_main()) files.restore(*run.best);
+}
+
+}  // namespace runner

@@ -1,0 +1,39 @@
+#include "components/support/torch_error.hpp"
+
+#include <c10/util/Exception.h>
+#include <torch/types.h>
+
+#include <catch2/catch_all.hpp>
+
+namespace runner {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+std::string reason(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    return reason_of(error);
+  }
+  return "nothing went wrong";
+}
+
+TEST_CASE("an error of LibTorch is one line without its sources") {
+  const std::string said = reason([] { torch::zeros({2, 3}).matmul(torch::zeros({2, 3})); });
+  CHECK_THAT(said, ContainsSubstring("shapes cannot be multiplied"));
+  CHECK(said.find('\n') == said.npos);
+  CHECK_THAT(said, !ContainsSubstring("frame #") && !ContainsSubstring("Exception raised"));
+}
+
+TEST_CASE("memory that runs out is told by its size alone") {
+  CHECK(reason([] { torch::empty({std::int64_t{1} << 50}); }) ==
+        "not enough memory: 4504 TB could not be allocated");
+}
+
+TEST_CASE("what is not from LibTorch is told as it is") {
+  CHECK(reason([] { throw std::runtime_error("two\nlines"); }) == "two\nlines");
+}
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,138 @@
+"""What the tests of several ranks share: starting them, watching them, comparing what they leave."""
+
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import time
+
+try:
+    from safetensors.numpy import load_file
+except ImportError:
+    print("skipped: safetensors is not installed; scripts/setup.sh --tests does it")
+    sys.exit(77)
+
+from run_helpers import RUNNER, SOURCE, environment, run, series
+
+SHAPES = SOURCE / "recipes/shapes.toml"
+# 70 examples in batches of 32, 32 and 6, and 6 do not divide by 4.
+SMALL = [SHAPES, "dataset.train=70", "dataset.eval=50", "loader.batch_size=32", "loader.eval_batch_size=16",
+         "train.log_every=1step", "distributed.batch=global", "checkpoint.every=never"]
+ENDLESS = [SHAPES, "dataset.train=512", "dataset.eval=32", "loader.batch_size=32", "train.epochs=100000",
+           "train.log_every=1step", "eval.every=100000ep"]
+
+
+def start(*words, at=None, **more):
+    return subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=at,
+                            env=environment(**more), start_new_session=True)
+
+
+def launch(count, *arguments, **options):
+    return run("launch", "-n", count, *arguments, **options)
+
+
+def launch_machine(number, rendezvous, folder, *arguments, through=()):
+    """The launcher of one of two machines, with a rank each."""
+    secret = folder / "secret"
+    if not secret.exists():
+        secret.write_text(os.urandom(32).hex())
+        secret.chmod(0o600)
+    return start(*through, RUNNER, "launch", "--nodes", 2, "--node-rank", number, "--rendezvous", rendezvous,
+                 "--secret-file", secret, "-n", 1, *arguments)
+
+
+def free_address():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+def compare(one, other, tolerance=2e-5):
+    left, right = series(one, "train/loss"), series(other, "train/loss")
+    assert len(left) == len(right) > 0, (left, right)
+    assert all(abs(a - b) <= tolerance * max(1, abs(a)) for a, b in zip(left, right)), (left, right)
+    for name in ("eval/accuracy", "eval/loss"):
+        a, b = series(one, name), series(other, name)
+        assert len(a) == len(b) > 0 and all(abs(x - y) <= tolerance for x, y in zip(a, b)), (name, a, b)
+    first, second = load_file(one / "model.safetensors"), load_file(other / "model.safetensors")
+    assert first.keys() == second.keys()
+    for name in first:
+        assert abs(first[name] - second[name]).max() <= tolerance, name
+
+
+def wait_for_steps(folder, process, wanted=3):
+    metrics = pathlib.Path(folder) / "metrics.jsonl"
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline and process.poll() is None:
+        if metrics.exists() and len(metrics.read_text().splitlines()) >= wanted:
+            return
+        time.sleep(0.05)
+    if process.poll() is None:
+        process.kill()
+    raise AssertionError(f"no steps: {process.communicate()[0]}")
+
+
+def ranks_of(launcher):
+    """The processes of the ranks, by rank."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            parent = int(re.search(r"^PPid:\s+(\d+)", (entry / "status").read_text(), re.M)[1])
+            if parent != launcher.pid:
+                continue
+            variables = (entry / "environ").read_bytes().split(b"\0")
+        except (OSError, TypeError):
+            continue
+        for variable in variables:
+            if variable.startswith(b"RUNNER_RANK="):
+                found[int(variable.split(b"=")[1])] = int(entry.name)
+    return found
+
+
+def gone(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def wait_until_gone(processes):
+    deadline = time.monotonic() + 300
+    while not all(gone(process) for process in processes):
+        assert time.monotonic() < deadline, "a rank outlives its launcher"
+        time.sleep(0.05)
+
+
+class TwoMachines:
+    """Two network namespaces with a cable between them; None where that is not allowed."""
+
+    def __enter__(self):
+        self.names = [f"runner{os.getpid() % 100000}{letter}" for letter in "ab"]
+        try:
+            for name in self.names:
+                self.ip("netns", "add", name)
+            self.ip("link", "add", "cable0", "netns", self.names[0], "type", "veth", "peer", "name", "cable1", "netns", self.names[1])
+            for number, name in enumerate(self.names):
+                self.ip("-n", name, "addr", "add", f"10.77.0.{number + 1}/24", "dev", f"cable{number}")
+                self.ip("-n", name, "link", "set", "lo", "up")
+                self.ip("-n", name, "link", "set", f"cable{number}", "up")
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"skipped: no network namespaces ({error})")
+            self.__exit__()
+            return None
+        return self
+
+    def __exit__(self, *_):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
+
+    @staticmethod
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True, stderr=subprocess.DEVNULL)
+
+    def launch(self, number, folder, *arguments):
+        return launch_machine(number, "10.77.0.1:4711", folder, *arguments, through=("ip", "netns", "exec", self.names[number]))

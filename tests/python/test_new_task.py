@@ -1,0 +1,89 @@
+"""`runner new --task`: looks at files of the user's own and writes a recipe that runs as it is."""
+
+import numpy
+from PIL import Image
+
+from run_helpers import main, records, run
+
+
+def tried(folder, task, data):
+    recipe = folder / "recipe.toml"
+    made = run("new", "--task", task, data, "-o", recipe, "-f")
+    assert made.stderr == "", made.stderr
+    run("check", "--deep", recipe)
+    left = folder / f"run of {data.name}"
+    run(recipe, "train.max_steps=3", f"run.dir={left}")
+    assert records(left)[-1]["step"] == 3
+    return recipe.read_text()
+
+
+def images(folder):
+    numbers = numpy.random.default_rng(0)
+    for kind in ("cat", "dog"):
+        (folder / "photos" / kind).mkdir(parents=True)
+        for i in range(12):
+            size = (40 + i, 32)
+            Image.fromarray(numbers.integers(0, 256, (size[1], size[0], 3), dtype="uint8")).save(folder / "photos" / kind / f"{i}.png")
+    assert "photos" in tried(folder, "images", folder / "photos")
+
+
+def text(folder):
+    lines = ["text,label"] + [f"this is sentence {i} and it is {'good' if i % 2 else 'bad'},{'pos' if i % 2 else 'neg'}" for i in range(60)]
+    (folder / "said.csv").write_text("\n".join(lines) + "\n")
+    tried(folder, "text", folder / "said.csv")
+
+
+def table(folder):
+    rows = ["age;city;price"] + [f"{20 + i % 50};{'Rome' if i % 3 else 'Oslo'};{1000 + 7 * i}" for i in range(120)]
+    (folder / "prices.csv").write_text("\n".join(rows) + "\n")
+    tried(folder, "table", folder / "prices.csv")
+
+
+def text_with_tabs_and_semicolons(folder):
+    for name, separator in (("said.txt", "\t"), ("said.csv", ";")):
+        lines = [f"text{separator}label"] + [f"sentence {i}, and it is {'good' if i % 2 else 'bad'}{separator}{i % 2}" for i in range(60)]
+        (folder / name).write_text("\n".join(lines) + "\n")
+        tried(folder, "text", folder / name)
+
+
+def text_in_files_that_differ_in_their_endings(folder):
+    """As of the movie reviews by Pang and Lee, rt-polarity.neg and .pos, which are Latin-1, too."""
+    data = folder / "reviews"
+    data.mkdir()
+    for kind in ("neg", "pos"):
+        (data / f"reviews.{kind}").write_bytes("".join(f"a {kind} clich\u00e9 {i}\n" for i in range(40)).encode("latin1"))
+    recipe = tried(folder, "text", data)
+    assert "reviews.neg" in recipe and "latin-1" in recipe, recipe
+
+
+def table_without_header_with_decimal_commas(folder):
+    rows = [f"0,{i};{i % 7},5;{30 + 3 * i},25" for i in range(100)]
+    (folder / "numbers.csv").write_text("\n".join(rows) + "\n")
+    recipe = tried(folder, "table", folder / "numbers.csv")
+    assert 'decimal = ","' in recipe and '"column3"' in recipe and "column4" not in recipe, recipe
+
+
+def a_guess_that_does_not_fit_is_told(folder):
+    """As in scikit-learn's iris.csv, the first line counts the rows and names the classes."""
+    rows = ["60,4,setosa,versicolor,virginica"] + [f"5.{i},3.{i},1.4,0.2,{i % 3}" for i in range(60)]
+    (folder / "iris.csv").write_text("\n".join(rows) + "\n")
+    done = run("new", "--task", "table", folder / "iris.csv", "-o", folder / "recipe.toml")
+    assert "does not fit the data yet" in done.stderr and "iris.csv:1" in done.stderr and "check --deep" in done.stderr, done
+
+
+def language_model(folder):
+    (folder / "book.txt").write_text("To be, or not to be, that is the question.\n" * 300)
+    tried(folder, "language-model", folder / "book.txt")
+
+
+def what_is_not_there_is_said(folder):
+    (folder / "empty").mkdir()
+    for task, data in (("images", folder / "empty"), ("images", folder / "nowhere"), ("table", folder / "nowhere.csv"),
+                       ("language-model", folder / "empty"), ("poems", folder / "empty")):
+        done = run("new", "--task", task, data, "-o", folder / "recipe.toml", check=False)
+        assert done.returncode != 0 and len(done.stderr) > 20 and "terminate" not in done.stderr, (task, done)
+        assert not (folder / "recipe.toml").exists()
+
+
+main([images, text, text_with_tabs_and_semicolons, text_in_files_that_differ_in_their_endings, table,
+      table_without_header_with_decimal_commas, a_guess_that_does_not_fit_is_told, language_model, what_is_not_there_is_said])

@@ -1,0 +1,370 @@
+"""Whatever happens to one of several ranks: it is named, the others end, nobody hangs, and what can continue does."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zlib
+
+from launch_helpers import (ENDLESS, SHAPES, TwoMachines, compare, free_address, launch, launch_machine, load_file,
+                            ranks_of, start, wait_for_steps, wait_until_gone)
+from run_helpers import RUNNER, SOURCE, THOROUGH, environment, main, records, run
+
+
+def png(size, shade):
+    """A grey square as a file."""
+    def chunk(name, data):
+        return len(data).to_bytes(4, "big") + name + data + zlib.crc32(name + data).to_bytes(4, "big")
+    header = size.to_bytes(4, "big") * 2 + bytes([8, 2, 0, 0, 0])
+    rows = (b"\0" + bytes([shade] * 3 * size)) * size
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def whole_checkpoints(folder):
+    """The steps of a run's checkpoints, all of which have to be complete."""
+    listed = run("checkpoints", folder).stdout
+    steps = sorted(int(path.name.split("-")[1]) for path in (folder / "checkpoints").glob("step-*"))
+    assert steps and "damaged" not in listed and "incomplete" not in listed, listed
+    return steps
+
+
+def a_killed_rank_is_named_and_the_others_end(folder):
+    launcher = start(RUNNER, "launch", "-n", 3, *ENDLESS, "checkpoint.every=2step", "distributed.timeout=60s",
+                     f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher)
+    ranks = ranks_of(launcher)
+    os.kill(ranks[2], signal.SIGKILL)
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 128 + signal.SIGKILL, (launcher.returncode, output)
+    assert re.search(rf"rank 2 \(process {ranks[2]}\) failed first: signal 9", output), output
+    for rank, said in (0, output), (1, (folder / "run/ranks/rank-1.log").read_text()):
+        named = rf"Rank {rank} stopped in .*: rank 2 \(host .*, process {ranks[2]}\) died without an error message at step \d+"
+        assert re.search(named, said), said
+    wait_until_gone(ranks.values())
+    whole_checkpoints(folder / "run")
+
+
+def a_frozen_rank_is_named_within_the_timeout(folder):
+    launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, "checkpoint.every=2step", "distributed.timeout=8s", f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher)
+    ranks = ranks_of(launcher)
+    os.kill(ranks[1], signal.SIGSTOP)
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode != 0, output
+    assert re.search(r"rank 1 \(host .*\) does not respond: frozen or disconnected; last seen at step \d+", output), output
+    assert f"rank 1 (process {ranks[1]}) was stopped by a signal (SIGSTOP)" in output, output
+    wait_until_gone(ranks.values())
+    whole_checkpoints(folder / "run")
+
+
+def picture_recipe(folder, name="pictures"):
+    """A recipe for a folder of 16 grey squares, which it makes."""
+    for kind in ("first", "second"):
+        (folder / name / kind).mkdir(parents=True)
+        for number in range(8):
+            (folder / name / kind / f"{number}.png").write_bytes(png(32, 10 * number))
+    (folder / "recipe.toml").write_text(f"""
+        model = {{name = "simple_cnn"}}
+        dataset = {{name = "image_folder", dir = "{folder}/{name}", split = 0.25, transform = [{{name = "resize", height = 32, width = 32}}]}}
+        loader = {{batch_size = 4, workers = 0}}
+        optimizer = {{name = "sgd", lr = 0.1}}
+        train = {{epochs = 100000, log_every = "1step"}}
+        eval = {{every = "never"}}
+        """)
+    return folder / "recipe.toml"
+
+
+def a_rank_that_throws_is_named_with_its_reason(folder):
+    """One image of many vanishes in mid-run: only the rank whose batch has it meets the error."""
+    launcher = start(RUNNER, "launch", "-n", 2, picture_recipe(folder), "distributed.timeout=60s", f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher)
+    for picture in folder.glob("pictures/*/3.png"):
+        picture.unlink()
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 1, output
+    assert re.search(r"rank (\d) \(process \d+\) failed first: exit code 1, at step \d+", output), output
+    both = output + (folder / "run/ranks/rank-1.log").read_text()
+    assert "3.png" in both and re.search(r"Rank (\d) stopped in .*: rank (?!\1)\d \(host .*\) failed at step \d+.*3\.png", both), both
+
+
+def a_suspended_launcher_is_not_taken_for_a_dead_one(folder):
+    launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, "distributed.timeout=3s", f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher)
+    ranks = ranks_of(launcher)
+    launcher.send_signal(signal.SIGSTOP)
+    time.sleep(8)  # longer than a rank waits for the store
+    launcher.send_signal(signal.SIGCONT)
+    steps = len(records(folder / "run"))
+    wait_for_steps(folder / "run", launcher, wanted=steps + 20)
+    os.kill(ranks[1], signal.SIGKILL)
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 128 + signal.SIGKILL, output
+    assert re.search(r"Rank 0 stopped in .*: rank 1 \(host .*\) died without an error message at step \d+", output), output
+
+
+def different_settings_are_refused_by_name(folder):
+    for wrong in (["optimizer.lr=0.07"], ["model=mlp"], ["distributed.strategy=zero1"]):
+        address = free_address()
+        launchers = [launch_machine(number, address, folder, *ENDLESS, "optimizer.lr=0.05", "distributed.timeout=60s",
+                                    *(wrong if number else []), f"run.dir={folder}/run", "--tee") for number in (0, 1)]
+        outputs = [launcher.communicate(timeout=300)[0] for launcher in launchers]
+        assert all(launcher.returncode == 1 for launcher in launchers), outputs
+        for output in outputs:
+            assert "The ranks do not have the same settings, versions and data" in output, output
+        expected = {"optimizer.lr=0.07": "optimizer.lr: 0.05 on rank 0; 0.07 on rank 1.",
+                    "model=mlp": 'model.name: "mlp" on rank 1;',
+                    "distributed.strategy=zero1": 'distributed.strategy: "ddp" on rank 0; "zero1" on rank 1.'}[wrong[0]]
+        assert expected in outputs[0], outputs[0]
+
+
+def different_data_is_refused(folder):
+    """Files of the same names and sizes, but not the same contents."""
+    recipe = picture_recipe(folder)
+    shutil.copytree(folder / "pictures", folder / "others")
+    for picture in folder.glob("others/*/*.png"):
+        picture.write_bytes(png(32, 200))
+    hidden = ("unshare", "-m", "sh", "-c", f'mount --bind {folder}/others {folder}/pictures && exec "$@"', "sh")
+    if subprocess.run([*hidden, "true"], capture_output=True).returncode != 0:
+        return print("skipped: no mount namespaces")
+    address = free_address()
+    launchers = [launch_machine(number, address, folder, recipe, f"run.dir={folder}/run", through=hidden if number else ())
+                 for number in (0, 1)]
+    outputs = [launcher.communicate(timeout=300)[0] for launcher in launchers]
+    assert all(launcher.returncode == 1 for launcher in launchers), outputs
+    assert "Rank 1 has other examples in its training set than rank 0" in outputs[0], outputs[0]
+
+
+def a_signal_to_any_rank_stops_all_at_the_same_step(folder):
+    """Each rank has its part of the optimizer's state: only from one step do they continue as if nothing had happened."""
+    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=60", "train.log_every=1step",
+              "optimizer=adamw", "optimizer.lr=1e-4", "distributed.batch=global", "distributed.strategy=zero1"]
+    run(*common, f"run.dir={folder}/quiet")
+    for number, target in enumerate(("rank 1", "launcher")):
+        place = folder / str(number)
+        launcher = start(RUNNER, "launch", "-n", 2, *common, f"run.dir={place}")
+        wait_for_steps(place, launcher)
+        ranks = ranks_of(launcher)
+        os.kill(ranks[1] if target == "rank 1" else launcher.pid, signal.SIGTERM)
+        output = launcher.communicate(timeout=300)[0]
+        assert launcher.returncode == 128 + signal.SIGTERM, (launcher.returncode, output)
+        wait_until_gone(ranks.values())
+        stopped_at = json.loads((place / "result.json").read_text())["steps"]
+        assert 0 < stopped_at < 60 and whole_checkpoints(place)[-1] == stopped_at, (stopped_at, output)
+        launch(2, *common, f"run.dir={place}")
+        compare(folder / "quiet", place, tolerance=1e-4)
+
+
+def ranks_end_with_a_killed_launcher(folder):
+    launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher)
+    ranks = ranks_of(launcher)
+    launcher.kill()
+    launcher.communicate(timeout=300)
+    wait_until_gone(ranks.values())
+
+
+def a_restart_goes_on_from_the_newest_checkpoint(folder):
+    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=40",
+              "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global"]
+    run(*common, f"run.dir={folder}/quiet")
+    launcher = start(RUNNER, "launch", "-n", 2, "--max-restarts", 1, *common, f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher, wanted=12)
+    os.kill(ranks_of(launcher)[1], signal.SIGKILL)
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 0, output
+    assert "restarting with 2 ranks (restart 1 of 1)" in output, output
+    assert re.search(r"training resumed [\d.]+ s after the failure", output), output
+    compare(folder / "quiet", folder / "run", tolerance=1e-4)
+
+
+def the_only_rank_restarts_in_its_folder(folder):
+    """Without run.dir: the launcher learns from the rank where the run is."""
+    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=40", "train.log_every=1step",
+              "checkpoint.every=5step"]
+    run(*common, f"run.dir={folder}/quiet")
+    launcher = start(RUNNER, "launch", "-n", 1, "--max-restarts", 1, *common, at=folder)
+    found = []
+    deadline = time.monotonic() + 300
+    while not found and time.monotonic() < deadline and launcher.poll() is None:
+        found = list(folder.glob("runs/*/*/metrics.jsonl"))
+        time.sleep(0.05)
+    wait_for_steps(found[0].parent, launcher, wanted=12)
+    os.kill(ranks_of(launcher)[0], signal.SIGKILL)
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 0 and "restarting with 1 rank" in output, output
+    assert re.search(r"training resumed [\d.]+ s after the failure", output), output
+    assert list(folder.glob("runs/*/*/metrics.jsonl")) == found, output
+    compare(folder / "quiet", found[0].parent, tolerance=1e-4)
+
+
+def a_run_from_another_checkpoint_restarts_from_its_own(folder):
+    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.log_every=1step",
+              "checkpoint.every=5step", "distributed.batch=global"]
+    common.append("optimizer.lr=1e-4")  # Adam makes steps of this size out of rounding
+    run(*common, "train.max_steps=10", f"run.dir={folder}/first")
+    start_from = ["--resume", folder / "first/checkpoints/step-00000010"]
+    run("run", *common, "train.epochs=100", "train.max_steps=60", *start_from, f"run.dir={folder}/quiet")
+    launcher = start(RUNNER, "launch", "-n", 2, "--max-restarts", 1, *start_from, *common, "train.epochs=100", "train.max_steps=60", f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher, wanted=12)
+    os.kill(ranks_of(launcher)[1], signal.SIGKILL)
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 0 and "restarting with 2 ranks" in output, output
+    compare(folder / "quiet", folder / "run", tolerance=1e-4)
+
+
+def two_machines_restart_together(folder):
+    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=40", "train.log_every=1step",
+              "checkpoint.every=5step", "distributed.batch=global"]
+    run(*common, f"run.dir={folder}/quiet")
+    address = free_address()
+    launchers = [launch_machine(number, address, folder, "--max-restarts", 1, *common, "distributed.timeout=60s", f"run.dir={folder}/run")
+                 for number in (0, 1)]
+    wait_for_steps(folder / "run", launchers[0], wanted=12)
+    os.kill(ranks_of(launchers[1])[1], signal.SIGKILL)
+    outputs = [launcher.communicate(timeout=300)[0] for launcher in launchers]
+    assert all(launcher.returncode == 0 for launcher in launchers), outputs
+    assert all("restarting with 2 ranks" in output for output in outputs), outputs
+    assert "rank 1" in outputs[1] and "failed first: signal 9" in outputs[1], outputs[1]
+    compare(folder / "quiet", folder / "run", tolerance=1e-4)
+
+
+def an_elastic_run_goes_on_with_those_that_are_left(folder):
+    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=40",
+              "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global"]
+    run(*common, f"run.dir={folder}/quiet")
+    launcher = start(RUNNER, "launch", "--elastic", "1:2", "--max-restarts", 3, *common, f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher, wanted=12)
+    os.kill(ranks_of(launcher)[0], signal.SIGKILL)
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 0, output
+    assert "restarting with 1 rank" in output, output
+    compare(folder / "quiet", folder / "run", tolerance=1e-4)
+
+
+def sharded_parameters_go_on_with_another_number_of_ranks(folder):
+    """With averages beside the weights, small units, and a batch of which the second rank gets nothing."""
+    common = [SHAPES, "dataset.train=257", "dataset.eval=64", "loader.batch_size=32", "train.max_steps=30",
+              "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global",
+              "optimizer=adamw", "optimizer.lr=1e-4",  # Adam turns roundings of tiny gradients into steps of this size
+              'hook+={name="ema", decay=0.9}', 'hook+={name="histograms", every=10}']
+    zero3 = ["distributed.strategy=fsdp", "distributed.unit_size=20kB"]
+    run(*common, f"run.dir={folder}/quiet")
+    launcher = start(RUNNER, "launch", "-n", 2, *common, *zero3, f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher, wanted=12)
+    os.kill(ranks_of(launcher)[1], signal.SIGKILL)
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode != 0 and "rank 1" in output, output
+    launch(3, *common, *zero3, f"run.dir={folder}/run")
+    compare(folder / "quiet", folder / "run", tolerance=1e-4)
+    one, many = (load_file(folder / name / "ema.safetensors") for name in ("quiet", "run"))
+    assert one.keys() == many.keys() and all(abs(one[name] - many[name]).max() <= 1e-4 for name in one)
+    norms = [[line[key] for line in records(folder / name) for key in line if key.startswith("gradient_norm/")]
+             for name in ("quiet", "run")]
+    assert len(norms[0]) == len(norms[1]) > 0, norms
+    assert all(abs(a - b) <= 1e-3 * max(1, abs(a)) for a, b in zip(*norms)), norms
+
+
+def a_reproducible_run_goes_on_with_a_power_of_two(folder):
+    common = [SHAPES, "dataset.train=64", "dataset.eval=16", "loader.batch_size=16", "train.max_steps=30", "train.log_every=1step",
+              "checkpoint.every=3step", "distributed.batch=global", "distributed.reproducible=true"]
+    run(*common, f"run.dir={folder}/quiet")
+    launcher = start(RUNNER, "launch", "--elastic", "1:4", "--max-restarts", 3, *common, f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher, wanted=8)
+    os.kill(ranks_of(launcher)[3], signal.SIGKILL)
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 0 and "restarting with 2 ranks" in output, output
+    assert (folder / "quiet/model.safetensors").read_bytes() == (folder / "run/model.safetensors").read_bytes()
+
+
+def a_lost_network_ends_both_machines(folder):
+    with TwoMachines() as machines:
+        if not machines:
+            return
+        launchers = [machines.launch(number, folder, *ENDLESS, "distributed.timeout=3s", f"run.dir={folder}/run") for number in (0, 1)]
+        wait_for_steps(folder / "run", launchers[0])
+        machines.ip("-n", machines.names[0], "link", "set", "cable0", "down")
+        outputs = [launcher.communicate(timeout=300)[0] for launcher in launchers]
+        assert all(launcher.returncode == 1 for launcher in launchers), outputs
+        assert re.search(r"rank 1 \(host .*\) (does not respond|died)", outputs[0]), outputs[0]
+        assert re.search(r"rank 0 \(host .*, process \d+\) and the run's store on its machine do not respond", outputs[1]), outputs[1]
+        assert "machine 0 does not respond at 10.77.0.1:4711" in outputs[1], outputs[1]
+        assert not any("failed first" in output for output in outputs), outputs
+
+
+def a_rank_that_never_starts_is_named(folder):
+    launcher = launch_machine(0, free_address(), folder, *ENDLESS, "distributed.timeout=2s", f"run.dir={folder}/run")
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 1 and "failed first" not in output, output
+    assert re.search(r"Rank 1 of 2 did not start within 2 s \(distributed.timeout\); only rank 0 \(host .*, process \d+\) is there", output), output
+
+
+def a_rank_that_starts_too_late_ends(folder):
+    address = free_address()
+    launcher = launch_machine(1, address, folder, *ENDLESS, "distributed.timeout=2s", "--tee", f"run.dir={folder}/run")
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 1 and f"The run's store at {address} does not answer" in output, output
+    assert f"machine 0 does not respond at {address}" in output and "failed first" not in output, output
+
+
+def memory_that_runs_out_on_one_rank(folder):
+    # One layer's output for all examples of a rank is 164 MB, and there are four of that size: too much for 400 MiB.
+    recipe = folder / "wide.toml"
+    recipe.write_text("""
+        model = {name = "mlp", hidden = [4096]}
+        dataset = {name = "synthetic", shape = [4], train = 20000, eval = 10}
+        loader = {batch_size = 10000, workers = 0}
+        optimizer = {name = "sgd", lr = 0.1}
+        train = {max_steps = 1, log_every = "1step"}
+        run = {threads = 1}
+        """)
+
+    def train(name, *arguments):
+        address = free_address()
+        words = [recipe, "--tee", f"run.dir={folder}/{name}", *arguments]
+        limited = ("prlimit", f"--data={400 << 20}")
+        launchers = [launch_machine(0, address, folder, *words), launch_machine(1, address, folder, *words, through=limited)]
+        outputs = [launcher.communicate(timeout=300)[0] for launcher in launchers]
+        return launchers[0].returncode, launchers[1].returncode, *outputs
+
+    first, second, here, there = train("stop")
+    if "ReserveShadowMemoryRange" in there:
+        return print("skipped: the address sanitizer takes more memory than the test leaves")
+    assert first == second == 1, (here, there)
+    assert re.search(r"Rank 0 stopped in .*: rank 1 \(host .*, process \d+\) failed at step 0, in .*: 10000 examples at once "
+                     "do not fit into memory", here), here
+    assert "failed first: exit code 1" in there, there
+
+    first, second, here, there = train("split", "train.on_out_of_memory=split")
+    assert first == second == 0, (here, there)
+    assert "examples at once do not fit" in there and "examples at once do not fit" not in here, (here, there)
+    launch(2, recipe, "loader.batch_size=1000", "train.accumulation_steps=10", f"run.dir={folder}/small")
+    split, small = (load_file(folder / f"{name}/model.safetensors") for name in ("split", "small"))
+    for name in split:
+        assert abs(split[name] - small[name]).max() < 1e-5, name
+
+
+def a_campaign_of_kills_ends_with_the_weights_of_a_quiet_run(folder):
+    campaign = SOURCE / "tests/campaigns/kill_ranks.py"
+    done = subprocess.run([sys.executable, campaign, "--kills", "6", "--binary", RUNNER], capture_output=True, text=True,
+                          env=environment(RUNNER_SOURCE_DIR=str(SOURCE)), timeout=580)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+if __name__ == "__main__":
+    chosen = set(sys.argv[1:])
+    cases = [a_killed_rank_is_named_and_the_others_end, a_frozen_rank_is_named_within_the_timeout,
+             a_rank_that_throws_is_named_with_its_reason, a_suspended_launcher_is_not_taken_for_a_dead_one,
+             different_settings_are_refused_by_name, different_data_is_refused, the_only_rank_restarts_in_its_folder,
+             a_run_from_another_checkpoint_restarts_from_its_own, two_machines_restart_together,
+             a_signal_to_any_rank_stops_all_at_the_same_step, ranks_end_with_a_killed_launcher,
+             a_restart_goes_on_from_the_newest_checkpoint, an_elastic_run_goes_on_with_those_that_are_left,
+             sharded_parameters_go_on_with_another_number_of_ranks, a_reproducible_run_goes_on_with_a_power_of_two,
+             a_lost_network_ends_both_machines, a_rank_that_never_starts_is_named, a_rank_that_starts_too_late_ends,
+             memory_that_runs_out_on_one_rank]
+    if THOROUGH or chosen:
+        cases.append(a_campaign_of_kills_ends_with_the_weights_of_a_quiet_run)
+    main([case for case in cases if not chosen or case.__name__ in chosen])

@@ -1,0 +1,189 @@
+// Checkpoints of a user's own training loop: what is saved, continued and refused.
+#include <torch/optim/adam.h>
+#include <torch/optim/schedulers/step_lr.h>
+
+#include <catch2/catch_all.hpp>
+
+#include "runner/accelerator/accelerator.hpp"
+#include "runner/checkpoint/checkpoint.hpp"
+#include "tests/runner/accelerator/small_training.hpp"
+#include "tests/support/ranks.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Counter final : Stateful {
+  std::int64_t count = 0;
+  State save() const override { return {.integers = {{"count", count}}}; }
+  void load(const State& state) override { count = StateReader(state).integer("count"); }
+};
+
+// Dropout, Adam, a schedule and a loader; saved in the middle of the second epoch where asked.
+template <class Sampler>
+torch::Tensor train_and_save(World& world, const std::filesystem::path& folder, double dropout, bool save,
+                             bool resume) {
+  torch::manual_seed(7 + static_cast<std::uint64_t>(world.rank()));
+  torch::nn::Sequential model(torch::nn::Linear(3, 8), torch::nn::Dropout(dropout), torch::nn::Linear(8, 1));
+  torch::optim::Adam adam(model->parameters(), 0.01);
+  torch::optim::StepLR step_lr(adam, 3, 0.7);
+  Accelerator accelerator(world, {.device = "cpu"});
+  auto [prepared, optimizer, scheduler, loader] =
+      accelerator.prepare(model, adam, step_lr, loader_of<Sampler>(24, 3));
+  Counter counter;
+  accelerator.register_for_checkpointing("counter", counter);
+  std::int64_t skip = 0;
+  if (resume) {
+    torch::manual_seed(99);
+    accelerator.load_state(folder);
+    skip = loader.position();
+  }
+  while (loader.epoch() < 3) {
+    for (auto& batch : accelerator.skip_first_batches(loader, std::exchange(skip, 0))) {
+      accelerator.backward(torch::mse_loss(model->forward(batch.data), batch.target));
+      optimizer.step();
+      scheduler.step();
+      optimizer.zero_grad();
+      if (++counter.count == 8 / world.size() + 2 && save) accelerator.save_state(folder);
+    }
+  }
+  if (counter.count != 24 / world.size()) throw std::runtime_error("steps were lost or repeated");
+  return weights_of(*model);
+}
+
+}  // namespace
+
+TEST_CASE("accelerator: saved in the middle of an epoch, it continues with the same bits",
+          "[accelerator][ranks]") {
+  const int ranks = GENERATE(1, 2);
+  // Ranks as threads share LibTorch's generator, processes do not: dropout and shuffling are for one.
+  if (ranks == 1) {
+    const TemporaryFolder folder;
+    World alone;
+    const torch::Tensor whole = train_and_save<Random>(alone, folder / "state", 0.3, true, false);
+    const torch::Tensor resumed = train_and_save<Random>(alone, folder / "state", 0.3, false, true);
+    CHECK(torch::equal(whole, resumed));
+    const Checkpoint saved = read_checkpoint(folder / "state");
+    CHECK(saved.step == 10);
+    CHECK(saved.states.at("optimizer").tensors.contains("0.weight.exp_avg"));
+    CHECK(saved.states.at("optimizer").integers.at("0.weight.step") == 10);
+    CHECK(saved.states.contains("object.counter"));
+  } else {
+    const TemporaryFolder folder;
+    std::vector<torch::Tensor> whole(2), resumed(2);
+    on_ranks(ranks, [&](World& world) {
+      whole[static_cast<std::size_t>(world.rank())] =
+          train_and_save<Sequential>(world, folder / "state", 0, true, false);
+    });
+    on_ranks(ranks, [&](World& world) {
+      resumed[static_cast<std::size_t>(world.rank())] =
+          train_and_save<Sequential>(world, folder / "state", 0, false, true);
+    });
+    CHECK(torch::equal(whole[0], whole[1]));
+    CHECK(torch::equal(whole[0], resumed[0]));
+    CHECK(torch::equal(whole[1], resumed[1]));
+  }
+}
+
+TEST_CASE("accelerator: a state of another model or optimizer is refused by name", "[accelerator]") {
+  const TemporaryFolder folder;
+  World alone;
+  {
+    torch::nn::Linear model = model_of_test();
+    torch::optim::Adam adam(model->parameters(), 0.01);
+    Accelerator accelerator(alone, {.device = "cpu"});
+    auto [prepared, optimizer] = accelerator.prepare(model, adam);
+    accelerator.backward(model(torch::ones({1, 3})).sum());
+    optimizer.step();
+    accelerator.save_state(folder / "state");
+  }
+  torch::nn::Linear other(4, 1);
+  Accelerator accelerator(alone, {.device = "cpu"});
+  accelerator.prepare(other);
+  CHECK_THROWS_WITH(accelerator.load_state(folder / "state"), ContainsSubstring("optimizer"));
+  torch::optim::Adam adam(other->parameters(), 0.01);
+  accelerator.prepare(adam);
+  CHECK_THROWS_WITH(accelerator.load_state(folder / "state"), ContainsSubstring("weight"));
+}
+
+namespace {
+
+// An optimizer of the user's own whose state holds a number.
+struct ShrinkingOptions : torch::optim::OptimizerCloneableOptions<ShrinkingOptions> {
+  explicit ShrinkingOptions(double lr = 0.1) : lr_(lr) {}
+  TORCH_ARG(double, lr);
+
+ public:
+  void serialize(torch::serialize::InputArchive& archive) override {
+    torch::IValue lr;
+    archive.read("lr", lr);
+    lr_ = lr.toDouble();
+  }
+  void serialize(torch::serialize::OutputArchive& archive) const override { archive.write("lr", lr_); }
+  double get_lr() const override { return lr_; }
+  void set_lr(const double lr) override { lr_ = lr; }
+};
+
+struct ShrinkingState : torch::optim::OptimizerCloneableParamState<ShrinkingState> {
+  TORCH_ARG(double, size) = 1;
+
+ public:
+  void serialize(torch::serialize::InputArchive& archive) override {
+    torch::IValue size;
+    archive.read("size", size);
+    size_ = size.toDouble();
+  }
+  void serialize(torch::serialize::OutputArchive& archive) const override { archive.write("size", size_); }
+};
+
+struct Shrinking : torch::optim::Optimizer {
+  explicit Shrinking(const std::vector<torch::Tensor>& parameters)
+      : Optimizer({torch::optim::OptimizerParamGroup(parameters)}, std::make_unique<ShrinkingOptions>()) {}
+  torch::Tensor step(LossClosure = nullptr) override {
+    const torch::NoGradGuard no_grad;
+    for (torch::Tensor& parameter : param_groups()[0].params()) {
+      auto& state = state_[parameter.unsafeGetTensorImpl()];
+      if (!state) state = std::make_unique<ShrinkingState>();
+      auto& own = static_cast<ShrinkingState&>(*state);
+      parameter.sub_(parameter.grad(), own.size());
+      own.size(own.size() / 2);
+    }
+    return {};
+  }
+  void save(torch::serialize::OutputArchive& archive) const override {
+    torch::optim::serialize<ShrinkingState, ShrinkingOptions>(archive, *this);
+  }
+  void load(torch::serialize::InputArchive& archive) override {
+    torch::optim::serialize<ShrinkingState, ShrinkingOptions>(archive, *this);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("accelerator: numbers in the state of a LibTorch optimizer are saved and loaded", "[accelerator]") {
+  const TemporaryFolder folder;
+  World alone;
+  const auto update = [](Accelerator& accelerator, torch::nn::Linear& model, PreparedOptimizer& optimizer) {
+    accelerator.backward(model(torch::ones({1, 3})).sum());
+    optimizer.step();
+    optimizer.zero_grad();
+  };
+  torch::nn::Linear model = model_of_test(), resumed = model_of_test();
+  {
+    Shrinking shrinking(model->parameters());
+    Accelerator accelerator(alone, {.device = "cpu"});
+    auto [prepared, optimizer] = accelerator.prepare(model, shrinking);
+    update(accelerator, model, optimizer);
+    accelerator.save_state(folder / "state");
+    update(accelerator, model, optimizer);
+  }
+  Shrinking shrinking(resumed->parameters());
+  Accelerator accelerator(alone, {.device = "cpu"});
+  auto [prepared, optimizer] = accelerator.prepare(resumed, shrinking);
+  accelerator.load_state(folder / "state");
+  update(accelerator, resumed, optimizer);
+  CHECK(torch::equal(weights_of(*resumed), weights_of(*model)));
+}

@@ -1,0 +1,124 @@
+#include "runner/checkpoint/checkpoint_policy.hpp"
+
+#include <catch2/catch_all.hpp>
+
+#include "registry/diagnostics.hpp"
+#include "runner/recipe.hpp"
+
+using namespace runner;
+
+namespace {
+
+// A run of 100 steps, ten to an epoch, half a minute each.
+Progress place_at(std::int64_t step) {
+  Progress place;
+  place.step = place.examples = step;
+  place.exact_epoch = static_cast<double>(step) / 10;
+  place.epoch = step / 10;
+  place.seconds = 30.0 * static_cast<double>(step);
+  place.share = static_cast<double>(step) / 100;
+  return place;
+}
+
+Duration duration(const std::string& text) { return std::get<Duration>(parse_duration(text)); }
+
+struct Saved {
+  std::vector<std::int64_t> steps, kept;
+};
+
+// Where a run saves, and what of it is kept for good.
+Saved saved_by(CheckpointPolicy policy, std::int64_t from = 0, std::int64_t until = 40) {
+  Saved saved;
+  for (std::int64_t step = from + 1; step <= until; ++step) {
+    if (!policy.due(place_at(step - 1), place_at(step))) continue;
+    saved.steps.push_back(step);
+    if (policy.taken(place_at(step))) saved.kept.push_back(step);
+  }
+  return saved;
+}
+
+using Steps = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("checkpoint policy: every so many steps, epochs or minutes", "[checkpoint]") {
+  CHECK(saved_by(CheckpointPolicy({.every = "15step"})).steps == Steps{15, 30});
+  CHECK(saved_by(CheckpointPolicy({.every = "1ep"})).steps == Steps{10, 20, 30, 40});
+  CHECK(saved_by(CheckpointPolicy({.every = "5min"})).steps == Steps{10, 20, 30, 40});
+  CHECK(saved_by(CheckpointPolicy({.every = "0.2run"})).steps == Steps{20, 40});
+  CHECK(saved_by(CheckpointPolicy({.every = "never"})).steps.empty());
+}
+
+TEST_CASE("checkpoint policy: keep_every saves at its multiples and keeps those", "[checkpoint]") {
+  const std::string unit = GENERATE("20step", "2ep", "10min", "0.2run");
+  CAPTURE(unit);
+  const Saved saved = saved_by(CheckpointPolicy({.every = "15step", .keep_every = duration(unit)}));
+  CHECK(saved.steps == Steps{15, 20, 30, 40});
+  CHECK(saved.kept == Steps{20, 40});
+  // Also where "auto" would save at other steps.
+  const Saved automatic = saved_by(CheckpointPolicy({.every = "auto", .keep_every = duration(unit)}));
+  CHECK(automatic.kept == Steps{20, 40});
+}
+
+TEST_CASE("checkpoint policy: the first checkpoint after a multiple of keep_every is kept", "[checkpoint]") {
+  CheckpointPolicy policy({.every = "never", .keep_every = duration("10step")});
+  CHECK_FALSE(policy.taken(place_at(9)));  // on request
+  CHECK(policy.taken(place_at(13)));       // 10 lies before it
+  CHECK_FALSE(policy.taken(place_at(14)));
+}
+
+TEST_CASE("checkpoint policy: after resuming, intervals count from the restored place", "[checkpoint]") {
+  CheckpointPolicy policy({.every = "auto", .keep_every = duration("20step")});
+  policy.waited(1.5);  // at most every 50 s, so every second step
+  CheckpointPolicy fresh = policy;
+  policy.resumed(place_at(30));
+  CHECK_FALSE(policy.due(place_at(30), place_at(31)));
+  CHECK(fresh.due(place_at(30), place_at(31)));  // as if nothing had been saved since the start of the run
+  CHECK(policy.due(place_at(31), place_at(32)));
+  CHECK_FALSE(policy.taken(place_at(32)));  // 20 was passed before the restored place
+}
+
+TEST_CASE("checkpoint policy: auto keeps what saving costs to 3 % of the time", "[checkpoint]") {
+  CheckpointPolicy policy({.every = "auto"});
+  const auto place = [](double seconds) {
+    Progress progress;
+    progress.seconds = seconds;
+    return progress;
+  };
+  CHECK_FALSE(policy.due({}, place(9.9)));
+  CHECK(policy.due({}, place(10)));  // nothing is known of the cost yet
+  policy.taken(place(10));
+  policy.waited(0.6);
+  CHECK_FALSE(policy.due({}, place(29.9)));
+  CHECK(policy.due({}, place(30.1)));  // 0.6 s of 20
+  policy.written(1.2);                 // in the background, which costs about half of it
+  CHECK_FALSE(policy.due({}, place(49.9)));
+  CHECK(policy.due({}, place(50.1)));
+  policy.taken(place(51));
+  policy.waited(0.3);  // of the newest one alone
+  CHECK(policy.due({}, place(61.1)));
+}
+
+TEST_CASE("checkpoint policy: training waits for all of a write that is not in the background",
+          "[checkpoint]") {
+  CheckpointPolicy policy({.every = "auto", .async = false});
+  policy.written(1.2);
+  Progress now;
+  now.seconds = 39.9;
+  CHECK_FALSE(policy.due({}, now));
+  now.seconds = 40.1;
+  CHECK(policy.due({}, now));
+}
+
+TEST_CASE("checkpoint policy: at the end, after a signal and after an exception", "[checkpoint]") {
+  const CheckpointPolicy usual({}), neither({.at_end = false, .on_exception = false}),
+      never({.every = "never"});
+  CHECK(usual.at_end(false));
+  CHECK(usual.on_exception());
+  CHECK_FALSE(neither.at_end(false));
+  CHECK_FALSE(neither.on_exception());
+  CHECK_FALSE(never.at_end(false));
+  CHECK_FALSE(never.on_exception());
+  CHECK(never.disabled());
+  for (const auto* policy : {&usual, &neither, &never}) CHECK(policy->at_end(/*interrupted=*/true));
+}

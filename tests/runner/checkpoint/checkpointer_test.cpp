@@ -1,0 +1,171 @@
+#include "runner/checkpoint/checkpointer.hpp"
+
+#include <catch2/catch_all.hpp>
+#include <fstream>
+
+#include "registry/log.hpp"
+#include "tests/support/rank_states.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// A run of one rank that has one number.
+struct SmallRun {
+  TemporaryFolder folder;
+  FixedState model{{.tensors = {{"weight", torch::ones({4})}}}};
+  TimeLedger times;
+  World world;
+  Checkpointer::States states{{"model", &model}};
+
+  Checkpointer checkpointer(const CheckpointSection& section, std::vector<ModelStatesHook> hooks = {}) {
+    return {section, folder.path(), states,          times, {{"recipe.toml", "a = 1\n"}},
+            {},      {world},       std::move(hooks)};
+  }
+
+  // The steps of its checkpoints, the newest first.
+  std::vector<std::int64_t> steps() const {
+    std::vector<std::int64_t> found;
+    for (const fs::path& path : CheckpointStore(folder.path()).all()) {
+      CHECK(damage_of(path) == "");
+      found.push_back(read_summary(path).step);
+    }
+    return found;
+  }
+};
+
+Progress place_at(std::int64_t step) {
+  Progress place;
+  place.step = place.examples = step;
+  place.exact_epoch = static_cast<double>(step) / 10;
+  return place;
+}
+
+void train(Checkpointer& checkpointer, std::int64_t from, std::int64_t until) {
+  for (std::int64_t step = from + 1; step <= until; ++step)
+    checkpointer.after_step(place_at(step), checkpointer.due(place_at(step - 1), place_at(step)));
+}
+
+using Steps = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("checkpointer: the newest stay, and those at multiples of keep_every", "[checkpoint]") {
+  SmallRun run;
+  {
+    Checkpointer checkpointer = run.checkpointer({.every = "4step", .keep = 2, .keep_every = epochs(1)});
+    train(checkpointer, 0, 25);
+    checkpointer.at_end(place_at(25), false);
+    CHECK(run.steps() == Steps{25, 24, 20, 10});
+  }
+  // A process that resumes the run keeps what the one before it kept.
+  Checkpointer checkpointer = run.checkpointer({.every = "4step", .keep = 1, .keep_every = epochs(1)});
+  checkpointer.resumed(place_at(25));
+  train(checkpointer, 25, 33);
+  checkpointer.at_end(place_at(33), false);
+  CHECK(run.steps() == Steps{33, 30, 20, 10});
+}
+
+TEST_CASE("checkpointer: a run that is resumed says what is not as it was", "[checkpoint]") {
+  SmallRun run;
+  const auto process = [&](const std::string& version) {
+    return Checkpointer({}, run.folder.path(), run.states, run.times, {}, {{"libtorch", version}},
+                        {run.world});
+  };
+  process("2.6.0").at_end(place_at(5), true);
+  log::clear_warnings();
+  process("2.6.0").resumed(place_at(5));
+  CHECK(log::warnings().empty());
+  process("2.7.0").resumed(place_at(9));  // of another run: its checkpoint is not here
+  CHECK(log::warnings().empty());
+  process("2.7.0").resumed(place_at(5));
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(log::warnings().front(), ContainsSubstring("libtorch: 2.6.0 -> 2.7.0"));
+  log::clear_warnings();
+}
+
+TEST_CASE("checkpointer: at the end only where that is wanted, and always after a signal", "[checkpoint]") {
+  SmallRun run;
+  Checkpointer checkpointer = run.checkpointer({.every = "never"});
+  checkpointer.at_end(place_at(7), false);
+  CHECK(run.steps().empty());
+  CHECK(checkpointer.covers(7));  // there is to be none
+  checkpointer.at_end(place_at(7), true);
+  CHECK(run.steps() == Steps{7});
+}
+
+TEST_CASE("checkpointer: a run that fails leaves a checkpoint, unless it is told not to", "[checkpoint]") {
+  SmallRun run;
+  run.checkpointer({.on_exception = false}).on_exception(place_at(3));
+  CHECK(run.steps().empty());
+  run.checkpointer({}).on_exception(place_at(4));
+  CHECK(run.steps() == Steps{4});
+}
+
+TEST_CASE("checkpointer: without async it is on the disk when the call returns", "[checkpoint]") {
+  SmallRun run;
+  Checkpointer checkpointer = run.checkpointer({.async = false});
+  checkpointer.after_step(place_at(5), true);
+  CHECK(run.steps() == Steps{5});
+  CHECK(checkpointer.covers(5));
+  CHECK_FALSE(checkpointer.covers(6));
+}
+
+TEST_CASE("checkpointer: the copy is of the moment, whatever training does next", "[checkpoint]") {
+  SmallRun run;
+  const torch::Tensor weight = torch::ones({4});
+  FixedState model({.tensors = {{"weight", weight}}});
+  run.states = {{"model", &model}};
+  Checkpointer checkpointer = run.checkpointer({});
+  checkpointer.after_step(place_at(1), true);
+  weight.fill_(2);
+  checkpointer.at_end(place_at(1), false);
+  const Checkpoint read = read_checkpoint(CheckpointStore(run.folder.path()).path_of(1));
+  CHECK(torch::equal(read.states.at("model").tensors.at("weight"), torch::ones({4})));
+}
+
+TEST_CASE("checkpointer: what goes wrong in the background fails the run", "[checkpoint]") {
+  SmallRun run;
+  // A hook leaves something that is not a file, which is found when it becomes part of the checkpoint.
+  const ModelStatesHook bad = [](ModelStates&, const fs::path& folder) {
+    fs::create_symlink("nowhere", folder / "link");
+  };
+  Checkpointer checkpointer = run.checkpointer({}, {bad});
+  checkpointer.after_step(place_at(1), true);
+  SECTION("at the next checkpoint") {
+    CHECK_THROWS_WITH(checkpointer.after_step(place_at(2), true), ContainsSubstring("link"));
+  }
+  SECTION("at the end") {
+    CHECK_THROWS_WITH(checkpointer.at_end(place_at(1), false), ContainsSubstring("link"));
+  }
+  CHECK_FALSE(checkpointer.covers(1));
+  CHECK(run.steps().empty());
+}
+
+TEST_CASE("checkpointer: an old checkpoint with a damaged manifest does not fail the run", "[checkpoint]") {
+  SmallRun run;
+  Checkpointer checkpointer = run.checkpointer({.every = "1step", .keep = 2, .async = false});
+  train(checkpointer, 0, 2);
+  const fs::path damaged = CheckpointStore(run.folder.path()).path_of(1);
+  const bool missing = GENERATE(false, true);
+  CAPTURE(missing);
+  if (missing) fs::remove(damaged / "manifest.json");
+  if (!missing) fs::resize_file(damaged / "manifest.json", 10);
+  train(checkpointer, 2, 4);
+  CHECK(run.steps() == Steps{4, 3});
+}
+
+TEST_CASE("checkpointer: a damaged checkpoint does not count as one of those to keep", "[checkpoint]") {
+  SmallRun run;
+  Checkpointer checkpointer = run.checkpointer({.every = "1step", .keep = 2, .async = false});
+  train(checkpointer, 0, 2);
+  const CheckpointStore store(run.folder.path());
+  fs::remove(store.path_of(2) / "manifest.json");
+  train(checkpointer, 2, 3);
+  CHECK(fs::exists(store.path_of(3) / "manifest.json"));
+  CHECK(fs::exists(store.path_of(1) / "manifest.json"));
+}

@@ -1,0 +1,110 @@
+#include <catch2/catch_all.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runner/checkpoint/resume.hpp"
+#include "runner/checkpoint/surroundings.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// A run with checkpoints of steps 1 and 2.
+class TwoCheckpoints {
+ public:
+  TwoCheckpoints() {
+    for (std::int64_t step : {1, 2}) {
+      Checkpoint checkpoint;
+      checkpoint.step = step;
+      checkpoint.ranks = 2;
+      checkpoint.states["model"].tensors["weight"] = torch::ones({4});
+      checkpoint.versions = {{"libtorch", "2.6.0"}, {"plugin focal.so", "sha256 aa"}, {"runner", "1"}};
+      const auto folder = store_.begin(step, 100);
+      store_.write(*folder, checkpoint, {}, 2);
+    }
+  }
+
+  const CheckpointStore& store() const { return store_; }
+  fs::path newest() const { return store_.path_of(2); }
+
+  // Replaces one entry of the newest manifest.
+  void set(const std::string& pointer, const nlohmann::json& value) const {
+    auto manifest = nlohmann::json::parse(read_text(newest() / "manifest.json"));
+    manifest[nlohmann::json::json_pointer(pointer)] = value;
+    std::ofstream(newest() / "manifest.json") << manifest;
+  }
+
+ private:
+  TemporaryFolder scratch_;
+  CheckpointStore store_{scratch_.path()};
+};
+
+}  // namespace
+
+TEST_CASE("newest checkpoint: whatever is wrong with one, the one before it is used", "[checkpoint]") {
+  const TwoCheckpoints run;
+  REQUIRE(newest_checkpoint(run.store())->checkpoint.step == 2);
+  const auto require_refused = [&](const std::string& why) {
+    CHECK_THAT(damage_of(run.newest()), ContainsSubstring(why));
+    CHECK_THROWS_WITH(read_checkpoint(run.newest()),
+                      ContainsSubstring(why) && ContainsSubstring("step-00000002"));
+    const auto found = newest_checkpoint(run.store());
+    REQUIRE(found);
+    CHECK(found->checkpoint.step == 1);
+  };
+  SECTION("no manifest") {
+    fs::remove(run.newest() / "manifest.json");
+    require_refused("manifest.json is missing");
+  }
+  SECTION("a manifest that is cut off") {
+    fs::resize_file(run.newest() / "manifest.json", 20);
+    require_refused("not valid JSON");
+  }
+  SECTION("a text for a number") {
+    run.set("/step", "two");
+    require_refused("\"step\" is missing or wrong");
+  }
+  SECTION("a text for a file") {
+    run.set("/files/model.safetensors", "there");
+    require_refused("\"files\" is missing or wrong");
+  }
+  SECTION("a negative size") {
+    run.set("/files/model.safetensors/size", -1);
+    require_refused("\"files\" is missing or wrong");
+  }
+  SECTION("another format") {
+    run.set("/format", "new");
+    require_refused("not a manifest of this version");
+  }
+  SECTION("a file outside") {
+    run.set("/files/..~1secret", {{"size", 1}, {"sha256", ""}});
+    require_refused("outside the checkpoint");
+  }
+  SECTION("another byte") {
+    std::fstream file(run.newest() / "model.safetensors", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-1, std::ios::end);
+    file.put('x');
+    file.close();
+    require_refused("model.safetensors has the wrong checksum");
+  }
+}
+
+TEST_CASE("newest checkpoint: what wrote it is compared with what reads it", "[checkpoint]") {
+  const TwoCheckpoints run;
+  const CheckpointSummary read = read_summary(run.newest());
+  CHECK(changed_surroundings(read, read.versions, 2).empty());
+  const auto changes = changed_surroundings(read,
+                                            {{"libtorch", "2.7.0"},
+                                             {"plugin focal.so", "sha256 bb"},
+                                             {"plugin new.so", "sha256 cc"},
+                                             {"runner", "1"}},
+                                            4);
+  CHECK(changes == std::vector<std::string>{"libtorch: 2.6.0 -> 2.7.0",
+                                            "plugin focal.so: sha256 aa -> sha256 bb",
+                                            "plugin new.so: (none) -> sha256 cc", "ranks: 2 -> 4"});
+}

@@ -1,0 +1,118 @@
+#include "runner/checkpoint/recipe_changes.hpp"
+
+#include <catch2/catch_all.hpp>
+
+#include "runner/recipe/write.hpp"
+#include "runner/resolve.hpp"
+#include "tests/support/recipes.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr const char* recipe = R"(
+[model]
+name = "mlp"
+[dataset]
+name = "idx"
+dir = "/data/digits"
+[optimizer]
+name = "adam"
+[train]
+epochs = 2
+)";
+
+Registry& registry() {
+  static Registry all = Registry::of_linked();
+  return all;
+}
+
+Value resolved(const Recipes& files, const std::vector<std::string>& overrides = {}) {
+  Diagnostics found;
+  auto value = resolve_recipe({files.folder / "main.toml", {}, overrides}, registry(), found);
+  INFO(render(found));
+  REQUIRE(value);
+  return std::move(*value);
+}
+
+// What one override means for a run of the recipe above.
+OnResume effect_of(const std::string& override_) {
+  const Recipes files(recipe);
+  const auto changes =
+      recipe_changes(resolved(files), resolved(files, {override_}), recipe_schema(), registry());
+  CAPTURE(override_, changes_table(changes));
+  REQUIRE(changes.size() == 1);
+  return changes.front().effect;
+}
+
+// Every field without a mark, neither its own nor one of the section around it. What a component declares has
+// the mark of its kind.
+void find_unmarked(const Schema& schema, const std::string& path, std::vector<std::string>& unmarked) {
+  for (const FieldInfo& field : schema.fields) {
+    if (field.rules.on_resume != OnResume::unmarked) continue;
+    const std::string key = path + std::string(field.name);
+    const TypeInfo& type = field.type.element ? *field.type.element : field.type;
+    if (type.kind == TypeInfo::Kind::table) {
+      find_unmarked(type.schema(), key + ".", unmarked);
+    } else if (type.kind != TypeInfo::Kind::part) {
+      unmarked.push_back(key);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("recipe changes: every field says what another value means for a run that is resumed",
+          "[checkpoint]") {
+  std::vector<std::string> unmarked;
+  find_unmarked(recipe_schema(), "", unmarked);
+  CHECK(unmarked == std::vector<std::string>{});
+  for (const KindInfo* kind : registry().kinds()) {
+    CAPTURE(kind->name);
+    CHECK(kind->on_resume.part != OnResume::unmarked);
+    CHECK(kind->on_resume.parameters != OnResume::unmarked);
+  }
+}
+
+TEST_CASE("recipe changes: each key is judged by its mark", "[checkpoint]") {
+  CHECK(effect_of("train.epochs=3") == OnResume::harmless);
+  CHECK(effect_of("train.log_every=7step") == OnResume::harmless);
+  CHECK(effect_of("tracker=[csv]") == OnResume::harmless);
+  CHECK(effect_of("distributed.timeout=20min") == OnResume::harmless);
+  CHECK(effect_of("sweep.over=[\"run.seed=range(0, 3)\"]") == OnResume::harmless);
+  CHECK(effect_of("distributed.batch=global") == OnResume::course);
+  CHECK(effect_of("optimizer.lr=0.5") == OnResume::course);
+  CHECK(effect_of("dataset.train_limit=100") == OnResume::course);
+  CHECK(effect_of("model.hidden=[8]") == OnResume::fixed);
+  CHECK(effect_of("optimizer.amsgrad=true") == OnResume::fixed);
+  CHECK(effect_of("optimizer=sgd") == OnResume::fixed);
+}
+
+TEST_CASE("recipe changes: other data may change the results", "[checkpoint]") {
+  CHECK(effect_of("dataset.dir=/other/digits") == OnResume::course);
+  CHECK(effect_of("model.weights=/other/weights.safetensors") == OnResume::harmless);  // of the first start
+}
+
+TEST_CASE("recipe changes: a saved recipe that cannot be read is a change, not none", "[checkpoint]") {
+  Recipes files(recipe);
+  files.write("saved.toml", std::string(recipe) + "removed_since = 1\n");
+  const auto changes = changes_since(files.folder / "saved.toml", resolved(files), registry());
+  REQUIRE(changes.size() == 1);
+  CHECK(changes.front().effect == OnResume::course);
+  CHECK_THAT(changes_table(changes), ContainsSubstring("saved.toml") && ContainsSubstring("removed_since") &&
+                                         ContainsSubstring("changes the results"));
+  CHECK(changes_since(files.folder / "missing.toml", resolved(files), registry()).size() == 1);
+}
+
+TEST_CASE("recipe changes: the table shows key, values and effect", "[checkpoint]") {
+  const Recipes files(recipe);
+  const auto table = changes_table(recipe_changes(resolved(files),
+                                                  resolved(files, {"optimizer.lr=0.5", "train.max_steps=9"}),
+                                                  recipe_schema(), registry()));
+  CHECK_THAT(table, ContainsSubstring("optimizer.lr") && ContainsSubstring("0.001 -> 0.5") &&
+                        ContainsSubstring("changes the results"));
+  CHECK_THAT(table, ContainsSubstring("train.max_steps") && ContainsSubstring("(not set) -> 9") &&
+                        ContainsSubstring("harmless"));
+}

@@ -1,0 +1,55 @@
+#include <catch2/catch_all.hpp>
+
+#include "tests/support/decoded_recipe.hpp"
+#include "tests/support/recipes.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// What is wrong with a recipe that has these settings in [distributed].
+std::string complaint(const std::string& distributed) {
+  const Recipes files(R"(
+[model]
+name = "mlp"
+[dataset]
+name = "synthetic"
+[optimizer]
+name = "sgd"
+[train]
+max_steps = 1
+[distributed]
+)" + distributed);
+  try {
+    decoded_recipe(files);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("sharding options: what has no effect without zero3 is refused", "[zero3]") {
+  const std::string setting = GENERATE("unit_size = \"1MiB\"", "prefetch = false",
+                                       "reshard_after_forward = false", "shard_group = 2");
+  CAPTURE(setting);
+  CHECK(complaint("strategy = \"zero3\"\n" + setting) == "");
+  CHECK(complaint("strategy = \"fsdp\"\n" + setting) == "");
+  for (const std::string strategy : {"ddp", "zero1", "zero2", "local_sgd"})
+    CHECK_THAT(complaint("strategy = \"" + strategy + "\"\n" + setting),
+               ContainsSubstring("applies only with strategy = \"zero3\""));
+}
+
+TEST_CASE("sharding options: what zero3 cannot do is refused", "[zero3]") {
+  const auto [setting, why] = GENERATE(table<std::string, std::string>(
+      {{"sync_batch_norm = true", "works only with strategy = \"ddp\", \"zero1\" or \"zero2\""},
+       {"reproducible = true", "works only with strategy = \"ddp\""},
+       {"compression = \"powersgd\"", "needs all gradients on all ranks"},
+       {"bucket_size = \"1MiB\"", "use unit_size"},
+       {"average_every = 4", "applies only with strategy = \"local_sgd\""}}));
+  CAPTURE(setting);
+  CHECK_THAT(complaint("strategy = \"zero3\"\n" + setting), ContainsSubstring(why));
+}
