@@ -47,4 +47,5 @@ def main(cases):
             except Exception as error:
                 failed += 1
                 print(f"FAILED  {case.__name__}: {type(error).__name__}: {error}", flush=True)
+                print(getattr(error, "stdout", None) or "", getattr(error, "stderr", None) or "", flush=True)  # of a process that failed
     sys.exit(1 if failed else 0)

@@ -24,9 +24,11 @@ from test_training_parity import SimpleCnn
 RANKS, STEPS, BATCH, RATE, CLIP = 2, 6, 8, 0.01, 0.5
 
 
-def peer(folder, accumulation):
+def peer(folder, accumulation, rank):
     """One of Accelerate's processes: the loop that its documentation shows."""
     torch.set_num_threads(1)
+    # They meet in a file: a port that was free when it was chosen may be taken when it is used.
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=RANKS)
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=accumulation)
     model = SimpleCnn()
     model.load_state_dict(load_file(folder / "initial.safetensors"))
@@ -49,6 +51,19 @@ def peer(folder, accumulation):
     if accelerator.is_main_process:
         save_file(accelerator.unwrap_model(model).state_dict(), folder / "theirs.safetensors")
         (folder / "losses.json").write_text(json.dumps(losses))
+    accelerator.end_training()
+
+
+def run_peers(folder, accumulation):
+    processes = []
+    for rank in range(RANKS):
+        with open(folder / f"peer-{rank}.log", "w") as log:
+            processes.append(subprocess.Popen([sys.executable, __file__, folder, str(accumulation), str(rank)], stdout=log, stderr=log,
+                                              env=environment(PYTHONPATH=os.environ.get("PYTHONPATH", ""), GLOO_SOCKET_IFNAME="lo",
+                                                              WORLD_SIZE=str(RANKS), RANK=str(rank), LOCAL_RANK=str(rank))))
+    codes = [process.wait(timeout=400) for process in processes]
+    for rank, code in enumerate(codes):
+        assert code == 0, f"process {rank} of Accelerate: exit code {code}\n{(folder / f'peer-{rank}.log').read_text()}"
 
 
 def compare(folder, accumulation):
@@ -56,9 +71,7 @@ def compare(folder, accumulation):
     examples = STEPS * accumulation * RANKS * BATCH
     save_file({"input": torch.randn(examples, 3, 32, 32), "target": torch.randint(0, 10, (examples,))}, folder / "data.safetensors")
     save_file(SimpleCnn().state_dict(), folder / "initial.safetensors")
-    torchrun = Path(sys.executable).with_name("torchrun")
-    subprocess.run([torchrun, "--standalone", f"--nproc-per-node={RANKS}", __file__, str(folder), str(accumulation)], check=True,
-                   capture_output=True, env=environment(PYTHONPATH=os.environ.get("PYTHONPATH", "")), timeout=400)
+    run_peers(folder, accumulation)
     run("launch", "-n", RANKS, "tests/python/parity.toml", f"model.weights={folder}/initial.safetensors",
         f"dataset.train={folder}/data.safetensors", f"dataset.eval={folder}/data.safetensors", f"loader.batch_size={BATCH}",
         "optimizer=adamw", f"optimizer.lr={RATE}", "optimizer.weight_decay=0.01", f"train.max_steps={STEPS}",
@@ -82,7 +95,7 @@ def also_with_accumulation(folder):
 
 
 if __name__ == "__main__":
-    if "TORCHELASTIC_RUN_ID" in os.environ:
-        peer(Path(sys.argv[1]), int(sys.argv[2]))
+    if len(sys.argv) > 1:
+        peer(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
     else:
         main([two_ranks_are_two_processes, also_with_accumulation])

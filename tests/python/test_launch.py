@@ -117,7 +117,7 @@ def torchrun_starts_ranks(folder):
         return
     run(*SMALL, "train.epochs=1", f"run.dir={folder}/one")
     subprocess.run([torchrun, "--no-python", "--standalone", "--nproc-per-node=2", RUNNER, *map(str, SMALL),
-                    "train.epochs=1", f"run.dir={folder}/two"], check=True, capture_output=True, env=environment(),
+                    "train.epochs=1", f"run.dir={folder}/two"], check=True, capture_output=True, text=True, env=environment(),
                    timeout=400)
     compare(folder / "one", folder / "two")
 
@@ -128,7 +128,7 @@ def mpirun_starts_ranks(folder):
         return
     run(*SMALL, "train.epochs=1", f"run.dir={folder}/one")
     subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", RUNNER, *map(str, SMALL),
-                    "train.epochs=1", f"run.dir={folder}/two"], check=True, capture_output=True, env=environment(),
+                    "train.epochs=1", f"run.dir={folder}/two"], check=True, capture_output=True, text=True, env=environment(),
                    timeout=400)
     compare(folder / "one", folder / "two")
 
