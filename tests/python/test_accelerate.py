@@ -60,7 +60,8 @@ def run_peers(folder, accumulation):
         with open(folder / f"peer-{rank}.log", "w") as log:
             processes.append(subprocess.Popen([sys.executable, __file__, folder, str(accumulation), str(rank)], stdout=log, stderr=log,
                                               env=environment(PYTHONPATH=os.environ.get("PYTHONPATH", ""), GLOO_SOCKET_IFNAME="lo",
-                                                              WORLD_SIZE=str(RANKS), RANK=str(rank), LOCAL_RANK=str(rank))))
+                                                              WORLD_SIZE=str(RANKS), LOCAL_WORLD_SIZE=str(RANKS), RANK=str(rank),
+                                                              LOCAL_RANK=str(rank))))
     codes = [process.wait(timeout=400) for process in processes]
     for rank, code in enumerate(codes):
         assert code == 0, f"process {rank} of Accelerate: exit code {code}\n{(folder / f'peer-{rank}.log').read_text()}"
