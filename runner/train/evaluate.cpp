@@ -37,8 +37,10 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const Ev
   const std::int64_t first = used * world.rank() / world.size();
   const std::int64_t batches = used * (world.rank() + 1) / world.size() - first;
   Loader loader(*run.data.eval, options, {0, std::min(first * options.batch_size, run.data.eval->size())});
+  bool broken_off = false;
   for (std::int64_t count = 0; count < batches; ++count) {
-    if (!evaluating(static_cast<double>(count) / static_cast<double>(batches))) return {.broken_off = true};
+    broken_off = !evaluating(static_cast<double>(count) / static_cast<double>(batches));
+    if (broken_off) break;
     auto loaded = loader.next();
     if (loaded->batch.size() == 0) continue;  // none of its examples could be read
     const torch::Tensor output = run.engine.predict(loaded->batch);
@@ -47,6 +49,7 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const Ev
     for (const auto& hook : run.hooks) hook->after_eval_batch(loaded->batch, output);
   }
   run.engine.finish_passes();
+  if (world.any(broken_off, "whether the evaluation was broken off")) return {.broken_off = true};
   merge_across_ranks(run.metrics, world);
   for (std::size_t i = 0; i < run.metrics.size(); ++i) {
     for (auto& [name, value] : run.metrics[i]->compute())

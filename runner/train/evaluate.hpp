@@ -16,7 +16,7 @@ struct Evaluation {
   bool broken_off = false;                                 // nothing was measured then
 };
 
-// Told the share of an evaluation that is done, before each batch; false: break it off.
+// Called before each batch with the share of the evaluation that is done; false breaks it off, on all ranks.
 using Evaluating = std::function<bool(double share)>;
 
 // The evaluation set, measured whole and exactly, or its first batches where that is asked for. Hooks see the

@@ -175,8 +175,7 @@ class Loop {
     const auto began = Clock::now();
     const Evaluation evaluation = evaluate_all(run_, control_.eval_batches, [&](double share) {
       journal_.evaluating(share);
-      // With several ranks, each must reach the end of the evaluation: the others wait for it.
-      return control_.signal() == 0 || !engine_.world().alone();
+      return control_.signal() == 0;
     });
     run_.evaluation_due = evaluation.broken_off;
     if (evaluation.measurements.empty()) return;
@@ -262,8 +261,8 @@ class Loop {
     const bool evaluates = run_.recipe.eval.every.unit != Duration::Unit::never;
     if (interrupted() || diverged() || !evaluates || journal_.evaluated(run_.progress)) return;
     evaluate();
-    // A signal broke it off: the run is not finished until it has been evaluated.
-    if (run_.evaluation_due) agreed_.signal = control_.signal();
+    // A signal, to any rank, broke it off: the run is not finished until it has been evaluated.
+    if (run_.evaluation_due) agree(false);
   }
 
   void save_at_end() {

@@ -89,3 +89,13 @@ TEST_CASE("evaluate: several ranks measure what one does, each with the whole re
     if (std::abs(found - whole) > 1e-6) throw std::runtime_error("measured " + std::to_string(found));
   });
 }
+
+TEST_CASE("evaluate: a rank that is asked to stop breaks it off on all ranks") {
+  const LineRun alone(x, y, {"loader.batch_size=1"});
+  testing::on_ranks(2, [&](World& world) {
+    Run run(alone.recipe, world);
+    const Evaluation found = evaluate(run, {}, [&](double) { return world.rank() == 0; });
+    if (!found.broken_off || !found.measurements.empty())
+      throw std::runtime_error("rank " + std::to_string(world.rank()) + " went on");
+  });
+}
