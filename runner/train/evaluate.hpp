@@ -25,7 +25,11 @@ Evaluation evaluate(
     Run& run, std::optional<std::int64_t> most_batches = {},
     const Evaluating& evaluating = [](double) { return true; }, const std::string& weights = "eval");
 
-// The same for whatever weights there are: the trained ones, and those that hooks keep beside them.
+// The same for all weights: the trained ones, and those that hooks keep.
 Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches, const Evaluating& evaluating);
+
+// Evaluates two examples with the run's metrics and hooks, so that what does not fit is found before training
+// begins. Changes nothing; throws what an evaluation would throw.
+void rehearse_evaluation(Run& run);
 
 }  // namespace runner

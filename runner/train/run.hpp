@@ -56,4 +56,8 @@ struct Run {
   bool updating = false;  // an update is half done: not a moment to save
 };
 
+// The calls of the run's hooks around a checkpoint: &Hook::before_save or &Hook::before_load of each.
+using ModelStatesCall = void (Hook::*)(ModelStates& models, const std::filesystem::path& folder);
+std::vector<ModelStatesHook> model_states_hooks(const Run& run, ModelStatesCall call);
+
 }  // namespace runner
