@@ -1,10 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "runner/engine/swapped_weights.hpp"
 #include "runner/train/run.hpp"
 
 namespace runner {
@@ -17,9 +18,14 @@ std::vector<const KeptWeights*> kept_weights(const Run& run);
 class KeptWeightsInPlace {
  public:
   KeptWeightsInPlace(Run& run, const KeptWeights& weights);
+  ~KeptWeightsInPlace();
+  KeptWeightsInPlace(const KeptWeightsInPlace&) = delete;
+  KeptWeightsInPlace& operator=(const KeptWeightsInPlace&) = delete;
 
  private:
-  SwappedWeights swapped_;
+  KeptWeightsInPlace(Engine& engine, const std::map<std::string, torch::Tensor>& tensors);
+
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> own_;  // a tensor of the model, and its own values
 };
 
 // Saves the weights of that name as safetensors under PyTorch's names, whole or not at all: what a hook
