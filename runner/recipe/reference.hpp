@@ -11,7 +11,7 @@ namespace runner {
 struct ReferenceText {
   struct Piece {
     bool is_reference = false;
-    std::string text;  // of a reference: what stands between the braces
+    std::string text;  // of a reference: the text between the braces
   };
   std::vector<Piece> all;
   std::string problem;  // what is wrong with the form, if anything

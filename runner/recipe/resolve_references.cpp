@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view environment_prefix = "env:";
 
-constexpr std::size_t most_errors = 200;   // more help nobody
+constexpr std::size_t most_errors = 200;   // more would not help
 constexpr std::size_t longest_chain = 32;  // references that lead to references
 // Bytes that references may add: a few lines could ask for terabytes.
 constexpr std::size_t largest_expansion = 16 << 20;

@@ -13,14 +13,14 @@ namespace runner {
 struct Evaluation {
   Measurements measurements;                               // "eval/accuracy" ..
   std::vector<std::pair<std::string, std::string>> texts;  // what is not a number, by tag
-  bool broken_off = false;                                 // nothing was measured then
+  bool broken_off = false;                                 // cancelled: there are no measurements
 };
 
-// Told the share of an evaluation that is done, before each batch; false: break it off.
+// Called before each batch with the share of the evaluation that is done. False cancels the evaluation.
 using Evaluating = std::function<bool(double share)>;
 
-// The evaluation set, measured whole and exactly, or its first batches where that is asked for. Hooks see the
-// batches of the trained weights, "eval", alone.
+// Evaluates the whole validation set exactly, or its first batches. Hooks see only the batches of the trained
+// weights, "eval".
 Evaluation evaluate(
     Run& run, std::optional<std::int64_t> most_batches = {},
     const Evaluating& evaluating = [](double) { return true; }, const std::string& weights = "eval");
