@@ -28,7 +28,7 @@ struct Place {
   }
 };
 
-// A table that nobody wrote: messages about it can name the file, but no line.
+// A table that is not in the recipe: messages about it can name the file, but no line.
 Origin whole_source(Origin origin) {
   origin.line = origin.column = origin.length = 0;
   return origin;
@@ -171,7 +171,7 @@ class Conformer {
     return current && current->key_origin.layer > former->key_origin.layer ? current : former;
   }
 
-  // What stands for a field that nobody wrote.
+  // The value of a field that is not in the recipe.
   std::optional<Value> fallback(const Value& parent, const FieldInfo& field, const Place& place) {
     if (field.required()) {
       if (blanks_ == Blanks::allowed) return left_blank({});

@@ -57,7 +57,7 @@ void Report::warning(std::string_view field, std::string message) {
 namespace {
 
 constexpr std::size_t widest_line = 160;    // a longer line is shown around the place that is meant
-constexpr std::size_t most_rendered = 100;  // beyond that, more messages help nobody
+constexpr std::size_t most_rendered = 100;  // more messages would not help
 
 struct Palette {
   std::string_view bold, red, yellow, cyan, off;

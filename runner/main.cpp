@@ -8,7 +8,7 @@
 
 #include "runner/cli/cli.hpp"
 #include "runner/distributed/membership.hpp"
-#include "runner/engine/torch_warnings.hpp"
+#include "runner/engine/process.hpp"
 #include "runner/failure.hpp"
 
 namespace {

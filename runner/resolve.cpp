@@ -10,7 +10,7 @@
 #include "runner/plugins/recipe_plugins.hpp"
 #include "runner/plugins/trusted_code.hpp"
 #include "runner/recipe.hpp"
-#include "runner/recipe/stray_variables.hpp"
+#include "runner/recipe/environment.hpp"
 
 namespace runner {
 

@@ -68,7 +68,7 @@ struct SplitLoaderOptions {
 // On several ranks every rank makes the same calls in the same order.
 class Accelerator {
  public:
-  // Among the ranks that launch(), `torchrun`, `mpirun` or `srun` have started; alone where nobody has.
+  // Among the ranks that launch(), `torchrun`, `mpirun` or `srun` have started; otherwise a single process.
   explicit Accelerator(const AcceleratorOptions& options = {});
   // Among these. The world must outlive the accelerator.
   explicit Accelerator(World& world, const AcceleratorOptions& options = {});
@@ -171,7 +171,7 @@ class Accelerator {
 
   // --- saving ---
 
-  // The model that a prepared one stands for: itself, because nothing is wrapped.
+  // Returns the model itself: prepared models are not wrapped.
   template <class Module>
   const Module& unwrap(const Module& module) const {
     return module;

@@ -26,7 +26,7 @@ struct Accelerator::Impl {
   };
   std::string name_of(const torch::Tensor& parameter) const;
 
-  std::unique_ptr<World> own_world;  // none where somebody else has it
+  std::unique_ptr<World> own_world;  // none if the caller owns the world
   World& world;
   const AcceleratorOptions options;
   const Registry registry;

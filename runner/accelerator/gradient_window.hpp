@@ -10,7 +10,7 @@
 namespace runner {
 
 // The gradients of a user's own loop, from backward to update: which micro-batches belong together, and
-// whether what stands in the parameters is complete: exchanged between ranks, and no longer scaled.
+// whether the gradients are complete: exchanged between ranks, and no longer scaled.
 class GradientWindow {
  public:
   explicit GradientWindow(Engine& engine) : engine_(engine) {}

@@ -10,11 +10,11 @@ namespace runner {
 //
 //   int main() { return runner::launch(train, 4); }     // void train(runner::World& world)
 //
-// Each rank is this program, started again with the same arguments: what stands before launch() runs in every
-// rank, what stands after it only here. With one rank the function is called here. Started by torchrun,
-// mpirun or srun, the program already is one of the ranks, and `ranks` is theirs. Returns the exit code of
-// the rank that failed first, 0 where none did; rank 0 writes to the terminal, and the last lines of the one
-// that failed are shown.
+// Each rank is this program, started again with the same arguments: code before launch() runs in every rank,
+// code after it only in this process. With one rank the function is called in this process. If torchrun,
+// mpirun or srun started the program, it already is one of the ranks, and `ranks` is ignored. Returns the
+// exit code of the rank that failed first, otherwise 0. Rank 0 writes to the terminal; of a rank that failed,
+// the last lines of output are shown.
 int launch(const std::function<void(World&)>& function, int ranks);
 
 }  // namespace runner

@@ -9,8 +9,8 @@
 
 namespace runner {
 
-// A LibTorch optimizer behind runner's contract. Its state is read from what it saves itself, and so works
-// for each of them; it is kept by the names of the parameters, and with the learning rate of each group.
+// Adapts a LibTorch optimizer to runner's contract. Its state is taken from what it serializes, which works
+// for all of them; it is saved under the names of the parameters, with the learning rate of each group.
 class TorchOptimizer final : public Optimizer {
  public:
   using NameOf = std::function<std::string(const torch::Tensor& parameter)>;

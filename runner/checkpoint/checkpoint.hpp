@@ -27,8 +27,7 @@ struct Checkpoint {
   bool kept = false;                           // never deleted: at a multiple of checkpoint.keep_every
   std::map<std::string, double> metrics = {};  // of the last evaluation before it
   std::map<std::string, State> states = {};    // "model", "optimizer", "model.encoder" ..
-  // Of states that are sharded over ranks, what each rank has of them, as JSON; `states` has this rank's
-  // part.
+  // For states that are sharded over ranks: the part of each rank, as JSON. `states` holds this rank's part.
   std::map<std::string, std::vector<std::string>> sharded = {};
   std::map<std::string, std::string> texts = {};     // further files: recipe.toml ..
   std::map<std::string, std::string> versions = {};  // of what wrote it: "runner", "libtorch", plugins

@@ -30,7 +30,7 @@ class CheckpointStore {
   void write(TemporaryFolderBeside& folder, const Checkpoint& checkpoint, const CheckpointSettings& settings,
              std::int64_t keep, const WaitOptions& wait = {}) const;
 
-  // What a crash left of checkpoints that were being written or removed.
+  // Deletes what a crash left of checkpoints that were being written or removed.
   void clear_leftovers() const;
 
  private:

@@ -39,23 +39,23 @@ class Checkpointer {
                std::vector<ModelStatesHook> hooks = {});
   ~Checkpointer();
 
-  // The run was resumed from a checkpoint of this place: intervals count from there. Says what differs from
-  // what wrote that checkpoint: versions, plugins, the number of ranks.
+  // The run was resumed from a checkpoint with this progress: intervals count from there. Logs what has
+  // changed since it was written: versions, plugins, the number of ranks.
   void resumed(const Progress& place);
 
-  // What the last evaluation measured, to stand in the manifest.
+  // The metrics of the last evaluation, for the manifest.
   void measured(const Measurements& metrics);
 
-  // Whether one is due after this update. Only the rank that writes knows.
+  // Whether a checkpoint is due after this update. Only valid on rank 0.
   bool due(const Progress& before, const Progress& now) const;
-  // After every update: saves where that is wanted.
+  // After every update: saves if `wanted`.
   void after_step(const Progress& now, bool wanted);
-  // When the loop has ended. Waits until everything is on the disk.
+  // When the loop has ended. Waits until everything is on disk.
   void at_end(const Progress& now, bool interrupted);
-  // When it failed between two updates: saves what there is, if it can.
+  // When the loop failed between two updates: saves the state if possible.
   void on_exception(const Progress& now) noexcept;
 
-  // Whether the disk holds a checkpoint of this step or a later one, or there are to be none.
+  // Whether a checkpoint of this step or a later one is on disk, or checkpoints are disabled.
   bool covers(std::int64_t step) const { return policy_.disabled() || durable_step_ >= step; }
 
  private:

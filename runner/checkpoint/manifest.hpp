@@ -8,8 +8,8 @@
 
 namespace runner {
 
-// manifest.json, the file that makes a folder a checkpoint: what it is of, and size and SHA-256 of every
-// other file. Whoever made it, what is read from it is checked first.
+// manifest.json, the file that makes a folder a checkpoint: which run and step it belongs to, and size and
+// SHA-256 of every other file. It is validated when read, because a checkpoint may come from anywhere.
 
 inline constexpr int manifest_format = 1;
 
@@ -31,7 +31,7 @@ struct CheckpointSummary {
   std::map<std::string, std::string> versions = {};
 };
 CheckpointSummary read_summary(const std::filesystem::path& folder);
-// Empty where every file is there with its size and checksum; else what is wrong with the first that is not.
+// What is wrong with the first file that is missing or does not match its size and checksum; empty: nothing.
 std::string damage_of(const std::filesystem::path& folder);
 
 // For those that read more of it. The manifest has the entries of a summary, and "files" as it should be.

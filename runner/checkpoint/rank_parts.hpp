@@ -26,10 +26,10 @@ struct RankPart {
   std::string file() const;
 };
 
-// Writes a rank's part and its note. Where that fails the note says why, and it throws IoError.
+// Writes a rank's part and its note. If that fails, the note says why, and IoError is thrown.
 WrittenFile write_part(const std::filesystem::path& folder, const RankPart& part, const State& own);
 
-// How long to wait for the others, and whether there is still a reason to.
+// How long to wait for the other ranks, and whether waiting was cancelled.
 struct WaitOptions {
   std::chrono::milliseconds timeout{600000};
   const std::atomic<bool>* cancelled = nullptr;

@@ -17,8 +17,8 @@ struct FoundCheckpoint {
 // The newest complete checkpoint of a run; damaged and incomplete ones are named in the log and skipped.
 std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store);
 
-// Gives every object its state back. Strict: throws std::runtime_error that names a state that is missing,
-// that nothing here has, or that does not fit. Returns a line for people: what was restored.
+// Loads the state of every object. Strict: throws std::runtime_error, which names the state, if one is
+// missing, unexpected or does not fit. Returns a line for the log: what was restored.
 std::string restore(const FoundCheckpoint& found,
                     const std::vector<std::pair<std::string, Stateful*>>& objects);
 

@@ -17,7 +17,6 @@
 #include "runner/resolve.hpp"
 #include "runner/sweep/sweep.hpp"
 #include "runner/sweep/sweep_report.hpp"
-#include "runner/sweep/trials_table.hpp"
 #include "runner/terminal/format.hpp"
 #include "runner/terminal/text.hpp"
 #include "runner/train/signals.hpp"

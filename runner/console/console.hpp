@@ -100,7 +100,7 @@ struct ConsoleOutput {
   // As they are: NO_COLOR, TERM=dumb and the locale are respected.
   static ConsoleOutput standard_error();
   static ConsoleOutput standard_output();
-  // Nowhere: for the ranks that nobody looks at.
+  // Shows nothing: for all ranks but rank 0.
   static ConsoleOutput silent();
 };
 
@@ -140,7 +140,7 @@ class Console : private LiveLine {
   std::optional<double> last_shown_;            // by the clock
   std::int64_t last_step_ = -1;                 // shown
   std::function<std::string(int width)> live_;  // what the live line says, made to measure
-  std::size_t drawn_length_ = 0;                // of what stands on the terminal now
+  std::size_t drawn_length_ = 0;                // of what is on the terminal now
 };
 
 }  // namespace runner

@@ -24,7 +24,7 @@ std::string repeated(const char* piece, std::size_t count) {
   return text;
 }
 
-// A box over the whole width that nobody can miss: a title, and the sentences below it.
+// A conspicuous box over the whole width: a title, and the sentences below it.
 std::string banner(const std::string& title, const std::string& text, const Look& look) {
   constexpr std::size_t frame = 6, widest = 100, narrowest = 20;  // frame: a wall and two spaces on each side
   const auto columns = static_cast<std::size_t>(std::max(look.width - 1, 0));

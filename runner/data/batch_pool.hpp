@@ -7,13 +7,13 @@
 
 namespace runner {
 
-// Batches whose memory is used again once nobody else holds it: without this every batch is returned to the
-// system and its pages are faulted in anew.
+// Batches whose memory is used again once it is free: without this the memory of every batch is returned to
+// the system, and its pages are faulted in again.
 class BatchPool {
  public:
   explicit BatchPool(std::size_t most) : most_(most) {}
 
-  // A batch of that many examples that nobody uses any more; an empty one where there is none.
+  // A batch of that many examples that is no longer in use, or an empty one.
   Batch take(std::int64_t examples);
   // Remembers the batch; those who hold it can go on using it.
   void remember(const Batch& batch);

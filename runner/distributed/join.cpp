@@ -7,11 +7,12 @@
 #include <csignal>
 #include <thread>
 
+#include "components/support/torch_error.hpp"
 #include "registry/log.hpp"
 #include "runner/distributed/meeting_place.hpp"
+#include "runner/distributed/presence.hpp"
 #include "runner/distributed/process_group_world.hpp"
 #include "runner/distributed/rank_gpu.hpp"
-#include "runner/distributed/single_rank_world.hpp"
 #include "runner/distributed/store_client.hpp"
 #include "runner/distributed/store_protocol.hpp"
 #include "runner/distributed/store_server.hpp"
@@ -23,6 +24,22 @@ namespace {
 using Launcher = Membership::Launcher;
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 constexpr auto loopback = "127.0.0.1";
+
+// The only rank of a launcher: it has nobody to exchange anything with, but the launcher wants to know where
+// the run's folder is, how far training is, and why it failed.
+class SingleRankWorld final : public World {
+ public:
+  SingleRankWorld(const StorePointer& store, const Place& place, std::chrono::milliseconds timeout)
+      : World(place), store_(store), presence_(store, place, timeout) {}
+
+  void reached(std::int64_t step) override { presence_.reached(step); }
+  void failed(const std::exception& error) override { presence_.failed(reason_of(error), false); }
+  void tell_folder(const std::string& folder) override { store_->set(folder_key, folder); }
+
+ private:
+  const StorePointer store_;
+  Presence presence_;
+};
 
 std::string read_secret(const Membership& member) {
   if (member.secret_file) return read_secret_file(*member.secret_file);

@@ -9,7 +9,7 @@
 
 namespace runner {
 
-// Where processes of one user on one machine find each other when nobody has told them where: a folder that
+// Where processes of one user on one machine find each other if no address is configured: a folder that
 // only this user can enter, named after their job. One writes where the store is, and its secret.
 class MeetingPlace {
  public:

@@ -21,7 +21,7 @@ int run_rank(const Membership& member, const JoinOptions& options, const std::fu
   } catch (const std::exception& error) {
     messages << "runner: error: " << reason_of(error) << "\n" << std::flush;
     if (world) world->failed(error);
-    // Threads of the process group may still wait for a rank that does not answer: nobody waits for them.
+    // Threads of the process group may still wait for a rank that does not answer: they are not joined.
     std::_Exit(EXIT_FAILURE);
   }
 }

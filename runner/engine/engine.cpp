@@ -5,13 +5,11 @@
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 #include "components/support/pattern.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/device.hpp"
-#include "runner/engine/gradients.hpp"
 #include "runner/engine/local_average.hpp"
 #include "runner/engine/sharded_optimizer.hpp"
 #include "runner/engine/sharding.hpp"
@@ -39,20 +37,6 @@ bool has_batch_norm(const torch::nn::Module& model) {
   return std::ranges::any_of(model.named_buffers().keys(),
                              [](const std::string& name) { return name.ends_with("running_mean"); });
 }
-
-// What a forward pass in training happens under: gathered weights, the precision, batch norm over all ranks.
-class TrainingPass {
- public:
-  TrainingPass(Sharding* sharding, Precision& precision, SyncBatchNorm* norm)
-      : weights_(sharding), precision_(precision.forward()) {
-    if (norm) norm_.emplace(*norm);
-  }
-
- private:
-  ForwardPass weights_;
-  std::unique_ptr<PrecisionScope> precision_;
-  std::optional<OperatorModeScope> norm_;
-};
 
 }  // namespace
 
@@ -102,24 +86,26 @@ void Engine::adopt(torch::nn::Module& module, bool channels_last) {
   weights_ = std::make_unique<ModelWeights>(module);
   precision_->prepare(module);
   if (options_.distributed.reproducible) TreeSum::require(options_.distributed.shards, world_->size());
-  if (!world_->alone()) {
-    ranks_ = std::make_unique<RankSync>(*world_, options_.distributed);
-    ranks_->prepare(weights_->held_parameters(), weights_->held_buffers());
-    require_compatible(options_, *precision_);
-    if (options_.distributed.strategy == RankStrategy::local_sgd)
-      local_ =
-          std::make_unique<LocalAverage>(*world_, options_.distributed.average_every,
-                                         static_cast<std::int64_t>(options_.distributed.bucket_size.bytes));
-    if (options_.distributed.sync_batch_norm) {
-      sync_norm_ = std::make_unique<SyncBatchNorm>(*world_);
-      if (!has_batch_norm(module) && world_->is_main())
-        log::warning("distributed.sync_batch_norm changes nothing: the model has no batch norm.");
-    }
-    if (model_) ranks_->shard(*model_, options_.updates_by == UpdatesBy::element);
-  }
+  if (!world_->alone()) connect_ranks(module);
   updated_ = parameters_;
   if (sharding())
     for (torch::Tensor& parameter : updated_) parameter = sharding()->parameters.slice_of(parameter);
+}
+
+void Engine::connect_ranks(const torch::nn::Module& module) {
+  const DistributedSection& distributed = options_.distributed;
+  ranks_ = std::make_unique<RankSync>(*world_, distributed);
+  ranks_->prepare(weights_->held_parameters(), weights_->held_buffers());
+  require_compatible(options_, *precision_);
+  if (distributed.strategy == RankStrategy::local_sgd)
+    local_ = std::make_unique<LocalAverage>(*world_, distributed.average_every,
+                                            static_cast<std::int64_t>(distributed.bucket_size.bytes));
+  if (distributed.sync_batch_norm) {
+    sync_norm_ = std::make_unique<SyncBatchNorm>(*world_);
+    if (!has_batch_norm(module) && world_->is_main())
+      log::warning("distributed.sync_batch_norm changes nothing: the model has no batch norm.");
+  }
+  if (model_) ranks_->shard(*model_, options_.updates_by == UpdatesBy::element);
 }
 
 const Weights& Engine::weights() const {
@@ -176,154 +162,6 @@ Batch Engine::placed(const Batch& batch) const {
   Batch moved{move(batch.input), move(batch.target)};
   for (const auto& [name, tensor] : batch.extra) moved.extra.emplace(name, move(tensor));
   return moved;
-}
-
-void Engine::exchange_gradients() {
-  if (gradients_reduced_) return;
-  gradients_reduced_ = true;
-  if (!local_) return ranks_->reduce_gradients();
-  if (own_weight_ > 0) return;
-  // Nothing to learn from, but the update is counted, here as on all other ranks.
-  for (torch::Tensor& parameter : parameters_) {
-    if (parameter.requires_grad() && !parameter.grad().defined())
-      parameter.mutable_grad() = torch::zeros_like(parameter);
-  }
-}
-
-torch::Tensor Engine::loss_sum_of(const Batch& batch, const Loss& loss) {
-  const TrainingPass pass(sharding(), *precision_, sync_norm_.get());
-  return loss.sum(model_->forward(batch), batch);
-}
-
-void Engine::begin_window(double weight, std::int64_t micro_batches) {
-  finish_passes();
-  if (model_) model_->train();
-  window_weight_ = own_weight_ = weight;
-  if (ranks_) {  // on its way while this rank computes
-    weight_sum_ = torch::full({1}, weight, torch::kFloat64);
-    weight_work_ = world_->begin_all_reduce(weight_sum_, Reduction::sum, "the weight of the window");
-  }
-  backward_left_ = micro_batches;
-  gradients_unscaled_ = false;
-  gradients_reduced_ = false;
-}
-
-double Engine::global_window_weight() {
-  if (weight_sum_.defined()) {
-    weight_work_.wait();
-    window_weight_ = weight_sum_.item<double>();
-    weight_sum_.reset();
-  }
-  if (window_weight_ == 0) window_weight_ = 1;  // every target is one to be ignored: no gradient, not 0 / 0
-  return window_weight_;
-}
-
-torch::Tensor Engine::forward(const Batch& batch) {
-  const TrainingPass pass(sharding(), *precision_, sync_norm_.get());
-  return model_->forward(placed(batch));
-}
-
-void Engine::backward(const torch::Tensor& loss_sum) {
-  if (backward_left_-- <= 0)
-    throw std::logic_error("backward() was called more often than begin_window() announced");
-  backward(loss_sum, backward_left_ == 0);
-}
-
-void Engine::backward(const torch::Tensor& loss_sum, bool last, bool keep_graph) {
-  const double weight = local_ ? (own_weight_ != 0 ? own_weight_ : 1) : global_window_weight();
-  // Gradients set out while backward runs; not where they may have to be computed again.
-  if (ranks_ && !local_ && last && options_.on_out_of_memory == OnOutOfMemory::stop)
-    ranks_->begin_last_backward();
-  // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
-  const torch::Tensor start = precision_->scale(torch::full_like(loss_sum, 1 / weight));
-  if (!sharding()) return loss_sum.backward(start, keep_graph);
-  sharding()->parameters.begin_backward();
-  {
-    const OperatorModeScope gathering(sharding()->parameters);
-    loss_sum.backward(start, keep_graph);
-  }
-  sharding()->parameters.end_backward();
-}
-
-bool Engine::complete_gradients() {
-  if (!gradients_unscaled_) {
-    if (!gradients_reduced_) finish_passes();
-    if (ranks_) exchange_gradients();
-    auto gradients = gradients_of(updated_);
-    // One that another rank has is made known to the precision by one of our own.
-    if (ranks_ && precision_->skips_updates() && ranks_->any_not_finite(gradients))
-      gradients.push_back(torch::full({1}, std::numeric_limits<float>::quiet_NaN(), device_));
-    gradients_finite_ = precision_->unscale(gradients);
-    gradients_unscaled_ = true;
-  }
-  return gradients_finite_;
-}
-
-torch::Tensor Engine::own_norm() {
-  complete_gradients();
-  if (!own_norm_.defined()) own_norm_ = total_norm(gradients_of(updated_));
-  return own_norm_;
-}
-
-torch::Tensor Engine::gradient_norm() {
-  if (!norm_.defined()) norm_ = ranks_ ? ranks_->total_norm(own_norm()) : own_norm();
-  return norm_;
-}
-
-bool Engine::update(double lr_factor) {
-  const bool finite = complete_gradients();
-  if (finite) {
-    const auto gradients = gradients_of(updated_);
-    if (options_.clip_norm)
-      clip_to_norm(gradients, local_ ? own_norm() : gradient_norm(), *options_.clip_norm);
-    if (options_.clip_value) clip_to_value(gradients, *options_.clip_value);
-    optimizer_->step(lr_factor);
-    share_weights();
-    if (local_) local_->updated(own_weight_);
-  }
-  if (local_ && local_->due()) average_weights();
-  if (!local_) share_buffers();
-  discard_gradients();
-  return finite;
-}
-
-void Engine::share_weights() {
-  if (ranks_) ranks_->share_weights();
-}
-
-void Engine::share_buffers() {
-  if (ranks_ && !options_.distributed.reproducible) ranks_->share_buffers();
-}
-
-bool Engine::ranks_are_equal() const { return !local_ || local_->ranks_are_equal(); }
-
-void Engine::average_weights() {
-  if (!local_) return;
-  const auto counted = times_->during(TimeLedger::communication);
-  local_->average(weights_->held_parameters(), weights_->held_buffers(), *optimizer_);
-}
-
-void Engine::prepare_to_save() {
-  average_weights();
-  if (ranks_) ranks_->prepare_to_save();
-}
-
-void Engine::discard_gradients() {
-  for (torch::Tensor& parameter : updated_) parameter.mutable_grad().reset();
-  if (ranks_) ranks_->drop_gradients();
-  own_norm_.reset();
-  norm_.reset();
-}
-
-Agreement Engine::agree(const Agreement& own) const {
-  if (world_->alone()) return own;
-  const auto counted = times_->during(TimeLedger::communication);
-  const torch::Tensor wishes = torch::tensor(
-      {own.stop ? 1.0 : 0.0, static_cast<double>(own.signal), own.checkpoint ? 1.0 : 0.0, own.seconds},
-      torch::kFloat64);
-  world_->all_reduce(wishes, Reduction::max, "what to do next");
-  const double* agreed = wishes.data_ptr<double>();
-  return {agreed[0] > 0, static_cast<int>(agreed[1]), agreed[2] > 0, agreed[3]};
 }
 
 torch::Tensor Engine::predict(Batch& batch) {

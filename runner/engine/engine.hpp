@@ -13,7 +13,6 @@
 #include "components/models/model.hpp"
 #include "components/models/support/model_weights.hpp"
 #include "components/optimizers/optimizer.hpp"
-#include "runner/engine/agreement.hpp"
 #include "runner/engine/options.hpp"
 #include "runner/engine/rank_sync.hpp"
 #include "runner/engine/time_ledger.hpp"
@@ -35,14 +34,14 @@ using OptimizerFactory =
 //   const WindowLoss loss = engine.accumulate(window, criterion);   // gradients of the mean over the window
 //   engine.update(lr_factor);
 //
-// or, in a loop of one's own,
+// or, for a loop that handles the micro-batches itself,
 //
 //   engine.begin_window(weight_of_all_micro_batches, number_of_micro_batches);
 //   for (const Batch& batch : batches) engine.backward(criterion.sum(engine.forward(batch), batch));
 //   engine.update(lr_factor);
 //
-// Modules that know nothing of batches, and optimizers of their own, are what Accelerator
-// (runner/accelerator/accelerator.hpp) is for; it stands on prepare_module().
+// For a module that does not take a Batch, or for another optimizer, use Accelerator
+// (runner/accelerator/accelerator.hpp), which calls prepare_module().
 class Engine final : public Stateful {
  public:
   Engine(const EngineOptions& options, World& world);
@@ -55,45 +54,48 @@ class Engine final : public Stateful {
   World& world() const { return *world_; }
   TimeLedger& times() const { return *times_; }
 
-  // Puts the model where and how it will be trained, and makes the optimizer, where one is wanted.
+  // Moves the model to the device, in its memory layout and precision, and makes the optimizer if one is
+  // given.
   void prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_optimizer = {});
-  // A module without an optimizer: whoever trains it calls it and updates its parameters. Called again, it
-  // takes the place of the former one, which may be a part of it.
+  // For a caller that runs forward and the optimizer itself. A second call replaces the first module, which
+  // may be a part of the new one.
   void prepare_module(std::shared_ptr<torch::nn::Module> module);
   Model& model() const { return *model_; }  // its structure; its weights are reached through weights()
   Optimizer& optimizer() const { return *optimizer_; }
   bool updates(const std::string& parameter) const { return !ranks_ || ranks_->updates(parameter); }
 
-  // The weights: to look at; all of them, parameters and then buffers, whole, for saving (every rank takes
-  // part, and with zero3 rank 0 alone gets them: in memory, or in a temporary file of the folder); and what a
-  // checkpoint holds of them: `on_one_rank` where somebody needs all of it in one place.
+  // The weights that this rank holds, read-only.
   const Weights& weights() const;
+  // All weights for saving: whole parameters, then buffers. Every rank calls it; with zero3 only rank 0 gets
+  // them, in memory or in a temporary file of the folder.
   std::vector<NamedTensor> full_weights(const std::filesystem::path& folder = {}) const;
+  // The weights as a checkpoint saves them. `on_one_rank`: rank 0 gets them whole.
   Stateful& weights_state(bool on_one_rank = false) const;
-  // Something that is kept beside the weights that this rank holds, such as an average of them, as a
-  // checkpoint holds it. Lives as long as the engine.
+  // State that is kept for the weights that this rank holds, such as their average, as a checkpoint saves it.
+  // Lives as long as the engine.
   Stateful& as_whole(Stateful& held);
 
-  // Of the states of a run, those of which every rank saves a part: whole tensors, each by one rank. The
-  // others are saved by rank 0.
+  // The states of which every rank saves a part: whole tensors, each saved by one rank. Rank 0 saves the
+  // other states.
   using NamedStates = std::vector<std::pair<std::string, Stateful*>>;
   std::set<std::string> sharded_states(const NamedStates& states) const;
   bool updates_a_part() const { return ranks_ && ranks_->sharded_update(); }  // of the parameters
 
-  // Of the parameters to train when the model was prepared. Throws where none would be left.
+  // Freezes or unfreezes parameters. Those that were frozen when the model was prepared stay frozen. Throws
+  // if no parameter is left to train.
   void set_trainable(const std::vector<Trainability>& changes);
 
-  // Gradients of the mean loss over the whole window, whatever the sizes of its micro-batches. Where memory
-  // runs out and the options say so, starts the update again with smaller micro-batches, and stays with them.
+  // Gradients of the mean loss over the whole window, for micro-batches of any size. If memory runs out and
+  // the options allow it, starts the update again with smaller micro-batches, and keeps using these.
   WindowLoss accumulate(const Window& window, const Loss& loss);
 
   void begin_window(double weight, std::int64_t micro_batches);
-  std::unique_ptr<PrecisionScope> autocast() { return precision_->forward(); }  // for a forward of one's own
-  torch::Tensor forward(const Batch& batch);     // in training mode, under the precision; the batch is moved
-  void backward(const torch::Tensor& loss_sum);  // ranks exchange gradients with the last one of a window
-  // The same where the caller counts: whether it is the last one, and whether the graph is needed again.
+  std::unique_ptr<PrecisionScope> autocast() { return precision_->forward(); }  // if the caller runs forward
+  torch::Tensor forward(const Batch& batch);     // in training mode and precision; the batch is moved
+  void backward(const torch::Tensor& loss_sum);  // ranks exchange gradients in the last one of a window
+  // The same if the caller counts: whether it is the last one, and whether the graph is needed again.
   void backward(const torch::Tensor& loss_sum, bool last, bool keep_graph = false);
-  // Gradients are exchanged and no longer scaled. False: some are not finite. update() does it, too.
+  // Finishes the exchange of gradients and unscales them. False: some are not finite. update() calls it.
   bool complete_gradients();
 
   // The norm of the gradients before clipping, still on the device.
@@ -103,26 +105,23 @@ class Engine final : public Stateful {
   bool update(double lr_factor);
   void discard_gradients();
 
-  // For an optimizer of one's own: the weights that other ranks have updated.
+  // Gets the weights that other ranks have updated. update() calls it; call it after another optimizer.
   void share_weights();
-  // Buffers become those of rank 0 on all ranks; update() does it, too.
+  // Copies the buffers of rank 0 to all ranks. update() calls it.
   void share_buffers();
 
-  // With strategy = "local_sgd" ranks have weights of their own between two averages: whoever evaluates or
-  // saves asks for one first. Before saving there may be more to bring together. Every rank takes part.
+  // With strategy = "local_sgd" the weights of the ranks differ between two averages. Call average_weights()
+  // before an evaluation, and prepare_to_save(), which includes it, before saving. Every rank takes part.
   bool ranks_are_equal() const;
   void average_weights();
   void prepare_to_save();
 
-  // Once per update: what any rank wants, all ranks do. With one rank it is what that rank wants.
-  Agreement agree(const Agreement& own) const;
-
-  // Output without gradients, in evaluation mode; the batch comes back where the output is.
+  // Output without gradients, in evaluation mode. Moves the batch to the device of the output.
   torch::Tensor predict(Batch& batch);
-  // Output without gradients in training mode: for what layers learn in passing, as batch-norm does.
+  // A forward pass without gradients in training mode, which updates batch-norm statistics.
   void pass(const Batch& batch);
-  // Every rank calls it when it has nothing left to predict or pass, however much that was, and before ranks
-  // exchange anything else: where each has a part of the weights, they need each other until then.
+  // Every rank calls it after its last predict() or pass(), even if it had none, and before ranks exchange
+  // anything else: if each rank holds a part of the weights, ranks need each other until then.
   void finish_passes();
 
   // The precision's state, which parameters are frozen, and the size of micro-batches that fits.
@@ -141,6 +140,7 @@ class Engine final : public Stateful {
   std::int64_t examples_at_once(std::int64_t size) const;  // of a micro-batch
   torch::Tensor own_norm();
   void adopt(torch::nn::Module& module, bool channels_last);
+  void connect_ranks(const torch::nn::Module& module);
   double global_window_weight();
   WindowLoss over_all_ranks(WindowLoss own);
 

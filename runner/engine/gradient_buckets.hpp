@@ -12,16 +12,16 @@
 namespace runner {
 
 struct BucketOptions {
-  std::int64_t bytes = std::int64_t{25} << 20;       // gradients that travel together
-  std::int64_t first_bytes = std::int64_t{1} << 20;  // of the first bucket: it is to set out early
-  std::optional<torch::ScalarType> wire = {};  // the number format on the wire, where it is not their own
+  std::int64_t bytes = std::int64_t{25} << 20;       // gradients that are sent together
+  std::int64_t first_bytes = std::int64_t{1} << 20;  // of the first bucket, which is sent early
+  std::optional<torch::ScalarType> wire = {};        // the number format for sending; none: as they are
   std::vector<int> owners = {};  // of each parameter, the rank that gets the sum; none: every rank does
 };
 
-// Sums the gradients of all ranks while backward is still under way: parameters are grouped in the order in
-// which backward finishes them, and a full bucket sets out at once. Buckets set out in the same order on all
-// ranks, whatever each rank computes. Beside the gradients a bucket carries which of them the rank has: a
-// parameter that no rank used keeps no gradient, as if there were one rank.
+// Sums the gradients of all ranks while backward is still running: parameters are grouped in the order in
+// which backward finishes them, and a full bucket is sent at once. All ranks send the buckets in the same
+// order, whatever each rank computes. A bucket also says which gradients the rank has: a parameter that no
+// rank used gets no gradient, as with one rank.
 class GradientBuckets {
  public:
   GradientBuckets(World& world, std::vector<torch::Tensor> parameters, const BucketOptions& options);
@@ -29,12 +29,12 @@ class GradientBuckets {
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
-  // The next backward is the last one before finish(): gradients it completes set out.
+  // The next backward is the last one before finish(): the gradients it completes are sent.
   void begin_last_backward() { sending_ = true; }
   bool under_way() const { return sending_; }  // from then until finish()
 
-  // Every gradient becomes the sum over the ranks; also where this rank has computed none. Where another rank
-  // owns it, it is gone.
+  // Every gradient becomes the sum over the ranks, also if this rank has computed none. Gradients of
+  // parameters that another rank owns are freed.
   void finish();
 
   std::int64_t bytes_sent() const { return bytes_sent_; }  // by each rank, in all finish() so far

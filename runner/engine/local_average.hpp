@@ -9,10 +9,10 @@
 
 namespace runner {
 
-// local_sgd: every rank updates its weights alone, and now and then all of them become their average. A rank
-// counts for what it has been trained on since the last time: plain SGD with an average after every update
-// is what ddp computes. The optimizer's state is averaged too, as in Yu et al., "On the Linear Speedup
-// Analysis of Communication Efficient Momentum SGD", 2019; so after an average ranks are equal in everything.
+// local_sgd: every rank updates its own weights, and after some updates all ranks take their average,
+// weighted by what each was trained on since the last average. Plain SGD with an average after every update
+// equals ddp. The optimizer's state is averaged too, as in Yu et al., "On the Linear Speedup Analysis of
+// Communication Efficient Momentum SGD", 2019, so after an average the ranks are equal in everything.
 class LocalAverage {
  public:
   LocalAverage(World& world, std::int64_t every, std::int64_t bytes_at_once)
@@ -23,7 +23,7 @@ class LocalAverage {
   bool due() const { return updates_ >= every_; }
   bool ranks_are_equal() const { return updates_ == 0; }
 
-  // Every rank takes part. Nothing happens where they are equal.
+  // Every rank takes part. Does nothing if the ranks are equal.
   void average(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers,
                Optimizer& optimizer);
 

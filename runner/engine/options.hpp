@@ -31,7 +31,7 @@ struct EngineOptions {
   std::string device = "auto";   // "cpu", "cuda", "cuda:1"; "auto": CUDA where there is one
   bool device_placement = true;  // false: modules and batches stay where they are
   MemoryFormat memory_format = MemoryFormat::automatic;
-  // Built once the device is known: for example part<PrecisionKind>.build, or a precision of one's own.
+  // Built once the device is known: for example part<PrecisionKind>.build, or your own precision.
   std::function<std::unique_ptr<Precision>(const PrecisionInputs&)> precision = {};
   std::optional<double> clip_norm = {};   // gradients are scaled down to this total norm
   std::optional<double> clip_value = {};  // each gradient element is limited to this size

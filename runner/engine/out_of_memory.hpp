@@ -12,8 +12,8 @@ namespace runner {
 // Whether the error says that an allocation failed, on a GPU or in main memory.
 bool is_out_of_memory(const std::exception& error);
 
-// What a forward pass changes by itself, as it was before an update: batch-norm statistics and the like, and
-// what the precision remembers. An update that ran out of memory is repeated from there.
+// What a forward pass changes, as it was before an update: buffers such as batch-norm statistics, and the
+// state of the precision. An update that ran out of memory is repeated from there.
 class UpdateStart {
  public:
   UpdateStart(const Weights& weights, Precision& precision);

@@ -11,13 +11,13 @@
 
 namespace runner {
 
-// Gradients travel as products of two thin matrices: Vogels et al., "PowerSGD: Practical Low-Rank Gradient
+// Gradients are sent as products of two thin matrices: Vogels et al., "PowerSGD: Practical Low-Rank Gradient
 // Compression for Distributed Optimization", 2019, as PyTorch's powerSGD_hook computes it. With M = gradient
 // + error and Q from the update before,
 //
 //   P = orthogonal(sum over ranks of M orthogonal(Q)),  Q = sum over ranks of M^T P,  gradient = P Q^T,
 //
-// and what is left of M is the error that the next gradient takes along.
+// and the rest of M is the error that is added to the next gradient.
 class PowerSgd {
  public:
   PowerSgd(World& world, std::int64_t rank) : world_(world), rank_(rank) {}

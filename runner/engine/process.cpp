@@ -1,5 +1,6 @@
 #include "runner/engine/process.hpp"
 
+#include <c10/util/Exception.h>
 #include <malloc.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -118,6 +119,14 @@ std::string steer_around_broken_instructions() {
 
 void warn_and_steer_around_broken_instructions() {
   if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
+}
+
+void log_torch_warnings() {
+  struct Logged final : c10::WarningHandler {
+    void process(const c10::Warning& warning) override { log::warning("{}", warning.msg()); }
+  };
+  static Logged handler;
+  c10::WarningUtils::set_warning_handler(&handler);
 }
 
 }  // namespace runner

@@ -24,4 +24,8 @@ void keep_freed_memory();
 [[nodiscard]] std::string steer_around_broken_instructions();
 void warn_and_steer_around_broken_instructions();  // logs that line
 
+// From now on, what LibTorch warns of on this thread is logged like every other warning: it may quote a file,
+// or come from the code of a TorchScript module.
+void log_torch_warnings();
+
 }  // namespace runner

@@ -19,18 +19,19 @@ namespace runner {
 class PowerSgd;
 struct Sharding;
 
-// What keeps the weights of all ranks the same: the part of an update that only several ranks have.
+// Keeps the weights of all ranks equal: the part of an update that exists only with several ranks.
 class RankSync {
  public:
   RankSync(World& world, const DistributedSection& options);
   ~RankSync();
 
-  // What is trained together. All ranks begin with the weights of rank 0, and have checked that they do.
+  // The parameters and buffers to keep equal. prepare() also copies those of rank 0 to all ranks and checks
+  // that they are equal.
   void take(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers);
   void prepare(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers);
 
-  // With zero3, after that: each rank keeps its part of the parameters. `slices`: a slice of every parameter;
-  // otherwise whole parameters of its own.
+  // With zero3, after prepare(): each rank keeps only its part of the parameters: a slice of every parameter
+  // (`slices`), or some parameters whole.
   void shard(const Model& model, bool slices);
   Sharding* sharding() const { return sharding_.get(); }
 
@@ -39,26 +40,25 @@ class RankSync {
   bool knows(const std::string& name) const;
   bool sharded_update() const { return sharding_ || !owners_.empty(); }
 
-  // The coming backward is the last one of the window: gradients may set out while it runs.
+  // The next backward is the last one of the window: gradients are sent while it runs.
   void begin_last_backward();
-  // Gradients become sums over all ranks: of the parameters that this rank updates, or of all.
+  // Gradients become sums over all ranks: those of the parameters that this rank updates, or all.
   void reduce_gradients();
 
   void drop_gradients();
 
-  // After reduce_gradients, of gradients that only this rank may have: their norm over all ranks (of
-  // gradients that differ, the root of their mean square); whether one is not finite and others might not
-  // know.
+  // After reduce_gradients, for strategies in which ranks have different gradients: the norm over all ranks
+  // (with local_sgd the root of the mean square), and whether any rank has one that is not finite.
   torch::Tensor total_norm(const torch::Tensor& own) const;
   bool any_not_finite(const std::vector<torch::Tensor>& own) const;
 
-  // The weights that other ranks have updated.
+  // Gets the weights that other ranks have updated.
   void share_weights();
-  // Running statistics are those of rank 0, as in PyTorch's DistributedDataParallel.
+  // Copies the buffers of rank 0 to all ranks, as PyTorch's DistributedDataParallel does.
   void share_buffers() const;
 
-  // What compression has left out so far, made ready to be saved (every rank takes part), and its state.
-  // Saved without compression it is empty, and what another setting left there is not needed.
+  // The error that compression has accumulated. Call prepare_to_save() before save(); every rank takes part.
+  // Without compression the state is empty, and load() ignores what another setting saved.
   void prepare_to_save();
   State save() const;
   void load(const State& state);
@@ -82,14 +82,14 @@ class RankSync {
   std::vector<torch::Tensor> buffers_;
   std::unique_ptr<GradientBuckets> buckets_;  // of the parameters that were trained when it was made
   std::vector<bool> in_buckets_;              // which of the parameters these are
-  std::unique_ptr<PowerSgd> power_sgd_;       // none without that compression
-  std::vector<NamedTensor> compressed_;       // those of them that it takes
+  std::unique_ptr<PowerSgd> power_sgd_;       // only with that compression
+  std::vector<NamedTensor> compressed_;       // the parameters that it compresses
   std::int64_t bytes_of_old_buckets_ = 0;
   std::unique_ptr<Sharding> sharding_;
 };
 
-// The owner of each of a list of things, given their bytes: neighbours share an owner, and each rank gets
-// about as many bytes. Parameters are whole tensors, because some optimizers need them whole.
+// The owner of each parameter, from their sizes in bytes: neighbours have the same owner, and each rank gets
+// about as many bytes. Parameters are not split, because some optimizers need them whole.
 std::vector<int> share_out(const std::vector<std::int64_t>& bytes, int ranks);
 std::vector<int> share_out(const std::vector<NamedTensor>& parameters, int ranks);
 

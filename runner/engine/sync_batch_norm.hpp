@@ -5,16 +5,16 @@
 
 namespace runner {
 
-// Batch norm over the batches of all ranks: while it is active, every batch_norm in training that the model
-// calls, wherever it stands and in whatever language it is written, takes its statistics over all ranks, in
-// backward too. Ranks have to call as many of them in the same order.
+// Batch norm over the batches of all ranks. While it is active, every batch_norm operator in training, in C++
+// or TorchScript modules, computes its statistics over all ranks, in backward too. All ranks must call the
+// same number of them in the same order.
 class SyncBatchNorm final : public OperatorMode {
  public:
   explicit SyncBatchNorm(World& world) : world_(world) {}
 
   void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) override;
 
-  // A rank without examples passes others along, which must not count.
+  // False while a rank without examples runs on stand-in data, which must not count.
   void set_counting(bool counting) { counting_ = counting; }
 
  private:

@@ -15,7 +15,7 @@ namespace runner {
 
 enum class Reduction { sum, min, max };
 
-// A collective that is under way. Waiting for nothing costs nothing: with one process there is nothing to do.
+// A collective operation that has been started. With one process it is empty, and wait() returns at once.
 class Work {
  public:
   struct Pending {
@@ -26,7 +26,7 @@ class Work {
   Work() = default;
   explicit Work(std::unique_ptr<Pending> pending) : pending_(std::move(pending)) {}
 
-  // Returns when the result is there; throws RankError where another rank failed or did not answer in time.
+  // Returns when the result is available. Throws RankError if another rank failed or did not answer in time.
   void wait() {
     if (pending_) std::exchange(pending_, nullptr)->wait();
   }
@@ -43,9 +43,9 @@ struct Place {
   std::string machine = {};  // the same text for all ranks of a machine, and for no others
 };
 
-// The processes ("ranks") that train together, and what they can do together. Every rank calls the same
-// collectives in the same order; `what` says in error messages what was being exchanged ("gradients").
-// The base class is the world of a single process: complete, and free of tensors copied and operators run.
+// The processes ("ranks") that train together, and their collective operations. Every rank calls the same
+// collectives in the same order; `what` names in error messages what was being exchanged ("gradients").
+// The base class is the world of a single process: it copies no tensor and runs no operator.
 //
 //   torch::Tensor count = ..;
 //   world.all_reduce(count, Reduction::sum, "the number of examples");
@@ -70,8 +70,8 @@ class World {
   }
   virtual Work begin_all_reduce(const torch::Tensor&, Reduction, std::string_view) { return {}; }
 
-  // `all` is the ranks' parts one after the other: size() times as many elements as `part`, contiguous.
-  // `part` may be this rank's place in `all`, and with one rank both may be the same tensor.
+  // `all` holds the parts of the ranks one after the other: size() times as many elements as `part`,
+  // contiguous. `part` may be the slice of this rank in `all`; with one rank both may be the same tensor.
   void all_gather(const torch::Tensor& all, const torch::Tensor& part, std::string_view what) {
     begin_all_gather(all, part, what).wait();
   }
@@ -97,47 +97,48 @@ class World {
   virtual void exchange(const torch::Tensor& out, const torch::Tensor& in, int peer, std::string_view what);
   virtual void barrier(std::string_view) {}
 
-  // Some of the ranks, this one among them, as a world of their own for collectives; send() and what stands
-  // on it need the whole world. Each of them calls it with the same list. It must not outlive this world.
+  // A group of ranks that includes this one, for collectives; send(), receive() and functions that use them
+  // need the whole world. Every rank of the group calls it with the same list. It must not outlive this
+  // world.
   virtual std::unique_ptr<World> group(const std::vector<int>& /*ranks*/) {
     return std::make_unique<World>();
   }
 
-  // The rank's tensor of each rank; they may differ in their first dimension only. gather_rows joins them.
+  // The tensors of all ranks, which may differ only in their first dimension. gather_rows concatenates them.
   std::vector<torch::Tensor> gather(const torch::Tensor& tensor, std::string_view what);
   torch::Tensor gather_rows(const torch::Tensor& tensor, std::string_view what);
 
-  // Texts, or any bytes, of any length. The first returns what `from` has; the second what each rank has.
+  // Texts, or any bytes, of any length. broadcast_text returns the text of `from`.
   std::string broadcast_text(const std::string& text, int from, std::string_view what);
-  // From one rank to another; the others need not take part. Returns it there.
+  // Sends a text from one rank to another, and returns it there. Other ranks need not call it.
   std::string pass_text(const std::string& text, int from, int to, std::string_view what);
   std::vector<std::string> gather_texts(const std::string& text, std::string_view what);
 
-  // Of numbers that every rank has, exact for integers below 2^53. No tensor is made where nobody else is.
+  // Reduces one number of each rank, exactly for integers below 2^53. A single process creates no tensor.
   double all_reduce(double value, Reduction reduction, std::string_view what);
   bool any(bool value, std::string_view what) { return all_reduce(value ? 1 : 0, Reduction::max, what) > 0; }
 
-  // What must be done by one rank, or one on each machine, before the others continue: a download, a prepared
-  // cache. However long it takes: the others wait for as long as that rank is alive. Where it throws, all do.
+  // Work that one rank, or one rank on each machine, does before the others continue, such as a download. The
+  // others wait without a timeout as long as that rank is alive. If it throws, all ranks throw.
   enum class Once { in_the_world, on_each_machine };
   virtual void once(Once, std::string_view /*what*/, const std::function<void()>& work) { work(); }
 
-  // Returns when every rank has come here, however long that takes: for work whose time nobody knows, where a
-  // barrier would run into its timeout. Throws RankError as soon as one of them fails or has died.
+  // Like barrier(), but without a timeout: for work that may take any time. Throws RankError as soon as a
+  // rank fails or dies.
   virtual void wait_for_all(std::string_view /*what*/) {}
 
-  // Where this rank is, for those that wait for it in vain.
+  // Reports the step of this rank, which error messages of other ranks mention if they wait for it too long.
   virtual void reached(std::int64_t /*step*/) {}
-  // This rank gives up: the others learn why, instead of that it is gone.
+  // Tells the other ranks why this rank fails.
   virtual void failed(const std::exception&) {}
-  // Where rank 0 has made the run's folder: whoever started the ranks puts their output there.
+  // Tells the launcher the path of the run folder; it writes the output of the ranks there.
   virtual void tell_folder(const std::string&) {}
 
  protected:
   const Place place_;
 };
 
-// Another rank failed, or did not answer in time. The message names it, where it can be known.
+// Another rank failed, or did not answer in time. The message names the rank if it is known.
 struct RankError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

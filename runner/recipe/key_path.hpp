@@ -15,7 +15,7 @@ namespace runner {
 struct KeyPath {
   struct Part {
     std::string text;
-    std::size_t offset = 0, length = 0;  // where it stands in what was parsed
+    std::size_t offset = 0, length = 0;  // its position in the parsed text
   };
   std::vector<Part> parts;
 

@@ -44,6 +44,25 @@ ReferenceText split_references(std::string_view text) {
   return pieces;
 }
 
+Origin origin_of_reference(const std::string& reference, Origin text) {
+  if (!text.source || reference.empty()) return text;
+  const std::string written = "${" + reference + "}";
+  const std::string_view source(text.source->text);
+  std::size_t begin = 0;
+  for (std::uint32_t line = 1; line < text.line; ++line) {
+    const std::size_t end = source.find('\n', begin);
+    if (end == std::string_view::npos) break;
+    begin = end + 1;
+  }
+  const std::size_t end = std::min(source.find('\n', begin), source.size());
+  const std::size_t start = begin + text.column - 1;
+  const std::size_t found = source.substr(0, end).find(written, std::min(start, end));
+  if (found == std::string_view::npos || found + written.size() > start + text.length) return text;
+  text.column += static_cast<std::uint32_t>(found - start);
+  text.length = static_cast<std::uint32_t>(written.size());
+  return text;
+}
+
 std::string escape_references(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

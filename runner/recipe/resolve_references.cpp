@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view environment_prefix = "env:";
 
-constexpr std::size_t most_errors = 200;   // more help nobody
+constexpr std::size_t most_errors = 200;   // more would not help
 constexpr std::size_t longest_chain = 32;  // references that lead to references
 // Bytes that references may add: a few lines could ask for terabytes.
 constexpr std::size_t largest_expansion = 16 << 20;
@@ -293,28 +293,9 @@ class Resolver {
     return std::nullopt;
   }
 
-  // Points at the reference inside the text where it can be found there, at the whole text where not.
   void fail(const Value& value, const std::string& reference, std::string message,
             std::vector<std::string> hints = {}) {
-    Origin origin = value.origin;
-    if (origin.source && !reference.empty()) {
-      const std::string written = "${" + reference + "}";
-      const std::string_view text(origin.source->text);
-      std::size_t begin = 0;
-      for (std::uint32_t line = 1; line < origin.line; ++line) {
-        const std::size_t end = text.find('\n', begin);
-        if (end == std::string_view::npos) break;
-        begin = end + 1;
-      }
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
-      const std::size_t start = begin + origin.column - 1;
-      const std::size_t found = text.substr(0, end).find(written, std::min(start, end));
-      if (found != std::string_view::npos && found + written.size() <= start + origin.length) {
-        origin.column += static_cast<std::uint32_t>(found - start);
-        origin.length = static_cast<std::uint32_t>(written.size());
-      }
-    }
-    diagnostics_.error(std::move(origin), std::move(message), std::move(hints));
+    diagnostics_.error(origin_of_reference(reference, value.origin), std::move(message), std::move(hints));
   }
 
   Value& tree_;

@@ -10,7 +10,6 @@
 #include "components/trackers/support/json_number.hpp"
 #include "registry/log.hpp"
 #include "runner/report/page.hpp"
-#include "runner/runs/run_log.hpp"
 #include "runner/runs/run_record.hpp"
 #include "runner/runs/run_texts.hpp"
 #include "runner/version.hpp"

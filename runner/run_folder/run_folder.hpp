@@ -35,10 +35,10 @@ class RunFolder {
   std::filesystem::path file(std::string_view name) const { return path_ / name; }
   void write(std::string_view name, std::string_view text) const;  // atomically
 
-  // Throws std::runtime_error where somebody has deleted it: what is written would go nowhere.
+  // Throws std::runtime_error if the folder was deleted: what is written would be lost.
   void require_there() const;
 
-  // The process that writes the folder now; none: nobody does.
+  // The process that writes to the folder now, if any.
   struct Owner {
     long pid = 0;
     std::string host;

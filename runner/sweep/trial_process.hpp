@@ -15,7 +15,7 @@ class TrialProcess {
  public:
   TrialProcess(const std::vector<std::string>& arguments, const std::filesystem::path& output,
                const std::filesystem::path& lock);
-  ~TrialProcess();  // kills it where nobody waited
+  ~TrialProcess();  // kills it unless wait() was called
   TrialProcess(const TrialProcess&) = delete;
   TrialProcess& operator=(const TrialProcess&) = delete;
 

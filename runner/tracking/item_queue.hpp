@@ -34,7 +34,7 @@ class ItemQueue {
   void done();                          // what was taken last has been dealt with
   void pause(Seconds time);             // ends early when close() comes
   bool closed_for(Seconds time) const;  // so long ago, or longer
-  void fail(std::string reason);        // nobody will take anything any more
+  void fail(std::string reason);        // the queue is no longer read
 
   std::size_t size() const;  // what was taken and is not done included
 
@@ -56,7 +56,7 @@ class ItemQueue {
   std::vector<SharedItem> taken_;  // from memory, and nowhere on disk yet
   bool from_spool_ = false;        // what was taken last is at the front of the spool
   SharedItem last_;
-  bool hurry_ = false;  // somebody waits until it is empty
+  bool hurry_ = false;  // wait_until_empty() is waiting
   std::optional<Clock::time_point> closed_;
   std::optional<std::string> failure_;
 };

@@ -16,7 +16,7 @@ namespace runner {
 class Trackers final : public Stateful {
  public:
   Trackers(std::vector<NamedTracker> trackers, RunFacts facts, const TrackerPatience& patience = {});
-  ~Trackers() override;  // as finish(Outcome::failed), where nobody called finish; never throws
+  ~Trackers() override;  // like finish(Outcome::failed) if finish() was not called; never throws
   Trackers(const Trackers&) = delete;
   Trackers& operator=(const Trackers&) = delete;
 
@@ -45,7 +45,7 @@ class Trackers final : public Stateful {
   void flush() const;
 
   // Writes out all that waits, finishes every tracker and ends the threads; remote ones get a few seconds,
-  // and what they could not send is kept. Throws where an essential tracker failed and nobody was told yet. A
+  // and what they could not send is kept. Throws if an essential tracker failed and no call has thrown yet. A
   // second call does nothing.
   void finish(Outcome outcome, std::string message = {});
 

@@ -16,12 +16,12 @@ class BestFiles {
 
   // After an evaluation that is among the best. Every rank takes part, rank 0 writes.
   void write(Run& run) const;
-  // What is no longer among the best goes. Only once no checkpoint that the run may go on from knows of it.
+  // Deletes files that are no longer among the best. Call it only when no checkpoint refers to them.
   void remove_displaced(BestModel& best) const;
 
-  // For a run that goes on from a checkpoint: those that the folder does not hold.
+  // After loading a checkpoint: the steps whose files are not in the folder.
   std::vector<std::int64_t> missing(const BestModel& best) const;
-  // Files of evaluations after the checkpoint go, and best.safetensors is the best of those before it.
+  // Deletes files of evaluations after the checkpoint, and makes best.safetensors the best of the others.
   void restore(const BestModel& best) const;
 
   // Of a run, the best one first.

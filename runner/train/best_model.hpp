@@ -28,15 +28,15 @@ class BestModel final : public Stateful {
   bool is_best(std::int64_t step) const { return best() && best()->step == step; }
   void forget(std::int64_t step);  // its weights are gone
 
-  // Those that were among the best and are no more, since the last call.
+  // Those that have dropped out of the best since the last call.
   std::vector<std::int64_t> take_displaced() { return std::exchange(displaced_, {}); }
   bool has_displaced() const { return !displaced_.empty(); }
-  // The step of the last one that was admitted: a checkpoint of then or later knows of none that is
-  // displaced.
+  // The step of the last one that was admitted: checkpoints from then on refer to none that has dropped out.
   std::int64_t newest_step() const;
 
   const BestRule& rule() const { return rule_; }
-  // Whose measurement decides: "eval" is the trained weights, anything else what a hook keeps.
+  // The weights whose metric decides: "eval" for the trained weights, or the name of weights that a hook
+  // keeps.
   std::string weights() const { return rule_.metric.substr(0, rule_.metric.find('/')); }
 
   State save() const override;

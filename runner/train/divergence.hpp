@@ -15,9 +15,8 @@ class DivergenceGuard final : public Stateful {
   // `precision_skips`: the precision itself skips updates whose gradients are not finite.
   DivergenceGuard(OnDivergence rule, bool precision_skips) : rule_(rule), precision_skips_(precision_skips) {}
 
-  // Before an update: whether to skip it. On a CPU the loss is at hand; reading it from another
-  // device would wait for that, so it happens only where `look` says so: when something is about to be
-  // logged, measured or saved.
+  // Before an update: whether to skip it. On a CPU the loss is always checked. Reading it from a GPU waits
+  // for the GPU, so it is checked there only with `look`: before something is logged, evaluated or saved.
   bool refuses(const WindowLoss& loss, std::int64_t step, bool look);
 
   // A hook has stopped the run because of numbers that are not finite.
@@ -46,8 +45,7 @@ class DivergenceGuard final : public Stateful {
   std::string problem_;
 };
 
-// Whether all weights and buffers are finite numbers, on all ranks: every rank takes part. What is not is not
-// worth a file.
+// Whether all weights and buffers are finite on all ranks. Every rank takes part.
 bool weights_are_finite(const Engine& engine);
 
 }  // namespace runner

@@ -7,9 +7,9 @@
 
 namespace runner {
 
-// Ranks that were started with different things would not train one model. Both functions are called by every
-// rank, and throw RankError on all of them: it names what differs, and on which ranks. A single rank has
-// nothing to compare.
+// Check that all ranks train the same model on the same data. Every rank calls both functions; on a
+// difference all ranks throw RankError, which names what differs and on which ranks. A single rank compares
+// nothing.
 
 // Every setting of the recipe, versions and plugins. Before anything else is exchanged: what ranks exchange
 // depends on these.

@@ -13,19 +13,23 @@ namespace runner {
 struct Evaluation {
   Measurements measurements;                               // "eval/accuracy" ..
   std::vector<std::pair<std::string, std::string>> texts;  // what is not a number, by tag
-  bool broken_off = false;                                 // nothing was measured then
+  bool broken_off = false;                                 // cancelled: there are no measurements
 };
 
-// Called before each batch with the share of the evaluation that is done; false breaks it off, on all ranks.
+// Called before each batch with the share of the evaluation that is done. False cancels it, on all ranks.
 using Evaluating = std::function<bool(double share)>;
 
-// The evaluation set, measured whole and exactly, or its first batches where that is asked for. Hooks see the
-// batches of the trained weights, "eval", alone.
+// Evaluates the whole validation set exactly, or its first batches. Hooks see only the batches of the trained
+// weights, "eval".
 Evaluation evaluate(
     Run& run, std::optional<std::int64_t> most_batches = {},
     const Evaluating& evaluating = [](double) { return true; }, const std::string& weights = "eval");
 
-// The same for whatever weights there are: the trained ones, and those that hooks keep beside them.
+// The same for all weights: the trained ones, and those that hooks keep.
 Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches, const Evaluating& evaluating);
+
+// Evaluates two examples with the run's metrics and hooks, so that what does not fit is found before training
+// begins. Changes nothing; throws what an evaluation would throw.
+void rehearse_evaluation(Run& run);
 
 }  // namespace runner

@@ -20,9 +20,9 @@ struct TrainingWindow {
   Cursor end;
 };
 
-// The training data as windows of micro-batches, from a cursor on. A window never reaches into the next
-// epoch: the last one of an epoch is short where the numbers do not divide. Its seed depends on the place in
-// the data alone, so that dropout and the like are the same wherever a run was taken up.
+// The training data as windows of micro-batches, starting at a cursor. A window never crosses the end of an
+// epoch, so the last one may be short. Its seed depends only on its position in the data, so that dropout is
+// the same in a resumed run.
 class Feed {
  public:
   Feed(const Split& split, const LoaderOptions& options, std::int64_t accumulation_steps, Cursor start = {});

@@ -16,7 +16,7 @@
 
 namespace runner {
 
-// One update as the loop saw it; what is a tensor is still on the device.
+// The result of one update. Tensors are still on the device.
 struct StepReport {
   WindowLoss loss;
   double lr = 0;
@@ -24,7 +24,7 @@ struct StepReport {
   torch::Tensor gradient_norm = {};  // undefined: not measured
 };
 
-// Tells trackers and console what happens. Reads from the device only what somebody is about to see.
+// Reports what happens to trackers and console. Reads from the device only what is logged or shown.
 class Journal final : public Stateful {
  public:
   Journal(Trackers& trackers, Console& console, const Plan& plan, std::optional<double> epochs,
@@ -32,8 +32,7 @@ class Journal final : public Stateful {
       : trackers_(trackers), console_(console), plan_(plan), epochs_(epochs), groups_(std::move(groups)) {}
 
   void step(const Progress& progress, const StepReport& report);
-  // A record of the updates since the last one: their mean loss, the present rate, and what others have to
-  // add.
+  // A record of the updates since the last one: their mean loss, the learning rate, and further values.
   void training(const Progress& progress, const Measurements& precision, const Measurements& hooks);
   bool has_unlogged_steps() const { return examples_ > 0; }
   void evaluating(double share) { console_.evaluating(share); }

@@ -72,9 +72,27 @@ std::vector<const KeptWeights*> kept_weights(const Run& run) {
   return found;
 }
 
+KeptWeightsInPlace::KeptWeightsInPlace(Engine& engine, const std::map<std::string, torch::Tensor>& tensors) {
+  const torch::NoGradGuard no_grad;
+  const auto swap = [&](const NamedTensor& own, bool changes) {
+    const auto kept = tensors.find(own.name);
+    if (changes || kept != tensors.end()) own_.emplace_back(own.tensor, own.tensor.clone());
+    if (kept != tensors.end()) torch::Tensor(own.tensor).copy_(kept->second);
+  };
+  for (const NamedTensor& parameter : engine.weights().held_parameters()) swap(parameter, false);
+  // A pass for batch-norm statistics changes every buffer it meets.
+  for (const NamedTensor& buffer : engine.weights().held_buffers()) swap(buffer, true);
+}
+
+// The destructor restores the model also if the pass for the statistics fails.
 KeptWeightsInPlace::KeptWeightsInPlace(Run& run, const KeptWeights& weights)
-    : swapped_(run.engine, weights.tensors) {
+    : KeptWeightsInPlace(run.engine, weights.tensors) {
   if (weights.statistics_batches > 0) recompute_batch_statistics(run, weights.statistics_batches);
+}
+
+KeptWeightsInPlace::~KeptWeightsInPlace() {
+  const torch::NoGradGuard no_grad;
+  for (auto& [tensor, own] : own_) tensor.copy_(own);
 }
 
 void save_weights(Run& run, const std::string& name, const std::filesystem::path& path,

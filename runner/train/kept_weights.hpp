@@ -1,29 +1,35 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "runner/engine/swapped_weights.hpp"
 #include "runner/train/run.hpp"
 
 namespace runner {
 
-// What the hooks of the run keep beside the trained weights, as it is now; those that have none yet too.
+// The weights that the hooks of the run keep, such as averages; their tensors may still be empty.
 std::vector<const KeptWeights*> kept_weights(const Run& run);
 
-// Those weights are in the model for as long as this lives, with batch-norm statistics that fit them where
-// they ask for that; then its own are again.
+// Puts such weights into the model, with batch-norm statistics recomputed for them if they ask for it. The
+// destructor restores the model's own weights.
 class KeptWeightsInPlace {
  public:
   KeptWeightsInPlace(Run& run, const KeptWeights& weights);
+  ~KeptWeightsInPlace();
+  KeptWeightsInPlace(const KeptWeightsInPlace&) = delete;
+  KeptWeightsInPlace& operator=(const KeptWeightsInPlace&) = delete;
 
  private:
-  SwappedWeights swapped_;
+  KeptWeightsInPlace(Engine& engine, const std::map<std::string, torch::Tensor>& tensors);
+
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> own_;  // a tensor of the model, and its own values
 };
 
-// Saves the weights of that name as safetensors under PyTorch's names, whole or not at all: what a hook
-// keeps, or else what is trained.
+// Saves weights as safetensors under PyTorch's names, complete or not at all: those that a hook keeps under
+// this name, otherwise the trained ones.
 void save_weights(Run& run, const std::string& name, const std::filesystem::path& path,
                   const std::map<std::string, std::string>& metadata = {});
 

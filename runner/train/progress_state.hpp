@@ -9,14 +9,14 @@
 
 namespace runner {
 
-// How far a run is, as a checkpoint keeps it, and by which plan. What the plan says (share, total_steps) is
-// worked out anew.
+// The progress of a run and its plan, as a checkpoint saves them. Values that follow from the plan (share,
+// total_steps) are computed again on loading.
 class ProgressState final : public Stateful {
  public:
   ProgressState(Progress& progress, const Plan& plan, bool& evaluation_due, std::optional<std::string>& ended)
       : progress_(progress), plan_(plan), evaluation_due_(evaluation_due), ended_(ended) {}
 
-  // What a new plan has to know of the one that a saved state was reached by.
+  // What a new plan has to know about the plan that led to a saved state.
   static EarlierPlan plan_of(const State& state) {
     StateReader saved(state);
     return {saved.integer("steps_per_epoch"), saved.number("extra_steps"), saved.integer("step"),

@@ -138,4 +138,13 @@ Run::Run(const Recipe& recipe_, World& world, const std::optional<EarlierPlan>& 
                           &engine.as_whole(*hooks[i]));
 }
 
+std::vector<ModelStatesHook> model_states_hooks(const Run& run, ModelStatesCall call) {
+  std::vector<ModelStatesHook> hooks;
+  for (const auto& hook : run.hooks)
+    hooks.push_back([call, hook = hook.get()](ModelStates& models, const std::filesystem::path& folder) {
+      (hook->*call)(models, folder);
+    });
+  return hooks;
+}
+
 }  // namespace runner

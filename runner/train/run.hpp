@@ -20,12 +20,12 @@
 
 namespace runner {
 
-// Everything a run is made of, built and ready. Parts are built in the order in which they need each other;
-// what is wrong with data or weights shows here, before the first step.
+// The components of a run, built in the order in which they depend on each other. Errors in data or weights
+// are found here, before the first step.
 struct Run {
   using ModelFactory = std::function<std::shared_ptr<Model>(const Recipe&, const DataSpec&)>;
 
-  // `earlier`: of the checkpoint that the run will go on from.
+  // `earlier`: the plan of the checkpoint that the run continues from.
   Run(const Recipe& recipe, World& world, const std::optional<EarlierPlan>& earlier = {},
       const ModelFactory& make_model = {});
   Run(const Run&) = delete;
@@ -42,18 +42,22 @@ struct Run {
   std::vector<std::unique_ptr<Hook>> hooks;
   std::optional<BestModel> best;
   DivergenceGuard divergence;
-  Requests requests;  // of the hooks, that wait
+  Requests requests;  // of the hooks, not carried out yet
   Progress progress;
-  bool evaluation_due = false;  // one was broken off
+  bool evaluation_due = false;  // one was cancelled
   std::optional<std::string>
-      ended;  // it is over, and which hook's reason stopped it; empty: it reached its end
+      ended;  // set when the run is over: the reason of the hook that stopped it; empty: it is finished
   ProgressState progress_state{progress, plan, evaluation_due, ended};
   Generators generators;
 
-  // All that a checkpoint holds, by name. Whatever remembers something from one update to the next is here.
+  // What a checkpoint saves, by name: every object that keeps state from one update to the next.
   std::vector<std::pair<std::string, Stateful*>> stateful;
 
-  bool updating = false;  // an update is half done: not a moment to save
+  bool updating = false;  // in the middle of an update: the state cannot be saved
 };
+
+// The calls of the run's hooks around a checkpoint: &Hook::before_save or &Hook::before_load of each.
+using ModelStatesCall = void (Hook::*)(ModelStates& models, const std::filesystem::path& folder);
+std::vector<ModelStatesHook> model_states_hooks(const Run& run, ModelStatesCall call);
 
 }  // namespace runner

@@ -76,15 +76,6 @@ RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Regi
   return {std::move(folder), std::nullopt, 0};
 }
 
-std::vector<ModelStatesHook> load_hooks(const Run& run) {
-  std::vector<ModelStatesHook> calls;
-  for (const auto& hook : run.hooks)
-    calls.push_back([hook = hook.get()](ModelStates& models, const fs::path& folder) {
-      hook->before_load(models, folder);
-    });
-  return calls;
-}
-
 }  // namespace
 
 RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry& registry, World& world,
@@ -115,7 +106,7 @@ double lost_seconds(const RunFolder& folder, const Checkpoint& checkpoint) {
 }
 
 void restore_run(Run& run, FoundCheckpoint found) {
-  call_load_hooks(load_hooks(run), found.checkpoint, found.folder);
+  call_load_hooks(model_states_hooks(run, &Hook::before_load), found.checkpoint, found.folder);
   // A recipe may start or stop keeping a best model in the middle of a run.
   if (run.best) found.checkpoint.states.try_emplace("best", run.best->save());
   if (!run.best) found.checkpoint.states.erase("best");

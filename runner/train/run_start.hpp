@@ -18,21 +18,19 @@ struct RunStart {
   std::optional<std::int64_t> resumed_at;
 };
 
-// Looks for the run that run.dir already holds and its newest complete checkpoint, or takes the checkpoint
-// that
-// --resume names. Every rank calls it; rank 0 looks. Changes nothing in the folder. Throws if the recipe does
-// not fit the run that is there.
+// Finds the run in run.dir and its newest complete checkpoint, or takes the checkpoint given with --resume.
+// Every rank calls it; rank 0 searches. Throws if the recipe does not fit the run in the folder.
 RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry& registry, World& world,
                     const TrainOptions& options);
 
-// Seconds of work after the checkpoint that an earlier attempt lost, as far as its records tell. To be read
-// before the trackers delete the records of these steps.
+// Seconds of work after the checkpoint that an earlier attempt lost, according to its records. Call it before
+// the trackers delete the records of these steps.
 double lost_seconds(const RunFolder& folder, const Checkpoint& checkpoint);
 
 // Loads the checkpoint into everything in `run.stateful`.
 void restore_run(Run& run, FoundCheckpoint found);
 
-// The files of the best weights become those that the run knows of, after it was restored or started over.
+// Makes the files of the best weights match the state of the run, after it was restored or started over.
 void restore_best_files(Run& run, const std::filesystem::path& folder);
 
 }  // namespace runner

@@ -6,7 +6,7 @@
 
 namespace runner {
 
-RunSummary summary_of(const Run& run, const std::string& recipe_file) {
+RunSummary summary_of(const Run& run, const std::string& recipe_file, const std::filesystem::path& folder) {
   const Recipe& recipe = run.recipe;
   RunSummary summary;
   summary.name = recipe.run.name;
@@ -33,6 +33,7 @@ RunSummary summary_of(const Run& run, const std::string& recipe_file) {
   summary.device = describe_device(run.engine.device());
   summary.trackers = tracker_names(recipe.tracker);
   for (const auto& hook : recipe.hook) summary.hooks.push_back(hook.name());
+  summary.folder = folder;
   summary.stand_in = run.data.stand_in;
   return summary;
 }

@@ -10,10 +10,10 @@
 
 namespace runner {
 
-// What a person is told at the beginning of a run.
-RunSummary summary_of(const Run& run, const std::string& recipe_file);
+// What a person is told at the beginning of a run. `folder`: empty if nothing is kept.
+RunSummary summary_of(const Run& run, const std::string& recipe_file, const std::filesystem::path& folder);
 
-// What came of it; how it ended is for the caller to say.
+// The result of the run, without its outcome, which the caller sets.
 RunResult result_of(const Run& run, const Journal& journal);
 
 // What a person is told at the end.

@@ -5,8 +5,8 @@
 
 namespace runner {
 
-// Shows the trackers that show images what the model will see: the first batch of training, augmented as it
-// will be, and the first images of the evaluation set. Does nothing where the data is no images.
+// Logs to trackers that show images what the model will see: the first training batch, augmented, and the
+// first images of the validation set. Does nothing if the data are not images.
 void log_sample_images(const Run& run, Trackers& trackers);
 
 }  // namespace runner

@@ -7,8 +7,8 @@
 namespace runner {
 
 // Turns the first SIGINT, SIGTERM or SIGHUP (the terminal is gone) into a request that the loop sees after
-// its step; a second SIGINT or SIGTERM ends the process at once. What was ignored when the program began, as
-// nohup does with SIGHUP, stays ignored. One at a time: signal handlers belong to the process.
+// its step; a second SIGINT or SIGTERM ends the process at once. Signals that were ignored when the program
+// started, as nohup does with SIGHUP, stay ignored. Only one object at a time: signal handlers are global.
 class StopSignal {
  public:
   StopSignal();
@@ -22,8 +22,7 @@ class StopSignal {
   std::vector<std::pair<int, struct sigaction>> former_;
 };
 
-// Turns SIGUSR1 into a request for a checkpoint that the loop sees after its step. One at a time: signal
-// handlers belong to the process.
+// Turns SIGUSR1 into a request for a checkpoint that the loop sees after its step. Only one object at a time.
 class CheckpointSignal {
  public:
   CheckpointSignal();

@@ -10,11 +10,11 @@
 #include "registry/log.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
 #include "runner/terminal/text.hpp"
+#include "runner/train/agreement.hpp"
 #include "runner/train/best_files.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/feed.hpp"
 #include "runner/train/kept_weights.hpp"
-#include "runner/train/update_requests.hpp"
 
 namespace runner {
 
@@ -89,7 +89,7 @@ class Loop {
       if (diverged()) break;
       if (eval_interval_.passed(before, run_.progress)) evaluate();
       carry_out_requests();
-      agree(checkpoint_due(before, run_.progress));
+      agree_on_next(checkpoint_due(before, run_.progress));
       if (control_.checkpoints) save_if_wanted();
       remove_displaced();
     }
@@ -105,7 +105,7 @@ class Loop {
       evaluate();
       carry_out_requests();
     }
-    agree(false);
+    agree_on_next(false);
   }
 
   bool done() const {
@@ -135,17 +135,9 @@ class Loop {
       loss = engine_.accumulate(window.window, *run_.loss);
     }
     const auto counted = engine_.times().during(TimeLedger::update);
-    for (const auto& hook : run_.hooks) {
-      if (!hook->wants_gradients(run_.progress)) continue;
-      const double mean = loss.mean(), norm = engine_.gradient_norm().item<double>();
-      hook->before_update(run_.progress, mean, norm, run_.requests);
-      const auto& reason = run_.requests.stop_reason();
-      if (reason && !(std::isfinite(mean) && std::isfinite(norm))) run_.divergence.stopped_by_hook(*reason);
-    }
+    const UpdateRequests asked = ask_hooks(loss);
     const Progress before = run_.progress;
     Progress now = after(window, before, run_.plan, seconds());
-    const UpdateRequests asked =
-        run_.hooks.empty() ? UpdateRequests{} : take_together(run_.requests, engine_.world());
     const double factor = learning_rate_factor(run_, asked.learning_rate);
     StepReport report{loss, engine_.optimizer().peak_lr() * factor, window.examples};
     if (log_interval_.passed(before, now)) report.gradient_norm = engine_.gradient_norm();
@@ -156,6 +148,22 @@ class Loop {
     run_.progress = now;
     run_.updating = false;
     journal_.step(now, report);
+  }
+
+  // What hooks ask of this update. All ranks have agreed on earlier requests; those of a hook that sees the
+  // gradients may still differ between them.
+  UpdateRequests ask_hooks(const WindowLoss& loss) {
+    bool seen = false;
+    for (const auto& hook : run_.hooks) {
+      if (!hook->wants_gradients(run_.progress)) continue;
+      const double mean = loss.mean(), norm = engine_.gradient_norm().item<double>();
+      hook->before_update(run_.progress, mean, norm, run_.requests);
+      const auto& reason = run_.requests.stop_reason();
+      if (reason && !(std::isfinite(mean) && std::isfinite(norm))) run_.divergence.stopped_by_hook(*reason);
+      seen = true;
+    }
+    const UpdateRequests own = take_update_requests(run_.requests);
+    return seen ? agree_with_ranks({.update = own}).update : own;
   }
 
   // A loss that is not finite must be noticed before anything is logged, evaluated or saved. With several
@@ -197,14 +205,22 @@ class Loop {
       journal_.histogram(run_.progress, std::move(tag), std::move(histogram));
   }
 
-  // The one point per update where ranks agree on what to do next.
-  void agree(bool due) {
+  // The one point per update where ranks agree on what to do next. What hooks ask of the next update waits in
+  // `requests`, where a checkpoint saves it.
+  void agree_on_next(bool due) {
     const bool asked =
         run_.requests.take_checkpoint() || (control_.checkpoint_asked && control_.checkpoint_asked());
     engine_.world().reached(run_.progress.step);
-    agreed_ = engine_.agree(
-        {run_.requests.stop_reason().has_value(), control_.signal(), asked || due, clock_.seconds()});
+    agreed_ = agree_with_ranks({run_.requests.stop_reason().has_value(), control_.signal(), asked || due,
+                                clock_.seconds(), take_update_requests(run_.requests)});
+    put_back(agreed_.update, run_.requests);
     checkpoint_wanted_ = checkpoint_wanted_ || agreed_.checkpoint;
+  }
+
+  Agreement agree_with_ranks(const Agreement& own) const {
+    if (engine_.world().alone()) return own;
+    const auto counted = engine_.times().during(TimeLedger::communication);
+    return agree(own, engine_.world());
   }
 
   // The end of a run is saved by finish(), once everything is recorded. While ranks hold different weights
@@ -262,7 +278,7 @@ class Loop {
     if (interrupted() || diverged() || !evaluates || journal_.evaluated(run_.progress)) return;
     evaluate();
     // A signal, to any rank, broke it off: the run is not finished until it has been evaluated.
-    if (run_.evaluation_due) agree(false);
+    if (run_.evaluation_due) agree_on_next(false);
   }
 
   void save_at_end() {

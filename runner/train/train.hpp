@@ -10,9 +10,9 @@ namespace runner {
 
 class Checkpointer;
 
-// What reaches into the loop from outside.
+// How the loop is controlled from outside.
 struct LoopControl {
-  std::function<int()> signal;                  // that asks the run to stop; 0: none. Asked after every step
+  std::function<int()> signal;                  // that asks the run to stop; 0: none. Called after every step
   std::filesystem::path folder;                 // of the run
   std::function<bool()> checkpoint_asked = {};  // since this was last called
   Checkpointer* checkpoints = nullptr;          // none: nothing is saved
@@ -28,7 +28,7 @@ struct TrainingEnd {
   int signal = 0;           // that interrupted it, on any rank
 };
 
-// The loop: from where the run stands to its end, or until a hook or a signal asks it to stop.
+// The training loop: from the current progress of the run to its end, or until a hook or a signal stops it.
 TrainingEnd train(Run& run, Journal& journal, const LoopControl& control);
 
 }  // namespace runner

@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// The mean over many updates. Adding one costs nothing: losses are read from the device together, when the
-// mean is asked for or many have come together.
+// The mean loss over many updates. Adding one is cheap: losses are read from the device together, when the
+// mean is requested or many have accumulated.
 class TrainingLoss final : public Stateful {
  public:
   void add(const WindowLoss& loss);
@@ -20,7 +20,7 @@ class TrainingLoss final : public Stateful {
  private:
   void read() const;
 
-  mutable std::vector<WindowLoss> unread_;  // read when somebody asks for the mean
+  mutable std::vector<WindowLoss> unread_;  // read when the mean is requested
   mutable double sum_ = 0;
   mutable std::int64_t count_ = 0;
 };

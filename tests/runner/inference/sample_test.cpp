@@ -8,7 +8,6 @@
 #include "components/models/support/load_weights.hpp"
 #include "components/models/support/model_weights.hpp"
 #include "runner/inference/generate.hpp"
-#include "runner/inference/text_stream.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/parts.hpp"

@@ -49,6 +49,21 @@ name = "accuracy"
 every = "5step"
 )";
 
+// The rest of a recipe for data from small files.
+constexpr const char* nine_steps = R"(
+[loader]
+batch_size = 4
+[optimizer]
+name = "adamw"
+[train]
+max_steps = 9
+log_every = "2step"
+[eval]
+every = "4step"
+[checkpoint]
+every = "2step"
+)";
+
 RunResult train_in(const Recipes& files, const fs::path& folder, std::vector<std::string> overrides,
                    std::optional<std::int64_t> interrupt_at = {}, bool force = false) {
   static Registry registry = Registry::of_linked();
@@ -269,25 +284,14 @@ dropout = 0.1
 name = "text"
 file = "words.txt"
 length = 8
-[loader]
-batch_size = 4
 [loss]
 name = "lm_cross_entropy"
-[optimizer]
-name = "adamw"
-[train]
-max_steps = 9
-log_every = "2step"
-[eval]
-every = "4step"
-[checkpoint]
-every = "2step"
 )";
   std::string words;
   for (int i = 0; i < 200; ++i) words += "the " + std::to_string(i * i % 97) + " foxes ran.\n";
   for (const char* tokenizer : {"char", "{name=\"bpe\", vocab_size=300}"}) {
     DYNAMIC_SECTION(tokenizer) {
-      Recipes files(recipe);
+      Recipes files(recipe + std::string(nine_steps));
       files.write("words.txt", words);
       compare(files, {std::string("dataset.tokenizer=") + tokenizer}, {3, 7});
     }
@@ -295,19 +299,6 @@ every = "2step"
 }
 
 TEST_CASE("resume: tables and labelled sentences from files", "[resume]") {
-  constexpr const char* rest = R"(
-[loader]
-batch_size = 4
-[optimizer]
-name = "adamw"
-[train]
-max_steps = 9
-log_every = "2step"
-[eval]
-every = "4step"
-[checkpoint]
-every = "2step"
-)";
   SECTION("csv") {
     std::string rows = "age,colour,price\n";
     for (int i = 0; i < 50; ++i)
@@ -326,7 +317,7 @@ target = "price"
 task = "regression"
 [loss]
 name = "mse"
-)") + rest);
+)") + nine_steps);
     files.write("rows.csv", rows);
     compare(files, {}, {3, 7});
   }
@@ -345,7 +336,7 @@ name = "text_classification"
 file = "rows.csv"
 tokenizer = { name = "word", vocab_size = 50 }
 length = 8
-)") + rest);
+)") + nine_steps);
     files.write("rows.csv", rows);
     compare(files, {}, {3, 7});
   }

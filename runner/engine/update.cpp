@@ -1,0 +1,171 @@
+// One update of Engine: backward over a window of micro-batches, complete gradients, the optimizer.
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <limits>
+#include <stdexcept>
+
+#include "runner/engine/engine.hpp"
+#include "runner/engine/gradients.hpp"
+#include "runner/engine/local_average.hpp"
+#include "runner/engine/sharding.hpp"
+#include "runner/engine/sync_batch_norm.hpp"
+
+namespace runner {
+
+namespace {
+
+// What a forward pass in training happens under: gathered weights, the precision, batch norm over all ranks.
+class TrainingPass {
+ public:
+  TrainingPass(Sharding* sharding, Precision& precision, SyncBatchNorm* norm)
+      : weights_(sharding), precision_(precision.forward()) {
+    if (norm) norm_.emplace(*norm);
+  }
+
+ private:
+  ForwardPass weights_;
+  std::unique_ptr<PrecisionScope> precision_;
+  std::optional<OperatorModeScope> norm_;
+};
+
+}  // namespace
+
+void Engine::exchange_gradients() {
+  if (gradients_reduced_) return;
+  gradients_reduced_ = true;
+  if (!local_) return ranks_->reduce_gradients();
+  if (own_weight_ > 0) return;
+  // Nothing to learn from, but the update is counted, here as on all other ranks.
+  for (torch::Tensor& parameter : parameters_) {
+    if (parameter.requires_grad() && !parameter.grad().defined())
+      parameter.mutable_grad() = torch::zeros_like(parameter);
+  }
+}
+
+torch::Tensor Engine::loss_sum_of(const Batch& batch, const Loss& loss) {
+  const TrainingPass pass(sharding(), *precision_, sync_norm_.get());
+  return loss.sum(model_->forward(batch), batch);
+}
+
+void Engine::begin_window(double weight, std::int64_t micro_batches) {
+  finish_passes();
+  if (model_) model_->train();
+  window_weight_ = own_weight_ = weight;
+  if (ranks_) {  // on its way while this rank computes
+    weight_sum_ = torch::full({1}, weight, torch::kFloat64);
+    weight_work_ = world_->begin_all_reduce(weight_sum_, Reduction::sum, "the weight of the window");
+  }
+  backward_left_ = micro_batches;
+  gradients_unscaled_ = false;
+  gradients_reduced_ = false;
+}
+
+double Engine::global_window_weight() {
+  if (weight_sum_.defined()) {
+    weight_work_.wait();
+    window_weight_ = weight_sum_.item<double>();
+    weight_sum_.reset();
+  }
+  if (window_weight_ == 0) window_weight_ = 1;  // every target is one to be ignored: no gradient, not 0 / 0
+  return window_weight_;
+}
+
+torch::Tensor Engine::forward(const Batch& batch) {
+  const TrainingPass pass(sharding(), *precision_, sync_norm_.get());
+  return model_->forward(placed(batch));
+}
+
+void Engine::backward(const torch::Tensor& loss_sum) {
+  if (backward_left_-- <= 0)
+    throw std::logic_error("backward() was called more often than begin_window() announced");
+  backward(loss_sum, backward_left_ == 0);
+}
+
+void Engine::backward(const torch::Tensor& loss_sum, bool last, bool keep_graph) {
+  const double weight = local_ ? (own_weight_ != 0 ? own_weight_ : 1) : global_window_weight();
+  // Gradients set out while backward runs; not where they may have to be computed again.
+  if (ranks_ && !local_ && last && options_.on_out_of_memory == OnOutOfMemory::stop)
+    ranks_->begin_last_backward();
+  // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
+  const torch::Tensor start = precision_->scale(torch::full_like(loss_sum, 1 / weight));
+  if (!sharding()) return loss_sum.backward(start, keep_graph);
+  sharding()->parameters.begin_backward();
+  {
+    const OperatorModeScope gathering(sharding()->parameters);
+    loss_sum.backward(start, keep_graph);
+  }
+  sharding()->parameters.end_backward();
+}
+
+bool Engine::complete_gradients() {
+  if (!gradients_unscaled_) {
+    if (!gradients_reduced_) finish_passes();
+    if (ranks_) exchange_gradients();
+    auto gradients = gradients_of(updated_);
+    // One that another rank has is made known to the precision by one of our own.
+    if (ranks_ && precision_->skips_updates() && ranks_->any_not_finite(gradients))
+      gradients.push_back(torch::full({1}, std::numeric_limits<float>::quiet_NaN(), device_));
+    gradients_finite_ = precision_->unscale(gradients);
+    gradients_unscaled_ = true;
+  }
+  return gradients_finite_;
+}
+
+torch::Tensor Engine::own_norm() {
+  complete_gradients();
+  if (!own_norm_.defined()) own_norm_ = total_norm(gradients_of(updated_));
+  return own_norm_;
+}
+
+torch::Tensor Engine::gradient_norm() {
+  if (!norm_.defined()) norm_ = ranks_ ? ranks_->total_norm(own_norm()) : own_norm();
+  return norm_;
+}
+
+bool Engine::update(double lr_factor) {
+  const bool finite = complete_gradients();
+  if (finite) {
+    const auto gradients = gradients_of(updated_);
+    if (options_.clip_norm)
+      clip_to_norm(gradients, local_ ? own_norm() : gradient_norm(), *options_.clip_norm);
+    if (options_.clip_value) clip_to_value(gradients, *options_.clip_value);
+    optimizer_->step(lr_factor);
+    share_weights();
+    if (local_) local_->updated(own_weight_);
+  }
+  if (local_ && local_->due()) average_weights();
+  if (!local_) share_buffers();
+  discard_gradients();
+  return finite;
+}
+
+void Engine::share_weights() {
+  if (ranks_) ranks_->share_weights();
+}
+
+void Engine::share_buffers() {
+  if (ranks_ && !options_.distributed.reproducible) ranks_->share_buffers();
+}
+
+bool Engine::ranks_are_equal() const { return !local_ || local_->ranks_are_equal(); }
+
+void Engine::average_weights() {
+  if (!local_) return;
+  const auto counted = times_->during(TimeLedger::communication);
+  local_->average(weights_->held_parameters(), weights_->held_buffers(), *optimizer_);
+}
+
+void Engine::prepare_to_save() {
+  average_weights();
+  if (ranks_) ranks_->prepare_to_save();
+}
+
+void Engine::discard_gradients() {
+  for (torch::Tensor& parameter : updated_) parameter.mutable_grad().reset();
+  if (ranks_) ranks_->drop_gradients();
+  own_norm_.reset();
+  norm_.reset();
+}
+
+}  // namespace runner

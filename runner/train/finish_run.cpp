@@ -1,0 +1,114 @@
+#include "runner/train/finish_run.hpp"
+
+#include <functional>
+
+#include "registry/log.hpp"
+#include "registry/log_files.hpp"
+#include "runner/failure.hpp"
+#include "runner/report/run_report.hpp"
+#include "runner/train/kept_weights.hpp"
+#include "runner/train/run_summary.hpp"
+
+namespace runner {
+
+namespace {
+
+RunResult::Outcome outcome_of(const TrainingEnd& end) {
+  switch (end.why) {
+    case TrainingEnd::finished: return RunResult::Outcome::finished;
+    case TrainingEnd::stopped: return RunResult::Outcome::stopped;
+    case TrainingEnd::diverged: return RunResult::Outcome::failed;
+    case TrainingEnd::interrupted: break;
+  }
+  return RunResult::Outcome::interrupted;
+}
+
+Outcome tracked_outcome(const TrainingEnd& end) {
+  if (end.why == TrainingEnd::finished) return Outcome::finished;
+  return end.why == TrainingEnd::diverged ? Outcome::failed : Outcome::stopped;
+}
+
+// result.json and report.html.
+RunResult write_result(RunResult result, const RunFolder& folder) {
+  if (folder.temporary()) {
+    result.files.clear();
+  } else {
+    if (result.best) result.files.emplace_back("best model", folder.file("best.safetensors"));
+    result.files.emplace_back("metrics", folder.file("metrics.jsonl"));
+  }
+  folder.write("result.json", result_json(result, folder.path()));
+  if (!folder.temporary()) leave_report(folder.path());
+  return result;
+}
+
+void send_artifacts(const Run& run, const RunFolder& folder, Trackers& trackers) {
+  if (folder.temporary()) return;
+  const char* model = run.best && run.best->best() ? "best.safetensors" : "model.safetensors";
+  for (const char* name : {model, "report.html"}) trackers.artifact(name, folder.file(name));
+}
+
+void close(const RunResult& result, const Journal& journal, Console& console) {
+  console.closing(closing_of(result, journal));
+  log::close_files();
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::filesystem::path>> save_all_weights(Run& run,
+                                                                            const RunFolder& folder) {
+  std::vector<std::pair<std::string, std::filesystem::path>> files;
+  if (run.recipe.train.on_divergence == OnDivergence::stop && !weights_are_finite(run.engine)) {
+    log::error("The weights contain NaN or infinity; model.safetensors is not written.");
+  } else {
+    files.emplace_back("model", folder.file("model.safetensors"));
+    save_weights(run, "eval", files.back().second);
+  }
+  for (const KeptWeights* weights : kept_weights(run)) {
+    if (weights->tensors.empty()) {
+      log::warning("Hook \"{}\" has no weights to save: the run ended before it began.", weights->name);
+      continue;
+    }
+    files.emplace_back(weights->name + " model", folder.file(weights->name + ".safetensors"));
+    save_weights(run, weights->name, files.back().second);
+  }
+  return files;
+}
+
+RunResult finish_run(const ReportedRun& reported, const TrainingEnd& end) {
+  const auto& [run, journal, trackers, console, folder] = reported;
+  auto files = save_all_weights(run, folder);
+  RunResult result = result_of(run, journal);
+  result.outcome = outcome_of(end);
+  result.message = end.reason;
+  result.signal = end.signal;
+  result.files = std::move(files);
+  trackers.flush();  // the report reads metrics.jsonl
+  RunResult written = write_result(result, folder);
+  send_artifacts(run, folder, trackers);
+  trackers.finish(tracked_outcome(end), end.reason);
+  written.warnings = log::warnings();  // including those of trackers that could not send everything
+  close(written, journal, console);
+  return result;
+}
+
+void fail_run(const ReportedRun& reported, const std::exception& error) {
+  const auto& [run, journal, trackers, console, folder] = reported;
+  const std::string message = failure_text(error);
+  log::write_to_files("error: " + message);
+  const auto attempt = [](const std::function<void()>& step) {
+    try {
+      step();
+    } catch (const std::exception& second) {
+      log::error("Could not write down how the run failed: {}", second.what());
+    }
+  };
+  RunResult result = result_of(run, journal);
+  result.outcome = RunResult::Outcome::failed;
+  result.message = message;
+  attempt([&] { trackers.flush(); });  // the report reads metrics.jsonl
+  attempt([&] { result = write_result(std::move(result), folder); });
+  attempt([&] { trackers.finish(Outcome::failed, message); });
+  attempt([&] { close(result, journal, console); });
+}
+
+}  // namespace runner
