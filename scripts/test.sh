@@ -30,27 +30,33 @@ ctest --preset release --parallel 2 "$@" || result=$?  # some tests wait for ser
 grep -h -A1 'SKIPPED:' build/release/Testing/Temporary/LastTest.log | grep -v '^--$' | sort -u || true
 
 if $thorough; then
-  step() { echo; echo "thorough: $*"; "$@" || { echo "thorough: FAILED: $*"; result=1; }; }
+  failed=()
+  step() {
+    echo; echo "thorough: $*"
+    local began=$SECONDS
+    "$@" || { failed+=("$*"); result=1; }
+    echo "thorough: $((SECONDS - began)) s for: $*"
+  }
+  build_and_test() {
+    { [[ -f build/$1/build.ninja ]] || cmake --preset "$1"; } && cmake --build --preset "$1" && ctest --preset "$1" --parallel 2
+  }
+
   export RUNNER_THOROUGH=1
-  step ctest --preset release
+  step ctest --preset release --parallel 2
   step .deps/venv/bin/python3 tests/campaigns/kill.py --kills 200
   step .deps/venv/bin/python3 tests/campaigns/kill_ranks.py --kills 50
-  for preset in gcc asan tsan; do
-    [[ -f build/$preset/build.ninja ]] || cmake --preset $preset
-    step cmake --build --preset $preset
-  done
-  step ctest --preset gcc
-  step ctest --preset asan
-  # LibTorch is not instrumented: only what starts threads of its own.
-  step ctest --preset tsan -R 'registry_test|recipe_test'
-  threaded=""
-  for file in trackers item every_rank loader ordered_prefetch compute_threads store world save_hooks; do
-    threaded+="${threaded:+,}[#${file}_test]"
-  done
-  step build/tsan/bin/core_test --filenames-as-tags --warn NoTests "$threaded"
+  unset RUNNER_THOROUGH  # what follows is about the compiler and the sanitizers: the usual tests are enough
+
+  for preset in gcc asan tsan; do step build_and_test $preset; done
+
   step run-clang-tidy-19 -quiet -p build/release -warnings-as-errors='*' "$PWD/(registry|components|runner)/"
-  cmake --preset fuzz -DRUNNER_FUZZ_SECONDS=900 -DRUNNER_FUZZ_CORE=ON
-  step cmake --build --preset fuzz
-  step ctest --preset fuzz --timeout 1200
+
+  # In a folder of its own: the short runs above keep their settings.
+  step cmake --preset fuzz -B build/fuzz-long -DRUNNER_FUZZ_SECONDS=900 -DRUNNER_FUZZ_CORE=ON
+  step cmake --build build/fuzz-long --target fuzzers
+  step ctest --test-dir build/fuzz-long --output-on-failure --parallel 2
+
+  echo
+  for each in "${failed[@]}"; do echo "thorough: FAILED: $each"; done
 fi
 exit $result
