@@ -60,12 +60,12 @@ TINY = ["model=mlp", "model.hidden=[16]", "dataset=synthetic", "~dataset.transfo
 
 
 def moved_to(folder, step):
-    """The run's checkpoint as if it had been written after so many steps, with a record of each in metrics.jsonl and metrics.csv."""
+    """The run's checkpoint as if it had been written after so many steps, with a record of each in metrics.jsonl, metrics.csv and TensorBoard."""
     checkpoint = next(path for path in (folder / "checkpoints").iterdir() if not path.is_symlink())
     state = json.loads((checkpoint / "state.json").read_text())
     progress = state["progress"]["integers"]
     scale = step / progress["step"]
-    for name in ("step", "samples"):
+    for name in ("step", "examples"):
         progress[name] = int(progress[name] * scale)
     text = json.dumps(state)
     (checkpoint / "state.json").write_text(text)
@@ -81,6 +81,18 @@ def moved_to(folder, step):
         for i in range(1, step + 1):
             records.write(f'{{"step":{i},"epoch":{i / 100:.2f},"time":{i / 1000:.3f},"train/loss":2.3,"train/lr":0.001}}\n')
             rows.write(f"{i},{i / 100:.2f},{i / 1000:.3f},2.3,0.001\n")
+    events = next((folder / "tensorboard").iterdir())
+    steps = [record for record in event_records(events.read_bytes()) if b"train/loss" in record]
+    events.write_bytes(b"".join(steps) * (step // len(steps)))
+
+
+def event_records(content):
+    """The records of a TensorBoard file, each with its length and checksums."""
+    at = 0
+    while at < len(content):
+        size = int.from_bytes(content[at:at + 8], "little") + 16
+        yield content[at:at + size]
+        at += size
 
 
 def until_first_record(words, records, step):
@@ -107,8 +119,8 @@ def resuming(rounds):
         def once():
             with tempfile.TemporaryDirectory() as scratch:
                 folder = Path(scratch) / "run"
-                words = [RUNNER, recipe, f"run.dir={folder}", *TINY, "tracker=[csv]"]
-                run([*words, "train.max_steps=10", 'checkpoint.every="10step"'], 1, 1)
+                words = [RUNNER, recipe, f"run.dir={folder}", *TINY, "tracker=[csv,tensorboard]"]
+                run([*words, "train.max_steps=10", "train.log_every=1step", 'checkpoint.every="10step"'], 1, 1)
                 if step != 10:
                     moved_to(folder, step)
                 return until_first_record(words, folder / "metrics.jsonl", step)

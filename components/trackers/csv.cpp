@@ -60,7 +60,7 @@ class CsvTable : public Tracker {
       std::filesystem::resize_file(path_, 0);
     } else if (facts.resumed_at) {
       cut_lines(
-          path_, [&](std::string_view row) { return facts.keeps(leading_integer(row)); },
+          path_, leading_integer, [&](std::int64_t step) { return facts.keeps(step); },
           static_cast<std::uint64_t>(in.tellg()));
     }
     file_ = AppendFile(path_);

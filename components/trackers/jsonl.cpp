@@ -15,9 +15,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Every line of this tracker starts with its step.
-bool is_kept(std::string_view line, const RunFacts& facts) {
+std::optional<std::int64_t> step_of(std::string_view line) {
   constexpr std::string_view start = "{\"step\":";
-  return !line.starts_with(start) || facts.keeps(leading_integer(line.substr(start.size())));
+  return line.starts_with(start) ? leading_integer(line.substr(start.size())) : std::nullopt;
 }
 
 class JsonLines : public Tracker {
@@ -28,7 +28,7 @@ class JsonLines : public Tracker {
   void start(const RunFacts& facts) override {
     for (const auto& path : {metrics_path_, texts_path_}) {
       cut_unfinished_line(path);
-      if (facts.resumed_at) cut_lines(path, [&](std::string_view line) { return is_kept(line, facts); });
+      if (facts.resumed_at) cut_lines(path, step_of, [&](std::int64_t step) { return facts.keeps(step); });
     }
     metrics_ = AppendFile(metrics_path_);
   }

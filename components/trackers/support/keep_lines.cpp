@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <fstream>
-#include <limits>
 #include <string>
 
 #include "components/support/io/atomic_file.hpp"
@@ -28,19 +27,26 @@ void keep_lines(const std::filesystem::path& path, std::function<bool(std::strin
   if (dropped) kept.commit();
 }
 
-void cut_lines(const std::filesystem::path& path, const std::function<bool(std::string_view line)>& wanted,
-               std::uint64_t begin) {
+void cut_lines(const std::filesystem::path& path,
+               const std::function<std::optional<std::int64_t>(std::string_view line)>& step_of,
+               const std::function<bool(std::int64_t step)>& is_kept, std::uint64_t begin) {
   if (!std::filesystem::is_regular_file(path)) return;
   const auto size = std::filesystem::file_size(path);
   auto end = size;
   BackwardLines lines(path, begin);
-  for (auto line = lines.next(); line && !wanted(line->text); line = lines.next()) end = line->offset;
+  while (const auto line = lines.next()) {
+    const auto step = step_of(line->text);
+    if (!step) continue;
+    if (is_kept(*step)) break;
+    end = line->offset;
+  }
   if (end < size) std::filesystem::resize_file(path, end);
 }
 
-std::int64_t leading_integer(std::string_view text) {
-  std::int64_t number = std::numeric_limits<std::int64_t>::min();
-  std::from_chars(text.data(), text.data() + text.size(), number);
+std::optional<std::int64_t> leading_integer(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return std::nullopt;
   return number;
 }
 

@@ -93,6 +93,14 @@ std::optional<std::string> read_record(std::istream& in) {
   return read_checked(in, from_little_endian<std::uint64_t>(*length));
 }
 
+std::optional<std::size_t> find_record(std::string_view bytes) {
+  for (std::size_t start = 0; start + length_bytes + crc_bytes <= bytes.size(); ++start) {
+    const auto crc = from_little_endian<std::uint32_t>(bytes.substr(start + length_bytes, crc_bytes));
+    if (crc == masked_crc(bytes.substr(start, length_bytes))) return start;
+  }
+  return std::nullopt;
+}
+
 std::uint64_t record_size(std::string_view record) { return length_bytes + record.size() + 2 * crc_bytes; }
 
 }  // namespace runner

@@ -7,7 +7,9 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <sstream>
 
 #include <unistd.h>
 
@@ -125,9 +127,17 @@ std::vector<std::filesystem::path> TensorBoardWriter::files(const std::filesyste
 }
 
 void TensorBoardWriter::cut_end(const std::filesystem::path& file) {
+  constexpr std::uint64_t enough = 1 << 20;  // only a message follows the end of a session
+  const std::uint64_t size = std::filesystem::file_size(file);
+  std::uint64_t offset = size - std::min(size, enough);
   std::ifstream in(file, std::ios::binary);
-  std::uint64_t offset = 0;
-  while (const auto record = read_record(in)) {
+  in.seekg(static_cast<std::streamoff>(offset));
+  std::istringstream tail(std::string{std::istreambuf_iterator<char>(in), {}});
+  const auto start = find_record(tail.view());
+  if (!start) return;
+  tail.seekg(static_cast<std::streamoff>(*start));
+  offset += *start;
+  while (const auto record = read_record(tail)) {
     if (record->find(end_tag) != std::string::npos) return std::filesystem::resize_file(file, offset);
     offset += record_size(*record);
   }

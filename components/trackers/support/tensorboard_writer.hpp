@@ -56,7 +56,7 @@ class TensorBoardWriter {
   static std::vector<std::filesystem::path> files(const std::filesystem::path& folder,
                                                   const std::string& suffix);
   // Readers believe the first end of a session that they find: takes back one that was not the end after all,
-  // with all that follows it in the file.
+  // with all that follows it in the file. Reads only the end of the file.
   static void cut_end(const std::filesystem::path& file);
 
  private:

@@ -42,6 +42,23 @@ TEST_CASE("metrics.jsonl of a resumed run is cut after the checkpoint") {
   CHECK(read_text(folder / "metrics.jsonl").empty());
 }
 
+TEST_CASE(
+    "lines that somebody added to metrics.jsonl or metrics.csv do not hide records after the checkpoint") {
+  TemporaryFolder folder;
+  for (const char* name : {"jsonl", "csv"}) {
+    const auto file = folder / ("metrics." + std::string(name));
+    run(name, folder, {}, {at(1), at(2), at(3)});
+    const std::string until_two =
+        read_text(file).substr(0, read_text(file).rfind('\n', read_text(file).size() - 2) + 1);
+    std::ofstream(file, std::ios::app) << "a note\n\n";
+    run(name, folder, 2, {});
+    CHECK(read_text(file) == until_two);
+    std::ofstream(file, std::ios::app) << "a note\n\n";
+    run(name, folder, 2, {});
+    CHECK(read_text(file) == until_two + "a note\n\n");  // nothing to cut: the file is as it was
+  }
+}
+
 TEST_CASE("texts.jsonl holds every text, and of a resumed run those up to the checkpoint") {
   TemporaryFolder folder;
   const auto log_texts = [&](std::optional<std::int64_t> resumed_at, std::vector<std::int64_t> steps) {

@@ -56,6 +56,24 @@ TEST_CASE("tensorboard writes into its folder of the run and lets others see it 
   CHECK(std::filesystem::file_size(files[0]) > size);
 }
 
+TEST_CASE("the end of a session is taken back, in a long event file too") {
+  for (const int records : {3, 40'000}) {
+    TemporaryFolder folder;
+    TensorBoardWriter writer(folder.path());
+    for (int step = 0; step < records; ++step) writer.add_scalar("train/loss", step, 1);
+    writer.flush();
+    const auto size = std::filesystem::file_size(writer.path());
+    TensorBoardWriter::cut_end(writer.path());
+    CHECK(std::filesystem::file_size(writer.path()) == size);
+    writer.end_session(TensorBoardWriter::Status::failure);
+    writer.add_text("end of the run", 0, "it failed");
+    writer.flush();
+    TensorBoardWriter::cut_end(writer.path());
+    CHECK(std::filesystem::file_size(writer.path()) == size);
+    if (records > 3) CHECK(size > 1 << 20);
+  }
+}
+
 const RunFacts example_facts{"example",
                              {},
                              "[optimizer]\nname = \"sgd\"\nlr = 0.1\n",

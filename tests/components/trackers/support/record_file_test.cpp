@@ -43,5 +43,20 @@ TEST_CASE("what was not flushed is written at the end, and much of it earlier") 
   CHECK(read_text(folder / "events").size() == (2 << 20) + 16 + 19);
 }
 
+TEST_CASE("records are found in the middle of a file") {
+  TemporaryFolder folder;
+  {
+    RecordFile file(folder / "events");
+    file.add("first");
+    file.add("second");
+  }
+  const std::string bytes = read_text(folder / "events");
+  CHECK(find_record(bytes) == 0);
+  for (std::size_t from = 1; from <= record_size("first"); ++from)
+    CHECK(find_record(std::string_view(bytes).substr(from)) == record_size("first") - from);
+  CHECK_FALSE(find_record(std::string_view(bytes).substr(record_size("first") + 1)));
+  CHECK_FALSE(find_record(""));
+}
+
 }  // namespace
 }  // namespace runner
