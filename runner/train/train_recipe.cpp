@@ -40,7 +40,8 @@ using NamedFile = std::pair<std::string, fs::path>;
 // All weights of the run; what each file is, and where.
 std::vector<NamedFile> save_all_weights(Run& run, const RunFolder& folder) {
   std::vector<NamedFile> files;
-  if (run.recipe.train.on_divergence == OnDivergence::stop && !weights_are_finite(run.engine)) {
+  if (run.recipe.train.on_divergence == OnDivergence::stop &&
+      !run.divergence.weights_are_finite(run.engine)) {
     log::error("The weights contain NaN or infinity; model.safetensors is not written.");
   } else {
     files.emplace_back("model", folder.file("model.safetensors"));
@@ -232,6 +233,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   if (start.checkpoint) earlier = ProgressState::plan_of(start.checkpoint->checkpoint.states["progress"]);
   Run run(recipe, world, earlier);
   rehearse(run);
+  run.divergence.begin(run.engine);
 
   const bool main = world.is_main();
   const RunFolder folder = folder_of(start, recipe, world, options);
