@@ -1,5 +1,6 @@
 #include "runner/failure.hpp"
 
+#include <filesystem>
 #include <new>
 
 #include "components/support/torch_error.hpp"
@@ -8,7 +9,18 @@
 
 namespace runner {
 
+namespace {
+
+// The library's own words name its function, and the path in brackets at the end.
+std::string without_function(const std::filesystem::filesystem_error& error) {
+  return "Cannot use " + error.path1().string() + ": " + error.code().message() + ".";
+}
+
+}  // namespace
+
 std::string failure_text(const std::exception& error) {
+  if (const auto* of_file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+    return shown_message(without_function(*of_file));
   const std::string reason = shown_message(reason_of(error));
   if (!is_out_of_memory(error) || reason.find("loader.batch_size") != std::string::npos) return reason;
   const bool says_more = dynamic_cast<const std::bad_alloc*>(&error) == nullptr;

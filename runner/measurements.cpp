@@ -1,5 +1,6 @@
 #include "runner/measurements.hpp"
 
+#include "registry/log.hpp"
 #include "registry/wording.hpp"
 
 #include <algorithm>
@@ -53,10 +54,14 @@ std::vector<Watcher> watchers_of(const Recipe& recipe) {
 
 void require_targets(const Part<LossKind>& loss, const DataSpec& data) {
   const auto given = possible_targets(data);
-  if (shared_targets(loss.facts().targets, given)) return;
-  throw RecipeError(loss.origin(),
-                    "loss " + in_quotes(loss.name()) + " needs " + to_string(loss.facts().targets) +
-                        " as targets, but the dataset gives " + to_string(given.front()) + ".");
+  const auto shared = shared_targets(loss.facts().targets, given);
+  if (!shared) {
+    throw RecipeError(loss.origin(),
+                      "loss " + in_quotes(loss.name()) + " needs " + to_string(loss.facts().targets) +
+                          " as targets, but the dataset gives " + to_string(given.front()) + ".");
+  }
+  if (data.classes == 1 && data.vocabulary == 0 && shared->front() == Targets::class_index)
+    log::warning("The data has a single class, so every answer is right and nothing can be learnt.");
 }
 
 std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<LossKind>& loss,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "components/datasets/support/table_interpreter.hpp"
 #include "components/datasets/support/table_split.hpp"
@@ -120,6 +121,10 @@ void check(const Csv& params, Report& report) {
     report.error("thousands", "cannot be the same as decimal");
   if (params.columns.empty() && !params.header.value_or(true))
     report.error("columns", "is needed where no header names the columns");
+  std::set<std::string> different;
+  for (const std::string& name : params.columns) {
+    if (!different.insert(name).second) report.error("columns", "has " + in_quotes(name) + " twice");
+  }
   std::vector<std::string> named{params.target};
   const std::pair<const char*, const std::vector<std::string>*> lists[] = {
       {"numeric", &params.numeric}, {"categorical", &params.categorical}, {"ignore", &params.ignore}};
@@ -153,9 +158,10 @@ TableFormat format_of(const Csv& params, const std::filesystem::path& file) {
 
 void say(const TablePart& training, const TableColumns& columns, std::int64_t eval_rows) {
   std::vector<std::string> numbers, categories;
-  for (const NumericColumn& column : columns.numeric) numbers.push_back(column.name);
+  const auto shown = [](const std::string& name) { return name.empty() ? in_quotes(name) : name; };
+  for (const NumericColumn& column : columns.numeric) numbers.push_back(shown(column.name));
   for (const CategoricalColumn& column : columns.categorical)
-    categories.push_back(column.name + " (" + std::to_string(column.values.size()) + ")");
+    categories.push_back(shown(column.name) + " (" + std::to_string(column.values.size()) + ")");
   const char separator = training.format().csv.separator;
   if (separator != ',')
     log::info("{}: the values are separated by {}.", training.name(),

@@ -102,6 +102,10 @@ void check_classes(const Pair& pair, std::int64_t classes) {
   if (!holds_classes(pair.target)) return;
   const auto low = pair.target.min().item<std::int64_t>(), high = pair.target.max().item<std::int64_t>();
   if (low >= 0 && high < classes) return;
+  if (low < 0) {
+    throw DataError(pair.path.string() + " has the class " + std::to_string(low) +
+                    ", but classes are numbered from 0. Renumber them, or remove these examples.");
+  }
   throw DataError(pair.path.string() + " has classes from " + std::to_string(low) + " to " +
                   std::to_string(high) + ", but they should be 0 to " + std::to_string(classes - 1) + ".");
 }

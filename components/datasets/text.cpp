@@ -132,10 +132,10 @@ class TextDataset final : public Dataset {
     const DataSpec data = spec_of(chosen->vocabulary());
     Splits splits;
     splits.train =
-        std::make_unique<TextSplit>(data, windows(*chosen, texts.train, texts.train_file, "train on"),
+        std::make_unique<TextSplit>(data, windows(*chosen, texts.train, texts.train_file, Phase::training),
                                     Phase::training, params_.random_offset, chosen->unknown());
     splits.eval =
-        std::make_unique<TextSplit>(data, windows(*chosen, texts.eval, texts.eval_file, "evaluate with"),
+        std::make_unique<TextSplit>(data, windows(*chosen, texts.eval, texts.eval_file, Phase::evaluation),
                                     Phase::evaluation, false, chosen->unknown());
     splits.learned = chosen->json();
     if (generated()) splits.stand_in = generated_stand_in(params_.file.string());
@@ -187,16 +187,20 @@ class TextDataset final : public Dataset {
     return spec;
   }
 
+  // A window to train on is full; to evaluate with, one token and the next are enough.
   TokenStore windows(const Tokenizer& chosen, std::string_view text, std::shared_ptr<const TextFile> file,
-                     const std::string& purpose) const {
+                     Phase phase) const {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     const std::string place = file->path().string();
     TokenStore tokens = facts_.bytes ? TokenStore(std::span(bytes, text.size()), std::move(file), 256)
                                      : cached_tokens(chosen, text);
-    if (tokens.size() > params_.length) return tokens;
-    throw DataError(place + " is too short: to " + purpose + " it has " + std::to_string(tokens.size()) +
-                    " tokens, and a window takes " + std::to_string(params_.length) +
-                    " and the one after it. Lower dataset.length, or give more text.");
+    const bool training = phase == Phase::training;
+    const std::int64_t least = training ? params_.length + 1 : 2;
+    if (tokens.size() >= least) return tokens;
+    throw DataError(
+        place + " is too short: to " + (training ? "train on" : "evaluate with") + " it has " +
+        std::to_string(tokens.size()) + " tokens, and " + std::to_string(least) + " are needed. " +
+        (training ? "Lower dataset.length, or give more text." : "Raise dataset.split, or give more text."));
   }
 
   Text params_;

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
@@ -50,6 +51,16 @@ void write_file(const fs::path& file, const std::string& text) {
   throw std::runtime_error("cannot write " + file.string() + (error ? ": " + error.message() : ""));
 }
 
+// What --task chooses for the model of its template does not suit another model.
+bool is_for_another_model(const std::string& override, const Arguments& arguments,
+                          const std::vector<std::string>& typed) {
+  const auto chooses_model = [](const std::string& word) {
+    return word.starts_with("model=") || word.starts_with("model.name=");
+  };
+  return arguments.has("task") && override.starts_with("model.") &&
+         (arguments.has("model") || std::ranges::any_of(typed, chooses_model));
+}
+
 std::vector<std::string> overrides_of(const Arguments& arguments, const std::vector<std::string>& fitting,
                                       const std::vector<std::string>& typed) {
   std::vector<std::string> overrides;
@@ -59,7 +70,9 @@ std::vector<std::string> overrides_of(const Arguments& arguments, const std::vec
     const std::string key(part->name);
     if (arguments.has(key)) overrides.push_back(key + "=" + quote_toml(arguments.get(key)));
   }
-  overrides.insert(overrides.end(), fitting.begin(), fitting.end());
+  for (const std::string& one : fitting) {
+    if (!is_for_another_model(one, arguments, typed)) overrides.push_back(one);
+  }
   overrides.insert(overrides.end(), typed.begin(), typed.end());
   return overrides;
 }

@@ -65,9 +65,15 @@ std::vector<std::string> with_folders_opened(const std::vector<std::string>& inp
   return opened;
 }
 
-std::string number(double value) {
+std::string number(double value, int digits = 6) {
   char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6).ptr};
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr};
+}
+
+// For a program: nothing is rounded away, however large the mean of the target.
+std::string exact_number(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 std::string as_text(const Predictions& all) {
@@ -78,7 +84,7 @@ std::string as_text(const Predictions& all) {
       said.push_back(escaped_name(name) + " " + number(probability));
     for (const auto& [name, probability] : one.labels)
       said.push_back(escaped_name(name) + " " + number(probability));
-    for (const double value : one.values) said.push_back(number(value));
+    for (const double value : one.values) said.push_back(number(value, 9));
     rows.emplace_back(printable(one.input), printable(joined(said)));
   }
   return two_columns(rows, "");
@@ -97,7 +103,7 @@ std::string as_csv(const Predictions& all) {
     for (const auto& [name, probability] : one.labels)
       text += csv_cell(one.input) + "," + csv_cell(name) + "," + number(probability) + "\n";
     for (const double value : one.values)
-      text += csv_cell(one.input) + "," + std::to_string(rank++) + "," + number(value) + "\n";
+      text += csv_cell(one.input) + "," + std::to_string(rank++) + "," + exact_number(value) + "\n";
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "components/contract/data_error.hpp"
 #include "components/datasets/support/image_file.hpp"
 #include "components/support/encoding_remedy.hpp"
 #include "components/support/io/mapped_file.hpp"
@@ -41,11 +42,23 @@ std::vector<fs::path> entries(const fs::path& folder, bool folders) {
 
 // ---- images: a folder for each class, or folders of such folders
 
-// The largest usual size that does not enlarge the first image.
-std::int64_t side_for(const fs::path& image) {
+// The shorter side of the first image that can be read.
+std::int64_t shorter_side(const std::vector<fs::path>& images) {
   Scratch scratch;
-  const ImageView view = read_image(image, scratch);
-  const std::int64_t shorter = std::min(view.height, view.width);
+  for (const fs::path& image : images) {
+    try {
+      const ImageView view = read_image(image, scratch);
+      return std::min(view.height, view.width);
+    } catch (const DataError&) {
+      if (image == images.back()) throw;
+    }
+  }
+  return 0;
+}
+
+// The largest usual size that does not enlarge the first image.
+std::int64_t side_for(const std::vector<fs::path>& images) {
+  const std::int64_t shorter = shorter_side(images);
   for (const std::int64_t side : {224, 128, 64}) {
     if (shorter >= side) return side;
   }
@@ -56,7 +69,7 @@ Found images(const fs::path& data) {
   if (!fs::is_directory(data))
     return Problem{data.string() +
                    " is not a folder: put the images of each class into a folder of their own"};
-  const auto images = images_in(data);
+  const auto images = images_in(fs::is_directory(data / "train") ? data / "train" : data);
   if (images.empty()) return Problem{"there is no image (.jpg, .jpeg or .png) in " + data.string()};
   StartingPoint start{task_recipe("image-folder"), {setting("dataset.dir", full_path(data))}};
   if (fs::is_directory(data / "train")) {
@@ -73,7 +86,7 @@ Found images(const fs::path& data) {
   } else {
     start.overrides.emplace_back("dataset.split=0.2");
   }
-  const std::string side = std::to_string(side_for(images.front()));
+  const std::string side = std::to_string(side_for(images));
   start.overrides.push_back("dataset.transform.0.height=" + side);
   start.overrides.push_back("dataset.transform.0.width=" + side);
   if (side == "32") start.overrides.emplace_back("model.stem=cifar");
@@ -110,6 +123,12 @@ Found table(const fs::path& data) {
   if (sheet.separator != ",") start.overrides.push_back(setting("dataset.separator", sheet.separator));
   if (sheet.decimal_comma()) start.overrides.push_back(setting("dataset.decimal", ","));
   if (!sheet.header) start.overrides.push_back("dataset.columns=" + names_of(sheet));
+  // What pandas calls the row numbers that its to_csv writes.
+  for (const Column& column : sheet.columns) {
+    const bool row_numbers = column.name.empty() || column.name == "Unnamed: 0";
+    if (row_numbers && column.filled > 0 && column.numeric() && &column != target)
+      start.overrides.push_back("dataset.ignore=[" + quote_toml(column.name) + "]");
+  }
   return start;
 }
 

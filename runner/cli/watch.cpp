@@ -6,6 +6,8 @@
 #include <ostream>
 #include <thread>
 
+#include "registry/utf8.hpp"
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
@@ -44,18 +46,19 @@ std::vector<const Series*> chosen(const RunMetrics& metrics, const std::vector<s
 std::string picture(const RunRecord& run, const RunMetrics& metrics, const std::vector<std::string>& wanted,
                     const ConsoleOutput& terminal, const Style& style, std::size_t most) {
   const Moment last = metrics.last();
-  std::string text = style.bold(run.name) + "  " + run.status +
-                     (run.message.empty() ? "" : ": " + run.message) + "\n" + "step " +
+  // The folder may be somebody else's: nothing in it speaks to the terminal.
+  std::string text = style.bold(printable(run.name)) + "  " + printable(run.status) +
+                     (run.message.empty() ? "" : ": " + shown_message(run.message)) + "\n" + "step " +
                      grouped(static_cast<std::int64_t>(last.step)) + ", epoch " + epoch_text(last.epoch) +
                      ", " + duration_text(last.time) + "\n";
-  if (!run.stand_in.empty()) text += style.red("Not the real data: ") + run.stand_in;
+  if (!run.stand_in.empty()) text += style.red("Not the real data: ") + shown_message(run.stand_in);
   if (metrics.series().empty()) return text + "nothing measured yet\n";
   const int width = std::clamp(terminal.width() - 1, 30, 100);
   for (const Series* series : chosen(metrics, wanted, most)) {
     const auto& points = series->curve.points();
     std::vector<std::pair<double, double>> drawn;
     for (const CurvePoint& point : points) drawn.emplace_back(point.x, point.y);
-    text += "\n" + style.cyan(series->name) + "  " + measured(points.back().y) + "\n" +
+    text += "\n" + style.cyan(printable(series->name)) + "  " + measured(points.back().y) + "\n" +
             plot(drawn, {width, 6, terminal.utf8, "steps"});
   }
   return text;

@@ -54,9 +54,11 @@ void reading(const SetFindings& set, DataFindings& found) {
                              (set.wrong_labels == 1 ? " has" : " have") + " a label that is not one of the " +
                              grouped(set.spec.classes) + " classes.");
   }
-  if (set.not_finite > 0) {
-    found.problems.push_back(examples_text(set.not_finite, set) + (set.not_finite == 1 ? " has" : " have") +
-                             " inputs that are not finite numbers: the loss will not be one either.");
+  for (const auto& [count, what] :
+       {std::pair{set.not_finite, "inputs"}, {set.targets_not_finite, "targets"}}) {
+    if (count == 0) continue;
+    found.problems.push_back(examples_text(count, set) + (count == 1 ? " has " : " have ") + what +
+                             " that are not finite numbers: the loss will not be one either.");
   }
   if (tried < set.examples) {
     found.notes.push_back(grouped(tried) + " of " + examples_text(set.examples, set) +
@@ -91,6 +93,8 @@ void balance(const SetFindings& set, DataFindings& found) {
   }
   const bool all_seen = std::ssize(set.examined) + set.broken_count == set.examples;
   add_some(is_training(set) && all_seen ? found.problems : found.notes, missing);
+  if (is_training(set) && all_seen && missing.size() + 1 == counts.size())
+    found.problems.push_back("All training examples are of the same class: there is nothing to learn.");
   const auto largest = std::ranges::max_element(counts);
   const auto smallest =
       std::ranges::min_element(counts, {}, [](std::int64_t count) { return count > 0 ? count : INT64_MAX; });

@@ -62,6 +62,8 @@ class Examination {
     add_content(batch, input, place, index);
     if (!found_.class_counts.empty()) add_label(batch.target[place].item<std::int64_t>());
     if (input.is_floating_point()) add_numbers(input);
+    if (batch.target.is_floating_point() && !batch.target[place].isfinite().all().item<bool>())
+      ++found_.targets_not_finite;
     if (!found_.lengths.empty()) add_tokens(batch, input, place);
   }
 

@@ -28,6 +28,7 @@ struct SetFindings {
   std::vector<std::int64_t> class_counts;  // empty: not classes
   std::int64_t wrong_labels = 0;           // beyond the classes there are
   std::int64_t not_finite = 0;             // examples with an input that is not a finite number
+  std::int64_t targets_not_finite = 0;     // the same of targets
   std::optional<double> mean, deviation;   // of all inputs together
   std::vector<ColumnFindings> columns;     // where the input is a row of numbers
   std::vector<std::int64_t> lengths;       // how many examples have that many tokens; empty: not tokens

@@ -117,7 +117,11 @@ std::optional<RunFolder::Owner> RunFolder::owner(const fs::path& path) {
 }
 
 std::optional<RunFolder> RunFolder::find(const RunSection& run) {
-  if (!run.dir || !fs::exists(*run.dir)) return std::nullopt;
+  std::error_code error;
+  if (!run.dir || !fs::exists(*run.dir, error)) {
+    if (error) fail(*run.dir, error.message());
+    return std::nullopt;
+  }
   if (!fs::is_directory(*run.dir)) fail(*run.dir, "it is not a folder");
   if (fs::exists(*run.dir / "recipe.toml")) return RunFolder(*run.dir, false);
   if (holds_nothing(*run.dir)) return std::nullopt;

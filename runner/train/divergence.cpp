@@ -21,19 +21,48 @@ double value_of(const torch::Tensor& scalar) {
   return scalar.item<double>();
 }
 
+constexpr const char* remedy =
+    ": the run has diverged; a lower learning rate, train.clip_norm, a warm-up or another precision may help "
+    "(train.on_divergence = \"continue\" keeps training)";
+
+bool has_only_finite(const torch::Tensor& tensor) {
+  return !tensor.defined() || !tensor.is_floating_point() || tensor.isfinite().all().item<bool>();
+}
+
+// Which part of the examples makes the loss what it is; empty: none. No learning rate helps against it.
+std::string cause_in_data(const Window& window) {
+  const auto all = [&](torch::Tensor Batch::* part) {
+    return std::ranges::all_of(window.batches, [&](const Batch& one) { return has_only_finite(one.*part); });
+  };
+  return !all(&Batch::input) ? "inputs" : !all(&Batch::target) ? "targets" : "";
+}
+
+std::vector<NamedTensor> all_weights(const Engine& engine) {
+  auto weights = engine.weights().held_parameters();
+  std::ranges::move(engine.weights().held_buffers(), std::back_inserter(weights));
+  return weights;
+}
+
 }  // namespace
 
-bool DivergenceGuard::refuses(const WindowLoss& loss, std::int64_t step, bool look) {
+void DivergenceGuard::begin(const Engine& engine) {
+  const torch::NoGradGuard no_grad;
+  for (const NamedTensor& weight : all_weights(engine)) {
+    if (!has_only_finite(weight.tensor)) not_finite_at_first_.insert(weight.name);
+  }
+}
+
+bool DivergenceGuard::refuses(const WindowLoss& loss, const Window& window, std::int64_t step, bool look) {
+  loss_is_finite_ = true;
   if (!look && !loss.sum.is_cpu()) return false;
   const double value = value_of(loss.sum) / loss.weight;
-  if (std::isfinite(value)) {
-    in_a_row_ = 0;
-    return false;
-  }
+  if (std::isfinite(value)) return false;
+  loss_is_finite_ = false;
+  const std::string cause = cause_in_data(window);
   const std::string what =
-      log::format("the loss is {} in step {}", std::isnan(value) ? "not a number" : "infinite", step);
-  const bool continues = rule_ == OnDivergence::resume || (precision_skips_ && ++in_a_row_ < most_in_a_row);
-  if (continues) {
+      log::format("the loss is {} in step {}{}", std::isnan(value) ? "not a number" : "infinite", step,
+                  cause.empty() ? "" : ", because " + cause + " of its batch are not finite numbers");
+  if (rule_ == OnDivergence::resume || (precision_skips_ && in_a_row_ + 1 < most_in_a_row)) {
     if (!told_)
       log::warning("{}; {}.", what,
                    rule_ == OnDivergence::resume ? "training continues (train.on_divergence = \"continue\")"
@@ -41,24 +70,31 @@ bool DivergenceGuard::refuses(const WindowLoss& loss, std::int64_t step, bool lo
     told_ = true;
     return false;
   }
-  problem_ = what +
-             ": the run has diverged; a lower learning rate, train.clip_norm, a warm-up or another "
-             "precision may help (train.on_divergence = \"continue\" keeps training)";
+  problem_ = what + (cause.empty() ? remedy
+                                   : ": correct the data, which `runner data` examines "
+                                     "(train.on_divergence = \"continue\" keeps training)");
   return true;
+}
+
+void DivergenceGuard::updated(bool applied, std::int64_t step) {
+  in_a_row_ = applied && loss_is_finite_ ? 0 : in_a_row_ + 1;
+  if (in_a_row_ >= most_in_a_row && rule_ == OnDivergence::stop)
+    problem_ =
+        log::format("the gradients are not finite numbers in step {}, and {} updates in a row were skipped{}",
+                    step + 1, in_a_row_, remedy);
 }
 
 void DivergenceGuard::look_at(const Engine& engine) {
   if (rule_ == OnDivergence::stop && problem_.empty() && !weights_are_finite(engine))
-    problem_ = "the weights are no longer finite numbers: the run has diverged in its last updates";
+    problem_ = std::string("the weights are no longer finite numbers") + remedy;
 }
 
-bool weights_are_finite(const Engine& engine) {
+bool DivergenceGuard::weights_are_finite(const Engine& engine) const {
   const torch::NoGradGuard no_grad;
-  const auto finite = [](const NamedTensor& weight) {
-    return !weight.tensor.is_floating_point() || weight.tensor.isfinite().all().item<bool>();
+  const auto as_it_began = [&](const NamedTensor& weight) {
+    return has_only_finite(weight.tensor) || not_finite_at_first_.contains(weight.name);
   };
-  const auto parameters = engine.weights().held_parameters(), buffers = engine.weights().held_buffers();
-  const bool all = std::ranges::all_of(parameters, finite) && std::ranges::all_of(buffers, finite);
+  const bool all = std::ranges::all_of(all_weights(engine), as_it_began);
   return !engine.world().any(!all, "whether the weights are finite");
 }
 

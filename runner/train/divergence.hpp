@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "components/contract/progress.hpp"
@@ -15,17 +16,30 @@ class DivergenceGuard final : public Stateful {
   // `precision_skips`: the precision itself skips updates whose gradients are not finite.
   DivergenceGuard(OnDivergence rule, bool precision_skips) : rule_(rule), precision_skips_(precision_skips) {}
 
+  // Before training: infinity in a weight that begins with it, such as the mask of an attention, is no sign
+  // of divergence.
+  void begin(const Engine& engine);
+
   // Before an update: whether to skip it. On a CPU the loss is always checked. Reading it from a GPU waits
   // for the GPU, so it is checked there only with `look`: before something is logged, evaluated or saved.
-  bool refuses(const WindowLoss& loss, std::int64_t step, bool look);
+  bool refuses(const WindowLoss& loss, const Window& window, std::int64_t step, bool look);
+
+  // After an update that was not refused: a precision that skips every one will never reach the end of the
+  // run.
+  void updated(bool applied, std::int64_t step);
 
   // A hook has stopped the run because of numbers that are not finite.
   void stopped_by_hook(const std::string& reason) {
     if (problem_.empty()) problem_ = reason;
   }
 
-  // After the last update: an infinite gradient shows in the weights before it shows in a loss.
+  // Before an evaluation or a checkpoint, and after the last update: a gradient that is not finite shows in
+  // the weights before it shows in a loss.
   void look_at(const Engine& engine);
+
+  // Whether all weights and buffers that began as finite numbers still are, on all ranks: every rank takes
+  // part. What is not is not worth a file.
+  bool weights_are_finite(const Engine& engine) const;
 
   State save() const override { return {.integers = {{"in_a_row", in_a_row_}}}; }
   void load(const State& state) override {
@@ -40,12 +54,11 @@ class DivergenceGuard final : public Stateful {
  private:
   OnDivergence rule_;
   bool precision_skips_;
+  std::set<std::string> not_finite_at_first_;
   bool told_ = false;
-  std::int64_t in_a_row_ = 0;
+  bool loss_is_finite_ = true;
+  std::int64_t in_a_row_ = 0;  // updates that were skipped, or whose loss was not finite
   std::string problem_;
 };
-
-// Whether all weights and buffers are finite on all ranks. Every rank takes part.
-bool weights_are_finite(const Engine& engine);
 
 }  // namespace runner

@@ -1,6 +1,7 @@
 #include "runner/train/evaluate.hpp"
 
 #include "registry/divide_up.hpp"
+#include "registry/log.hpp"
 #include "runner/engine/pack_state.hpp"
 #include "runner/inspect/trial_evaluation.hpp"
 #include "runner/train/feed.hpp"
@@ -23,6 +24,33 @@ void merge_across_ranks(const std::vector<std::unique_ptr<Metric>>& metrics, Wor
   }
 }
 
+// An output that is not a number counts as an answer for most metrics, and for some even as a right one.
+class OutputCheck {
+ public:
+  void add(const torch::Tensor& output) {
+    ++batches_;
+    if (!output.is_floating_point() || output.numel() == 0) return;
+    const torch::Tensor bad = output.max().isnan().to(torch::kFloat64);
+    not_numbers_ = not_numbers_.defined() ? not_numbers_ + bad : bad;  // stays on the device
+  }
+
+  // Every rank takes part.
+  void warn(const std::string& weights, World& world) const {
+    const double own = not_numbers_.defined() ? not_numbers_.item<double>() : 0;
+    const double found = world.all_reduce(own, Reduction::sum, "how many outputs are not numbers");
+    const double all = world.all_reduce(batches_, Reduction::sum, "the batches of the evaluation");
+    if (found == 0 || !world.is_main()) return;
+    log::warning(
+        "{}: outputs of the model are not numbers (NaN) in {} of {} batches of the validation set, so the "
+        "metrics mean nothing. `runner data` says whether the inputs are the reason.",
+        weights, found, all);
+  }
+
+ private:
+  torch::Tensor not_numbers_;
+  double batches_ = 0;
+};
+
 }  // namespace
 
 Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const Evaluating& evaluating,
@@ -39,18 +67,21 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const Ev
   const std::int64_t batches = used * (world.rank() + 1) / world.size() - first;
   Loader loader(*run.data.eval, options, {0, std::min(first * options.batch_size, run.data.eval->size())});
   bool broken_off = false;
+  OutputCheck outputs;
   for (std::int64_t count = 0; count < batches; ++count) {
     broken_off = !evaluating(static_cast<double>(count) / static_cast<double>(batches));
     if (broken_off) break;
     auto loaded = loader.next();
     if (loaded->batch.size() == 0) continue;  // none of its examples could be read
     const torch::Tensor output = run.engine.predict(loaded->batch);
+    outputs.add(output);
     for (const auto& metric : run.metrics) metric->update(output, loaded->batch);
     if (weights != "eval") continue;
     for (const auto& hook : run.hooks) hook->after_eval_batch(loaded->batch, output);
   }
   run.engine.finish_passes();
   if (world.any(broken_off, "whether the evaluation was broken off")) return {.broken_off = true};
+  outputs.warn(weights, world);
   merge_across_ranks(run.metrics, world);
   for (std::size_t i = 0; i < run.metrics.size(); ++i) {
     for (auto& [name, value] : run.metrics[i]->compute())

@@ -57,7 +57,8 @@ void close(const RunResult& result, const Journal& journal, Console& console) {
 std::vector<std::pair<std::string, std::filesystem::path>> save_all_weights(Run& run,
                                                                             const RunFolder& folder) {
   std::vector<std::pair<std::string, std::filesystem::path>> files;
-  if (run.recipe.train.on_divergence == OnDivergence::stop && !weights_are_finite(run.engine)) {
+  if (run.recipe.train.on_divergence == OnDivergence::stop &&
+      !run.divergence.weights_are_finite(run.engine)) {
     log::error("The weights contain NaN or infinity; model.safetensors is not written.");
   } else {
     files.emplace_back("model", folder.file("model.safetensors"));

@@ -111,7 +111,7 @@ class Loop {
   bool done() const {
     return run_.plan.reached(run_.progress) || (control_.steps && run_.progress.step >= *control_.steps);
   }
-  bool over() const { return done() || agreed_.stop || interrupted(); }
+  bool over() const { return done() || agreed_.stop || interrupted() || diverged(); }
   bool interrupted() const { return agreed_.signal != 0; }
   bool diverged() const { return !run_.divergence.problem().empty(); }
   bool checkpoint_due(const Progress& before, const Progress& now) const {
@@ -142,9 +142,12 @@ class Loop {
     StepReport report{loss, engine_.optimizer().peak_lr() * factor, window.examples};
     if (log_interval_.passed(before, now)) report.gradient_norm = engine_.gradient_norm();
 
-    const bool skip = asked.skip || run_.divergence.refuses(loss, now.step, loss_is_needed(before, now));
+    const bool skip =
+        asked.skip || run_.divergence.refuses(loss, window.window, now.step, loss_is_needed(before, now));
     if (skip) engine_.discard_gradients();
-    if (skip || !engine_.update(factor)) now = without_update(now, run_.plan);
+    const bool updated = !skip && engine_.update(factor);
+    if (!updated) now = without_update(now, run_.plan);
+    if (!skip) run_.divergence.updated(updated, now.step);
     run_.progress = now;
     run_.updating = false;
     journal_.step(now, report);
@@ -179,6 +182,8 @@ class Loop {
 
   void evaluate() {
     engine_.average_weights();
+    run_.divergence.look_at(engine_);
+    if (diverged()) return;
     const auto counted = engine_.times().during(TimeLedger::evaluation);
     const auto began = Clock::now();
     const Evaluation evaluation = evaluate_all(run_, control_.eval_batches, [&](double share) {
@@ -226,8 +231,12 @@ class Loop {
   // The end of a run is saved by finish(), once everything is recorded. While ranks hold different weights
   // (local_sgd), a checkpoint waits until they are equal again.
   void save_if_wanted() {
-    const bool save_now = checkpoint_wanted_ && !over() && engine_.ranks_are_equal();
-    if (save_now) engine_.prepare_to_save();
+    bool save_now = checkpoint_wanted_ && !over() && engine_.ranks_are_equal();
+    if (save_now) {
+      engine_.prepare_to_save();
+      run_.divergence.look_at(engine_);
+      save_now = !diverged();
+    }
     control_.checkpoints->after_step(run_.progress, save_now);
     if (save_now) checkpoint_wanted_ = false;
   }

@@ -176,6 +176,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   RunStart start = find_start(recipe, resolved, registry, world, options);
   Run run(recipe, world, earlier_plan(start));
   rehearse_evaluation(run);
+  run.divergence.begin(run.engine);
 
   const RunFolder folder = folder_of(start, recipe, world, options);
   log::add_file(folder.file("log.txt"));

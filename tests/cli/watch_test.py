@@ -27,6 +27,10 @@ def main():
         code, text = screen.read_to_end()
         training.communicate()
         assert code == 0 and "interrupted" in text, (code, text[-500:])
+        with open(run / "metrics.jsonl", "a") as metrics:  # of a folder that comes from elsewhere
+            metrics.write('{"step": 99999, "epoch": 1, "time": 1, "eval/\\u001b[31mred": 1}\n')
+        once = subprocess.run([BINARY, "watch", run, "--once", "--metric", "eval/"], env=environment(), capture_output=True, text=True)
+        assert "[31mred" in once.stdout and "\x1b" not in once.stdout, once
     return 0
 
 

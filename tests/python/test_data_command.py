@@ -13,6 +13,9 @@ except ImportError:
     print("skipped: Pillow is not installed; scripts/setup.sh --tests does it")
     sys.exit(77)
 
+import numpy
+from safetensors.numpy import save_file
+
 import browser
 from run_helpers import DATA, SOURCE, main, run
 
@@ -58,6 +61,17 @@ def broken_rare_and_repeated_images_are_named(folder):
     assert [(row["name"], row["training"], row["validation"]) for row in seen["classes"]] == [("cat", 30, 5), ("dog", 1, 4)]
     assert run("data", file, "--strict", check=False).returncode == 1
     assert run("data", file).returncode == 0
+
+
+def targets_that_are_not_finite_and_a_single_class_are_named(folder):
+    numbers = numpy.random.default_rng(0).normal(size=(20, 3)).astype("float32")
+    targets = numbers.sum(1)
+    targets[4] = numpy.inf
+    save_file({"input": numbers, "target": targets}, folder / "data.safetensors")
+    file = recipe(folder, f'name = "tensors"\ntrain = "{folder}/data.safetensors"\neval = "{folder}/data.safetensors"')
+    assert "1 training example has targets that are not finite numbers" in "\n".join(found(file, "loss=mse")["problems"])
+    save_file({"input": numbers, "target": numpy.zeros(20, dtype="int64")}, folder / "data.safetensors")
+    assert "All training examples are of the same class: there is nothing to learn." in found(file)["problems"]
 
 
 def clean_data_has_no_problem(folder):
@@ -169,5 +183,5 @@ def real_data_is_examined(folder):
 
 
 if __name__ == "__main__":
-    main([broken_rare_and_repeated_images_are_named, clean_data_has_no_problem, the_page_shows_augmented_samples,
+    main([broken_rare_and_repeated_images_are_named, targets_that_are_not_finite_and_a_single_class_are_named, clean_data_has_no_problem, the_page_shows_augmented_samples,
           every_kind_of_dataset_is_examined, gaps_and_constant_columns_of_a_table_are_counted, lengths_and_unknown_words_of_texts_are_counted, real_data_is_examined])

@@ -27,6 +27,21 @@ def images(folder):
     assert "photos" in tried(folder, "images", folder / "photos")
 
 
+def images_behind_links_one_broken_and_another_model(folder):
+    """What is set for the model of the template is not set for another."""
+    images(folder)
+    (folder / "linked").mkdir()
+    for kind in ("cat", "dog"):
+        (folder / "linked" / kind).symlink_to(folder / "photos" / kind)
+    (folder / "photos/cat/0.png").write_bytes(b"")
+    recipe = folder / "linked.toml"
+    run("new", "--task", "images", folder / "linked", "model=simple_cnn", "loader.on_error=skip", "-o", recipe)
+    run("check", "--deep", recipe)
+    (folder / "book.txt").write_text("To be, or not to be, that is the question.\n" * 300)
+    run("new", "--task", "language-model", folder / "book.txt", "--model", "lstm", "-o", folder / "book.toml")
+    run("check", "--deep", folder / "book.toml")
+
+
 def text(folder):
     lines = ["text,label"] + [f"this is sentence {i} and it is {'good' if i % 2 else 'bad'},{'pos' if i % 2 else 'neg'}" for i in range(60)]
     (folder / "said.csv").write_text("\n".join(lines) + "\n")
@@ -37,6 +52,15 @@ def table(folder):
     rows = ["age;city;price"] + [f"{20 + i % 50};{'Rome' if i % 3 else 'Oslo'};{1000 + 7 * i}" for i in range(120)]
     (folder / "prices.csv").write_text("\n".join(rows) + "\n")
     tried(folder, "table", folder / "prices.csv")
+
+
+def row_numbers_that_pandas_wrote_are_ignored(folder):
+    rows = [",age,buys"] + [f"{i},{20 + i * 7 % 50},{'yes' if i < 30 else 'no'}" for i in range(60)]
+    (folder / "people.csv").write_text("\n".join(rows) + "\n")
+    assert 'ignore = [""]' in tried(folder, "table", folder / "people.csv")
+    said = run("check", "--deep", folder / "recipe.toml", "dataset.ignore=[]").stderr
+    assert 'column "" counts the rows' in said, said
+    assert "counts the rows" not in run("check", "--deep", folder / "recipe.toml", 'dataset.ignore=[]', 'dataset.numeric=[""]').stderr
 
 
 def text_with_tabs_and_semicolons(folder):
@@ -85,5 +109,5 @@ def what_is_not_there_is_said(folder):
         assert not (folder / "recipe.toml").exists()
 
 
-main([images, text, text_with_tabs_and_semicolons, text_in_files_that_differ_in_their_endings, table,
+main([images, images_behind_links_one_broken_and_another_model, row_numbers_that_pandas_wrote_are_ignored, text, text_with_tabs_and_semicolons, text_in_files_that_differ_in_their_endings, table,
       table_without_header_with_decimal_commas, a_guess_that_does_not_fit_is_told, language_model, what_is_not_there_is_said])

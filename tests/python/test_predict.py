@@ -163,6 +163,34 @@ def a_file_with_a_header_is_read_by_it_though_training_had_none(folder):
     assert len(said[1]) == 2 and [one["classes"] for one in said[0]] == [one["classes"] for one in said[1]], said
 
 
+def a_file_may_lack_the_header_or_have_another_separator(folder):
+    done = trained_table(folder)
+    expected = run("predict", done, "30,Rome,50", "70,Oslo,", "--format", "json", cwd=folder).stdout
+    expected = [entry["classes"] for entry in json.loads(expected)]
+    for text in ("30,Rome,50\n70,Oslo,\n", "30,Rome,50,no\n70,Oslo,,yes\n", "age;city;weight\n30;Rome;50\n70;Oslo;\n",
+                 "city\tweight\tage\nRome\t50\t30\nOslo\t\t70\n", "30;Rome;50\n70;Oslo;\n"):
+        (folder / "new.csv").write_text(text)
+        said = json.loads(run("predict", done, "new.csv", "--format", "json", cwd=folder).stdout)
+        assert [entry["classes"] for entry in said] == expected, (text, said)
+    (folder / "new.csv").write_text("years,town,kilos\n30,Rome,50\n")  # names, but not those of the columns
+    assert 'has no column "age"' in run("predict", done, "new.csv", cwd=folder, check=False).stderr
+
+
+def numbers_far_from_zero_keep_their_digits(folder):
+    chance = random.Random(1)
+    rows = [chance.random() for _ in range(60)]
+    (folder / "table.csv").write_text("x,z,y\n" + "".join(f"{x},{x * x},{1e9 + 3 * x}\n" for x in rows))
+    (folder / "table.toml").write_text(TABLE.replace("people.csv", "table.csv").replace('"buys"', '"y", task = "regression"')
+                                       .replace('["loss", "accuracy"]', '["mae"]') + 'loss = "mse"\n')
+    run("table.toml", *QUICK, "train.epochs=30", f"run.dir={folder}/run", cwd=folder)
+    exact = [entry["values"][0] for entry in json.loads(run("predict", folder / "run", "table.csv", "--format", "json", cwd=folder).stdout)]
+    assert len(set(exact)) == 60
+    table = list(csv.DictReader(io.StringIO(run("predict", folder / "run", "table.csv", "--format", "csv", cwd=folder).stdout)))
+    assert [float(row["value"]) for row in table] == exact
+    shown = run("predict", folder / "run", "0.5,0.25", cwd=folder).stdout.split()[-1]
+    assert abs(float(shown) - 1e9) < 10, shown
+
+
 def a_folder_of_images_is_each_image_in_it(folder):
     from PIL import Image
     run(SOURCE / "recipes/shapes.toml", *QUICK, "dataset.train=64", "dataset.eval=32", "train.max_steps=2", f"run.dir={folder}/run")
@@ -199,7 +227,8 @@ def a_file_of_tensors_is_predicted_as_pytorch_does(folder):
 
 
 if __name__ == "__main__":
-    main([a_file_with_a_header_is_read_by_it_though_training_had_none, a_folder_of_images_is_each_image_in_it,
+    main([a_file_with_a_header_is_read_by_it_though_training_had_none, a_file_may_lack_the_header_or_have_another_separator,
+          numbers_far_from_zero_keep_their_digits, a_folder_of_images_is_each_image_in_it,
           a_file_of_tensors_is_predicted_as_pytorch_does, rows_are_predicted_as_pytorch_does, an_evaluation_alone_measures_what_the_run_measured,
           the_best_weights_come_first, inputs_come_from_files_and_standard_input_and_results_go_to_files,
           what_cannot_be_predicted_is_told_and_nothing_is_written, numbers_are_predicted_where_the_target_is_one,

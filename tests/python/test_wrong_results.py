@@ -3,6 +3,7 @@
 import json
 
 import numpy
+import torch
 from safetensors.numpy import load_file, save_file
 from sklearn import metrics
 
@@ -58,6 +59,70 @@ def a_diverged_run_fails_and_keeps_finite_weights(folder):
     done = run(SHAPES, *SMALL, "train.epochs=1", "optimizer.lr=1e10", 'train.on_divergence="continue"', f"run.dir={folder}/on")
     assert "training continues" in done.stdout + done.stderr
     assert len(series(folder / "on", "train/loss")) == 8
+
+
+class Masked(torch.nn.Module):
+    """As of an attention that looks back only: infinity belongs to it."""
+    def __init__(self):
+        super().__init__()
+        self.head = torch.nn.Linear(4, 4)
+        self.register_buffer("mask", torch.full((4, 4), -torch.inf).triu(1))
+
+    def forward(self, x):
+        seen = torch.softmax(x.unsqueeze(2) * x.unsqueeze(1) + self.mask, -1)
+        return self.head((seen @ x.unsqueeze(2)).squeeze(2))
+
+
+class EndlessSlope(torch.nn.Module):
+    """The loss is finite, its gradient is not: the slope of a root at zero, times zero."""
+    def __init__(self):
+        super().__init__()
+        self.head = torch.nn.Linear(4, 4)
+        self.root = torch.nn.Parameter(torch.zeros(4))
+
+    def forward(self, x):
+        return self.head(x) + torch.sqrt(self.root * self.root)
+
+
+def scripted(folder, module):
+    torch.manual_seed(0)
+    torch.jit.script(module).save(str(folder / "module.pt"))
+    return ["model=torchscript", f"model.file={folder}/module.pt", "train.epochs=2", "train.log_every=1step", f"run.dir={folder}/run"]
+
+
+def infinity_in_a_mask_is_no_divergence(folder):
+    run(four_clouds(folder), *scripted(folder, Masked()))
+    assert numpy.isinf(load_file(folder / "run/model.safetensors")["mask"]).sum() == 6
+
+
+def gradients_that_are_never_finite_end_the_run_and_reach_no_checkpoint(folder):
+    path = four_clouds(folder)
+    settings = scripted(folder, EndlessSlope())
+    done = run(path, *settings, "checkpoint.every=1step", "eval.every=1step", 'checkpoint.best={metric="eval/accuracy"}', check=False)
+    assert done.returncode == 1 and "the weights are no longer finite numbers: the run has diverged" in done.stdout + done.stderr, done
+    assert not list((folder / "run").glob("checkpoints/step-*")) and not list((folder / "run").glob("**/*.safetensors"))
+    done = run(path, *settings[:-1], "precision=fp16", f"run.dir={folder}/half", check=False)
+    assert done.returncode == 1 and "100 updates in a row were skipped" in done.stdout + done.stderr, done
+
+
+def examples_that_are_not_finite_are_named_not_the_learning_rate(folder):
+    path = four_clouds(folder)
+    data = load_file(folder / "data.safetensors")
+    data["input"][7, 2] = numpy.nan
+    save_file(data, folder / "bad.safetensors")
+    done = run(path, f"dataset.train={folder}/bad.safetensors", "loader.batch_size=400", f"run.dir={folder}/train", check=False)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 1 and "in step 1, because inputs of its batch are not finite numbers: correct the data" in said, said
+    done = run(path, f"dataset.eval={folder}/bad.safetensors", "eval.metric=[\"accuracy\"]", "loader.batch_size=100", "train.epochs=1", f"run.dir={folder}/eval")
+    assert "not numbers (NaN) in 1 of 4 batches of the validation set" in " ".join(done.stderr.split()), done.stderr
+
+
+def a_single_class_is_told(folder):
+    path = four_clouds(folder)
+    data = load_file(folder / "data.safetensors")
+    save_file({**data, "target": data["target"] * 0}, folder / "data.safetensors")
+    assert "a single class, so every answer is right" in run("check", "--deep", path).stderr
+    assert "a single class, so every answer is right" in run("run", "--dry-run", path).stderr
 
 
 def early_stop_and_plateau_know_that_a_loss_falls(folder):
@@ -294,7 +359,9 @@ metric = ["confusion_matrix"]
 
 
 if __name__ == "__main__":
-    main([a_diverged_run_fails_and_keeps_finite_weights, early_stop_and_plateau_know_that_a_loss_falls,
+    main([a_diverged_run_fails_and_keeps_finite_weights, infinity_in_a_mask_is_no_divergence,
+          gradients_that_are_never_finite_end_the_run_and_reach_no_checkpoint,
+          examples_that_are_not_finite_are_named_not_the_learning_rate, a_single_class_is_told, early_stop_and_plateau_know_that_a_loss_falls,
           several_labels_are_measured_as_scikit_learn_does, a_limit_takes_every_class_and_says_so, overfitting_memorises_one_batch_of_text,
           an_untrained_network_is_called_so, regression_learns_in_standardised_units_and_answers_in_those_of_the_table,
           a_run_without_steps_evaluates_whatever_the_schedule, evaluation_can_be_switched_off,

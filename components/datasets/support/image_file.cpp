@@ -19,8 +19,14 @@ bool is_image_file(const fs::path& path) {
 
 std::vector<fs::path> images_in(const fs::path& folder) {
   std::vector<fs::path> images;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+  const auto add = [&](const fs::directory_entry& entry) {
     if (entry.is_regular_file() && is_image_file(entry.path())) images.push_back(entry.path());
+  };
+  // Links to folders are followed here, where the folders of classes are, but not below: they may lead back.
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    add(entry);
+    if (!entry.is_directory()) continue;
+    for (const auto& inner : fs::recursive_directory_iterator(entry.path())) add(inner);
   }
   std::ranges::sort(images);
   return images;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "components/support/io/io_error.hpp"
+#include "components/support/tables/number.hpp"
+#include "components/support/tables/separator.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -17,12 +19,14 @@ std::vector<std::string> first_row(const std::string& file, const TableFormat& f
   return {reader.values().begin(), reader.values().end()};
 }
 
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 // Where the recipe names the columns, a file may still begin with their names, and may lack the target, which
 // the number of values alone tells.
 void adapt_to(const std::vector<std::string>& first, const std::string& target, TableFormat& format) {
-  const auto names_column = [&](const std::string& value) {
-    return std::ranges::find(format.columns, value) != format.columns.end();
-  };
+  const auto names_column = [&](const std::string& value) { return has(format.columns, value); };
   const bool complete = first.size() + 1 >= format.columns.size();
   if (!format.header && complete && std::ranges::all_of(first, names_column)) {
     format.header = true;
@@ -30,6 +34,22 @@ void adapt_to(const std::vector<std::string>& first, const std::string& target, 
   } else if (first.size() + 1 == format.columns.size()) {
     std::erase(format.columns, target);
   }
+}
+
+// Whether the first row is one of values, not of names: it has numbers where the columns of these names do.
+bool is_row(const std::vector<std::string>& first, const std::vector<std::string>& names,
+            const TableColumns& columns, const TableFormat& format) {
+  if (first.size() != names.size()) return false;
+  if (std::ranges::any_of(first, [&](const std::string& value) { return has(names, value); })) return false;
+  std::size_t numbers = 0;
+  for (const NumericColumn& column : columns.numeric) {
+    const std::string& value =
+        first[static_cast<std::size_t>(std::ranges::find(names, column.name) - names.begin())];
+    if (format.is_missing(value)) continue;
+    if (!parse_number(value, format.numbers)) return false;
+    ++numbers;
+  }
+  return numbers > 0;
 }
 
 }  // namespace
@@ -53,9 +73,29 @@ Batch TableInterpreter::read(std::span<const std::string> inputs) const {
   return batch;
 }
 
-void TableInterpreter::add_file(const std::string& file, EncodedRows& rows) const {
+// A file need not look like the one of the training: another separator, no header, no target.
+TableFormat TableInterpreter::format_for(const std::string& file) const {
   TableFormat format = format_;
-  if (!format.columns.empty()) adapt_to(first_row(file, format), columns_.target, format);
+  std::vector<std::string> first = first_row(file, format);
+  if (first.size() == 1 && columns_.file.size() > 2) {
+    format.csv.separator = separator_of_file(file, format);
+    first = first_row(file, format);
+  }
+  if (!format.columns.empty()) {
+    adapt_to(first, columns_.target, format);
+    return format;
+  }
+  std::vector<std::string> names = columns_.file;
+  if (first.size() + 1 == names.size()) std::erase(names, columns_.target);
+  if (is_row(first, names, columns_, format)) {
+    format.header = false;
+    format.columns = std::move(names);
+  }
+  return format;
+}
+
+void TableInterpreter::add_file(const std::string& file, EncodedRows& rows) const {
+  const TableFormat format = format_for(file);
   const TablePart part(file, format);
   RowEncoder encoder(columns_, format, "");
   encoder.begin(part.columns(), file, /*with_target=*/false);

@@ -14,6 +14,7 @@ class TableInterpreter final : public Interpreter {
   Batch read(std::span<const std::string> inputs) const override;
 
  private:
+  TableFormat format_for(const std::string& file) const;
   void add_file(const std::string& file, EncodedRows& rows) const;
   void add_row(const std::string& text, EncodedRows& rows) const;
 

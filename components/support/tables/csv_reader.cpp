@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "components/support/byte_order_mark.hpp"
 #include "components/support/encoding_remedy.hpp"
 #include "components/support/io/io_error.hpp"
 #include "registry/utf8.hpp"
@@ -11,8 +12,6 @@
 namespace runner {
 
 namespace {
-
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 bool is_ascii(std::string_view text) {
   return std::ranges::none_of(text, [](char letter) { return static_cast<unsigned char>(letter) >= 0x80; });
@@ -43,9 +42,7 @@ constexpr std::size_t most_values = 1'000'000;
 }  // namespace
 
 CsvReader::CsvReader(std::string_view text, std::string file, CsvFormat format)
-    : file_(std::move(file)), format_(std::move(format)), rest_(text) {
-  if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
-}
+    : file_(std::move(file)), format_(std::move(format)), rest_(without_byte_order_mark(text)) {}
 
 void CsvReader::expect(std::vector<std::string> columns) { columns_ = std::move(columns); }
 

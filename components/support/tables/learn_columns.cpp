@@ -39,8 +39,25 @@ struct Cell {
   std::string text = {};
 };
 
+// Whether numbers count up one by one; rows that belong to another part of the file leave gaps.
+struct Counting {
+  bool counts = true;
+  std::optional<double> first = {};
+  double last = 0;
+
+  void add(double number) {
+    counts = counts && std::trunc(number) == number && (!first || number > last);
+    if (!first) first = number;
+    last = number;
+  }
+  bool counts_rows(std::int64_t rows) const {
+    return counts && first && last - *first < static_cast<double>(rows);
+  }
+};
+
 struct Contents {  // of one column
   std::int64_t numbers = 0, texts = 0;
+  Counting counting = {};
   std::int64_t otherwise = 0;            // texts that are numbers in another notation
   std::vector<Cell> cells = {};          // the first few texts
   std::optional<NumberFormat> notation;  // of the first one in another notation
@@ -94,8 +111,9 @@ struct Learner {
       for (std::size_t i = 0; i < roles.size(); ++i) {
         if (roles[i] != Role::unknown || missing(row, i)) continue;
         Contents& found = contents[i];
-        if (parse_number(row.values()[i], training.format().numbers)) {
+        if (const auto number = parse_number(row.values()[i], training.format().numbers)) {
           ++found.numbers;
+          found.counting.add(*number);
         } else {
           found.add(row, i);
         }
@@ -125,7 +143,21 @@ struct Learner {
           found.texts == 1 ? "value" : "values", found.shown()));
     } else {
       roles[column] = found.texts == 0 ? Role::numeric : Role::categorical;
+      if (roles[column] == Role::numeric) look_for_row_numbers(name, found);
     }
+  }
+
+  // In a file that is sorted by class, the number of a row gives the class away.
+  void look_for_row_numbers(const std::string& name, const Contents& found) const {
+    constexpr std::int64_t too_few_to_tell = 10;
+    if (found.numbers < std::max(training.size(), too_few_to_tell) ||
+        !found.counting.counts_rows(training.rows_in_file()))
+      return;
+    log::warning(
+        "{}: column {} counts the rows, and the model learns from it. If these are only row numbers, name "
+        "the "
+        "column in dataset.ignore; if not, in dataset.numeric.",
+        training.name(), in_quotes(name));
   }
 
   void assign_roles() {

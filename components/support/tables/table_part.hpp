@@ -35,6 +35,7 @@ class TablePart {
   const TableFormat& format() const { return format_; }
   std::string name() const { return file_->path().string(); }
   std::int64_t size() const { return size_; }
+  std::int64_t rows_in_file() const { return chosen_.empty() ? size_ : std::ssize(chosen_); }
   void each(const std::function<void(const CsvReader& row)>& see) const;
 
   // Two parts of this one, the second with this share of the rows, chosen by the seed. Where a column is

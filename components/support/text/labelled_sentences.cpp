@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "components/contract/data_error.hpp"
+#include "components/support/byte_order_mark.hpp"
 #include "components/support/encoding_remedy.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/mapped_file.hpp"
@@ -22,7 +23,7 @@ std::string read_all(const std::filesystem::path& path, TextEncoding encoding) {
   const bool western = likely_content(bytes) == LikelyContent::western;
   check_utf8(bytes, path,
              western ? "If it is Latin-1, set dataset.encoding = \"latin-1\"" : encoding_remedy(bytes));
-  return std::string(bytes);
+  return std::string(without_byte_order_mark(bytes));
 }
 
 bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
@@ -53,8 +54,9 @@ LabelledSentences read_class_files(const std::map<std::string, std::filesystem::
     try {
       const std::string text = read_all(path, encoding);
       for (std::string_view rest = text; !rest.empty();) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
+        std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (line.ends_with('\r')) line.remove_suffix(1);
         if (blank(line)) continue;
         read.texts.emplace_back(line);
         read.labels.push_back(label);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "components/contract/data_error.hpp"
+#include "components/support/byte_order_mark.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/support/text/generated_text.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string_view text_of(const MappedFile& file) {
-  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+  return without_byte_order_mark({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
 }
 
 std::vector<fs::path> text_files(const fs::path& folder) {

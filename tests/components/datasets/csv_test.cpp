@@ -281,6 +281,8 @@ TEST_CASE_METHOD(Fixture, "settings that contradict each other are refused befor
   CHECK_THROWS_WITH(dataset("csv", with({{"separator", "x"}})), ContainsSubstring("separator"));
   CHECK_THROWS_WITH(dataset("csv", with({{"task", "regression"}, {"trim_target", "."}})),
                     ContainsSubstring("is for classes"));
+  CHECK_THROWS_WITH(dataset("csv", with({{"columns", Setting::list({"age", "buys", "age"})}})),
+                    ContainsSubstring("has \"age\" twice"));
 }
 
 TEST_CASE_METHOD(Fixture, "numbers as classes of which hardly two are the same are a mistake", "[csv]") {

@@ -124,7 +124,7 @@ TEST_CASE_METHOD(Fixture, "files that make no dataset are refused by name") {
   }
   SECTION("negative classes") {
     save("train", input, target - 1);
-    refused("train.safetensors", "classes from -1");
+    refused("train.safetensors", "has the class -1, but classes are numbered from 0");
   }
   SECTION("other shapes to evaluate with") {
     save("eval", torch::randn({4, 2}), target);

@@ -125,6 +125,16 @@ TEST_CASE_METHOD(Fixture, "characters and bytes get a padding of their own", "[t
   }
 }
 
+TEST_CASE_METHOD(Fixture, "neither byte order marks nor the line ends of Windows are part of a sentence",
+                 "[text]") {
+  write("a\na\n",
+        "\xEF\xBB\xBF"
+        "b\r\nb\r\n");
+  set("split", 0.5);
+  set("tokenizer", "char");
+  CHECK(opened().train->spec().vocabulary == 4);  // padding, unknown, a, b
+}
+
 TEST_CASE_METHOD(Fixture, "each class is split by itself, the same way every time", "[text]") {
   std::string bad, good;
   for (int i = 0; i < 100; ++i) bad += "bad " + std::to_string(i) + "\n";

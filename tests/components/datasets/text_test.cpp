@@ -151,6 +151,23 @@ TEST_CASE_METHOD(Fixture, "a file of its own to evaluate with, and folders of fi
   CHECK(torch::equal(read(*splits.eval, {0}).target[0], ids({4, 3, 2, 1, 0})));
 }
 
+TEST_CASE_METHOD(Fixture, "a byte order mark is no part of the text", "[text]") {
+  const std::string mark = "\xEF\xBB\xBF";
+  write(mark + "abababababababababab");
+  CHECK(opened().train->spec().vocabulary == 2);
+  write_file(folder / "texts/a.txt", mark + "ababababab");
+  write_file(folder / "texts/b.txt", mark + "cdcdcdcdcd");
+  settings = {{"file", (folder / "texts").string()}, {"length", 4}};
+  CHECK(opened().train->spec().vocabulary == 4);
+}
+
+TEST_CASE_METHOD(Fixture, "less than a window is enough to evaluate with", "[text]") {
+  write("twenty characters ..");
+  const Splits splits = opened();
+  CHECK(splits.eval->size() == 1);
+  CHECK(torch::equal(read(*splits.eval, {0}).target[0].slice(0, 1), ids({-100, -100, -100})));
+}
+
 TEST_CASE_METHOD(Fixture, "without the file generated text stands in, and says so", "[text]") {
   refused("input.txt");
   set("fallback", "generated");
@@ -177,11 +194,11 @@ TEST_CASE_METHOD(Fixture, "bad text is refused with its place", "[text]") {
   SECTION("shorter than a window") {
     write("twenty characters ..");
     set("length", 18);
-    refused("too short: to train on it has 18 tokens, and a window takes 18 and the one after it");
+    refused("too short: to train on it has 18 tokens, and 19 are needed");
   }
   SECTION("nothing left to evaluate with") {
-    write("twenty characters ..");
-    refused("too short: to evaluate with it has 2 tokens");
+    write("nine char");
+    refused("too short: to evaluate with it has 1 tokens, and 2 are needed. Raise dataset.split");
   }
   SECTION("a folder without text") {
     std::filesystem::create_directory(folder / "input.txt");

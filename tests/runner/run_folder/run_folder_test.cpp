@@ -35,6 +35,18 @@ TEST_CASE("a run's folder must be new, empty or hold a run") {
   CHECK_THROWS_WITH(RunFolder::find(run), ContainsSubstring("not a folder"));
 }
 
+TEST_CASE("a run folder that cannot be reached is named with a remedy") {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("loop", folder / "loop");
+  for (const auto& unreachable : {folder / "loop", folder / std::string(300, 'x')}) {
+    RunSection run;
+    run.dir = unreachable;
+    CHECK_THROWS_WITH(RunFolder::find(run),
+                      ContainsSubstring("cannot use the run folder") &&
+                          ContainsSubstring("set run.dir to a folder that can be written"));
+  }
+}
+
 TEST_CASE("only one process writes a run folder, and a lock that nobody holds is no obstacle") {
   const TemporaryFolder scratch;
   RunSection run;

@@ -1,0 +1,12 @@
+#include "runner/failure.hpp"
+
+#include <catch2/catch_all.hpp>
+#include <filesystem>
+
+using namespace runner;
+
+TEST_CASE("failure: a path that cannot be used is named, without the words of the library") {
+  const std::filesystem::filesystem_error error("directory iterator cannot open directory", "/root/x",
+                                                std::make_error_code(std::errc::permission_denied));
+  CHECK(failure_text(error) == "Cannot use /root/x: Permission denied.");
+}
