@@ -43,7 +43,8 @@ void ModelWeights::load(const State& state) {
 }
 
 bool ModelWeights::trained(const std::string& name) const {
-  const torch::Tensor* parameter = model_.named_parameters().find(name);
+  const auto parameters = model_.named_parameters();  // a copy, which has to outlive what is found in it
+  const torch::Tensor* parameter = parameters.find(name);
   return parameter && parameter->requires_grad();
 }
 
