@@ -106,6 +106,7 @@ TEST_CASE("mobilenet_v2: width and stem") {
   const auto wide = part<ModelKind>("mobilenet_v2", {{"width", 1.4}, {"stem", "cifar"}}).build(inputs);
   CHECK(wide->named_parameters()["features.18.0.weight"].size(0) == 1792);
   CHECK(pass(*wide, inputs).sizes() == torch::IntArrayRef{2, 10});
+  CHECK_THROWS_WITH(part<ModelKind>("mobilenet_v2", {{"width", 1e6}}), ContainsSubstring("at most 100"));
 }
 
 TEST_CASE("autoencoder and unet: outputs of the size of the image") {
