@@ -1,5 +1,6 @@
 #include "runner/train/train.hpp"
 
+#include <array>
 #include <catch2/catch_all.hpp>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 
 #include "runner/tracking/build_trackers.hpp"
 #include "tests/support/line_run.hpp"
+#include "tests/support/ranks.hpp"
 
 using namespace runner;
 using Catch::Matchers::ContainsSubstring;
@@ -21,20 +23,32 @@ struct Trained {
   std::vector<nlohmann::json> records;  // of metrics.jsonl
 };
 
-Trained train_line(LineRun& line, LoopControl control = {}) {
+Trained train_in(const std::filesystem::path& folder, Run& run, LoopControl control = {}) {
   if (!control.signal) control.signal = [] { return 0; };
-  control.folder = line.files.folder.path();
+  control.folder = folder;
   Console console(ConsoleOutput::silent(), ConsoleOutput::silent());
-  Trackers trackers(build_trackers({}, Registry::of_linked(), {control.folder}),
-                    {"line", control.folder, {}, {}});
+  Trackers trackers(build_trackers({}, Registry::of_linked(), {folder}), {"line", folder, {}, {}});
   trackers.start();
-  Journal journal(trackers, console, line.run.plan, line.recipe.train.epochs);
-  Trained trained{train(line.run, journal, control), {}};
+  Journal journal(trackers, console, run.plan, run.recipe.train.epochs);
+  Trained trained{train(run, journal, control), {}};
   trackers.finish(Outcome::finished);
-  std::istringstream lines(testing::read_text(control.folder / "metrics.jsonl"));
+  std::istringstream lines(testing::read_text(folder / "metrics.jsonl"));
   for (std::string text; std::getline(lines, text);) trained.records.push_back(nlohmann::json::parse(text));
   return trained;
 }
+
+Trained train_line(LineRun& line, const LoopControl& control = {}) {
+  return train_in(line.files.folder.path(), line.run, control);
+}
+
+// Asks after the first step to skip the next update.
+struct SkipSecond : Hook {
+  void after_step(const Progress& progress, Requests& requests) override {
+    if (progress.step == 1 && progress.skipped_steps == 0) requests.skip_update();
+  }
+  State save() const override { return {}; }
+  void load(const State&) override {}
+};
 
 // One step of gradient descent on some points, in plain arithmetic.
 struct Line {
@@ -138,6 +152,30 @@ TEST_CASE("train: a hook that asks to stop is heard after the step, and its reas
   CHECK_THAT(trained.end.reason, ContainsSubstring("eval/loss"));
   CHECK(line.run.progress.step == 2);  // the first evaluation is the best so far, the second no better
   CHECK(line.run.ended == trained.end.reason);
+}
+
+TEST_CASE("train: what a hook asks of the next update on one rank waits on all ranks, and all do it",
+          "[ranks]") {
+  const LineRun line({1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}, {"loader.batch_size=1", "optimizer.lr=0.001"});
+  std::array<bool, 2> waiting{};
+  std::array<Progress, 2> progress{};
+  testing::on_ranks(2, [&](World& world) {
+    const auto rank = static_cast<std::size_t>(world.rank());
+    const std::filesystem::path folder = line.files.folder / std::to_string(rank);
+    std::filesystem::create_directory(folder);
+    Run run(line.recipe, world);
+    if (rank == 1) run.hooks.push_back(std::make_unique<SkipSecond>());
+    train_in(folder, run, {.signal = {}, .folder = {}, .steps = 1});
+    waiting[rank] = run.requests.save().integers.contains("skip_update");
+    run.ended.reset();  // the limit was only for this test
+    train_in(folder, run);
+    progress[rank] = run.progress;
+  });
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    INFO("rank " << rank);
+    CHECK(waiting[rank]);
+    CHECK(progress[rank].skipped_steps == 1);
+  }
 }
 
 TEST_CASE("train: a loss that is not finite ends the run with the weights of the step before") {
