@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <stdexcept>
 #include <tuple>
 
@@ -16,7 +15,7 @@ constinit const Descriptor* first_linked = nullptr;
 constinit const Library* loading = nullptr;
 constinit int registered_count = 0, refused_count = 0;
 
-// "focal@2" is version 2 of "focal"; a name without a version is the first.
+// "focal@2" is version 2 of "focal"; a component that was registered without a version is the first.
 struct VersionedName {
   std::string_view base;
   int version = 1;
@@ -126,14 +125,17 @@ Registry::Registry(std::vector<const Descriptor*> descriptors) : descriptors_(st
 const Descriptor* Registry::find(std::string_view kind, std::string_view name) const {
   const VersionedName wanted(name);
   if (!wanted.valid) return nullptr;
-  const bool newest = wanted.base == name;
-  const auto key = std::tuple(kind, wanted.base, newest ? std::numeric_limits<int>::max() : wanted.version);
-  const auto after = std::ranges::upper_bound(descriptors_, key, {}, order);
-  if (after == descriptors_.begin()) return nullptr;
-  const Descriptor* found = *std::prev(after);
-  const auto [own_kind, base, version] = order(found);
-  const bool same = own_kind == kind && base == wanted.base && (newest || version == wanted.version);
-  return same ? found : nullptr;
+  const auto versions = std::ranges::equal_range(
+      descriptors_, std::tuple(kind, wanted.base), {},
+      [](const Descriptor* each) { return std::tuple(each->kind->name, VersionedName(each->name).base); });
+  if (versions.empty()) return nullptr;
+  // A name that was registered as it is keeps its meaning whatever versions there are.
+  if (const auto same = std::ranges::find(versions, name, &Descriptor::name); same != versions.end())
+    return *same;
+  if (wanted.base == name) return versions.back();
+  const auto same = std::ranges::find(
+      versions, wanted.version, [](const Descriptor* each) { return VersionedName(each->name).version; });
+  return same == versions.end() ? nullptr : *same;
 }
 
 std::vector<const Descriptor*> Registry::of_kind(std::string_view kind) const {
@@ -152,16 +154,16 @@ std::vector<const KindInfo*> Registry::kinds() const {
 }
 
 std::vector<std::string> Registry::names(std::string_view kind) const {
-  std::vector<std::string> newest, former;
-  const std::vector<const Descriptor*> all = of_kind(kind);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const VersionedName own(all[i]->name);
-    const bool replaced = i + 1 < all.size() && VersionedName(all[i + 1]->name).base == own.base;
-    (replaced ? former : newest)
-        .push_back(std::string(own.base) + (replaced ? "@" + std::to_string(own.version) : ""));
+  std::vector<std::string> plain, versioned;
+  for (const Descriptor* each : of_kind(kind)) {
+    const VersionedName own(each->name);
+    if (find(kind, own.base) == each)
+      plain.emplace_back(own.base);
+    else
+      versioned.push_back(std::string(own.base) + "@" + std::to_string(own.version));
   }
-  newest.insert(newest.end(), former.begin(), former.end());
-  return newest;
+  plain.insert(plain.end(), versioned.begin(), versioned.end());
+  return plain;
 }
 
 std::vector<std::string> Registry::spellings(const Descriptor& descriptor) const {

@@ -15,12 +15,13 @@ class Registry {
   explicit Registry(std::vector<const Descriptor*> descriptors);
   static Registry of_linked();  // everything linked into this program so far, plugins included
 
-  // "focal" is the newest version of it, "focal@1" the first.
+  // "focal@2" is its second version. "focal" is the component registered under just this name; if all its
+  // versions were registered with a number, the newest.
   const Descriptor* find(std::string_view kind, std::string_view name) const;
   std::vector<const Descriptor*> of_kind(std::string_view kind) const;  // by name and version
   std::vector<const KindInfo*> kinds() const;                           // by name
-  std::vector<std::string> names(std::string_view kind) const;  // the newest of each, then "name@1" of others
-  // All that a recipe may call it: "focal" if it is the newest, "focal@2" where versions are written.
+  std::vector<std::string> names(std::string_view kind) const;  // "name" of each, then "name@1" of others
+  // All that a recipe may call it: "focal" if that means it, "focal@2" where versions are written.
   std::vector<std::string> spellings(const Descriptor& descriptor) const;
   std::vector<const Library*> libraries() const;  // what was loaded, by path
 

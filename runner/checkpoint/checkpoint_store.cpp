@@ -40,16 +40,17 @@ fs::path CheckpointStore::path_of(std::int64_t step) const {
 }
 
 std::vector<fs::path> CheckpointStore::all() const {
+  const auto step_of = [](const fs::path& path) {
+    return std::strtoll(path.filename().c_str() + prefix.size(), nullptr, 10);
+  };
   std::vector<fs::path> found;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder_, none)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix)) found.push_back(entry.path());
+    const fs::path& path = entry.path();
+    // Any other name is the user's: a copy called step-00000100-good is neither resumed from nor deleted.
+    if (path.filename().string().starts_with(prefix) && path == path_of(step_of(path))) found.push_back(path);
   }
-  const auto number = [](const fs::path& path) {
-    return std::strtoll(path.filename().c_str() + prefix.size(), nullptr, 10);
-  };
-  std::ranges::sort(found, std::greater<>{}, number);
+  std::ranges::sort(found, std::greater<>{}, step_of);
   return found;
 }
 

@@ -1,6 +1,7 @@
 #include "runner/checkpoint/manifest.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -25,7 +26,12 @@ void require_types(const Json& manifest, const fs::path& path) {
     const auto found = object.find(name);
     return found == object.end() ? Json() : *found;
   };
-  for (const char* name : {"step", "ranks"}) require(member(manifest, name).is_number_integer(), name);
+  const auto is_count = [](const Json& number, std::int64_t least) {
+    return number.is_number_integer() && number >= least &&
+           number <= std::numeric_limits<std::int64_t>::max();
+  };
+  require(is_count(member(manifest, "step"), 0), "step");
+  require(is_count(member(manifest, "ranks"), 1), "ranks");
   for (const char* name : {"epoch", "seconds"}) require(member(manifest, name).is_number(), name);
   require(member(manifest, "created").is_string(), "created");
   require(member(manifest, "files").is_object(), "files");
@@ -76,8 +82,13 @@ Json read_json_object(const fs::path& path) {
 
 Json read_manifest(const fs::path& folder) {
   const fs::path path = folder / "manifest.json";
-  if (!fs::exists(path))
-    throw std::runtime_error(folder.string() + " is not a complete checkpoint: manifest.json is missing.");
+  if (!fs::exists(path)) {
+    const fs::path latest = folder / "checkpoints/latest";
+    throw std::runtime_error(folder.string() + " is not a complete checkpoint: manifest.json is missing." +
+                             (fs::exists(latest)
+                                  ? " It is a run folder, whose newest checkpoint is " + latest.string() + "."
+                                  : ""));
+  }
   Json manifest = read_json_object(path);
   const auto found = manifest.find("format");
   if (found == manifest.end() || *found != manifest_format)

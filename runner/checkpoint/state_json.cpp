@@ -1,6 +1,7 @@
 #include "runner/checkpoint/state_json.hpp"
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace runner {
@@ -58,7 +59,8 @@ State state_from_json(const Json& json, const std::map<std::string, torch::Tenso
     }
   }
   for (const auto& [name, value] : member(json, "integers").items()) {
-    if (!value.is_number_integer()) throw StateError("\"" + name + "\" of the saved state is not an integer");
+    if (!value.is_number_integer() || value > std::numeric_limits<std::int64_t>::max())
+      throw StateError("\"" + name + "\" of the saved state is not an integer of 64 bits");
     state.integers[name] = value.get<std::int64_t>();
   }
   for (const auto& [name, value] : member(json, "numbers").items())

@@ -93,8 +93,8 @@ int report_conflicts(Session& session) {
 }
 
 // What --plugin names is trusted as what is on RUNNER_PLUGIN_PATH, and looked at first. It may stand anywhere
-// on the command line, for every command alike.
-void take_plugin_options(std::vector<std::string>& words, Session& session) {
+// on the command line, for every command alike. A mistyped one is an error.
+std::optional<int> take_plugin_options(std::vector<std::string>& words, Session& session) {
   const std::string option = "--plugin";
   std::string path;
   for (std::size_t i = 0; i < words.size() && words[i] != "--";) {
@@ -103,17 +103,28 @@ void take_plugin_options(std::vector<std::string>& words, Session& session) {
       ++i;
       continue;
     }
-    path += (separate ? words[i + 1] : words[i].substr(option.size() + 1)) + ":";
+    const std::string named = separate ? words[i + 1] : words[i].substr(option.size() + 1);
+    std::error_code unreadable;
+    if (!fs::exists(named, unreadable))
+      return refuse({"--plugin: there is no file or folder " + in_quotes(named), {}, ""}, session);
+    path += named + ":";
     const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
     words.erase(first, first + (separate ? 2 : 1));
   }
   if (!path.empty()) session.environment[plugin_path_variable].insert(0, path);
+  return std::nullopt;
 }
 
-// A file that was named must fit; of a folder, what does not fit is skipped with a warning.
+// A file that was named must fit; of a folder, what does not fit is skipped with a warning. What is no longer
+// there is skipped too: the variable may be set for every shell.
 std::optional<int> load_plugins(Session& session) {
   for (const fs::path& entry : plugin_path(session.environment)) {
     std::error_code error;
+    if (!fs::exists(entry, error)) {
+      log::warning("{}: there is no file or folder {}; skipping it", plugin_path_variable,
+                   in_quotes(entry.string()));
+      continue;
+    }
     const bool folder = fs::is_directory(entry, error);
     for (const fs::path& file : plugins_on_path({entry})) {
       try {
@@ -172,7 +183,7 @@ int show_help(const std::vector<std::string>& words, Session& session) {
 }  // namespace
 
 int dispatch(std::vector<std::string> words, Session& session) {
-  take_plugin_options(words, session);
+  if (const auto exit = take_plugin_options(words, session)) return *exit;
   if (!session.registry.conflicts().empty()) return report_conflicts(session);
   if (words.empty()) {
     session.err << help(session.err_style);

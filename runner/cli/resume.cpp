@@ -55,7 +55,9 @@ int show_changes(const fs::path& folder, const Value& resolved, bool force, Sess
               << "\n";
   session.out << (changes.empty() ? "the recipe is the same\n" : changes_table(changes));
   if (found) {
-    for (const std::string& change : changed_surroundings(read_summary(found->folder), versions(), 1))
+    CheckpointSummary written = read_summary(found->folder);
+    written.versions.erase("threads");  // are known once the run has started
+    for (const std::string& change : changed_surroundings(written, versions(), 1))
       session.out << change << "\n";
   }
   if (any(OnResume::fixed)) return Exit::bad_input;

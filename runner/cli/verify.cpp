@@ -5,12 +5,14 @@
 
 #include "components/support/io/read_json.hpp"
 #include "runner/checkpoint/replay.hpp"
+#include "runner/checkpoint/surroundings.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/run_folder.hpp"
+#include "runner/run_folder/run_result.hpp"
 #include "runner/terminal/text.hpp"
 #include "runner/train/train_recipe.hpp"
 
@@ -54,11 +56,14 @@ int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
   const RunFolder scratch = RunFolder::make_temporary();
   const fs::path replay = scratch.path() / "run";
   Diagnostics found;
-  const auto resolved = resolve_recipe({folder / "recipe.toml",
-                                        session.environment,
-                                        {"run.dir=" + replay.string(), "tracker=[]",
-                                         "checkpoint.every=1000000000step", "checkpoint.at_end=true"}},
-                                       session.registry, found);
+  std::vector<std::string> overrides{"run.dir=" + replay.string(), "tracker=[]",
+                                     "checkpoint.every=1000000000step", "checkpoint.at_end=true"};
+  CheckpointSummary written = read_summary(range.from);
+  // Another number of threads adds up in another order.
+  if (const auto threads = written.versions.extract("threads"))
+    overrides.push_back("run.threads=" + threads.mapped());
+  const auto resolved =
+      resolve_recipe({folder / "recipe.toml", session.environment, overrides}, session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
   World world;
@@ -74,6 +79,8 @@ int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
   if (!difference.empty()) {
     session.out << range.text() << " do not match the recorded run. First difference: " << difference
                 << "\nThis machine or this build computes different results than the original run.\n";
+    for (const std::string& change : changed_surroundings(written, versions(), 1))
+      session.out << "Not as when the checkpoint was written: " << change << "\n";
     return Exit::failed;
   }
   session.out << range.text() << " match the recorded run: " << counted(recorded.size(), "record")

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "components/contract/progress.hpp"
 #include "components/contract/state.hpp"
+#include "registry/log.hpp"
 #include "runner/plan.hpp"
 
 namespace runner {
@@ -18,6 +21,7 @@ class ProgressState final : public Stateful {
 
   // What a new plan has to know about the plan that led to a saved state.
   static EarlierPlan plan_of(const State& state) {
+    require_possible(state);
     StateReader saved(state);
     return {saved.integer("steps_per_epoch"), saved.number("extra_steps"), saved.integer("step"),
             saved.number("exact_epoch")};
@@ -31,6 +35,7 @@ class ProgressState final : public Stateful {
                              {"cursor.epoch", progress_.cursor.epoch},
                              {"cursor.position", progress_.cursor.position},
                              {"steps_per_epoch", plan_.steps_per_epoch},
+                             {"examples_per_epoch", plan_.examples_per_epoch},
                              {"evaluation_due", evaluation_due_ ? 1 : 0}},
                 .numbers = {{"exact_epoch", progress_.exact_epoch},
                             {"extra_steps", plan_.extra_steps},
@@ -40,6 +45,7 @@ class ProgressState final : public Stateful {
   }
 
   void load(const State& state) override {
+    require_possible(state);
     StateReader saved(state);
     progress_.step = saved.integer("step");
     progress_.epoch = saved.integer("epoch");
@@ -51,12 +57,34 @@ class ProgressState final : public Stateful {
     evaluation_due_ = saved.find_integer("evaluation_due").value_or(0) != 0;
     saved.integer("steps_per_epoch");  // the plan was made with both
     saved.number("extra_steps");
+    compare_data(saved.find_integer("examples_per_epoch").value_or(plan_.examples_per_epoch));
     ended_.reset();
     if (state.texts.contains("ended")) ended_ = saved.text("ended");
     saved.finish();
   }
 
  private:
+  // The files of a dataset may have changed since; its settings are compared with the recipe.
+  void compare_data(std::int64_t examples_before) const {
+    const std::int64_t examples = plan_.examples_per_epoch, position = progress_.cursor.position;
+    if (examples == examples_before) return;
+    const std::string change = "the training set has " + std::to_string(examples) + " examples, but had " +
+                               std::to_string(examples_before) + " when the checkpoint was written";
+    if (position > examples)
+      throw StateError(change + ", and the run was at example " + std::to_string(position) + " of an epoch");
+    log::warning("Resuming with other data: {}. The results may differ.", change);
+  }
+
+  // Counts and times of a file that somebody edited could overflow, or lead to examples that do not exist.
+  static void require_possible(const State& state) {
+    constexpr std::int64_t most = std::int64_t{1} << 53;  // a double can still count that far
+    const auto require = [](bool possible, const std::string& name) {
+      if (!possible) throw StateError("\"" + name + "\" has an impossible value");
+    };
+    for (const auto& [name, count] : state.integers) require(count >= 0 && count <= most, name);
+    for (const auto& [name, number] : state.numbers) require(std::abs(number) <= most, name);
+  }
+
   Progress& progress_;
   const Plan& plan_;
   bool& evaluation_due_;

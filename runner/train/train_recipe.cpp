@@ -47,7 +47,21 @@ void set_up_process(const Recipe& recipe, const World& world) {
 
 std::optional<EarlierPlan> earlier_plan(const RunStart& start) {
   if (!start.checkpoint) return std::nullopt;
-  return ProgressState::plan_of(start.checkpoint->checkpoint.states.at("progress"));
+  const auto& [folder, checkpoint] = *start.checkpoint;
+  try {
+    const auto progress = checkpoint.states.find("progress");
+    return ProgressState::plan_of(progress == checkpoint.states.end() ? State{} : progress->second);
+  } catch (const StateError& error) {
+    throw std::runtime_error("The checkpoint " + folder.string() + " is damaged: progress: " + error.what() +
+                             ".");
+  }
+}
+
+// What the bits of the results depend on, besides the recipe and the ranks.
+std::map<std::string, std::string> versions_and_threads() {
+  auto all = versions();
+  all["threads"] = std::to_string(torch::get_num_threads());
+  return all;
 }
 
 // Only rank 0 writes the run folder; the others have a temporary one.
@@ -123,7 +137,7 @@ Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const std::str
           run.stateful,
           run.engine.times(),
           {{"recipe.toml", recipe}},
-          versions(),
+          versions_and_threads(),
           {run.engine.world(), run.engine.sharded_states(run.stateful), timeout_of(run.recipe.distributed)},
           model_states_hooks(run, &Hook::before_save)};
 }

@@ -429,6 +429,15 @@ class Plugins(unittest.TestCase):
         self.assertIn("broken.so", listed.stderr)
         self.assertIn("skipping it", listed.stderr)
 
+    def test_a_path_that_leads_nowhere(self):
+        listed = run("list", "model", RUNNER_PLUGIN_PATH=f"/nowhere:{self.library('model')}")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertIn("my_model", listed.stdout)
+        self.assertIn('RUNNER_PLUGIN_PATH: there is no file or folder "/nowhere"; skipping it', listed.stderr)
+        typed = run("list", "model", "--plugin", "/nowhere")
+        self.assertEqual(typed.returncode, 2)
+        self.assertIn('--plugin: there is no file or folder "/nowhere"', typed.stderr)
+
     def test_skeletons(self):
         made = run("plugin", "new", "two_towers", cwd=self.folder)
         self.assertEqual(made.returncode, 0, made.stderr)

@@ -227,6 +227,9 @@ def a_run_can_be_verified(folder):
     done = run("verify", folder / "run")
     assert "steps 51 to 60 match the recorded run" in done.stdout and "all tensors" in done.stdout, done.stdout
     assert "steps 51 to 53 match" in run("verify", folder / "run", "--steps", "3").stdout
+    # With as many threads as the run had, whatever this machine or shell would choose.
+    done = subprocess.run([RUNNER, "verify", folder / "run"], env=environment(OMP_NUM_THREADS="2"), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "match the recorded run" in done.stdout, done
     bad = run("verify", folder / "run", "--steps", "few", check=False)
     assert bad.returncode == 2 and "--steps needs a whole number" in bad.stderr, bad
     # A record that this machine does not compute is found.

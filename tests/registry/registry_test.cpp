@@ -61,7 +61,7 @@ TEST_CASE("registry: a parameter that hides a common one is reported", "[registr
 }
 
 TEST_CASE("registry: a name is the newest version, and every version has a name", "[registry]") {
-  static const Registration<sample::GadgetKind> first{"turn", "First.", &sample::build_plain};
+  static const Registration<sample::GadgetKind> first{"turn@1", "First.", &sample::build_plain};
   static const Registration<sample::GadgetKind> tenth{"turn@10", "Tenth.", &sample::build_plain};
   static const Registration<sample::GadgetKind> second{"turn@2", "Second.", &sample::build_plain};
   static const Registration<sample::GadgetKind> other{"turns", "Another.", &sample::build_plain};
@@ -84,6 +84,21 @@ TEST_CASE("registry: a name is the newest version, and every version has a name"
   CHECK(registry.spellings(second.descriptor()) == std::vector<std::string>{"turn@2"});
   CHECK(pinned_name(tenth.descriptor()) == "turn@10");
   CHECK(pinned_name(other.descriptor()) == "turns");
+}
+
+TEST_CASE("registry: a name registered without a version keeps its meaning when versions are added",
+          "[registry]") {
+  static const Registration<sample::GadgetKind> first{"spin", "First.", &sample::build_plain};
+  static const Registration<sample::GadgetKind> second{"spin@2", "Second.", &sample::build_plain};
+  const Registry before({&first.descriptor()}), later({&first.descriptor(), &second.descriptor()});
+  const std::string saved = pinned_name(*before.find("gadget", "spin"));
+  CHECK(later.find("gadget", saved) == &first.descriptor());
+  CHECK(later.find("gadget", "spin@1") == &first.descriptor());
+  CHECK(later.find("gadget", "spin@2") == &second.descriptor());
+  CHECK(pinned_name(second.descriptor()) == "spin@2");
+  CHECK(later.names("gadget") == std::vector<std::string>{"spin", "spin@2"});
+  CHECK(later.spellings(first.descriptor()) == std::vector<std::string>{"spin"});
+  CHECK(later.spellings(second.descriptor()) == std::vector<std::string>{"spin@2"});
 }
 
 TEST_CASE("registry: a version that is no number, or that is there twice, is reported", "[registry]") {

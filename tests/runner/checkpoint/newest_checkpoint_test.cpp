@@ -46,6 +46,26 @@ class TwoCheckpoints {
 
 }  // namespace
 
+TEST_CASE("checkpoint store: a folder that the user made beside them is not a checkpoint", "[checkpoint]") {
+  const TwoCheckpoints run;
+  const std::vector<std::string> names{"step-00000001-good", "step-1", "step-", "step-mine",
+                                       "step-99999999999999999999"};
+  for (const std::string& name : names) fs::create_directory(run.store().folder() / name);
+  CHECK(run.store().all() == std::vector<fs::path>({run.store().path_of(2), run.store().path_of(1)}));
+  Checkpoint third;
+  third.step = 3;
+  third.states["model"].tensors["weight"] = torch::ones({4});
+  run.store().write(*run.store().begin(3, 100), third, {}, 1);
+  CHECK(run.store().all() == std::vector{run.store().path_of(3)});
+  for (const std::string& name : names) CHECK(fs::exists(run.store().folder() / name));
+}
+
+TEST_CASE("a run folder that is taken for a checkpoint is told from one", "[checkpoint]") {
+  const TwoCheckpoints run;
+  CHECK_THROWS_WITH(read_checkpoint(run.store().folder().parent_path()),
+                    ContainsSubstring("whose newest checkpoint is"));
+}
+
 TEST_CASE("newest checkpoint: whatever is wrong with one, the one before it is used", "[checkpoint]") {
   const TwoCheckpoints run;
   REQUIRE(newest_checkpoint(run.store())->checkpoint.step == 2);
@@ -68,6 +88,16 @@ TEST_CASE("newest checkpoint: whatever is wrong with one, the one before it is u
   SECTION("a text for a number") {
     run.set("/step", "two");
     require_refused("\"step\" is missing or wrong");
+  }
+  SECTION("numbers that cannot be") {
+    const std::vector<std::pair<std::string, nlohmann::json>> lies{
+        {"step", -1}, {"step", std::numeric_limits<std::uint64_t>::max()}, {"ranks", 0}};
+    for (const auto& [name, lie] : lies) {
+      const std::string right = read_text(run.newest() / "manifest.json");
+      run.set("/" + name, lie);
+      require_refused("\"" + name + "\" is missing or wrong");
+      std::ofstream(run.newest() / "manifest.json") << right;
+    }
   }
   SECTION("a text for a file") {
     run.set("/files/model.safetensors", "there");

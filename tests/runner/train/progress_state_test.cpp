@@ -1,0 +1,48 @@
+#include "runner/train/progress_state.hpp"
+
+#include <catch2/catch_all.hpp>
+
+using namespace runner;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("progress that no run can have reached is refused") {
+  Progress progress;
+  progress.step = 5;
+  const Plan plan;
+  bool evaluation_due = false;
+  std::optional<std::string> ended;
+  ProgressState state(progress, plan, evaluation_due, ended);
+  const State good = state.save();
+  state.load(good);
+  for (const auto& [name, count] : good.integers) {
+    for (const std::int64_t lie : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
+      State bad = good;
+      bad.integers[name] = lie;
+      CHECK_THROWS_WITH(state.load(bad), ContainsSubstring("\"" + name + "\" has an impossible value"));
+      CHECK_THROWS_AS(ProgressState::plan_of(bad), StateError);
+    }
+  }
+  for (const auto& [name, number] : good.numbers) {
+    for (const double lie : {std::nan(""), 1e308}) {
+      State bad = good;
+      bad.numbers[name] = lie;
+      CHECK_THROWS_WITH(state.load(bad), ContainsSubstring("\"" + name + "\" has an impossible value"));
+    }
+  }
+  CHECK(progress.step == 5);
+}
+
+TEST_CASE("a training set that has fewer examples than the run has seen of an epoch is refused") {
+  Progress progress;
+  progress.cursor.position = 60;
+  Plan plan;
+  plan.examples_per_epoch = 100;
+  bool evaluation_due = false;
+  std::optional<std::string> ended;
+  const State saved = ProgressState(progress, plan, evaluation_due, ended).save();
+  plan.examples_per_epoch = 60;  // the epoch is over, then
+  ProgressState(progress, plan, evaluation_due, ended).load(saved);
+  plan.examples_per_epoch = 59;
+  CHECK_THROWS_WITH(ProgressState(progress, plan, evaluation_due, ended).load(saved),
+                    ContainsSubstring("has 59 examples, but had 100") && ContainsSubstring("at example 60"));
+}
