@@ -205,6 +205,7 @@ class TensorInterpreter final : public Interpreter {
  private:
   torch::Tensor examples_of(const std::filesystem::path& path) const {
     Pair pair{path, find(read_file(path), params_.input, path), {}};
+    if (pair.input.size(0) == 0) throw DataError(path.string() + " has no examples.");
     pair.target = torch::zeros({pair.input.size(0)}, torch::kInt64);
     const DataSpec data = spec_of(params_, pair);
     if (!data.images) return pair.input.to(data.input_type);

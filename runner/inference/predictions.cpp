@@ -6,7 +6,9 @@
 #include <stdexcept>
 
 #include "components/contract/targets.hpp"
+#include "components/support/shape_text.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -53,7 +55,7 @@ class Predictor {
     for (std::int64_t first = 0; first < examples; first += most) {
       Batch part = part_of(batch, first, std::min(most, examples - first));
       const OffloadedPass pass = run_.pass();
-      const torch::Tensor output = run_.engine.predict(part).to(torch::kCPU, torch::kFloat64);
+      const torch::Tensor output = output_for(part, input).to(torch::kCPU, torch::kFloat64);
       for (std::int64_t i = 0; i < output.size(0); ++i) {
         found_.push_back({examples == 1 ? input : input + " row " + std::to_string(first + i + 1)});
         interpret(output.narrow(0, i, 1), found_.back());
@@ -64,6 +66,19 @@ class Predictor {
   std::vector<Prediction> found() { return std::move(found_); }
 
  private:
+  // Some models take examples of any shape. One that fails does not say that the shape is the reason.
+  torch::Tensor output_for(Batch& batch, const std::string& input) const {
+    const std::vector<std::int64_t> shape = batch.input.sizes().slice(1).vec();
+    try {
+      return run_.engine.predict(batch);
+    } catch (const std::exception&) {
+      if (shape == run_.data.input_shape) throw;
+      throw std::runtime_error(
+          log::format("{}: the model cannot take examples of the shape {}; it was trained with {}.",
+                      escaped_name(input), shape_text(shape), shape_text(run_.data.input_shape)));
+    }
+  }
+
   void interpret(const torch::Tensor& output, Prediction& prediction) const {
     const bool two_classes = run_.data.classes == 2 && output.numel() == 1;
     if (labels_ && !two_classes && output.dim() <= 2) return interpret_labels(output, prediction);

@@ -224,6 +224,11 @@ def a_file_of_tensors_is_predicted_as_pytorch_does(folder):
     for row, one in enumerate(said):
         for entry in one["classes"]:
             assert math.isclose(entry["probability"], expected[row, int(entry["class"])].item(), abs_tol=1e-6), (row, one)
+    for wrong, words in ((torch.randn(5, 4), "new.safetensors: the model cannot take examples of the shape [4]; it was trained with [3]."),
+                         (torch.randn(0, 3), "new.safetensors has no examples.")):
+        save_file({"input": wrong}, folder / "new.safetensors")
+        done = run("predict", folder / "run", "new.safetensors", cwd=folder, check=False)
+        assert done.returncode == 1 and words in done.stderr, done
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 #include "components/support/tables/learn_columns.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "components/support/io/io_error.hpp"
@@ -227,7 +230,25 @@ struct Learner {
     return {name, {found.begin(), found.end()}};
   }
 
+  // "Yes" and "yes", "1" and "1.0": most often one class that was written in two ways.
+  void look_for_classes_written_twice(const Distinct& found) const {
+    std::map<std::string, std::string> written;
+    for (const std::string& name : found) {
+      std::string meant = name;
+      if (const auto number = parse_number(name)) {
+        char digits[32];
+        meant.assign(digits, std::to_chars(digits, digits + sizeof digits, *number).ptr);
+      }
+      std::ranges::transform(meant, meant.begin(), [](unsigned char letter) { return std::tolower(letter); });
+      const auto [other, is_new] = written.emplace(meant, name);
+      if (is_new) continue;
+      log::warning("{}: the target {} has the classes {} and {}, which may be the same.", training.name(),
+                   in_quotes(choice.target), in_quotes(other->second), in_quotes(name));
+    }
+  }
+
   std::vector<std::string> classes(const Distinct& found) const {
+    look_for_classes_written_twice(found);
     std::vector<std::string> names(found.begin(), found.end());
     const auto number = [](const std::string& name) { return *parse_number(name); };
     const bool numbers =

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "components/models/model.hpp"
+#include "registry/log.hpp"
 #include "tests/support/datasets.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -283,6 +284,20 @@ TEST_CASE_METHOD(Fixture, "settings that contradict each other are refused befor
                     ContainsSubstring("is for classes"));
   CHECK_THROWS_WITH(dataset("csv", with({{"columns", Setting::list({"age", "buys", "age"})}})),
                     ContainsSubstring("has \"age\" twice"));
+}
+
+TEST_CASE_METHOD(Fixture, "classes that may be the same one written in two ways are reported", "[csv]") {
+  const auto warnings = [&](const std::string& one, const std::string& other) {
+    const std::string rows = "x,buys\n2," + one + "\n1," + other + "\n";
+    write(rows, rows);
+    log::clear_warnings();
+    open("csv", settings);
+    return log::warnings().size();
+  };
+  CHECK(warnings("Yes", "yes") == 1);
+  CHECK(warnings("1", "1.0") == 1);
+  CHECK(warnings("yes", "no") == 0);
+  CHECK(warnings("0.00000001", "0.00000002") == 0);
 }
 
 TEST_CASE_METHOD(Fixture, "numbers as classes of which hardly two are the same are a mistake", "[csv]") {
