@@ -2,9 +2,9 @@
 // its column then: the file is written anew beside itself, with that column empty in the rows so far,
 // and put in place in one move, so that a reader always finds a whole table. Not finite: nan, inf,
 // -inf, as Python's float() reads them.
-#include <algorithm>
 #include <fstream>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "components/support/tables/csv_cell.hpp"
 #include "components/trackers/support/append_file.hpp"
@@ -63,6 +63,7 @@ class CsvTable : public Tracker {
           path_, leading_integer, [&](std::int64_t step) { return facts.keeps(step); },
           static_cast<std::uint64_t>(in.tellg()));
     }
+    for (const std::string& column : columns_) places_.emplace(column, places_.size());
     file_ = AppendFile(path_);
   }
 
@@ -70,8 +71,7 @@ class CsvTable : public Tracker {
     add_columns(record);
     std::vector<std::string> row(columns_.size());
     for (const auto& [name, value] : record.values) {
-      row[static_cast<std::size_t>(std::ranges::find(columns_, name) - columns_.begin())] =
-          number_text(value);
+      row[places_.at(name)] = number_text(value);
     }
     std::string line =
         std::to_string(record.step) + "," + number_text(record.epoch) + "," + number_text(record.time);
@@ -83,7 +83,7 @@ class CsvTable : public Tracker {
   void add_columns(const Record& record) {
     const std::size_t before = columns_.size();
     for (const auto& [name, value] : record.values) {
-      if (std::ranges::find(columns_, name) == columns_.end()) columns_.push_back(name);
+      if (places_.try_emplace(name, columns_.size()).second) columns_.push_back(name);
     }
     if (file_.size() == 0) {
       file_.append(header_of(columns_));
@@ -121,7 +121,8 @@ class CsvTable : public Tracker {
 
   std::filesystem::path path_;
   AppendFile file_;
-  std::vector<std::string> columns_;  // after step, epoch and time
+  std::vector<std::string> columns_;                     // after step, epoch and time
+  std::unordered_map<std::string, std::size_t> places_;  // of each among them
 };
 
 struct Csv {

@@ -9,22 +9,23 @@
 #include <set>
 #include <span>
 
-#include "components/support/io/read_json.hpp"
 #include "components/trackers/support/file_name.hpp"
-#include "components/trackers/support/http.hpp"
 #include "components/trackers/support/json_number.hpp"
+#include "components/trackers/support/mlflow_api.hpp"
 #include "components/trackers/support/mlflow_name.hpp"
 #include "components/trackers/support/valid_utf8.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "components/trackers/tracker.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t most_metrics = 1000, most_params = 100, longest_value = 6000;
+constexpr std::size_t most_metrics = 1000, most_params = 100;                        // in a batch
+constexpr std::size_t longest_value = 6000, longest_tag = 5000, longest_name = 250;  // bytes
 
 struct MLflow {
   std::string url;
@@ -52,6 +53,8 @@ void check(const MLflow& mlflow, Report& report) {
   else if (mlflow.url.find('@', host) != std::string::npos)
     report.error("url",
                  "must not hold a password: set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD");
+  else if (mlflow.url.find_first_of("?#") != std::string::npos)
+    report.error("url", "must be the address of a server, without \"?\" and \"#\"");
 }
 
 std::string environment(const char* name) {
@@ -66,33 +69,21 @@ std::string read_token(const std::filesystem::path& file) {
   return token;
 }
 
-struct Server {
-  std::string url;
-  Credentials credentials;
-};
-
 // Credentials in the URL of the environment are as good as those beside it.
-Server find_server(const MLflow& params) {
-  Server server{params.url.empty() ? environment("MLFLOW_TRACKING_URI") : params.url, {}};
-  if (server.url.empty())
+HttpAddress find_server(const MLflow& params) {
+  const std::string url = params.url.empty() ? environment("MLFLOW_TRACKING_URI") : params.url;
+  if (url.empty())
     throw std::runtime_error("No MLflow server is named: set tracker.url or MLFLOW_TRACKING_URI.");
-  server.credentials = {environment("MLFLOW_TRACKING_USERNAME"), environment("MLFLOW_TRACKING_PASSWORD"),
-                        environment("MLFLOW_TRACKING_TOKEN")};
-  if (params.token_file) server.credentials.token = read_token(*params.token_file);
-  const auto host = server.url.find("://");
-  const auto at = server.url.find('@');
-  if (host != std::string::npos && at != std::string::npos) {
-    const std::string who = server.url.substr(host + 3, at - host - 3);
-    server.credentials.user = who.substr(0, who.find(':'));
-    if (who.find(':') != std::string::npos) server.credentials.password = who.substr(who.find(':') + 1);
-    server.url.erase(host + 3, at - host - 2);
-  }
+  HttpAddress server = parse_http_address(url);
+  Credentials& known = server.credentials;
+  if (known.user.empty())
+    known = {environment("MLFLOW_TRACKING_USERNAME"), environment("MLFLOW_TRACKING_PASSWORD"), {}};
+  known.token = params.token_file ? read_token(*params.token_file) : environment("MLFLOW_TRACKING_TOKEN");
   return server;
 }
 
 std::string param_value(const Setting& setting) {
-  if (const auto* text = std::get_if<std::string>(&setting))
-    return valid_utf8(*text).substr(0, longest_value);
+  if (const auto* text = std::get_if<std::string>(&setting)) return *text;
   const Json json = json_setting(setting);
   return json.is_string() ? json.get<std::string>() : json.dump();
 }
@@ -113,22 +104,26 @@ class MLflowRun : public Tracker {
   }
 
   void start(const RunFacts& facts) override {
-    if (!http_) {
-      Server server = find_server(params_);
-      http_.emplace(server.url, server.credentials);
+    if (!api_) api_.emplace(find_server(params_));
+    try {
+      const bool known = !run_.empty() || find_run(facts);
+      if (!known) create_run(facts);
+      send_params(facts.settings, known ? params_there() : std::set<std::string>{});
+      if (known) api_->post("runs/update", {{"run_id", run_}, {"status", "RUNNING"}});
+    } catch (const Json::exception&) {
+      throw TrackerUnavailable(api_->server() +
+                               " answered without what it was asked for; is it an MLflow server?");
     }
-    if (run_.empty()) find_or_create_run(facts);
-    Json tags = Json::array();
-    if (facts.resumed_at)
-      tags.push_back({{"key", "runner.resumed_at"}, {"value", std::to_string(*facts.resumed_at)}});
-    ask("runs/update", {{"run_id", run_}, {"status", "RUNNING"}});
-    send_params(facts.settings, tags);
-    if (params_.artifacts && !facts.recipe.empty()) upload("recipe.toml", facts.recipe);
+    if (facts.resumed_at) set_tag("runner.resumed_at", std::to_string(*facts.resumed_at));
+    if (!facts.recipe.empty()) upload("recipe.toml", facts.recipe);
   }
 
+  // Sends what waits before it takes more: a call that fails is made again. Never more than one request, so
+  // that a slow server is not waited for any longer than that at the end of a run.
   void log(const Record& record) override {
+    if (metrics_.size() >= most_metrics) send_slice();
     for (const auto& [name, value] : record.values) {
-      metrics_.push_back({{"key", renamed(name)},
+      metrics_.push_back({{"key", names_.of(name)},
                           {"value", json_number(value)},
                           {"timestamp", milliseconds(record.wall_time)},
                           {"step", record.step}});
@@ -144,89 +139,81 @@ class MLflowRun : public Tracker {
   }
 
   void artifact(std::string_view name, const std::filesystem::path& file) override {
-    if (!takes_artifacts()) return;
     if (!std::filesystem::exists(file))
       return log::warning("{} is no longer there, so MLflow does not get it.", file.string());
-    const HttpAnswer answer = http_->put_file(artifact_path(std::string(name)), file);
-    if (answer.code >= 400) log::warning("MLflow rejected the file {}: {}", name, complaint(answer));
+    send_file(std::string(name), [&](const std::string& path) { api_->put_file(path, file); });
   }
 
-  // In slices, each forgotten once the server has it.
   void flush() override {
-    while (!metrics_.empty()) {
-      const std::size_t count = std::min(most_metrics, metrics_.size());
-      Refusals refusals;
-      send_metrics(std::span(metrics_).first(count), refusals);
-      metrics_.erase(metrics_.begin(), metrics_.begin() + static_cast<std::ptrdiff_t>(count));
-    }
+    while (!metrics_.empty()) send_slice();
   }
 
   void finish(const RunEnd& end) override {
     flush();
     constexpr const char* words[] = {"FINISHED", "KILLED", "FAILED"};
-    if (!end.message.empty())
-      ask("runs/set-tag", {{"run_id", run_}, {"key", "runner.message"}, {"value", end.message}});
-    ask("runs/update", {{"run_id", run_},
-                        {"status", words[static_cast<int>(end.outcome)]},
-                        {"end_time", milliseconds(end.wall_time)}});
+    if (!end.message.empty()) set_tag("runner.message", end.message);
+    api_->post("runs/update", {{"run_id", run_},
+                               {"status", words[static_cast<int>(end.outcome)]},
+                               {"end_time", milliseconds(end.wall_time)}});
   }
 
  private:
-  struct Refusals {
-    std::size_t refused = 0, taken = 0;  // points
-  };
-
-  // MLflow refuses a whole batch for one point that it does not like: halves are sent until that one is
-  // found. Where it likes none, something else is wrong, and all are kept for later.
-  void send_metrics(std::span<const Json> metrics, Refusals& refusals) {
-    constexpr std::size_t enough = 20;
-    const HttpAnswer answer =
-        http_->post("/api/2.0/mlflow/runs/log-batch",
-                    json_text({{"run_id", run_}, {"metrics", std::vector(metrics.begin(), metrics.end())}}));
-    if (answer.code != 400) {
-      require(answer);
-      refusals.taken += metrics.size();
-    } else if (metrics.size() > 1) {
-      send_metrics(metrics.first(metrics.size() / 2), refusals);
-      send_metrics(metrics.subspan(metrics.size() / 2), refusals);
-    } else {
-      if (++refusals.refused >= enough && refusals.taken == 0) require(answer);
-      const std::string name = metrics.front().at("key");
-      if (refused_.insert(name).second)
-        log::warning("MLflow refused the metric \"{}\" at step {}: {}", name,
-                     metrics.front().at("step").dump(), complaint(answer));
-    }
+  // Forgotten once the server has it.
+  void send_slice() {
+    const std::size_t count = std::min(most_metrics, metrics_.size());
+    api_->log_batch(run_, "metrics", std::span(metrics_).first(count));
+    metrics_.erase(metrics_.begin(), metrics_.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
-  // Found by its tag where an earlier request was carried out and its answer got lost.
-  void find_or_create_run(const RunFacts& facts) {
-    const std::string experiment = find_or_create_experiment();
-    const Json found = ask("runs/search", {{"experiment_ids", {experiment}},
-                                           {"filter", "tags.`runner.id` = '" + facts.id + "'"},
-                                           {"max_results", 1}});
-    if (found.contains("runs") && !found["runs"].empty()) return take(found["runs"][0]);
+  void set_tag(const char* name, const std::string& value) {
+    api_->post("runs/set-tag", {{"run_id", run_}, {"key", name}, {"value", valid_utf8(value, longest_tag)}});
+  }
+
+  // By its tag: an earlier request was carried out and its answer got lost.
+  bool find_run(const RunFacts& facts) {
+    experiment_ = find_or_create_experiment();
+    const Json found = api_->post("runs/search", {{"experiment_ids", {experiment_}},
+                                                  {"filter", "tags.`runner.id` = '" + facts.id + "'"},
+                                                  {"max_results", 1}});
+    if (!found.contains("runs") || found["runs"].empty()) return false;
+    take(found["runs"][0]);
+    return true;
+  }
+
+  void create_run(const RunFacts& facts) {
     Json tags = Json::array({{{"key", "runner.id"}, {"value", facts.id}},
                              {{"key", "runner.folder"}, {"value", facts.folder.string()}},
                              {{"key", "mlflow.source.name"}, {"value", "runner " RUNNER_VERSION}}});
-    for (const std::string& tag : facts.tags) tags.push_back({{"key", renamed(tag)}, {"value", "true"}});
-    const Json made = ask("runs/create", {{"experiment_id", experiment},
-                                          {"run_name", valid_utf8(facts.name)},
-                                          {"start_time", milliseconds(facts.started_at)},
-                                          {"tags", tags}});
-    take(made["run"]);
+    for (const std::string& tag : facts.tags) tags.push_back({{"key", names_.of(tag)}, {"value", "true"}});
+    take(api_->post("runs/create", {{"experiment_id", experiment_},
+                                    {"run_name", valid_utf8(facts.name, longest_name)},
+                                    {"start_time", milliseconds(facts.started_at)},
+                                    {"tags", tags}})
+             .at("run"));
   }
 
   std::string find_or_create_experiment() {
-    const std::string query =
-        "/api/2.0/mlflow/experiments/get-by-name?experiment_name=" + http_->escaped(params_.experiment);
-    HttpAnswer answer = http_->get(query);
-    if (answer.code == 404) {
-      answer = http_->post("/api/2.0/mlflow/experiments/create", json_text({{"name", params_.experiment}}));
-      if (answer.code < 400) return read_json(answer.body).at("experiment_id");
-      answer = http_->get(query);  // somebody else was faster
+    const auto find = [&] {
+      return api_->get("experiments/get-by-name", "experiment_name", params_.experiment).at("experiment");
+    };
+    try {
+      return active(find());
+    } catch (const MlflowRefusal& refusal) {
+      if (refusal.code != 404) throw;
     }
-    require(answer);
-    return read_json(answer.body).at("experiment").at("experiment_id");
+    try {
+      return api_->post("experiments/create", {{"name", params_.experiment}}).at("experiment_id");
+    } catch (const MlflowRefusal&) {
+      return active(find());  // somebody else was faster
+    }
+  }
+
+  std::string active(const Json& experiment) const {
+    if (experiment.value("lifecycle_stage", "active") != "active") {
+      throw std::runtime_error("The experiment " + in_quotes(params_.experiment) + " was deleted on " +
+                               api_->server() + ": restore it there, or name another one.");
+    }
+    return experiment.at("experiment_id");
   }
 
   void take(const Json& run) {
@@ -234,24 +221,27 @@ class MLflowRun : public Tracker {
     artifact_uri_ = run.at("info").value("artifact_uri", "");
   }
 
+  std::set<std::string> params_there() {
+    std::set<std::string> there;
+    const Json data = api_->get("runs/get", "run_id", run_).at("run").value("data", Json::object());
+    for (const Json& param : data.value("params", Json::array())) there.insert(param.at("key"));
+    return there;
+  }
+
   // MLflow keeps the first value of a parameter, and refuses another.
-  void send_params(const std::vector<std::pair<std::string, Setting>>& settings, const Json& tags) {
-    const HttpAnswer answer = http_->get("/api/2.0/mlflow/runs/get?run_id=" + http_->escaped(run_));
-    require(answer);
-    std::set<std::string> known;
-    const Json data = read_json(answer.body).at("run").value("data", Json::object());
-    for (const Json& param : data.value("params", Json::array())) known.insert(param.at("key"));
+  void send_params(const std::vector<std::pair<std::string, Setting>>& settings,
+                   const std::set<std::string>& there) {
     std::vector<Json> params;
     for (const auto& [name, setting] : settings) {
-      if (!known.contains(renamed(name)))
-        params.push_back({{"key", renamed(name)}, {"value", param_value(setting)}});
+      if (there.contains(names_.of(name))) continue;
+      const std::string value = param_value(setting);
+      if (value.size() > longest_value)
+        log::warning("MLflow takes {} bytes of a parameter: \"{}\" is cut off there.", longest_value, name);
+      params.push_back({{"key", names_.of(name)}, {"value", valid_utf8(value, longest_value)}});
     }
-    for (std::size_t i = 0; i < params.size(); i += most_params) {
-      const auto begin = params.begin() + static_cast<std::ptrdiff_t>(i);
-      const auto end = begin + static_cast<std::ptrdiff_t>(std::min(most_params, params.size() - i));
-      ask("runs/log-batch", {{"run_id", run_}, {"params", Json(std::vector<Json>(begin, end))}});
-    }
-    if (!tags.empty()) ask("runs/log-batch", {{"run_id", run_}, {"tags", tags}});
+    const std::span<const Json> all(params);
+    for (std::size_t i = 0; i < all.size(); i += most_params)
+      api_->log_batch(run_, "params", all.subspan(i, std::min(most_params, all.size() - i)));
   }
 
   bool takes_artifacts() {
@@ -264,52 +254,32 @@ class MLflowRun : public Tracker {
     return false;
   }
 
-  // "mlflow-artifacts:/1/<run>/artifacts" is served below this path.
+  // "mlflow-artifacts:/1/<run>/artifacts" is served below a path of the server.
   std::string artifact_path(const std::string& name) const {
-    return "/api/2.0/mlflow-artifacts/artifacts" + artifact_uri_.substr(artifact_uri_.find('/')) + "/" + name;
+    return artifact_uri_.substr(artifact_uri_.find('/') + 1) + "/" + name;
   }
 
   void upload(const std::string& name, const std::string& bytes) {
+    send_file(name, [&](const std::string& path) { api_->put(path, bytes); });
+  }
+
+  // A file that the server does not like is not worth the rest; without credentials all of it is kept.
+  template <class Send>
+  void send_file(const std::string& name, Send send) {
     if (!takes_artifacts()) return;
-    const HttpAnswer answer = http_->put(artifact_path(name), bytes);
-    if (answer.code >= 400) log::warning("MLflow rejected the file {}: {}", name, complaint(answer));
-  }
-
-  std::string renamed(const std::string& name) {
-    std::string allowed = mlflow_name(name);
-    if (allowed != name && renamed_.insert(name).second)
-      log::warning("MLflow does not allow the name \"{}\"; there it is \"{}\".", valid_utf8(name), allowed);
-    return allowed;
-  }
-
-  Json ask(const std::string& what, const Json& question) {
-    const HttpAnswer answer = http_->post("/api/2.0/mlflow/" + what, json_text(question));
-    require(answer);
-    return read_json_or_null(answer.body);
-  }
-
-  void require(const HttpAnswer& answer) const {
-    if (answer.code < 400) return;
-    const bool unknown = answer.code == 401 || answer.code == 403;
-    throw std::runtime_error(http_->server() + " answered " + std::to_string(answer.code) + ": " +
-                             complaint(answer) +
-                             (unknown ? " Set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or "
-                                        "MLFLOW_TRACKING_TOKEN."
-                                      : ""));
-  }
-
-  static std::string complaint(const HttpAnswer& answer) {
-    constexpr std::size_t longest = 300;
-    const Json json = read_json_or_null(answer.body);
-    const std::string text = json.is_object() ? json.value("message", answer.body) : answer.body;
-    return valid_utf8(text.substr(0, longest)) + (text.ends_with('.') ? "" : ".");
+    try {
+      send(artifact_path(name));
+    } catch (const MlflowRefusal& refusal) {
+      if (refusal.of_credentials()) throw;
+      log::warning("MLflow rejected the file {}: {}", name, refusal.complaint);
+    }
   }
 
   MLflow params_;
-  std::optional<HttpSession> http_;
-  std::string run_, artifact_uri_;
-  std::vector<Json> metrics_;                // not sent yet
-  std::set<std::string> renamed_, refused_;  // of which the user was told
+  std::optional<MlflowApi> api_;
+  std::string experiment_, run_, artifact_uri_;
+  std::vector<Json> metrics_;  // not sent yet
+  MlflowNames names_;
 };
 
 TrackerFacts facts(const MLflow&) { return {.remote = true, .images = true}; }

@@ -4,6 +4,7 @@
 
 #include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/output_width.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/run_folders.hpp"
 #include "runner/describe/json.hpp"
@@ -35,27 +36,59 @@ std::vector<std::string> labels(const std::vector<RunRecord>& runs) {
   return names;
 }
 
-void print(const std::vector<RunRecord>& runs, Keep keep, Session& session) {
-  std::vector<GridColumn> columns{{""}};
-  for (const std::string& label : labels(runs)) columns.push_back({escaped_name(label), true});
+struct ComparedTable {
+  std::vector<GridColumn> columns;
   std::vector<std::vector<std::string>> rows;
+
+  std::size_t width() const { return grid_width(columns, rows); }
+  void add(const ComparedTable& other, std::size_t column) {
+    columns.push_back(other.columns[column]);
+    rows.resize(other.rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(other.rows[i][column]);
+  }
+};
+
+ComparedTable table_of(const std::vector<RunRecord>& runs, Keep keep, const Style& style) {
+  ComparedTable table{{{""}}, {}};
+  for (const std::string& label : labels(runs)) table.columns.push_back({escaped_name(label), true});
   for (const ComparedSection& section : compare_runs(runs)) {
-    const std::size_t before = rows.size();
+    const std::size_t before = table.rows.size();
     for (const ComparedRow& row : section.rows) {
       if (!keep(section, row)) continue;
-      if (rows.size() == before) {
-        std::vector<std::string> title(columns.size());
-        title[0] = session.out_style.cyan(section.title);
-        rows.push_back(std::move(title));
+      if (table.rows.size() == before) {
+        std::vector<std::string> title(table.columns.size());
+        title[0] = style.cyan(section.title);
+        table.rows.push_back(std::move(title));
       }
       std::vector<std::string> cells{"  " + escaped_name(row.key)};
       for (const std::string& value : row.values)
         cells.push_back(shortened(escaped_name(value), widest_value, true));
-      rows.push_back(std::move(cells));
+      table.rows.push_back(std::move(cells));
     }
   }
-  session.out << grid(columns, rows, session.out_style);
-  if (rows.empty()) session.out << "no difference\n";
+  return table;
+}
+
+// As many runs side by side as fit, and the others below.
+void print(const std::vector<RunRecord>& runs, Keep keep, Session& session) {
+  const ComparedTable all = table_of(runs, keep, session.out_style);
+  if (all.rows.empty()) {
+    session.out << "no difference\n";
+    return;
+  }
+  const std::size_t width = output_width(session);
+  for (std::size_t run = 1; run < all.columns.size();) {
+    ComparedTable shown;
+    shown.add(all, 0);
+    for (const std::size_t first = run; run < all.columns.size(); ++run) {
+      ComparedTable wider = shown;
+      wider.add(all, run);
+      if (run > first && wider.width() > width) break;
+      shown = std::move(wider);
+    }
+    session.out << grid(shown.columns, shown.rows, session.out_style);
+    if (run < all.columns.size()) session.out << "\n";
+  }
 }
 
 void print_json(const std::vector<RunRecord>& runs, Keep keep, Session& session) {

@@ -91,11 +91,13 @@ void print(const DataFindings& found, Session& session) {
   print_columns(found, session);
 }
 
-void write_page(const std::string& file, const std::string& recipe, nlohmann::ordered_json data) {
+void write_page(const std::string& file, const std::string& recipe, const std::string& run,
+                nlohmann::ordered_json data) {
   data["recipe"] = recipe;
+  data["run"] = run;
   data["version"] = version_text;
   AtomicFile out(file);
-  out.write(html_page("Data of " + data["title"].get<std::string>(), "data", data));
+  out.write(html_page("Data of " + run, "data", data));
   out.commit();
 }
 
@@ -112,8 +114,9 @@ int run(const Arguments& arguments, Session& session) {
       resolve_recipe({recipe, session.environment, arguments.all("OVERRIDE")}, session.registry, problems);
   session.err << render(problems, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
-  const DataFindings found = examine_data(decode_table<Recipe>(*resolved, session.registry), most);
-  if (arguments.has("output")) write_page(arguments.get("output"), recipe, to_json(found));
+  const Recipe decoded = decode_table<Recipe>(*resolved, session.registry);
+  const DataFindings found = examine_data(decoded, most);
+  if (arguments.has("output")) write_page(arguments.get("output"), recipe, decoded.run.name, to_json(found));
   if (arguments.has("json")) {
     session.out << dumped(to_json(found));
   } else {

@@ -3,10 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "components/trackers/support/json_number.hpp"
 #include "registry/suggest.hpp"
 #include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/output_width.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/runs/condition.hpp"
@@ -66,17 +68,21 @@ nlohmann::ordered_json to_json(const Row& row) {
   if (!row.run.message.empty()) json["message"] = row.run.message;
   if (row.line.best) {
     const auto& [metric, at] = *row.line.best;
-    json["best"] = {{"metric", metric}, {"value", at.value}, {"step", at.step}, {"epoch", at.epoch}};
+    json["best"] = {
+        {"metric", metric}, {"value", json_number(at.value)}, {"step", at.step}, {"epoch", at.epoch}};
   }
   json["last"] = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : row.line.last) json["last"][name] = value;
+  for (const auto& [name, value] : row.line.last) json["last"][name] = json_number(value);
   if (!row.run.stand_in.empty()) json["stand_in"] = row.run.stand_in;
   json["settings"] = runner::to_json(row.run.recipe);
   return json;
 }
 
+// A folder is by default runs/<name>/<when>: on a narrow terminal it says both.
 void print(const std::vector<Row>& rows, Session& session) {
   const Style& style = session.out_style;
+  std::vector<GridColumn> columns{{"name"},           {"status"}, {"steps", true}, {"best"},
+                                  {"duration", true}, {"when"},   {"folder"}};
   std::vector<std::vector<std::string>> cells;
   for (const auto& [run, line] : rows) {
     const std::string best =
@@ -85,9 +91,13 @@ void print(const std::vector<Row>& rows, Session& session) {
                      duration_text(line.seconds), date_text(run.started),
                      style.dim(printable(run.folder.string()))});
   }
-  session.out << grid(
-      {{"name"}, {"status"}, {"steps", true}, {"best"}, {"duration", true}, {"when"}, {"folder"}}, cells,
-      style);
+  for (const char* name : {"when", "name"}) {
+    if (grid_width(columns, cells) <= output_width(session)) break;
+    const auto place = std::ranges::find(columns, name, &GridColumn::name) - columns.begin();
+    columns.erase(columns.begin() + place);
+    for (auto& row : cells) row.erase(row.begin() + place);
+  }
+  session.out << grid(columns, cells, style);
 }
 
 std::vector<Row> read_all(const std::filesystem::path& folder) {

@@ -39,13 +39,17 @@ std::optional<Value> resolved(const SweepPlan& plan, const std::vector<std::stri
 
 // Every value is tried out on the recipe before the first trial costs time.
 bool all_values_fit(const SweepPlan& plan, Session& session) {
-  bool fit = true;
   for (const Parameter& parameter : plan.parameters) {
-    for (const double value : parameter.extremes()) {
-      if (!resolved(plan, {parameter.key + "=" + parameter.text(value)}, session)) fit = false;
-    }
+    bool fits = true;
+    for (const double value : parameter.extremes())
+      fits = resolved(plan, {parameter.key + "=" + parameter.text(value)}, session) && fits;
+    if (fits) continue;
+    if (parameter.kind == Parameter::Kind::uniform)
+      session.err << "  " << parameter.key
+                  << " gets any number between the two; for whole numbers: range(low, high)\n";
+    return false;
   }
-  return fit;
+  return true;
 }
 
 std::vector<Parameter> parsed(const std::vector<std::string>& texts) {
@@ -171,12 +175,18 @@ Sweep sweep_of(Request request, const Value& resolved_recipe, const Arguments& a
   return sweep;
 }
 
-// What tells the sweep in a folder from this one; empty: nothing, or there is none.
+// What tells the sweep in a folder from this one, in words; empty: nothing, or there is none.
 std::string difference(const fs::path& file, const Json& wanted) {
   if (!fs::exists(file)) return "";
   const Json there = read_json_file_or_null(file);
   for (const auto& [key, value] : wanted.items()) {
-    if (!there.is_object() || !there.contains(key) || there[key] != value) return key;
+    const Json other = there.is_object() && there.contains(key) ? there[key] : Json();
+    if (other == value) continue;
+    if (key == "contents of the recipe") return "the recipe has been changed since";
+    const std::string what = key == "over"      ? "what it searches"
+                             : key == "highest" ? "which direction is better"
+                                                : "its " + key;
+    return what + " is " + other.dump() + ", and here it is " + value.dump();
   }
   return "";
 }
@@ -219,7 +229,7 @@ int sweep(const Arguments& arguments, Session& session) {
   if (!all_values_fit(plan, session)) return Exit::bad_input;
   if (const std::string differs = difference(plan.folder / "sweep.json", sweep.identity); !differs.empty()) {
     return refuse(
-        {"the folder " + plan.folder.string() + " holds another sweep: \"" + differs + "\" is not the same",
+        {"the folder " + plan.folder.string() + " holds another sweep: " + differs,
          {"give this one a folder of its own with --dir, or repeat the command that started the other"},
          "runner sweep --help"},
         session);

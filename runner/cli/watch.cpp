@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "registry/utf8.hpp"
-#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
@@ -43,33 +42,48 @@ std::vector<const Series*> chosen(const RunMetrics& metrics, const std::vector<s
   return found;
 }
 
-std::string picture(const RunRecord& run, const RunMetrics& metrics, const std::vector<std::string>& wanted,
-                    const ConsoleOutput& terminal, const Style& style, std::size_t most) {
-  const Moment last = metrics.last();
+int columns_of(const ConsoleOutput& terminal) { return std::clamp(terminal.width() - 1, 30, 100); }
+
+// No line is wider than the terminal: the cursor is put back by counting lines.
+std::string heading(const RunRecord& run, const Moment& last, const ConsoleOutput& terminal,
+                    const Style& style) {
+  const auto width = static_cast<std::size_t>(columns_of(terminal));
+  const std::string name = shortened(printable(run.name), width / 2, terminal.utf8);
   // The folder may be somebody else's: nothing in it speaks to the terminal.
-  std::string text = style.bold(printable(run.name)) + "  " + printable(run.status) +
-                     (run.message.empty() ? "" : ": " + shown_message(run.message)) + "\n" + "step " +
-                     grouped(static_cast<std::int64_t>(last.step)) + ", epoch " + epoch_text(last.epoch) +
-                     ", " + duration_text(last.time) + "\n";
-  if (!run.stand_in.empty()) text += style.red("Not the real data: ") + shown_message(run.stand_in);
-  if (metrics.series().empty()) return text + "nothing measured yet\n";
-  const int width = std::clamp(terminal.width() - 1, 30, 100);
+  const std::string status =
+      "  " + printable(run.status) + (run.message.empty() ? "" : ": " + printable(run.message));
+  std::string text = style.bold(name) + shortened(status, width - visible_width(name), terminal.utf8) + "\n" +
+                     "step " + grouped(static_cast<std::int64_t>(last.step)) + ", epoch " +
+                     epoch_text(last.epoch) + ", " + duration_text(last.time) + "\n";
+  if (!run.stand_in.empty())
+    text += style.red(wrapped("Not the real data: " + printable(run.stand_in), width, "")) + "\n";
+  return text;
+}
+
+std::string curves(const RunMetrics& metrics, const std::vector<std::string>& wanted,
+                   const ConsoleOutput& terminal, const Style& style, std::size_t most) {
+  if (metrics.series().empty()) return "nothing measured yet\n";
+  const int width = columns_of(terminal);
+  std::string text;
   for (const Series* series : chosen(metrics, wanted, most)) {
     const auto& points = series->curve.points();
     std::vector<std::pair<double, double>> drawn;
     for (const CurvePoint& point : points) drawn.emplace_back(point.x, point.y);
-    text += "\n" + style.cyan(printable(series->name)) + "  " + measured(points.back().y) + "\n" +
-            plot(drawn, {width, 6, terminal.utf8, "steps"});
+    const std::string value = "  " + measured(points.back().y);
+    const std::string name =
+        shortened(printable(series->name), static_cast<std::size_t>(width) - value.size(), terminal.utf8);
+    text += "\n" + style.cyan(name) + value + "\n" + plot(drawn, {width, 6, terminal.utf8, "steps"});
   }
   return text;
 }
 
-// How many plots fit on the screen: the cursor cannot go back to what was scrolled away.
-std::size_t plots_that_fit() {
-  constexpr int lines_above = 4, lines_of_plot = 10;
+// How many plots fit on the screen below the heading: the cursor cannot go back to what was scrolled away.
+std::size_t plots_that_fit(std::string_view heading) {
+  constexpr int lines_of_plot = 10, line_of_cursor = 1;
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return 4;
-  return static_cast<std::size_t>(std::max(1, (size.ws_row - lines_above) / lines_of_plot));
+  const auto above = static_cast<int>(std::ranges::count(heading, '\n')) + line_of_cursor;
+  return static_cast<std::size_t>(std::max(1, (size.ws_row - above) / lines_of_plot));
 }
 
 // Puts the cursor back over what was shown before.
@@ -86,7 +100,7 @@ int run(const Arguments& arguments, Session& session) {
   } catch (const BadNumber& problem) {
     return refuse({problem.message, {}, "runner watch --help"}, session);
   }
-  const ConsoleOutput terminal = ConsoleOutput::standard_error();
+  const ConsoleOutput terminal = ConsoleOutput::standard_output();
   const bool live = terminal.terminal && session.out_style.colour && !arguments.has("once");
   MetricsFile file(folder / "metrics.jsonl");
   RunMetrics metrics;
@@ -94,8 +108,9 @@ int run(const Arguments& arguments, Session& session) {
   while (true) {
     file.read([&](const Record& record) { metrics.add(record); }, [&] { metrics = {}; });
     const RunRecord record = read_run(folder);
-    const std::string text = picture(record, metrics, arguments.all("metric"), terminal, session.out_style,
-                                     live ? plots_that_fit() : 4);
+    const std::string above = heading(record, metrics.last(), terminal, session.out_style);
+    const std::string text = above + curves(metrics, arguments.all("metric"), terminal, session.out_style,
+                                            live ? plots_that_fit(above) : 4);
     session.out << over(shown) << text << std::flush;
     if (!live || record.status != "running") return Exit::done;
     shown = text;

@@ -36,7 +36,18 @@ std::string label_text(const torch::Tensor& target, const DataSpec& data) {
   return text;
 }
 
-// The first examples that can be read, as the loader of a run makes them in its first epoch.
+// Spread over all of them, but not evenly: examples often lie in turns, one of each class.
+std::vector<std::int64_t> some_of(const std::vector<std::int64_t>& examples, std::int64_t count) {
+  std::vector<std::int64_t> chosen;
+  SampleRandom random(0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t begin = i * std::ssize(examples) / count, end = (i + 1) * std::ssize(examples) / count;
+    chosen.push_back(examples[static_cast<std::size_t>(begin + random.below(end - begin))]);
+  }
+  return chosen;
+}
+
+// Some examples that can be read, as the loader of a run makes them in its first epoch.
 std::vector<ShownSample> samples_of(const Split& train, const Interpreter& interpreter, std::uint64_t seed,
                                     const SetFindings& found) {
   const DataSpec data = train.spec();
@@ -45,10 +56,8 @@ std::vector<ShownSample> samples_of(const Split& train, const Interpreter& inter
   if ((!images && !tokens) || found.examined.empty()) return samples;
   const std::int64_t count = std::min(images ? shown_images : shown_texts, std::ssize(found.examined));
   std::vector<ExampleRef> chosen;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto index = found.examined[static_cast<std::size_t>(i * std::ssize(found.examined) / count)];
+  for (const std::int64_t index : some_of(found.examined, count))
     chosen.push_back({index, example_seed(seed, 0, static_cast<std::uint64_t>(index))});
-  }
   Batch batch = train.allocate(count, torch::MemoryFormat::Contiguous);
   train.read(chosen, batch, 0);
   train.finish(batch, seed);

@@ -2,9 +2,9 @@
 
 #include <torch/version.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "components/trackers/support/json_number.hpp"
 #include "registry/registry.hpp"
 
 namespace runner {
@@ -13,14 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
-}
-
 Json by_name(const std::vector<std::pair<std::string, double>>& values) {
   Json json = Json::object();
-  for (const auto& [name, value] : values) json[name] = number(value);
+  for (const auto& [name, value] : values) json[name] = json_number(value);
   return json;
 }
 
@@ -45,13 +40,13 @@ std::string result_json(const RunResult& result, const std::filesystem::path& ru
             {"message", result.message},
             {"steps", result.steps},
             {"skipped_steps", result.skipped_steps},
-            {"epochs", number(result.epochs)},
-            {"seconds", number(result.seconds)}};
+            {"epochs", json_number(result.epochs)},
+            {"seconds", json_number(result.seconds)}};
   if (result.best) {
     json["best"] = {{"metric", result.best->metric},
-                    {"value", number(result.best->value)},
+                    {"value", json_number(result.best->value)},
                     {"step", result.best->step},
-                    {"epoch", number(result.best->epoch)}};
+                    {"epoch", json_number(result.best->epoch)}};
   }
   if (const auto& objective = result.objective)
     json["objective"] = {{"metric", objective->metric}, {"mode", objective->highest ? "max" : "min"}};

@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "components/trackers/support/json_number.hpp"
+
 namespace runner {
 
 namespace {
@@ -21,10 +23,7 @@ class LineReader final : public Json::json_sax_t {
   bool number_unsigned(number_unsigned_t value) override { return number(static_cast<double>(value)); }
   bool number_float(number_float_t value, const string_t&) override { return number(value); }
   bool string(string_t& text) override {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (text == "NaN") return number(std::numeric_limits<double>::quiet_NaN());
-    if (text == "Infinity") return number(infinity);
-    if (text == "-Infinity") return number(-infinity);
+    if (const auto found = number_of_word(text)) return number(*found);
     return true;  // not a number
   }
   bool binary(binary_t&) override { return true; }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "components/support/io/read_json.hpp"
+#include "components/trackers/support/json_number.hpp"
 #include "registry/diagnostics.hpp"
 #include "runner/describe/flatten.hpp"
 #include "runner/recipe/parse.hpp"
@@ -49,7 +50,7 @@ std::string text_at(const Json& json, const char* key) {
 
 double number_at(const Json& json, const char* key) {
   const auto found = json.find(key);
-  return found != json.end() && found->is_number() ? found->get<double>() : 0;
+  return found != json.end() ? number_of_json(*found).value_or(0) : 0;
 }
 
 std::string shown(const Value& value) {
@@ -154,7 +155,7 @@ RunSummaryLine summarize(const RunRecord& run, const RunMetrics* metrics) {
   if (const auto last = run.result.find("last"); last != run.result.end() && last->is_object()) {
     line.last.clear();
     for (const auto& [name, value] : last->items()) {
-      if (value.is_number()) line.last.emplace_back(name, value.get<double>());
+      if (const auto number = number_of_json(value)) line.last.emplace_back(name, *number);
     }
   }
   line.best = best_of(run, metrics);

@@ -97,7 +97,7 @@ class NumberKernels final : public Kernels {
       const double steps = std::round((inside - parameter_.low) / parameter_.step);
       return std::clamp(parameter_.low + steps * parameter_.step, parameter_.low, parameter_.high);
     }
-    return std::clamp(parameter_.log ? std::exp(inside) : inside, parameter_.low, parameter_.high);
+    return parameter_.rounded(parameter_.log ? std::exp(inside) : inside);
   }
 
   double log_density(std::size_t kernel, double value) const override {

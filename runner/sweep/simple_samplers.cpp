@@ -58,8 +58,8 @@ double random_value(const Parameter& parameter, SampleRandom& random) {
   if (parameter.countable())
     return parameter.value(
         static_cast<std::size_t>(random.below(static_cast<std::int64_t>(parameter.count()))));
-  if (!parameter.log) return random.uniform(parameter.low, parameter.high);
-  return std::exp(random.uniform(std::log(parameter.low), std::log(parameter.high)));
+  if (!parameter.log) return parameter.rounded(random.uniform(parameter.low, parameter.high));
+  return parameter.rounded(std::exp(random.uniform(std::log(parameter.low), std::log(parameter.high))));
 }
 
 std::unique_ptr<Sampler> grid_sampler(std::vector<Parameter> parameters) {

@@ -1,8 +1,12 @@
 #include "runner/sweep/space.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <numbers>
 #include <stdexcept>
 
 namespace runner {
@@ -137,6 +141,14 @@ double Parameter::value(std::size_t index) const {
   return kind == Kind::choice ? static_cast<double>(index) : low + step * static_cast<double>(index);
 }
 
+double Parameter::rounded(double value) const {
+  if (kind != Kind::uniform) return value;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  std::from_chars(text, text + std::strlen(text), value);
+  return std::clamp(value, low, high);
+}
+
 std::string Parameter::text(double value) const {
   if (kind == Kind::choice) return choices.at(static_cast<std::size_t>(value));
   if (kind == Kind::integer) return std::to_string(std::llround(value));
@@ -147,7 +159,8 @@ std::string Parameter::text(double value) const {
 }
 
 std::vector<double> Parameter::extremes() const {
-  if (kind != Kind::choice) return {low, high};
+  if (kind == Kind::integer) return {low, high};
+  if (kind == Kind::uniform) return {low, low + (high - low) / std::numbers::pi, high};
   std::vector<double> all;
   for (std::size_t i = 0; i < choices.size(); ++i) all.push_back(static_cast<double>(i));
   return all;

@@ -25,8 +25,10 @@ struct Parameter {
   bool countable() const { return kind != Kind::uniform; }
   std::size_t count() const;              // of values, where they can be counted
   double value(std::size_t index) const;  // the same
+  double rounded(double value) const;     // to six digits, for people to read and type
   std::string text(double value) const;   // as an override has it
-  // Values that show whether the recipe takes all of them: every choice, or both ends.
+  // Values that show whether the recipe takes all of them: every choice, or both ends, and one between them
+  // that is no whole number where such can come up.
   std::vector<double> extremes() const;
 };
 

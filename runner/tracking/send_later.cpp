@@ -24,8 +24,9 @@ std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts f
     throw std::runtime_error("The run " + facts.folder.string() + " had no trackers besides metrics.jsonl.");
   const auto lock = FileLock::try_lock(folder / "lock");
   if (!lock)
-    throw std::runtime_error("The run " + facts.folder.string() +
-                             " is still running and sends its own data; wait until it ends.");
+    throw std::runtime_error(
+        "The run " + facts.folder.string() +
+        " is still running, or another process is sending its data; wait until it ends.");
   identify(facts, {});
   TrackerPatience patience;
   patience.between_sends = 0;

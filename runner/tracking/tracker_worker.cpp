@@ -142,8 +142,6 @@ void TrackerWorker::send_all() {
     attempt([&] { tracker_->flush(); });
     keep_state();
     queue_.done();
-    if (facts_.remote && queue_.size() > 0 && queue_.closed_for(ItemQueue::Seconds(patience_.at_the_end)))
-      throw LeftForLater("It takes too long to send the rest.");
   }
   if (!ended_) attempt([&] { tracker_->finish(end_of_killed_run()); });
   ended_ = true;
@@ -167,6 +165,8 @@ void TrackerWorker::attempt(Call call) {
             Clock::now() - began > std::chrono::duration<double>(patience_.outage_at_the_end));
   };
   for (double wait = patience_.first_retry;; wait = std::min(2 * wait, patience_.longest_retry)) {
+    if (facts_.remote && queue_.closed_for(ItemQueue::Seconds(patience_.at_the_end)))
+      throw LeftForLater("It takes too long to send the rest.");
     try {
       call();
       if (std::exchange(away_, false)) log::info("Tracker \"{}\" is back.", name_);

@@ -42,8 +42,15 @@ void Trackers::start(std::optional<std::int64_t> resumed_at) {
   }
   if (!trackers_.empty()) identify(facts_, saved_);
   for (NamedTracker& each : trackers_) {
-    const State state = part_of(saved_, each.name);
-    workers_.push_back(std::make_unique<TrackerWorker>(std::move(each), facts_, folder, state, patience_));
+    const bool essential = each.essential;
+    const std::string name = each.name;
+    try {
+      workers_.push_back(
+          std::make_unique<TrackerWorker>(std::move(each), facts_, folder, part_of(saved_, name), patience_));
+    } catch (const std::exception& error) {
+      if (essential) throw;
+      log::warning("Tracker \"{}\" is switched off: {} The run continues without it.", name, error.what());
+    }
   }
   trackers_.clear();
 }

@@ -152,6 +152,30 @@ def a_flat_curve_is_drawn_flat(folder):
         assert area[0] < 46 and area[1] > 54, area
 
 
+def axes_and_charts_say_what_they_show(folder):
+    lines = [{"step": step, "epoch": 1, "time": step, "train/loss": -step, "big/value": 1e12 * step, "tiny/value": 1e-9 * step,
+              "norms/conv1/weight": 1, "norms/conv1/bias": 2, "eval/loss": "NaN"} for step in range(1, 60)]
+    write_run(folder / "one", "one", 1, 1)
+    (folder / "one/metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "one/result.json").write_text(json.dumps({"outcome": "failed", "last": {"eval/loss": "NaN", "eval/accuracy": 0.5}}))
+    run("report", folder / "one")
+    assert json.loads(run("runs", folder, "--json").stdout)[0]["last"] == {"eval/loss": "NaN", "eval/accuracy": 0.5}
+    with browser.Browser() as page:
+        page.open(folder / "one/report.html")
+        # What cannot be compared is not in one chart, and what is not a number is among the results.
+        lines = page.run("return Object.fromEntries(charts_of(read_data().runs, ['one'], new View()).map(each => [each.title, each.lines.length]))")
+        assert lines == {"loss": 2, "big/value": 1, "tiny/value": 1, "norms/conv1": 2, "steps_per_second": 1}, lines
+        assert "eval/loss\tNaN" in page.run("return document.body.innerText")
+        texts = lambda low, high: page.run("return tick_texts(round_ticks(...arguments, 4))", low, high)
+        assert texts(1e12, 59e12) == ["20T", "40T"], texts(1e12, 59e12)
+        assert texts(1000000, 1000004) == ["1M", "1.000001M", "1.000002M", "1.000003M", "1.000004M"], texts(1000000, 1000004)
+        assert texts(0.0009, 0.0012) == ["0.0009", "0.001", "0.0011", "0.0012"], texts(0.0009, 0.0012)
+        assert texts(0, 4e-8) == ["0", "1e-8", "2e-8", "3e-8", "4e-8"], texts(0, 4e-8)
+        page.run("document.querySelector('.controls input[type=checkbox]').click()")
+        drawn(page, "loss")
+        assert "nothing is above 0" in page.run("return document.querySelector('[data-chart=loss] h3').innerText")
+
+
 def pages_fit_a_phone_and_the_dark(folder):
     write_run(folder / "one", "one", 50, 50)
     write_run(folder / "two", "two", 50, 60)
@@ -239,6 +263,6 @@ if __name__ == "__main__":
         print("skipped: chromium and chromium-driver are not installed; scripts/setup.sh --tests does it")
         sys.exit(77)
     main([a_run_leaves_a_page_that_shows_what_it_measured, a_run_of_several_ranks_leaves_one_page, stand_in_data_is_told_in_red_and_warnings_stand_out,
-          the_page_zooms_smooths_and_has_a_logarithmic_scale, a_flat_curve_is_drawn_flat,
+          the_page_zooms_smooths_and_has_a_logarithmic_scale, a_flat_curve_is_drawn_flat, axes_and_charts_say_what_they_show,
           pages_fit_a_phone_and_the_dark, many_points_and_a_hundred_runs_stay_small,
           runs_are_listed_filtered_and_sorted, a_resumed_run_started_when_it_first_did, runs_are_compared, a_run_is_watched])

@@ -69,7 +69,7 @@ def an_edited_recipe_is_another_sweep(folder):
     run(*command)
     file.write_text(f'extends = "{SHAPES}"\n[optimizer]\nlr = 0.5\n')
     done = run(*command, check=False)
-    assert done.returncode == 2 and '"contents of the recipe" is not the same' in done.stderr, done.stderr
+    assert done.returncode == 2 and "the recipe has been changed since" in done.stderr, done.stderr
 
 
 def mistakes_cost_no_trial(folder):
@@ -82,6 +82,9 @@ def mistakes_cost_no_trial(folder):
     run("sweep", SHAPES, "run.seed=range(0,1)", *SMALL, "--dir", folder / "s")
     other = run("sweep", SHAPES, "run.seed=range(0,2)", *SMALL, "--dir", folder / "s", check=False)
     assert other.returncode == 2 and "holds another sweep" in other.stderr, other.stderr
+    assert '["run.seed=range(0,1)"], and here it is ["run.seed=range(0,2)"]' in other.stderr, other.stderr
+    whole = run("sweep", SHAPES, "loader.batch_size=uniform(16,64)", "--samples", 2, "--dir", folder / "t", check=False)
+    assert whole.returncode == 2 and "must be an integer" in whole.stderr and "range(low, high)" in whole.stderr, whole.stderr
     both = run("sweep", SHAPES, "run.seed=range(0,1)", *SMALL, "--halving", "--no-halving", "--dir", folder / "t", check=False)
     assert both.returncode == 2 and "contradict" in both.stderr, both.stderr
 

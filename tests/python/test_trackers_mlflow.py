@@ -221,44 +221,70 @@ class MLflow(unittest.TestCase):
         self.assertGreater((folder / "tracking/mlflow.spool").stat().st_size, 0)
 
 
-class Refusals(unittest.TestCase):
-    """A server that does not like some points: MLflow then refuses the whole batch they are in."""
+class Answers(unittest.TestCase):
+    """Servers that answer otherwise than MLflow does when all is well."""
 
-    def sent(self, refuses, returncode):
-        taken, batches = [], 0
+    def sent(self, answer=lambda path, items: None, returncode=0, **server):
+        """What a server took of a run: `answer(path, items of the batch)` may give another answer than MLflow's."""
+        taken, batches = [], []
 
-        def answer(method, path, body):
-            nonlocal batches
+        def reply(method, path, body):
+            items = [item for kind in ("metrics", "params") for item in json.loads(body).get(kind, [])] if "log-batch" in path else []
+            batches.extend([items] if items else [])
+            other = answer(path, items)
+            if other is not None:
+                return other
+            taken.extend((item["key"], item.get("step")) for item in items)
             if "get-by-name" in path:
-                return {"experiment": {"experiment_id": "1"}}
+                return {"experiment": {"experiment_id": "1", **server}}
             if "runs/create" in path:
-                return {"run": {"info": {"run_id": "r", "artifact_uri": "file:///elsewhere"}}}
-            if "runs/get" in path:
-                return {"run": {"data": {}}}
-            metrics = json.loads(body).get("metrics", []) if "log-batch" in path else []
-            batches += bool(metrics)
-            if any(refuses(point) for point in metrics):
-                return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": "not this one"}
-            taken.extend((point["key"], point["step"]) for point in metrics)
-            return {}
+                return {"run": {"info": {"run_id": "r", "artifact_uri": "mlflow-artifacts:/1/r/artifacts"}}}
+            return {"run": {"data": {}}} if "runs/get" in path else {}
 
-        with tracker_tools.scratch() as folder, Stub(answer) as stub:
+        with tracker_tools.scratch() as folder, Stub(reply) as stub:
             done = write("mlflow", folder, "whole", f"url={stub.address}", returncode=returncode)
         return taken, batches, done.stderr
 
+    def refused(self, condition, returncode=0):
+        refusal = 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": "not this one"}
+        return self.sent(lambda path, items: refusal if any(condition(item) for item in items) else None, returncode)
+
     def test_only_the_refused_points_are_missing(self):
         bad = {("train/loss", 33), ("eval/accuracy", 40)}
-        taken, _, said = self.sent(lambda point: (point["key"], point["step"]) in bad, 0)
+        taken, _, said = self.refused(lambda item: (item["key"], item.get("step")) in bad)
         expected = {("train/loss", step) for step in range(1, 201)} | {("gr__e/_", step) for step in range(1, 201)}
         expected |= {("odd/value", step) for step in (7, 8, 9)} | {("eval/accuracy", step) for step in range(20, 201, 20)}
-        self.assertEqual(set(taken), expected - bad)
+        self.assertEqual({point for point in taken if point[1] is not None}, expected - bad)
         self.assertIn('refused the metric "train/loss" at step 33: not this one', said)
 
+    def test_only_the_refused_parameters_are_missing(self):
+        taken, _, said = self.refused(lambda item: item["key"] == "optimizer.name")
+        self.assertEqual({name for name, step in taken if step is None}, {"optimizer.lr", "train.epochs", "run.deterministic", "model.note"})
+        self.assertIn(("train/loss", 200), taken)
+        self.assertIn('refused the parameter "optimizer.name": not this one', said)
+
     def test_a_server_that_refuses_everything_is_not_asked_a_thousand_times(self):
-        taken, batches, said = self.sent(lambda point: True, 1)
-        self.assertEqual(taken, [])
-        self.assertLess(batches, 60)
+        taken, batches, said = self.refused(lambda item: "step" in item, 1)
+        self.assertEqual([point for point in taken if point[1] is not None], [])
+        self.assertLess(len(batches), 60)
         self.assertIn("not this one", said)
+
+    def test_what_answers_in_place_of_mlflow_has_stored_nothing(self):
+        page = 200, b"<html><title>Log in</title></html>", {"Content-Type": "text/html"}
+        cases = [("log-batch", (200, b'{"run": {"info"', {}), "is it an MLflow server?"),
+                 ("log-batch", (404, *page[1:]), "is it an MLflow server?"),
+                 ("log-batch", (302, b"", {"Location": "https://me:hush@login.example/x?token=hush"}), "leads to https://login.example/x"),
+                 ("log-batch", (200, b"{}", {"Content-Length": "100", "Connection": "close"}), "does not answer"),
+                 *((where, page, "is it an MLflow server?") for where in ("get-by-name", "runs/create", "log-batch", "runs/update", "mlflow-artifacts"))]
+        for where, answer, said in cases:
+            with self.subTest(answer=answer, where=where):
+                _, _, heard = self.sent(lambda path, items: answer if where in path else None, 1)
+                self.assertIn(said, heard)
+                self.assertNotIn("hush", heard)
+
+    def test_a_deleted_experiment_is_named(self):
+        _, _, said = self.sent(returncode=1, lifecycle_stage="deleted")
+        self.assertIn('The experiment "runner" was deleted', said)
 
 
 if __name__ == "__main__":

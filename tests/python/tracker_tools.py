@@ -49,7 +49,8 @@ def vendor(*words, **environment):
 
 
 class Stub:
-    """Notes (method, path, body) of every request and answers with what `answer(method, path, body)` gives: JSON, or (code, JSON)."""
+    """Notes (method, path, body) of every request and answers with what `answer(method, path, body)` gives: JSON, (code, JSON), or
+    (code, bytes, headers): whatever it is."""
 
     def __init__(self, answer):
         stub = self
@@ -66,11 +67,11 @@ class Stub:
                 stub.authorization.add(self.headers.get("Authorization"))
                 stub.requests.append((self.command, self.path, body))
                 reply = answer(self.command, self.path, body)
-                code, reply = reply if isinstance(reply, tuple) else (200, reply)
-                encoded = json.dumps(reply).encode()
+                code, reply, headers = (*reply, {})[:3] if isinstance(reply, tuple) else (200, reply, {})
+                encoded = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
                 self.send_response(code)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(encoded)))
+                for name, value in {"Content-Type": "application/json", "Content-Length": str(len(encoded)), **headers}.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(encoded)
 

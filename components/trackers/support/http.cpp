@@ -13,6 +13,12 @@ namespace runner {
 namespace {
 
 constexpr long connect_seconds = 5, whole_seconds = 30, slowest_bytes_per_second = 100, slow_seconds = 30;
+constexpr std::uintmax_t least_bytes_per_second = 1'000'000;  // of an upload, on average
+
+// An end for every request, also to a server that takes a byte now and then.
+long seconds_for(std::uintmax_t bytes) {
+  return whole_seconds + static_cast<long>(bytes / least_bytes_per_second);
+}
 
 constexpr std::size_t largest_answer = 64u << 20;
 
@@ -46,6 +52,32 @@ struct HttpSession::Handle {
   curl_slist* headers;
 };
 
+HttpAddress parse_http_address(const std::string& text) {
+  const std::unique_ptr<CURLU, void (*)(CURLU*)> parts(curl_url(), &curl_url_cleanup);
+  const auto get = [&](CURLUPart part, unsigned flags) {
+    char* held = nullptr;
+    const bool there = curl_url_get(parts.get(), part, &held, flags) == CURLUE_OK;
+    std::string value = there ? held : "";
+    curl_free(held);
+    return value;
+  };
+  const bool read =
+      curl_url_set(parts.get(), CURLUPART_URL, text.c_str(), CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK;
+  const std::string scheme = read ? get(CURLUPART_SCHEME, 0) : "";
+  if (scheme != "http" && scheme != "https")
+    throw std::runtime_error(
+        "The address of the server is not one such as http://host:5000. In a user name or a password, \"@\" "
+        "is "
+        "\"%40\".");
+  HttpAddress address;
+  address.credentials.user = get(CURLUPART_USER, CURLU_URLDECODE);
+  address.credentials.password = get(CURLUPART_PASSWORD, CURLU_URLDECODE);
+  for (const CURLUPart part : {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT})
+    curl_url_set(parts.get(), part, nullptr, 0);
+  address.url = get(CURLUPART_URL, 0);
+  return address;
+}
+
 HttpSession::HttpSession(std::string server, Credentials credentials)
     : server_(std::move(server)), credentials_(std::move(credentials)), handle_(std::make_unique<Handle>()) {
   while (server_.ends_with('/')) server_.pop_back();
@@ -64,7 +96,6 @@ HttpAnswer HttpSession::post(const std::string& path, const std::string& json) {
   curl_easy_setopt(curl, CURLOPT_POSTFIELDS, json.data());
   curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(json.size()));
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, handle_->headers);
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT, whole_seconds);
   return send(path);
 }
 
@@ -74,7 +105,7 @@ HttpAnswer HttpSession::put(const std::string& path, const std::string& bytes) {
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "PUT");
   curl_easy_setopt(curl, CURLOPT_POSTFIELDS, bytes.data());
   curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(bytes.size()));
-  return send(path);
+  return send(path, bytes.size());
 }
 
 HttpAnswer HttpSession::put_file(const std::string& path, const std::filesystem::path& file) {
@@ -85,11 +116,12 @@ HttpAnswer HttpSession::put_file(const std::string& path, const std::filesystem:
   curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
   curl_easy_setopt(curl, CURLOPT_READFUNCTION, &on_file);
   curl_easy_setopt(curl, CURLOPT_READDATA, in.get());
-  curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(std::filesystem::file_size(file)));
-  return send(path);
+  const std::uintmax_t size = std::filesystem::file_size(file);
+  curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(size));
+  return send(path, size);
 }
 
-HttpAnswer HttpSession::send(const std::string& path) {
+HttpAnswer HttpSession::send(const std::string& path, std::uintmax_t bytes) {
   CURL* curl = handle_->curl;
   HttpAnswer answer;
   std::array<char, CURL_ERROR_SIZE> text{};
@@ -97,6 +129,7 @@ HttpAnswer HttpSession::send(const std::string& path) {
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);  // other threads are running
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, connect_seconds);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT, seconds_for(bytes));
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, slowest_bytes_per_second);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, slow_seconds);
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "runner/" RUNNER_VERSION);
@@ -113,6 +146,9 @@ HttpAnswer HttpSession::send(const std::string& path) {
   }
   const CURLcode code = curl_easy_perform(curl);
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.code);
+  const char* location = nullptr;
+  curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &location);
+  if (location) answer.location = location;
   if (code == CURLE_WRITE_ERROR)
     throw std::runtime_error(server_ + " sent a response of more than 64 MB; is it an MLflow server?");
   if (code != CURLE_OK) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -12,14 +13,25 @@ struct Credentials {
   std::string token;  // sent as "Bearer"
 };
 
+// Where a server is, and who asks.
+struct HttpAddress {
+  std::string url;  // without user and password
+  Credentials credentials;
+};
+
+// Of "https://user:password@host/path". Throws std::runtime_error that does not repeat the text: it may hold
+// a password.
+HttpAddress parse_http_address(const std::string& text);
+
 struct HttpAnswer {
   long code = 0;
   std::string body;
+  std::string location;  // where a redirect leads to
 };
 
 // Requests to one server, over one connection as long as it lasts. Throws TrackerUnavailable where there is
-// no answer, and where the server says that it is busy or broken at the moment (408, 429, 5xx). For one
-// thread.
+// no answer, and where the server says that it is busy or broken at the moment (408, 429, 5xx). Redirects are
+// not followed: they turn a request that stores something into one that asks for a page. For one thread.
 class HttpSession {
  public:
   HttpSession(std::string server, Credentials credentials);
@@ -35,7 +47,7 @@ class HttpSession {
 
  private:
   struct Handle;
-  HttpAnswer send(const std::string& path);
+  HttpAnswer send(const std::string& path, std::uintmax_t bytes = 0);  // `bytes`: how many are uploaded
 
   std::string server_;
   Credentials credentials_;

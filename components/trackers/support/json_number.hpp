@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +17,22 @@ inline nlohmann::ordered_json json_number(double value) {
   if (std::isfinite(value)) return value;
   if (std::isnan(value)) return "NaN";
   return value > 0 ? "Infinity" : "-Infinity";
+}
+
+// What json_number() made of a number that is not finite; nothing where it is another word.
+inline std::optional<double> number_of_word(std::string_view word) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (word == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (word == "Infinity") return infinity;
+  if (word == "-Infinity") return -infinity;
+  return std::nullopt;
+}
+
+// What json_number() made; nothing where it is no number.
+template <class Json>
+std::optional<double> number_of_json(const Json& json) {
+  if (json.is_number()) return json.template get<double>();
+  return json.is_string() ? number_of_word(json.template get_ref<const std::string&>()) : std::nullopt;
 }
 
 inline nlohmann::ordered_json json_setting(const Setting& setting) {

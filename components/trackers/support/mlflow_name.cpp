@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "components/trackers/support/short_digest.hpp"
+#include "components/trackers/support/valid_utf8.hpp"
+#include "registry/log.hpp"
 #include "registry/utf8.hpp"
 
 namespace runner {
@@ -27,6 +30,20 @@ std::string mlflow_name(std::string_view name) {
   if (allowed.starts_with('/')) allowed[0] = '_';
   if (allowed.ends_with('/')) allowed.back() = '_';
   return allowed;
+}
+
+const std::string& MlflowNames::of(const std::string& name) {
+  constexpr std::size_t longest_shown = 200;
+  const auto known = changed_.find(name);
+  if (known != changed_.end()) return known->second;
+  std::string allowed = mlflow_name(name);
+  if (!taken_.insert(allowed).second)
+    taken_.insert(allowed = allowed.substr(0, longest_shown) + "_" + short_digest(name));
+  if (allowed != name) {
+    log::warning("MLflow does not allow the name \"{}\"; there it is \"{}\".",
+                 valid_utf8(name, longest_shown), allowed);
+  }
+  return changed_[name] = allowed;
 }
 
 }  // namespace runner

@@ -14,4 +14,10 @@ std::string valid_utf8(std::string_view text) {
   return valid;
 }
 
+std::string valid_utf8(std::string_view text, std::size_t most_bytes) {
+  if (text.size() <= most_bytes) return valid_utf8(text);
+  while (most_bytes > 0 && continues_utf8(text[most_bytes])) --most_bytes;
+  return valid_utf8(text.substr(0, most_bytes));
+}
+
 }  // namespace runner

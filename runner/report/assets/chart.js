@@ -21,20 +21,35 @@ function at_clock(clock, axis, step) {
   return values[high - 1] + share * (values[high] - values[high - 1]);
 }
 
+// Whole multiples of a round step, and that step.
 function round_ticks(low, high, count) {
   const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map(factor => factor * power).find(size => size >= raw);
-  const ticks = [];
-  for (let i = Math.ceil(low / step); i * step <= high * (1 + 1e-12); ++i) ticks.push(Number((i * step).toPrecision(12)));
-  return ticks;
+  const values = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) values.push(Number((i * step).toPrecision(12)));
+  return {values, step};
 }
 
 function log_ticks(low, high) {
-  const ticks = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power) ticks.push(10 ** power);
-  const inside = ticks.filter(tick => tick >= low && tick <= high);
-  if (inside.length >= 2) return inside.filter((_, i) => i % Math.ceil(inside.length / 6) === 0);
-  return round_ticks(low, high, 4).filter(tick => tick > 0);
+  const powers = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power) powers.push(10 ** power);
+  const inside = powers.filter(tick => tick >= low && tick <= high);
+  if (inside.length >= 2) return {values: inside.filter((_, i) => i % Math.ceil(inside.length / 6) === 0), step: null};
+  const {values, step} = round_ticks(low, high, 4);
+  return {values: values.filter(tick => tick > 0), step};
+}
+
+// 20k, 1.5M, 0.002, 5e-8: short, and with as many digits as it takes to tell neighbours apart.
+function tick_texts({values, step}) {
+  const power = value => Math.floor(Math.log10(Math.abs(value)) + 1e-9);
+  const [from, unit, factor] = [[1e15, '', 0], [1e12, 'T', 1e12], [1e9, 'G', 1e9], [1e6, 'M', 1e6], [1e4, 'k', 1e3], [1e-3, '', 1]]
+      .find(([least]) => values.some(value => Math.abs(value) >= least)) || [0, '', 0];
+  return values.map(value => {
+    if (value === 0) return '0';
+    const digits = step ? Math.min(Math.max(power(value) - power(step) + 1, 1), 12) : 3;
+    if (!factor || (!step && Math.abs(value) < 1e-3)) return Number(value.toPrecision(digits)).toExponential().replace('e+', 'e');
+    return !step && Math.abs(value) < from ? String(value) : Number((value / factor).toPrecision(digits)) + unit;
+  });
 }
 
 // The mean of what came before, with weights that fade; the beginning is not drawn towards zero.
@@ -48,6 +63,9 @@ function smoothed(values, weight) {
   });
 }
 
+const tick_font = '11px system-ui, sans-serif';
+const least_drag = 6; // pixels; less is a click
+
 class Chart {
   // A line: {run, label, colour, dash, clock, x, y}
   constructor(title, lines, view) {
@@ -58,7 +76,8 @@ class Chart {
         ? element('div', {class: 'keys'}, this.keys().map(([label, fill]) =>
               element('span', {}, element('span', {class: 'swatch', style: `background:${fill}`}), label)))
         : null;
-    this.root = element('div', {class: 'chart', 'data-chart': title}, element('h3', {}, title), this.canvas, keys, this.tip);
+    this.note = element('span', {class: 'quiet'});
+    this.root = element('div', {class: 'chart', 'data-chart': title}, element('h3', {}, title, this.note), this.canvas, keys, this.tip);
     this.listen();
     view.charts.push(this);
   }
@@ -78,14 +97,15 @@ class Chart {
   listen() {
     const canvas = this.canvas, place = event => event.clientX - canvas.getBoundingClientRect().left;
     canvas.addEventListener('pointermove', event => {
+      this.dragged_to = place(event);
       this.hover(place(event), event.clientY - canvas.getBoundingClientRect().top);
     });
     canvas.addEventListener('pointerleave', () => { this.drag = null; this.leave(); });
-    canvas.addEventListener('pointerdown', event => { this.drag = place(event); });
+    canvas.addEventListener('pointerdown', event => { this.drag = this.dragged_to = place(event); });
     canvas.addEventListener('pointerup', event => {
       const from = this.drag, to = place(event);
       this.drag = null;
-      if (from !== null && Math.abs(to - from) > 6) this.view.set({zoom: [this.value_at(Math.min(from, to)), this.value_at(Math.max(from, to))]});
+      if (from !== null && Math.abs(to - from) > least_drag) this.view.set({zoom: [this.value_at(Math.min(from, to)), this.value_at(Math.max(from, to))]});
     });
     canvas.addEventListener('dblclick', () => this.view.set({zoom: null}));
     canvas.addEventListener('keydown', event => {
@@ -114,25 +134,47 @@ class Chart {
       x1 = Math.max(x1, xs[xs.length - 1]);
     }
     if (this.view.zoom) [x0, x1] = this.view.zoom;
-    let y0 = Infinity, y1 = -Infinity, positive = Infinity;
+    let y0 = Infinity, y1 = -Infinity, positive = Infinity, unseen = 0;
+    const take = y => {
+      y0 = Math.min(y0, y);
+      y1 = Math.max(y1, y);
+      if (y > 0) positive = Math.min(positive, y);
+      else ++unseen;
+    };
     for (const line of lines) {
       const xs = this.xs(line);
+      let inside = false;
       line.y.forEach((y, i) => {
         if (!Number.isFinite(y) || xs[i] < x0 || xs[i] > x1) return;
-        y0 = Math.min(y0, y);
-        y1 = Math.max(y1, y);
-        if (y > 0) positive = Math.min(positive, y);
+        inside = true;
+        take(y);
       });
+      if (!inside) this.crossing(line, x0, x1).forEach(take);
     }
     this.log = this.view.log && positive < Infinity;
     if (this.log) y0 = positive;
+    this.note.textContent = !this.view.log || !unseen ? '' : this.log ? ` (${number_text(unseen)} not above 0: not shown)` : ' (linear: nothing is above 0)';
     if (!(y1 >= y0)) [y0, y1] = [0, 1];
     const flat = y1 - y0 <= 1e-9 * Math.abs(y1); // what differs is rounding
-    if (flat) [y0, y1] = this.log ? [y0 / 2, y1 * 2] : [y0 - Math.abs(y0) / 10 - 1e-12, y1 + Math.abs(y1) / 10 + 1e-12];
+    const room = Math.abs(y0) / 10 || 1;
+    if (flat) [y0, y1] = this.log ? [y0 / 2, y1 * 2] : [y0 - room, y1 + room];
     if (!(x1 > x0)) [x0, x1] = [x0 - 0.5, x0 + 0.5];
     if (!Number.isFinite(x0)) [x0, x1] = [0, 1];
     const box = this.canvas.getBoundingClientRect();
-    this.area = {left: 54, top: 8, right: box.width - 8, bottom: box.height - 22, x0, x1, y0, y1};
+    this.ticks = this.log ? log_ticks(y0, y1) : round_ticks(y0, y1, 6);
+    this.labels = tick_texts(this.ticks);
+    const pen = this.canvas.getContext('2d');
+    pen.font = tick_font;
+    const widest = Math.max(26, ...this.labels.map(label => pen.measureText(label).width));
+    this.area = {left: Math.ceil(widest) + 10, top: 8, right: box.width - 8, bottom: box.height - 22, x0, x1, y0, y1};
+  }
+
+  // The heights at both ends of a stretch without points, where a line passes through it.
+  crossing(line, x0, x1) {
+    const xs = this.xs(line), next = xs.findIndex(x => x > x1);
+    if (next < 1 || xs[next - 1] >= x0) return [];
+    const at = x => line.y[next - 1] + (line.y[next] - line.y[next - 1]) * (x - xs[next - 1]) / (xs[next] - xs[next - 1]);
+    return [at(x0), at(x1)].filter(Number.isFinite);
   }
 
   px(x) { const a = this.area; return a.left + (x - a.x0) / (a.x1 - a.x0) * (a.right - a.left); }
@@ -159,6 +201,12 @@ class Chart {
     pen.clip();
     for (const line of this.shown_lines()) this.stroke(pen, line);
     pen.restore();
+    if (this.drag !== null && Math.abs(this.dragged_to - this.drag) > least_drag) {
+      pen.fillStyle = style.getPropertyValue('--accent');
+      pen.globalAlpha = 0.15;
+      pen.fillRect(Math.min(this.drag, this.dragged_to), a.top, Math.abs(this.dragged_to - this.drag), a.bottom - a.top);
+      pen.globalAlpha = 1;
+    }
     if (this.cursor !== null) {
       pen.strokeStyle = style.getPropertyValue('--quiet');
       pen.beginPath();
@@ -170,10 +218,11 @@ class Chart {
 
   axes(pen, grid, text) {
     const a = this.area;
-    pen.font = '11px system-ui, sans-serif';
+    pen.font = tick_font;
     pen.lineWidth = 1;
     pen.textBaseline = 'middle';
-    for (const tick of this.log ? log_ticks(a.y0, a.y1) : round_ticks(a.y0, a.y1, 6)) {
+    pen.textAlign = 'right';
+    this.ticks.values.forEach((tick, i) => {
       const y = Math.round(this.py(tick)) + 0.5;
       pen.strokeStyle = grid;
       pen.beginPath();
@@ -181,13 +230,15 @@ class Chart {
       pen.lineTo(a.right, y);
       pen.stroke();
       pen.fillStyle = text;
-      pen.textAlign = 'right';
-      pen.fillText(number_text(tick, 4), a.left - 6, y);
-    }
+      pen.fillText(this.labels[i], a.left - 6, y);
+    });
     pen.textAlign = 'center';
     pen.textBaseline = 'alphabetic';
-    const ticks = round_ticks(a.x0, a.x1, Math.max(2, Math.floor((a.right - a.left) / 90)));
-    for (const tick of ticks) pen.fillText(this.axis_text(tick), Math.min(this.px(tick), a.right - 16), a.bottom + 16);
+    const across = round_ticks(a.x0, a.x1, Math.max(2, Math.floor((a.right - a.left) / 60)));
+    const labels = this.view.axis === 'time' ? across.values.map(tick => this.axis_text(tick)) : tick_texts(across);
+    across.values.forEach((tick, i) => {
+      pen.fillText(labels[i], Math.min(this.px(tick), a.right + 6 - pen.measureText(labels[i]).width / 2), a.bottom + 16);
+    });
   }
 
   axis_text(value) { return this.view.axis === 'time' ? duration_text(value).replace(/ 00 (s|min)$/, '') : number_text(value, 6); }

@@ -2,7 +2,7 @@
 
 function show_data(data) {
   const list = (texts, kind) => texts.map(text => element('div', {class: kind}, text));
-  const parts = [element('h1', {}, data.title), element('p', {class: 'quiet'}, data.recipe)];
+  const parts = [element('h1', {}, `Data of ${data.run}`), element('p', {class: 'quiet'}, `dataset ${data.title} · ${data.recipe}`)];
   if (data.stand_in) parts.push(element('div', {class: 'alert', role: 'alert'}, 'Not the real data. ', data.stand_in));
   parts.push(section('Problems', data.problems.length ? list(data.problems, 'warning') : element('p', {}, 'None found.'),
       data.notes.map(text => element('p', {class: 'quiet'}, text))));
@@ -26,7 +26,8 @@ function show_data(data) {
         {value: column.missing, text: column.missing ? percent(column.missing) : ''}, column.validation_mean ?? '']})), {sortable: true})));
   }
   if (data.duplicates.length) {
-    parts.push(section('Examples in both sets', table(['training example', 'validation example', 'label'], data.duplicates.map(cells => ({cells})))));
+    const some = data.duplicate_count > data.duplicates.length;
+    parts.push(section('Examples in both sets', some ? element('p', {class: 'quiet'}, `The first ${data.duplicates.length} of ${number_text(data.duplicate_count)}.`) : null, table(['training example', 'validation example', 'label'], data.duplicates.map(cells => ({cells})))));
   }
   if (data.broken.length) parts.push(section('Broken examples', list(data.broken, 'warning')));
   document.getElementById('page').replaceChildren(...parts, element('p', {class: 'quiet'}, `Written by runner ${data.version}.`));

@@ -75,15 +75,16 @@ function table(columns, rows, options = {}) {
     });
     fill();
   };
-  const head = columns.map((name, i) => element('th', {scope: 'col'},
+  const numeric = i => rows.some(row => typeof plain(row.cells[i]) === 'number');
+  const head = columns.map((name, i) => element('th', {scope: 'col', class: numeric(i) ? 'number' : undefined},
       options.sortable ? element('button', {title: 'Sort by ' + name, onclick: () => sort(i)}, name) : name));
   fill();
-  return element('div', {class: 'scroll', tabindex: 0}, element('table', {}, element('thead', {}, element('tr', {}, head)), body));
+  const header = columns.length ? element('thead', {}, element('tr', {}, head)) : null;
+  return element('div', {class: 'scroll', tabindex: 0}, element('table', {}, header, body));
 }
 
-// Named shares of a whole as bars of one scale.
-function share_bars(entries, text) {
-  const largest = Math.max(...entries.map(([, value]) => value), 1e-12);
+// Named amounts as bars of one scale, on which `largest` fills a bar; by default the largest of them.
+function share_bars(entries, text, largest = Math.max(...entries.map(([, value]) => value), 1e-12)) {
   return element('div', {class: 'share'}, entries.flatMap(([name, value], i) => [
     element('span', {}, name),
     element('div', {class: 'bar'}, element('span', {style: `width:${100 * value / largest}%;background:${colour(0)}`})),

@@ -2,18 +2,22 @@
 
 const dashes = [[], [6, 4], [2, 3], [9, 3, 2, 3]];
 
-// "eval/recall/cat" belongs to the chart "recall"; which part and which class tell its lines apart.
+const phases = ['train', 'eval', 'perf'];
+
+// "train/loss" and "eval/loss" belong to the chart "loss", "eval/recall/cat" to "recall": which part of the run and which class tell the
+// lines apart. Of other names nobody knows what may be compared, but for the last part of a long one: "norms/conv1/weight".
 function chart_of(name) {
   const parts = name.split('/');
-  if (parts.length === 1) return {chart: name, kind: name};
-  return {chart: parts[1], kind: [parts[0], ...parts.slice(2)].join(' ')};
+  if (parts.length > 1 && phases.includes(parts[0])) return {chart: parts[1], kind: [parts[0], ...parts.slice(2)].join(' ')};
+  if (parts.length > 2) return {chart: parts.slice(0, -1).join('/'), kind: parts[parts.length - 1]};
+  return {chart: name, kind: name};
 }
 
 // What is looked at first: the loss, what the evaluation measures, then how the training went.
 function chart_rank(chart, kinds) {
   const first = ['loss', 'accuracy'].indexOf(chart);
   if (first >= 0) return first;
-  if (kinds.some(kind => !kind.startsWith('train') && !kind.startsWith('perf'))) return 10;
+  if (kinds.some(kind => kind.startsWith('eval'))) return 10;
   const later = ['lr', 'examples_per_second', 'steps_per_second', 'grad_norm'].indexOf(chart);
   return later >= 0 ? 20 + later : 30;
 }
@@ -35,11 +39,14 @@ function charts_of(runs, labels, view) {
       const group = charts.get(chart);
       if (!group.kinds.includes(kind)) group.kinds.push(kind);
       const place = group.kinds.indexOf(kind), several = runs.length > 1;
-      group.lines.push({
-        run: index, kind, label: several ? `${labels[index]} ${kind}` : kind, clock: run.clock, x: series.x, y: series.y.map(Number),
-        colour: colour(several ? index : place), dash: several ? dashes[place % dashes.length] : []});
+      group.lines.push({run: index, kind, place, label: several ? `${labels[index]} ${kind}` : kind, clock: run.clock, x: series.x, y: series.y.map(Number)});
     }
   });
+  // Colours tell runs apart; in a chart of one run, its lines.
+  for (const {lines} of charts.values()) {
+    const of_runs = lines.some(line => line.run !== lines[0].run) || (runs.length > 1 && lines.length === 1);
+    for (const line of lines) Object.assign(line, {colour: colour(of_runs ? line.run : line.place), dash: of_runs ? dashes[line.place % dashes.length] : []});
+  }
   return [...charts].sort(([a, one], [b, other]) => chart_rank(a, one.kinds) - chart_rank(b, other.kinds))
       .map(([name, group]) => new Chart(name, group.lines, view));
 }
@@ -107,27 +114,48 @@ function alerts(runs, labels) {
 
 function results(runs, labels) {
   const names = [...new Set(runs.flatMap(run => Object.keys(run.last)))].filter(name => name.split('/').length < 3);
+  return section('Results', runs.length > 1 ? results_of_many(runs, labels, names) : results_of_one(runs[0], names));
+}
+
+// Status, steps and duration are in the heading.
+function results_of_one({best, last}, names) {
+  const metrics = best && !names.includes(best.metric) ? [best.metric, ...names] : names;
+  if (!metrics.length) return element('p', {class: 'quiet'}, 'Nothing was evaluated.');
+  const of_best = metric => !best ? [] : best.metric === metric ? [Number(best.value), best.step] : ['', ''];
+  return table(['metric', 'last', ...(best ? ['best', 'at step'] : [])], metrics.map(metric => ({cells: [
+    metric, last[metric] === undefined ? '' : Number(last[metric]), ...of_best(metric)]})));
+}
+
+function results_of_many(runs, labels, names) {
+  const any_best = runs.some(run => run.best);
   const rows = runs.map((run, i) => ({cells: [
     labels[i], element('span', {class: `status ${run.status}`, title: run.message}, run.status), run.steps,
-    {value: run.seconds, text: duration_text(run.seconds)}, {value: run.started, text: when(run)}, run.best ? run.best.metric : '',
-    run.best ? Number(run.best.value) : '', run.best ? run.best.step : '',
+    {value: run.seconds, text: duration_text(run.seconds)}, {value: run.started, text: when(run)},
+    ...(any_best ? [run.best ? run.best.metric : '', run.best ? Number(run.best.value) : '', run.best ? run.best.step : ''] : []),
     ...names.map(name => run.last[name] === undefined ? '' : Number(run.last[name]))]}));
-  return section('Results', table(['run', 'status', 'steps', 'duration', 'started', 'best metric', 'best value', 'at step', ...names], rows,
-      {sortable: runs.length > 1}));
+  const best = any_best ? ['best metric', 'best value', 'at step'] : [];
+  return table(['run', 'status', 'steps', 'duration', 'started', ...best, ...names], rows, {sortable: true});
 }
 
 function where_time_went(runs, labels) {
-  const timed = runs.map((run, i) => ({run, label: labels[i]})).filter(({run}) => run.time && Object.keys(run.time).length);
+  const timed = runs.map((run, i) => ({run, label: labels[i]})).filter(({run}) => run.time && Object.values(run.time).some(value => value > 0));
   if (!timed.length) return null;
-  const kinds = [...new Set(timed.flatMap(({run}) => Object.keys(run.time)))];
-  const total = run => Object.values(run.time).reduce((sum, value) => sum + value, 0) || 1;
-  const bars = timed.slice(0, 12).map(({run, label}) => element('div', {}, timed.length > 1 ? element('h3', {}, label) : null,
-      element('div', {class: 'bar', 'aria-hidden': 'true'}, kinds.map((kind, k) => element('span',
-          {style: `width:${100 * (run.time[kind] || 0) / total(run)}%;background:${colour(k)}`, title: kind})))));
-  const rows = timed.map(({run, label}) => ({cells: [label, ...kinds.map(kind => ({
-    value: run.time[kind] || 0, text: `${duration_text(run.time[kind] || 0)} (${percent((run.time[kind] || 0) / total(run))})`}))]}));
-  return section('Where the time went', bars, element('div', {class: 'keys'}, kinds.map((kind, k) =>
-      element('span', {}, element('span', {class: 'swatch', style: `background:${colour(k)}`}), kind))), table(['run', ...kinds], rows));
+  const kinds = [...new Set(timed.flatMap(({run}) => Object.keys(run.time).filter(kind => run.time[kind] > 0)))];
+  const total = run => Object.values(run.time).reduce((sum, value) => sum + value, 0);
+  const bar = run => element('div', {class: 'bar', 'aria-hidden': 'true'}, kinds.map((kind, k) => element('span',
+      {style: `width:${100 * (run.time[kind] || 0) / total(run)}%;background:${colour(k)}`, title: kind})));
+  const key = k => element('span', {class: 'key'}, element('span', {class: 'swatch', style: `background:${colour(k)}`}), kinds[k]);
+  const spent = (run, kind) => ({value: run.time[kind] || 0, text: duration_text(run.time[kind] || 0)});
+  const share = (run, kind) => ({value: run.time[kind] || 0, text: percent((run.time[kind] || 0) / total(run))});
+  if (runs.length === 1) {
+    const {run} = timed[0];
+    return section('Where the time went', bar(run), table(['', 'time', 'share'], kinds.map((kind, k) => ({cells: [key(k), spent(run, kind), share(run, kind)]}))));
+  }
+  const rows = timed.map(({run, label}) => ({cells: [label, ...kinds.map(kind => ({value: run.time[kind] || 0,
+    text: `${duration_text(run.time[kind] || 0)} (${percent((run.time[kind] || 0) / total(run))})`}))]}));
+  return section('Where the time went', element('div', {class: 'share'}, timed.slice(0, 12).map(({run, label}) => [
+    element('span', {}, label), bar(run), element('span', {class: 'number'}, duration_text(total(run)))])),
+      element('div', {class: 'keys'}, kinds.map((kind, k) => key(k))), table(['run', ...kinds], rows));
 }
 
 function matrix(held) {
@@ -136,7 +164,7 @@ function matrix(held) {
       element('caption', {class: 'quiet'}, 'rows: true class; columns: predicted class'),
       element('thead', {}, element('tr', {}, element('td'), held.names.map(name => element('th', {scope: 'col'}, name)))),
       element('tbody', {}, held.counts.map((row, i) => element('tr', {}, element('th', {scope: 'row'}, held.names[i]),
-          row.map((count, j) => element('td', {style: `background:rgba(var(--heat), ${(0.85 * count / largest[i]).toFixed(3)})`,
+          row.map((count, j) => element('td', {class: [i === j ? 'right' : '', count ? '' : 'none'].join(' '), style: `background:rgba(var(--heat), ${(0.85 * count / largest[i]).toFixed(3)})`,
             title: `${held.names[i]} taken for ${held.names[j]}: ${count} of ${largest[i]}`}, number_text(count))))))));
 }
 
@@ -162,6 +190,16 @@ function texts(runs, labels) {
   return made.length ? section('Predictions and notes', made) : null;
 }
 
+// The settings of one run, a table for each section of the recipe.
+function settings_of_one({settings}) {
+  const sections = new Map();
+  for (const [key, value] of Object.entries(settings)) {
+    const name = key.split('.')[0];
+    if (key !== name || value !== '[]') sections.set(name, [...(sections.get(name) || []), {cells: [key, value]}]);
+  }
+  return section('Configuration', element('div', {class: 'cards'}, [...sections.values()].map(rows => element('div', {class: 'card'}, table([], rows)))));
+}
+
 // Keys down, runs across; what differs is marked.
 function difference_table(title, runs, labels, part) {
   const keys = [...new Set(runs.flatMap(run => Object.keys(run[part] || {})))];
@@ -173,7 +211,7 @@ function difference_table(title, runs, labels, part) {
   });
   const differing = rows.filter(row => row.differs), host = element('div');
   const fill = only => host.replaceChildren(only && !differing.length ? element('p', {class: 'quiet'}, 'No differences.')
-      : table(['', ...labels], only ? differing : rows));
+      : table(runs.length > 1 ? ['', ...labels] : [], only ? differing : rows));
   fill(runs.length > 1);
   const choice = runs.length > 1 ? element('p', {}, element('label', {}, element('input', {type: 'checkbox', checked: true,
     onchange: event => fill(event.target.checked)}), ` only what differs (${differing.length} of ${rows.length})`)) : null;
@@ -183,8 +221,9 @@ function difference_table(title, runs, labels, part) {
 function show_report(data) {
   const {runs} = data, labels = run_labels(runs);
   document.getElementById('page').replaceChildren(...[
-    ...heading(data), ...alerts(runs, labels), data.sweep ? sweep_sections(data, labels) : null, results(runs, labels), curves(runs, labels),
-    where_time_went(runs, labels), texts(runs, labels), difference_table('Configuration', runs, labels, 'settings'),
+    ...heading(data), ...alerts(runs, labels), data.sweep ? sweep_sections(data) : results(runs, labels), curves(runs, labels),
+    where_time_went(runs, labels), texts(runs, labels),
+    runs.length > 1 ? difference_table('Configuration', runs, labels, 'settings') : settings_of_one(runs[0]),
     difference_table('Environment', runs, labels, 'versions'), difference_table('Files', runs, labels, 'files'),
     element('p', {class: 'quiet'}, `Written by runner ${data.version}.`)].flat().filter(Boolean));
 }

@@ -1,6 +1,6 @@
 // What a sweep found: which settings were tried, which matter, which did best.
 
-function sweep_sections(data, labels) {
+function sweep_sections(data) {
   const {sweep} = data, done = sweep.trials.filter(trial => trial.value !== null);
   const best = sweep.trials.find(trial => trial.number === sweep.best);
   const keys = sweep.parameters;
@@ -14,15 +14,21 @@ function sweep_sections(data, labels) {
     parts.push(section('Failed trials', failed.map(trial => element('div', {class: 'warning'}, `Trial ${trial.number}: ${trial.message}`))));
   }
   if (done.length > 1) parts.push(section('Parallel coordinates', element('p', {class: 'quiet'},
-      `One line per trial; darker is better (${sweep.metric}).`), parallel_coordinates(sweep, done)));
+      `One line per trial; the stronger a line, the better its ${sweep.metric}. The best is red.`), parallel_coordinates(sweep, done)));
   if (sweep.importance.length) {
     parts.push(section('Importance', element('p', {class: 'quiet'}, 'How much of the variation of the result each setting explains by itself.'),
-        share_bars(sweep.importance, value => percent(value))));
+        share_bars(sweep.importance, value => percent(value), 1)));
   }
-  parts.push(section('Trials', table(['trial', 'outcome', sweep.metric, ...keys, 'steps', 'duration'], sweep.trials.map(trial => ({cells: [
-    trial.number, trial.outcome, trial.value === null ? '' : trial.value, ...keys.map(key => as_number(trial.settings[key])), trial.steps,
-    {value: trial.seconds, text: duration_text(trial.seconds)}]})), {sortable: true})));
+  parts.push(section('Trials', table(['trial', 'outcome', sweep.metric, ...keys, 'steps', 'duration'], best_first(sweep).map(trial => ({
+    differs: trial === best, cells: [
+      trial.number, element('span', {class: `status ${trial.outcome}`, title: trial.message}, trial.outcome), trial.value === null ? '' : trial.value,
+      ...keys.map(key => as_number(trial.settings[key])), trial.steps, {value: trial.seconds, text: duration_text(trial.seconds)}]})), {sortable: true})));
   return parts;
+}
+
+function best_first(sweep) {
+  const rank = trial => trial.value === null || trial.outcome === 'failed' ? Infinity : sweep.highest ? -trial.value : trial.value;
+  return [...sweep.trials].sort((a, b) => rank(a) === rank(b) ? a.number - b.number : rank(a) - rank(b));
 }
 
 function as_number(text) {
@@ -39,7 +45,7 @@ function axis_of(values) {
   const low = Math.min(...numbers), high = Math.max(...numbers), log = low > 0 && high / low > 30;
   const scaled = value => log ? Math.log(value) : value;
   const span = scaled(high) - scaled(low);
-  return {place: value => span === 0 ? 0.5 : (scaled(Number(value)) - scaled(low)) / span,
+  return {log, place: value => span === 0 ? 0.5 : (scaled(Number(value)) - scaled(low)) / span,
     ends: span === 0 ? [number_text(low)] : [number_text(low, 3), number_text(high, 3)]};
 }
 
@@ -65,9 +71,10 @@ function parallel_coordinates(sweep, trials) {
   });
   columns.forEach((column, i) => {
     const anchor = i === 0 ? 'start' : i === columns.length - 1 ? 'end' : 'middle';
-    const label = (text, at) => picture.append(draw('text', {x: x(i), y: at, 'text-anchor': anchor, fill: 'currentColor', 'font-size': 13}, text));
+    const label = (text, at, weight = 400) => picture.append(draw('text',
+        {x: x(i), y: at, 'text-anchor': anchor, fill: 'currentColor', 'font-size': 13, 'font-weight': weight}, text));
     picture.append(draw('line', {x1: x(i), x2: x(i), y1: top, y2: bottom, stroke: 'var(--quiet)'}));
-    label(column.name, 20);
+    label(column.name + (axes[i].log ? ' (log)' : ''), 16, 600);
     axes[i].ends.forEach((end, k, all) => label(end, y(all.length < 2 ? 0.5 : k / (all.length - 1)) + (k === 0 ? 18 : -4)));
   });
   return element('div', {class: 'scroll', tabindex: 0}, picture);

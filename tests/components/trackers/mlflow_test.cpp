@@ -1,8 +1,11 @@
 // A real server judges the rest, in tests/python/test_trackers_mlflow.py.
 #include <catch2/catch_all.hpp>
 
+#include "components/trackers/support/file_name.hpp"
+#include "components/trackers/support/http.hpp"
 #include "components/trackers/support/mlflow_name.hpp"
 #include "components/trackers/tracker.hpp"
+#include "registry/log.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/parts.hpp"
@@ -25,12 +28,50 @@ TEST_CASE("mlflow: names that MLflow does not allow become ones that it does") {
   CHECK(mlflow_name(std::string(300, 'x')).size() == 250);
 }
 
+TEST_CASE("mlflow: different names stay different") {
+  const log::Silence quiet;
+  MlflowNames names;
+  CHECK(names.of("gr\xc3\xb6\xc3\x9f"
+                 "e") == "gr__e");
+  const std::string second = names.of(
+      "gr\xc3\xbc\xc3\x9f"
+      "e");
+  CHECK_THAT(second, Catch::Matchers::StartsWith("gr__e_"));
+  CHECK(names.of("gr\xc3\xbc\xc3\x9f"
+                 "e") == second);
+  const std::string start(260, 'x');
+  CHECK(names.of(start + "1") != names.of(start + "2"));
+  CHECK(names.of(start + "2").size() <= 250);
+}
+
+TEST_CASE("mlflow: user and password are taken out of an address") {
+  const HttpAddress address = parse_http_address("https://me:p%40ss%2Fword@host:5000/mlflow/");
+  CHECK(address.url == "https://host:5000/mlflow/");
+  CHECK(address.credentials.user == "me");
+  CHECK(address.credentials.password == "p@ss/word");
+  CHECK(parse_http_address("http://127.0.0.1:5000").url == "http://127.0.0.1:5000/");
+  for (const char* other :
+       {"sqlite:///me:secret@x", "http://me:sec@ret@host", "databricks", "host:5000", "file:///tmp/x", ""}) {
+    CAPTURE(other);
+    CHECK_THROWS_WITH(parse_http_address(other), ContainsSubstring("http://") && !ContainsSubstring("ret@"));
+  }
+}
+
 TEST_CASE("mlflow: a password in the recipe is refused") {
   CHECK_THROWS_WITH(
       part<TrackerKind>("mlflow", {{"url", "http://me:secret@host:5000"}}),
       ContainsSubstring("must not hold a password") && ContainsSubstring("MLFLOW_TRACKING_PASSWORD"));
+  CHECK_THROWS_WITH(part<TrackerKind>("mlflow", {{"url", "http://host/?token=secret"}}),
+                    ContainsSubstring("without"));
   CHECK_THROWS_WITH(part<TrackerKind>("mlflow", {{"url", "host:5000"}}),
                     ContainsSubstring("must start with"));
+}
+
+TEST_CASE("file names of long tags are short enough, and stay different") {
+  const std::string start(400, 'x');
+  CHECK(file_name_of("a/b c.png") == "a_b_c.png");
+  CHECK(file_name_of(start + "1").size() <= 120);
+  CHECK(file_name_of(start + "1") != file_name_of(start + "2"));
 }
 
 TEST_CASE("mlflow: nobody listens, and that is worth another try; no address is not") {

@@ -27,6 +27,8 @@ TEST_CASE("what to try is written after the key", "[sweep]") {
   CHECK(log.log);
   CHECK(log.text(1) == "1.0");  // a number with a fraction, for TOML
   CHECK(log.text(1e-4) == "1e-04");
+  CHECK(log.text(log.rounded(0.00073988390509942)) == "0.000739884");
+  CHECK(log.rounded(0.99999999) == 1);
   CHECK_FALSE(is_parameter("optimizer.lr=0.1"));
   CHECK_FALSE(is_parameter("name=myfunction(1)"));
   for (const char* wrong : {"a=choice()", "a=choice(1,2", "a=range(3,3)", "a=range(0,1.5)", "a=uniform(1,0)",

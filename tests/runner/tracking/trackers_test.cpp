@@ -103,7 +103,7 @@ constexpr TrackerFacts remote{.remote = true};
 const TrackerPatience hasty{.between_sends = 0,
                             .first_retry = 0.001,
                             .longest_retry = 0.001,
-                            .at_the_end = 0.05,
+                            .at_the_end = 60,
                             .outage_at_the_end = 0.05,
                             .in_memory = 4};
 
@@ -447,6 +447,47 @@ TEST_CASE("a resumed run keeps its id, and what waits for a server only up to th
     thread.start();
     CHECK(thread.run_id() == id);
   }
+}
+
+TEST_CASE("a slow server is not waited for longer than the call that is under way") {
+  Case run;
+  Quiet quiet;
+  Seen seen;
+  auto gate = std::make_unique<Gate>(seen);
+  Gate& held = *gate;
+  TrackerPatience none = hasty;
+  none.at_the_end = 0;
+  {
+    TrackerWorker worker({"mlflow", std::move(gate), false, remote}, run.facts, run.folder / "tracking", {},
+                         none);
+    for (int step = 1; step <= 3; ++step) worker.put(std::make_shared<const Item>(at(step)));
+    held.wait_until_held();
+    CHECK(worker.end(std::make_shared<const Item>(RunEnd{})));
+    held.let_go();
+    worker.join();
+  }
+  CHECK(seen.steps == steps_to(1));
+  CHECK(Spool(run.folder / "tracking/mlflow.spool").size() == 4);  // for `runner track`, with the end
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(log::warnings()[0], ContainsSubstring("takes too long") && ContainsSubstring("runner track"));
+}
+
+TEST_CASE("what an earlier process left in a bad state switches its tracker off, not the run") {
+  Case run;
+  Quiet quiet;
+  Seen seen, other;
+  std::filesystem::create_directories(run.folder / "tracking");
+  std::ofstream(run.folder / "tracking/mlflow.json") << "half a li";
+  auto trackers = list("jsonl", std::make_unique<Recorder>(seen), true);
+  trackers.push_back({"mlflow", std::make_unique<Recorder>(other), false, remote});
+  Trackers thread(std::move(trackers), run.facts, hasty);
+  thread.start(8);
+  thread.log(at(9));
+  thread.finish(Outcome::finished);
+  CHECK(seen.steps == std::vector<std::int64_t>{9});
+  CHECK(other.order.empty());
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(log::warnings()[0], ContainsSubstring("\"mlflow\"") && ContainsSubstring("mlflow.json"));
 }
 
 TEST_CASE("a run that is still running is not sent by another process") {

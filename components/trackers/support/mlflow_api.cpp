@@ -1,0 +1,94 @@
+#include "components/trackers/support/mlflow_api.hpp"
+
+#include "components/support/io/read_json.hpp"
+#include "components/trackers/support/json_number.hpp"
+#include "components/trackers/support/valid_utf8.hpp"
+#include "registry/log.hpp"
+
+namespace runner {
+namespace {
+
+using Json = MlflowApi::Json;
+
+const std::string root = "/api/2.0/mlflow/", artifacts = "/api/2.0/mlflow-artifacts/artifacts/";
+
+std::string complaint_of(const HttpAnswer& answer) {
+  constexpr std::size_t longest = 300;
+  const Json json = read_json_or_null(answer.body);
+  if (!json.is_object() || !json.contains("message") || !json["message"].is_string())
+    return "not in MLflow's format; is it an MLflow server?";
+  const std::string text = json["message"].get<std::string>().substr(0, longest);
+  return valid_utf8(text) + (text.ends_with('.') ? "" : ".");
+}
+
+std::string remedy_for(long code) {
+  if (code != 401 && code != 403) return "";
+  return " Set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN.";
+}
+
+}  // namespace
+
+Json MlflowApi::get(const std::string& what, const std::string& key, const std::string& value) {
+  return read(http_.get(root + what + "?" + key + "=" + http_.escaped(value)));
+}
+
+Json MlflowApi::post(const std::string& what, const Json& question) {
+  return read(http_.post(root + what, json_text(question)));
+}
+
+void MlflowApi::put(const std::string& artifact, const std::string& bytes) {
+  read(http_.put(artifacts + artifact, bytes));
+}
+
+void MlflowApi::put_file(const std::string& artifact, const std::filesystem::path& file) {
+  read(http_.put_file(artifacts + artifact, file));
+}
+
+Json MlflowApi::read(const HttpAnswer& answer) const {
+  const std::string answered = server() + " answered " + std::to_string(answer.code);
+  if (answer.code >= 400) {
+    const std::string complaint = complaint_of(answer);
+    throw MlflowRefusal(answer.code, complaint, answered + ": " + complaint + remedy_for(answer.code));
+  }
+  if (answer.code >= 300) {
+    std::string leads_to = "elsewhere";
+    if (!answer.location.empty()) leads_to = "to " + parse_http_address(answer.location).url;
+    throw std::runtime_error(answered + ", which leads " + leads_to +
+                             ": set the url of the tracker to the address of the MLflow server itself.");
+  }
+  if (answer.body.empty()) return Json::object();
+  Json json = read_json_or_null(answer.body);
+  if (!json.is_object())
+    throw TrackerUnavailable(answered + " with something that is not MLflow's; is it an MLflow server?");
+  return json;
+}
+
+void MlflowApi::log_batch(const std::string& run, const char* kind, std::span<const Json> items) {
+  Tally tally;
+  log_batch(run, kind, items, tally);
+}
+
+void MlflowApi::log_batch(const std::string& run, const char* kind, std::span<const Json> items,
+                          Tally& tally) {
+  constexpr std::size_t enough = 20;
+  try {
+    post("runs/log-batch", {{"run_id", run}, {kind, std::vector(items.begin(), items.end())}});
+    tally.taken += items.size();
+  } catch (const MlflowRefusal& refusal) {
+    if (refusal.code != 400) throw;
+    if (items.size() > 1) {
+      log_batch(run, kind, items.first(items.size() / 2), tally);
+      log_batch(run, kind, items.subspan(items.size() / 2), tally);
+      return;
+    }
+    if (++tally.refused >= enough && tally.taken == 0) throw;
+    const Json& item = items.front();
+    const std::string name = item.at("key");
+    if (!refused_.insert(name).second) return;
+    const bool point = item.contains("step");
+    log::warning("MLflow refused the {} \"{}\"{}: {}", point ? "metric" : "parameter", name,
+                 point ? " at step " + item.at("step").dump() : "", refusal.complaint);
+  }
+}
+
+}  // namespace runner
