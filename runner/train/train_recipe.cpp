@@ -20,6 +20,7 @@
 #include "runner/train/equal_ranks.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/finish_run.hpp"
+#include "runner/train/rehearse_training.hpp"
 #include "runner/train/run_start.hpp"
 #include "runner/train/run_summary.hpp"
 #include "runner/train/sample_images.hpp"
@@ -189,6 +190,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   require_equal_recipes(world, resolved, registry);
   RunStart start = find_start(recipe, resolved, registry, world, options);
   Run run(recipe, world, earlier_plan(start));
+  rehearse_single_example(run);
   rehearse_evaluation(run);
   run.divergence.begin(run.engine);
 

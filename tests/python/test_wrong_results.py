@@ -117,6 +117,28 @@ def examples_that_are_not_finite_are_named_not_the_learning_rate(folder):
     assert "not numbers (NaN) in 1 of 4 batches of the validation set" in " ".join(done.stderr.split()), done.stderr
 
 
+def a_batch_of_one_example_that_batch_norm_cannot_train_on_is_found_before_training(folder):
+    rows = "".join(f"{i * 7 % 41},{'yes' if i % 2 else 'no'}\n" for i in range(41))
+    for name in ("train", "eval"):
+        (folder / f"{name}.csv").write_text("x,y\n" + rows)
+    path = recipe(folder, f"""
+model = {{ name = "tabular", batch_norm = true }}
+dataset = {{ name = "csv", train = "train.csv", eval = "eval.csv", target = "y" }}
+optimizer = "sgd"
+train = {{ epochs = 1 }}
+""")
+    for size in (1, 40, 20):
+        done = run(path, f"loader.batch_size={size}", f"run.dir={folder}/failed", check=False)
+        assert done.returncode == 1 and f"41 training examples in batches of {size} make a batch of a single example" in done.stderr, done
+        assert not (folder / "failed").exists()
+    run(path, "loader.batch_size=39", f"run.dir={folder}/run")
+    run(path, "loader.batch_size=40", "train.max_steps=1", f"run.dir={folder}/short")
+    # An attempt that succeeds leaves no trace in the statistics: what a convolution sees of one image is enough.
+    images = [SHAPES, "model=resnet20", "dataset.train=33", "dataset.eval=8", "train.epochs=1", "loader.batch_size=32"]
+    run(*images, "train.max_steps=2", "optimizer.lr=1e-30", f"run.dir={folder}/images")
+    assert load_file(folder / "images/model.safetensors")["bn1.num_batches_tracked"] == 2
+
+
 def a_single_class_is_told(folder):
     path = four_clouds(folder)
     data = load_file(folder / "data.safetensors")
@@ -361,7 +383,8 @@ metric = ["confusion_matrix"]
 if __name__ == "__main__":
     main([a_diverged_run_fails_and_keeps_finite_weights, infinity_in_a_mask_is_no_divergence,
           gradients_that_are_never_finite_end_the_run_and_reach_no_checkpoint,
-          examples_that_are_not_finite_are_named_not_the_learning_rate, a_single_class_is_told, early_stop_and_plateau_know_that_a_loss_falls,
+          examples_that_are_not_finite_are_named_not_the_learning_rate, a_single_class_is_told,
+          a_batch_of_one_example_that_batch_norm_cannot_train_on_is_found_before_training, early_stop_and_plateau_know_that_a_loss_falls,
           several_labels_are_measured_as_scikit_learn_does, a_limit_takes_every_class_and_says_so, overfitting_memorises_one_batch_of_text,
           an_untrained_network_is_called_so, regression_learns_in_standardised_units_and_answers_in_those_of_the_table,
           a_run_without_steps_evaluates_whatever_the_schedule, evaluation_can_be_switched_off,
