@@ -91,7 +91,7 @@ void print(const std::vector<Row>& rows, Session& session) {
                      duration_text(line.seconds), date_text(run.started),
                      style.dim(printable(run.folder.string()))});
   }
-  for (const char* name : {"when", "name"}) {
+  for (const char* name : {"when", "name", "duration"}) {
     if (grid_width(columns, cells) <= output_width(session)) break;
     const auto place = std::ranges::find(columns, name, &GridColumn::name) - columns.begin();
     columns.erase(columns.begin() + place);

@@ -44,19 +44,25 @@ std::vector<const Series*> chosen(const RunMetrics& metrics, const std::vector<s
 
 int columns_of(const ConsoleOutput& terminal) { return std::clamp(terminal.width() - 1, 30, 100); }
 
+// The folder may be somebody else's: nothing in it speaks to the terminal.
+std::string in_one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  text.erase(text.find_last_not_of(' ') + 1);
+  return printable(text);
+}
+
 // No line is wider than the terminal: the cursor is put back by counting lines.
 std::string heading(const RunRecord& run, const Moment& last, const ConsoleOutput& terminal,
                     const Style& style) {
   const auto width = static_cast<std::size_t>(columns_of(terminal));
-  const std::string name = shortened(printable(run.name), width / 2, terminal.utf8);
-  // The folder may be somebody else's: nothing in it speaks to the terminal.
+  const std::string name = shortened(in_one_line(run.name), width / 2, terminal.utf8);
   const std::string status =
-      "  " + printable(run.status) + (run.message.empty() ? "" : ": " + printable(run.message));
+      "  " + in_one_line(run.status) + (run.message.empty() ? "" : ": " + in_one_line(run.message));
   std::string text = style.bold(name) + shortened(status, width - visible_width(name), terminal.utf8) + "\n" +
                      "step " + grouped(static_cast<std::int64_t>(last.step)) + ", epoch " +
                      epoch_text(last.epoch) + ", " + duration_text(last.time) + "\n";
   if (!run.stand_in.empty())
-    text += style.red(wrapped("Not the real data: " + printable(run.stand_in), width, "")) + "\n";
+    text += style.red(wrapped("Not the real data: " + in_one_line(run.stand_in), width, "")) + "\n";
   return text;
 }
 
@@ -71,7 +77,7 @@ std::string curves(const RunMetrics& metrics, const std::vector<std::string>& wa
     for (const CurvePoint& point : points) drawn.emplace_back(point.x, point.y);
     const std::string value = "  " + measured(points.back().y);
     const std::string name =
-        shortened(printable(series->name), static_cast<std::size_t>(width) - value.size(), terminal.utf8);
+        shortened(in_one_line(series->name), static_cast<std::size_t>(width) - value.size(), terminal.utf8);
     text += "\n" + style.cyan(name) + value + "\n" + plot(drawn, {width, 6, terminal.utf8, "steps"});
   }
   return text;

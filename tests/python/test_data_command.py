@@ -78,6 +78,12 @@ def clean_data_has_no_problem(folder):
     assert run("data", SOURCE / "recipes/shapes.toml", "dataset.train=300", "dataset.eval=60", "--strict").stdout.startswith("no problem found")
 
 
+def examples_of_many_classes_are_shown(folder):
+    """Examples that lie in turns, one of each class, would be of few classes at even distances."""
+    shown = {sample["label"] for sample in found(SOURCE / "recipes/shapes.toml", "dataset.train=9600")["samples"]}
+    assert len(shown) > 6, shown
+
+
 def the_page_shows_augmented_samples(folder):
     if not browser.available():
         return print("        skipped: no chromium")
@@ -183,5 +189,6 @@ def real_data_is_examined(folder):
 
 
 if __name__ == "__main__":
-    main([broken_rare_and_repeated_images_are_named, targets_that_are_not_finite_and_a_single_class_are_named, clean_data_has_no_problem, the_page_shows_augmented_samples,
+    main([broken_rare_and_repeated_images_are_named, targets_that_are_not_finite_and_a_single_class_are_named, clean_data_has_no_problem,
+          examples_of_many_classes_are_shown, the_page_shows_augmented_samples,
           every_kind_of_dataset_is_examined, gaps_and_constant_columns_of_a_table_are_counted, lengths_and_unknown_words_of_texts_are_counted, real_data_is_examined])
