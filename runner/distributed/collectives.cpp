@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "registry/log.hpp"
+
 namespace runner {
 
 namespace {
@@ -62,14 +64,14 @@ Work CollectiveWorld::begin_reduce(const torch::Tensor& tensor, int to, std::str
     for (const torch::Tensor& piece : tensor.split(most)) pieces.push_back(begin_reduce(piece, to, what));
     return Work(std::make_unique<Several>(std::move(pieces)));
   }
-  return begin("reduce", what, tensor, [&](c10d::Backend& group) {
+  return begin(log::format("reduce (to rank {})", to), what, tensor, [&](c10d::Backend& group) {
     std::vector<torch::Tensor> tensors{tensor};
     return group.reduce(tensors, {.reduceOp = c10d::ReduceOp::SUM, .rootRank = to});
   });
 }
 
 Work CollectiveWorld::begin_broadcast(const torch::Tensor& tensor, int from, std::string_view what) {
-  return begin("broadcast", what, tensor, [&](c10d::Backend& group) {
+  return begin(log::format("broadcast (from rank {})", from), what, tensor, [&](c10d::Backend& group) {
     std::vector<torch::Tensor> tensors{tensor};
     return group.broadcast(tensors, {.rootRank = from});
   });

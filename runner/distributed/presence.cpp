@@ -121,6 +121,12 @@ void Presence::wait_for_all() {
       const bool there = store_->check({rank_key(rank)});
       if (!there) missing.push_back(std::to_string(rank));
       if (there && gone(rank)) throw RankError(who_failed());
+      if (!there && gone(rank)) {
+        const RankError error(
+            log::format("Rank {} of {} ended before it joined the others", rank, place_.size));
+        failed(error.what(), /*because_of_another=*/true);
+        throw error;
+      }
     }
     if (missing.empty()) {
       rank_0_ = seen(0);

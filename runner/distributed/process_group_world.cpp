@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
+#include <numeric>
 
 #include "components/support/torch_error.hpp"
 #include "registry/log.hpp"
@@ -25,6 +25,16 @@ c10::intrusive_ptr<c10d::Backend> gloo(const c10::intrusive_ptr<c10d::Store>& st
   gloo_options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(options.own_address));
   return make_intrusive<c10d::ProcessGroupGloo>(make_intrusive<c10d::PrefixStore>("gloo", store->clone()),
                                                 place.rank, place.size, gloo_options);
+}
+
+// What has to be equal on both sides of an exchange.
+std::string kind_of(const torch::Tensor& tensor) {
+  return log::format("{} {}", tensor.dtype().name(), tensor.sizes());
+}
+
+// The same text for the rank that sends and the one that receives.
+std::string transfer(int from, int to, const torch::Tensor& tensor, std::string_view what) {
+  return log::format("transfer of {} from rank {} to rank {}: {}", what, from, to, kind_of(tensor));
 }
 
 std::string first_line(const std::exception& error) {
@@ -67,8 +77,10 @@ class ProcessGroupWorld::Running final : public Work::Pending {
 // Some of the ranks. Whoever fails is named by the world of all of them.
 class ProcessGroupWorld::Group final : public CollectiveWorld {
  public:
-  Group(ProcessGroupWorld& all, Place place, const std::string& name)
-      : CollectiveWorld(std::move(place)), all_(all) {
+  Group(ProcessGroupWorld& all, Place place, const std::vector<int>& ranks)
+      : CollectiveWorld(std::move(place)), all_(all), calls_(all.call_check(ranks)) {
+    std::string name = "group";
+    for (const int each : ranks) name += "/" + std::to_string(each);
     const auto store = make_intrusive<c10d::PrefixStore>(name, all.store_);
     try {
       cpu_ = gloo(store, place_, all.options_);
@@ -90,11 +102,15 @@ class ProcessGroupWorld::Group final : public CollectiveWorld {
     const std::string call = log::format("{} of {}", operation, what);
     all_.presence_.starts(call);
     auto running = std::make_unique<Running>(all_, call);
-    running->start([&] { return start(tensor.is_cuda() && cuda_ ? *cuda_ : *cpu_); });
+    running->start([&] {
+      if (calls_) calls_->compare(log::format("{}: {}", call, kind_of(tensor)));
+      return start(tensor.is_cuda() && cuda_ ? *cuda_ : *cpu_);
+    });
     return Work(std::move(running));
   }
 
   ProcessGroupWorld& all_;
+  std::optional<CallCheck> calls_;
   c10::intrusive_ptr<c10d::Backend> cpu_, cuda_;
 };
 
@@ -105,6 +121,9 @@ ProcessGroupWorld::ProcessGroupWorld(const c10::intrusive_ptr<c10d::Store>& stor
       store_(store),
       options_(options),
       presence_(store, place, options.timeout) {
+  std::vector<int> all(static_cast<std::size_t>(size()));
+  std::iota(all.begin(), all.end(), 0);
+  calls_ = call_check(std::move(all));
   if (local_rank() == 0) store_->set("machine/" + machine(), std::to_string(rank()));
   presence_.wait_for_all();
   try {
@@ -142,8 +161,7 @@ Work ProcessGroupWorld::begin(std::string_view operation, std::string_view what,
   presence_.starts(call);
   auto running = std::make_unique<Running>(*this, call);
   running->start([&] {
-    if (options_.check_collectives)
-      check_equal_calls(log::format("{}: {} {}", call, tensor.dtype().name(), tensor.sizes()));
+    if (calls_) calls_->compare(log::format("{}: {}", call, kind_of(tensor)));
     return start(backend(tensor));
   });
   return Work(std::move(running));
@@ -153,24 +171,42 @@ std::unique_ptr<World> ProcessGroupWorld::group(const std::vector<int>& ranks) {
   const auto own = std::ranges::find(ranks, rank());
   Place place{static_cast<int>(own - ranks.begin()), static_cast<int>(ranks.size())};
   if (place.size == 1) return std::make_unique<World>();
-  std::string name = "group";
-  for (const int each : ranks) name += "/" + std::to_string(each);
-  return std::make_unique<Group>(*this, std::move(place), name);
+  return std::make_unique<Group>(*this, std::move(place), ranks);
+}
+
+std::optional<CallCheck> ProcessGroupWorld::call_check(std::vector<int> ranks) const {
+  if (!options_.check_collectives) return {};
+  return CallCheck(store_, std::move(ranks), rank(), options_.timeout);
+}
+
+void ProcessGroupWorld::compare_with(int peer, const std::string& call) {
+  if (!options_.check_collectives) return;
+  auto& calls = calls_with_[peer];
+  if (!calls) calls = call_check({std::min(rank(), peer), std::max(rank(), peer)});
+  calls->compare(call);
 }
 
 void ProcessGroupWorld::send(const torch::Tensor& tensor, int to, std::string_view what) {
-  presence_.starts(log::format("send of {}", what));
-  Running running(*this, log::format("send of {} to rank {}", what, to));
+  const std::string call = log::format("send of {} to rank {}", what, to);
+  presence_.starts(call);
+  Running running(*this, call);
   std::vector<torch::Tensor> tensors{tensor};
-  running.start([&] { return backend(tensor).send(tensors, to, 0); });
+  running.start([&] {
+    compare_with(to, transfer(rank(), to, tensor, what));
+    return backend(tensor).send(tensors, to, 0);
+  });
   running.wait();
 }
 
 void ProcessGroupWorld::receive(const torch::Tensor& tensor, int from, std::string_view what) {
-  presence_.starts(log::format("receive of {}", what));
-  Running running(*this, log::format("receive of {} from rank {}", what, from));
+  const std::string call = log::format("receive of {} from rank {}", what, from);
+  presence_.starts(call);
+  Running running(*this, call);
   std::vector<torch::Tensor> tensors{tensor};
-  running.start([&] { return backend(tensor).recv(tensors, from, 0); });
+  running.start([&] {
+    compare_with(from, transfer(from, rank(), tensor, what));
+    return backend(tensor).recv(tensors, from, 0);
+  });
   running.wait();
 }
 
@@ -180,7 +216,11 @@ void ProcessGroupWorld::exchange(const torch::Tensor& out, const torch::Tensor& 
   presence_.starts(call);
   Running sending(*this, call), receiving(*this, call);
   std::vector<torch::Tensor> outs{out}, ins{in};
-  receiving.start([&] { return backend(in).recv(ins, peer, 0); });
+  receiving.start([&] {
+    const std::string there = transfer(rank(), peer, out, what), back = transfer(peer, rank(), in, what);
+    compare_with(peer, "exchange: " + (rank() < peer ? there + ", " + back : back + ", " + there));
+    return backend(in).recv(ins, peer, 0);
+  });
   sending.start([&] { return backend(out).send(outs, peer, 0); });
   receiving.wait();
   sending.wait();
@@ -222,7 +262,7 @@ void ProcessGroupWorld::wait_for_all(std::string_view what) {
 
 // Through the store: others may take longer than any collective would wait.
 void ProcessGroupWorld::wait_for_keys(std::map<int, std::string> expected, std::string_view what) {
-  for (std::chrono::milliseconds pause{10};; std::this_thread::sleep_for(pause)) {
+  for (std::chrono::milliseconds pause{10};;) {
     std::erase_if(expected, [&](const auto& entry) { return store_->check({entry.second}); });
     if (expected.empty()) return;
     for (const auto& [from, key] : expected) {
@@ -231,6 +271,10 @@ void ProcessGroupWorld::wait_for_keys(std::map<int, std::string> expected, std::
       RankError error(log::format("Rank {} waited for {}: {}.", rank(), what, *trouble));
       presence_.failed(error.what(), /*because_of_another=*/true);
       throw error;
+    }
+    try {
+      store_->wait({expected.begin()->second}, pause);
+    } catch (const c10::DistStoreError&) {  // not yet
     }
     pause = std::min(2 * pause, std::chrono::milliseconds(500));
   }
@@ -241,29 +285,5 @@ void ProcessGroupWorld::failed(const std::exception& error) {
 }
 
 void ProcessGroupWorld::tell_folder(const std::string& folder) { store_->set(folder_key, folder); }
-
-void ProcessGroupWorld::check_equal_calls(const std::string& call) {
-  const auto key = [](std::int64_t number, int of) { return log::format("call/{}/{}", number, of); };
-  const std::int64_t number = checked_calls_++;
-  store_->set(key(number, rank()), call);
-  if (number > 1) store_->deleteKey(key(number - 2, rank()));  // read by all: they have come to the next one
-
-  std::map<std::string, std::vector<int>> callers;
-  for (int other = 0; other < size(); ++other) {
-    store_->wait({key(number, other)}, options_.timeout);
-    callers[store_->get_to_str(key(number, other))].push_back(other);
-  }
-  if (callers.size() == 1) return;
-  // Those who differ from most are named first.
-  std::vector<std::pair<std::string, std::vector<int>>> calls(callers.begin(), callers.end());
-  std::ranges::stable_sort(calls, {}, [](const auto& entry) { return entry.second.size(); });
-  std::string list;
-  for (const auto& [theirs, ranks] : calls) {
-    list += list.empty() ? "" : "; ";
-    for (const int other : ranks) list += log::format("{}rank {}", other == ranks.front() ? "" : ", ", other);
-    list += ": " + theirs;
-  }
-  throw RankError(log::format("The ranks make different collective calls (call {}): {}.", number, list));
-}
 
 }  // namespace runner

@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "runner/distributed/call_check.hpp"
 #include "runner/distributed/collectives.hpp"
 #include "runner/distributed/presence.hpp"
 #include "runner/distributed/store_server.hpp"
@@ -52,17 +54,20 @@ class ProcessGroupWorld final : public CollectiveWorld {
   const std::string& machine() const { return place_.machine; }
   // Returns when each of these ranks has set its key.
   void wait_for_keys(std::map<int, std::string> expected, std::string_view what);
-  void check_equal_calls(const std::string& call);
+  std::optional<CallCheck> call_check(std::vector<int> ranks) const;  // where the options ask for it
+  void compare_with(int peer, const std::string& call);
   RankError explained(const std::string& call, const std::exception& error);
 
   const std::unique_ptr<StoreServer> server_;  // first: the last to go
   const c10::intrusive_ptr<c10d::Store> store_;
   const GroupOptions options_;
   Presence presence_;
+  std::optional<CallCheck> calls_;                      // of all ranks
+  std::map<int, std::optional<CallCheck>> calls_with_;  // one other rank
   c10::intrusive_ptr<c10d::Backend> cpu_, cuda_;
   bool broken_ = false;       // a collective has failed: no other will succeed
   int first_on_machine_ = 0;  // the rank that does what is done once on this machine
-  std::int64_t checked_calls_ = 0, once_calls_ = 0, waits_ = 0;
+  std::int64_t once_calls_ = 0, waits_ = 0;
 };
 
 }  // namespace runner

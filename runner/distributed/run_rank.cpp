@@ -4,7 +4,9 @@
 #include <ostream>
 
 #include "components/support/torch_error.hpp"
+#include "registry/diagnostics.hpp"
 #include "registry/log.hpp"
+#include "registry/recipe_error.hpp"
 #include "runner/engine/process.hpp"
 
 namespace runner {
@@ -16,13 +18,22 @@ int run_rank(const Membership& member, const JoinOptions& options, const std::fu
   try {
     world = join_world(member, options);
     const int code = work(*world);
-    world->barrier("the end of the run");
+    world->wait_for_all("the end of the run");  // rank 0 may take its time to save and to upload
+    world->barrier("the end of the run");       // nobody serves the store any longer once rank 0 has left
     return code;
   } catch (const std::exception& error) {
-    messages << "runner: error: " << reason_of(error) << "\n" << std::flush;
+    const auto* const mistake = dynamic_cast<const RecipeError*>(&error);
+    if (mistake) {
+      Diagnostics found;
+      found.error(mistake->origin, mistake->what());
+      messages << render(found) << std::flush;
+    } else {
+      messages << "runner: error: " << reason_of(error) << "\n" << std::flush;
+    }
     if (world) world->failed(error);
     // Threads of the process group may still wait for a rank that does not answer: they are not joined.
-    std::_Exit(EXIT_FAILURE);
+    constexpr int bad_input = 2;
+    std::_Exit(mistake ? bad_input : EXIT_FAILURE);
   }
 }
 

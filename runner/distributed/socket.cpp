@@ -180,6 +180,10 @@ bool send_all(const FileDescriptor& socket, const std::string& bytes, Deadline d
   return true;
 }
 
+bool can_receive(const FileDescriptor& socket) {
+  return ready(socket, POLLIN, std::chrono::steady_clock::now());
+}
+
 bool receive_some(const FileDescriptor& socket, std::string& bytes, Deadline deadline) {
   std::array<char, 65536> buffer;
   while (true) {

@@ -56,6 +56,8 @@ void allow_many_descriptors();
 
 // False where the peer is gone or the deadline has passed.
 bool send_all(const FileDescriptor& socket, const std::string& bytes, Deadline deadline);
+// Whether there is something to receive at once: bytes, or that the peer is gone.
+bool can_receive(const FileDescriptor& socket);
 // Appends what has arrived, waiting for at least a byte.
 bool receive_some(const FileDescriptor& socket, std::string& bytes, Deadline deadline);
 

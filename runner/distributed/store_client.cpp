@@ -4,6 +4,7 @@
 #include <torch/csrc/distributed/c10d/exception.h>
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "registry/log.hpp"
@@ -60,8 +61,8 @@ bool StoreClient::shake_hands(Deadline deadline) {
   };
   if (!receive(hello_bytes)) return false;
   if (!received_.starts_with(greeting))
-    throw std::runtime_error(log::format(
-        "What answers at {} is not the store of a run, or one of another version.", to_string(address_)));
+    throw StoreRefusal(log::format("What answers at {} is not the store of a run, or one of another version.",
+                                   to_string(address_)));
   const std::string store_nonce = received_.substr(greeting.size(), nonce_bytes);
   const std::string own_nonce = random_bytes(nonce_bytes);
   received_.erase(0, hello_bytes);
@@ -69,9 +70,9 @@ bool StoreClient::shake_hands(Deadline deadline) {
       !receive(proof_bytes))
     return false;
   if (!same_proof(received_.substr(0, proof_bytes), prove_side(secret_, Side::store, store_nonce, own_nonce)))
-    throw std::runtime_error(log::format(
-        "The store at {} belongs to another run: its secret is not the one of this rank. Give every rank the "
-        "same secret file.",
+    throw StoreRefusal(log::format(
+        "The store at {} belongs to another run: its secret is not the one given here. Give every machine "
+        "the same secret file.",
         to_string(address_)));
   received_.erase(0, proof_bytes);
   session_.emplace(secret_, Side::client, store_nonce, own_nonce, most_bytes);
@@ -116,9 +117,29 @@ std::string StoreClient::exchange(const Writer& request, Deadline deadline) {
       if (!receive_some(socket_, received_, deadline)) break;
     }
   }
+  lose_store();
+}
+
+void StoreClient::lose_store() {
   socket_.reset();  // a late answer would be taken for the next one
   C10_THROW_ERROR(DistNetworkError,
                   log::format("The run's store at {} no longer answers.", to_string(address_)));
+}
+
+void StoreClient::watch(const std::string& key) {
+  const std::scoped_lock lock(mutex_);
+  constexpr std::int64_t for_ever = std::numeric_limits<std::int64_t>::max();
+  const Writer request = begin_request(Request::wait).texts(prefixed({key})).number(for_ever);
+  if (!send_all(socket_, session_->seal(request.bytes()), Clock::now() + for_an_answer())) lose_store();
+}
+
+bool StoreClient::is_there() {
+  const std::scoped_lock lock(mutex_);
+  while (can_receive(socket_)) {
+    if (!receive_some(socket_, received_, Clock::now())) lose_store();
+    if (const auto answer = session_->open(received_)) return Reader(*answer).number() != 0;
+  }
+  return false;
 }
 
 // A store that lives answers at once. One whose machine is cut off never does: whoever waits for ranks no

@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -12,18 +13,30 @@
 
 namespace runner {
 
+// What answers is not the store of this run: another secret, another version, another program.
+struct StoreRefusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // The run's store as c10d wants one. A connection serves one thread at a time; clone() makes another. A
 // request that is not answered in time fails; the next one connects again, because the store may only have
 // been suspended.
 class StoreClient : public c10d::Store {
  public:
-  // Tries until the deadline: the store may start later. Throws std::runtime_error that says what is wrong.
+  // Tries until the deadline: the store may start later. Throws StoreRefusal, or std::runtime_error that says
+  // what is wrong.
   // The prefix stands before every key.
   StoreClient(Address address, std::string secret, std::chrono::milliseconds timeout,
               std::string prefix = "");
 
   // Set when this connection ends, in whatever way: the others learn that this process is gone.
   void leave_when_gone(const std::string& key, const std::string& value);
+
+  // Asks to be told when the key is there, without waiting for it: the descriptor is readable then, or when
+  // the store is gone, in which case is_there() throws. A client that watches can do nothing else.
+  void watch(const std::string& key);
+  int descriptor() const { return socket_.number(); }
+  bool is_there();
 
   c10::intrusive_ptr<c10d::Store> clone() override;
   using c10d::Store::compareSet;
@@ -44,6 +57,7 @@ class StoreClient : public c10d::Store {
   void connect(Deadline deadline);
   void reconnect();
   std::string exchange(const store::Writer& request, Deadline deadline);
+  [[noreturn]] void lose_store();
   bool shake_hands(Deadline deadline);
   std::vector<std::string> prefixed(const std::vector<std::string>& keys) const;
   store::Writer request(store::Request what, const std::string& key) const;

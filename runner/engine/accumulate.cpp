@@ -122,9 +122,10 @@ WindowLoss Engine::over_all_ranks(WindowLoss own) {
   const torch::Tensor sum = own.sum.defined()
                                 ? own.sum.to(torch::kFloat64, /*non_blocking=*/false, /*copy=*/true)
                                 : torch::zeros({}, torch::dtype(torch::kFloat64).device(device_));
-  Work loss = world_->begin_all_reduce(sum, Reduction::sum, "the loss");
+  // In this order: gradients that backward has completed are on their way already, except those of a rank
+  // that had no examples or did not use a parameter.
   exchange_gradients();
-  loss.wait();
+  world_->all_reduce(sum, Reduction::sum, "the loss");
   return {sum, own.weight};
 }
 

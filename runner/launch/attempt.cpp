@@ -12,17 +12,17 @@
 
 namespace runner {
 
-Attempt::Attempt(const LaunchOptions& options, int ranks, int restart,
+Attempt::Attempt(const LaunchOptions& options, const Roster& roster, int restart,
                  std::optional<Clock::time_point> failed_at, RunStore& store, const LaunchSignals& signals,
                  std::ostream& messages)
     : options_(options),
       restart_(restart),
-      size_(options.nodes * ranks),
       store_(store),
       signals_(signals),
       messages_(messages),
       recovery_(failed_at) {
-  for (int local = 0; local < ranks; ++local) start(local, ranks);
+  const int here = roster.ranks.at(static_cast<std::size_t>(options.node));
+  for (int local = 0; local < here; ++local) start(roster, local);
 }
 
 Attempt::~Attempt() {
@@ -31,13 +31,14 @@ Attempt::~Attempt() {
     if (rank.running()) waitpid(rank.process, nullptr, 0);
 }
 
-void Attempt::start(int local, int local_size) {
-  const int number = options_.node * local_size + local;
+void Attempt::start(const Roster& roster, int local) {
+  const int number = roster.first_rank(options_.node) + local;
+  const int local_size = roster.ranks[static_cast<std::size_t>(options_.node)];
   RankStart start{options_.command, options_.environment, store_.secret(), number != 0};
   if (options_.resume) start.command.insert(start.command.end(), {"--resume", *options_.resume});
   auto& variables = start.environment;
   variables[variable::rank] = std::to_string(number);
-  variables[variable::size] = std::to_string(size_);
+  variables[variable::size] = std::to_string(roster.size());
   variables[variable::local_rank] = std::to_string(local);
   variables[variable::local_size] = std::to_string(local_size);
   variables[variable::restart] = std::to_string(restart_);
@@ -46,7 +47,7 @@ void Attempt::start(int local, int local_size) {
   if (!options_.gpus.empty())
     variables["CUDA_VISIBLE_DEVICES"] = std::to_string(options_.gpus[static_cast<std::size_t>(local)]);
   RankProcess process = start_rank(start);
-  ranks_.push_back({number, process.id,
+  ranks_.push_back({number, local, process.id,
                     RankOutput(std::move(process.output), log::format("[rank {}] ", number),
                                options_.tee ? &messages_ : nullptr)});
 }
@@ -73,8 +74,10 @@ void Attempt::poll_once() {
   std::vector<pollfd> events{{signals_.descriptor(), POLLIN, 0}};
   for (const LaunchedRank& rank : ranks_)
     if (rank.output.open()) events.push_back({rank.output.descriptor(), POLLIN, 0});
+  const bool told_of_failures = options_.nodes == 1 || store_.failure_descriptor() >= 0;
+  if (store_.failure_descriptor() >= 0) events.push_back({store_.failure_descriptor(), POLLIN, 0});
   constexpr int until_the_next_look = 200, for_ever = -1;
-  const bool looking = !folder_ || failed_at_ || recovery_.running() || options_.nodes > 1;
+  const bool looking = !folder_ || failed_at_ || recovery_.running() || !told_of_failures;
   poll(events.data(), events.size(), looking ? until_the_next_look : for_ever);
 }
 
@@ -91,7 +94,9 @@ void Attempt::reap() {
     if (!rank.running() || waitpid(rank.process, &status, WNOHANG) != rank.process) continue;
     rank.status = status;
     order_of_ends_.push_back(rank.number);
-    if (exit_code_of(status) == 0 || failed_at_) continue;
+    if (exit_code_of(status) == 0) continue;
+    store_.tell_end(restart_, rank.number);
+    if (failed_at_) continue;
     failed_at_ = Clock::now();
     if (options_.nodes > 1) store_.tell_failure(restart_);
   }
@@ -127,7 +132,12 @@ void Attempt::find_folder() {
   if (!folder_ || folder_->empty()) return;
   for (LaunchedRank& rank : ranks_) {
     if (rank.number == 0) continue;  // on the terminal; its log is the run's log
-    rank.output.write_to(std::filesystem::path(*folder_) / "ranks" / log::format("rank-{}.log", rank.number));
+    try {
+      rank.output.write_to(std::filesystem::path(*folder_) / "ranks" /
+                           log::format("rank-{}.log", rank.number));
+    } catch (const std::exception& error) {  // another machine may not have that disk; training needs no log
+      messages_ << "runner: warning: " << error.what() << "\n" << std::flush;
+    }
   }
 }
 

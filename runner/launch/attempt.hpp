@@ -11,12 +11,14 @@
 #include "runner/launch/launch_signals.hpp"
 #include "runner/launch/rank_output.hpp"
 #include "runner/launch/recovery_timer.hpp"
+#include "runner/launch/roster.hpp"
 #include "runner/launch/run_store.hpp"
 
 namespace runner {
 
 struct LaunchedRank {
   int number;
+  int local;  // among those of this machine
   pid_t process;
   RankOutput output;
   std::optional<int> status = {};  // once it has ended, as waitpid tells it
@@ -33,8 +35,9 @@ class Attempt {
   using Clock = std::chrono::steady_clock;
 
   // `failed_at`: when the attempt before this one failed.
-  Attempt(const LaunchOptions& options, int ranks, int restart, std::optional<Clock::time_point> failed_at,
-          RunStore& store, const LaunchSignals& signals, std::ostream& messages);
+  Attempt(const LaunchOptions& options, const Roster& roster, int restart,
+          std::optional<Clock::time_point> failed_at, RunStore& store, const LaunchSignals& signals,
+          std::ostream& messages);
   ~Attempt();
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
@@ -51,7 +54,7 @@ class Attempt {
   bool failed_elsewhere() const { return failed_elsewhere_; }  // first, on another machine
 
  private:
-  void start(int local, int local_size);
+  void start(const Roster& roster, int local);
   void poll_once();
   void handle(int signal);
   void reap();
@@ -62,7 +65,7 @@ class Attempt {
   void report_recovery();
 
   const LaunchOptions& options_;
-  const int restart_, size_;
+  const int restart_;
   RunStore& store_;
   const LaunchSignals& signals_;
   std::ostream& messages_;

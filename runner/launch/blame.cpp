@@ -43,11 +43,21 @@ int Blame::exit_code() const {
 
 bool Blame::ended_together() const {
   const int code = exit_code();
+  constexpr int bad_input = 2;
   const bool by_signal = code == 128 + SIGINT || code == 128 + SIGTERM;
   return std::ranges::all_of(attempt_.ranks(), [&](const LaunchedRank& rank) {
-    if (!WIFEXITED(*rank.status) || WEXITSTATUS(*rank.status) != code) return false;
+    if (exit_code_of(*rank.status) != code) return false;
+    // Saved, or before there was anything to save; or a mistake in the recipe that every rank has found.
+    if (by_signal || code == bad_input) return true;
     const auto seen = store_.sighting(attempt_.restart(), rank.number);
-    return by_signal || (seen && seen->state == Sighting::State::left);
+    return WIFEXITED(*rank.status) && seen && seen->state == Sighting::State::left;
+  });
+}
+
+bool Blame::failed_in_setup() const {
+  return !culprits_.empty() && std::ranges::all_of(culprits_, [&](const LaunchedRank* rank) {
+    const auto seen = store_.sighting(attempt_.restart(), rank->number);
+    return seen && seen->state == Sighting::State::failed && seen->step < 0;
   });
 }
 

@@ -18,9 +18,13 @@ class Blame {
   // 0, or that of the first culprit; where there is none, of the first rank that failed.
   int exit_code() const;
 
-  // The run came to its end on all ranks, if not to a good one: it was stopped by a signal and saved, or its
-  // loss diverged. Rank 0 has said why, and another attempt would end in the same way.
+  // The run came to its end on all ranks, if not to a good one: it was stopped by a signal, its loss
+  // diverged, or its recipe has a mistake. Rank 0 has said why, and another attempt would end in the same
+  // way.
   bool ended_together() const;
+
+  // All culprits gave up with an error message before training began: they would again.
+  bool failed_in_setup() const;
 
   // `all_shown`: the output of all ranks has been on the terminal already.
   void explain(std::ostream& messages, bool all_shown) const;

@@ -1,7 +1,6 @@
 #include "runner/launch/launch.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <ostream>
 
 #include "registry/log.hpp"
@@ -9,25 +8,17 @@
 #include "runner/launch/attempt.hpp"
 #include "runner/launch/blame.hpp"
 #include "runner/launch/launch_signals.hpp"
+#include "runner/launch/machines.hpp"
 #include "runner/launch/run_store.hpp"
 
 namespace runner {
 
 namespace {
 
-// How many ranks an elastic run restarts with. The least it may have is started in any case: a rank that
-// failed may do better next time.
-int ranks_left(const LaunchOptions& options, int ranks, std::size_t failed) {
-  const int left = std::max(ranks - static_cast<int>(failed), 1);
-  const int usable =
-      options.power_of_two ? static_cast<int>(std::bit_floor(static_cast<unsigned>(left))) : left;
-  return std::max(usable, *options.fewest_ranks);
-}
-
 // The GPUs of the ranks that failed are the last to be used again.
 void move_to_the_end(std::vector<int>& gpus, const std::vector<const LaunchedRank*>& failed) {
   std::vector<int> suspects;
-  for (const LaunchedRank* rank : failed) suspects.push_back(gpus[static_cast<std::size_t>(rank->number)]);
+  for (const LaunchedRank* rank : failed) suspects.push_back(gpus[static_cast<std::size_t>(rank->local)]);
   std::ranges::stable_partition(gpus,
                                 [&](int gpu) { return std::ranges::find(suspects, gpu) == suspects.end(); });
 }
@@ -40,15 +31,19 @@ void continue_in(const std::string& folder, LaunchOptions& options) {
   if (options.resume && newest_checkpoint(CheckpointStore(folder))) options.resume.reset();
 }
 
-}  // namespace
-
-int launch(LaunchOptions options, std::ostream& messages) {
-  const LaunchSignals signals;  // first: every thread that starts from here on leaves them to this one
+int attempt_until_done(LaunchOptions options, const LaunchSignals& signals, std::ostream& messages) {
   RunStore store(options);
-  int ranks = options.ranks;
+  Machines machines(options, store, signals);
+  Offer offer{options.ranks, options.ranks};
   std::optional<Attempt::Clock::time_point> failed_at;
   for (int restart = 0;; ++restart) {
-    Attempt attempt(options, ranks, restart, failed_at, store, signals, messages);
+    const Roster roster = machines.agree(restart, offer);
+    if (restart > 0)
+      messages << log::format("runner: restarting with {} (restart {} of {}).\n",
+                              roster.size() == 1 ? "1 rank" : std::to_string(roster.size()) + " ranks",
+                              restart, options.max_restarts)
+               << std::flush;
+    Attempt attempt(options, roster, restart, failed_at, store, signals, messages);
     attempt.wait();
     const Blame blame(attempt, store);
     const int code = blame.exit_code();
@@ -56,17 +51,29 @@ int launch(LaunchOptions options, std::ostream& messages) {
     blame.explain(messages, options.tee);
     constexpr int bad_input = 2;  // would be as bad again
     if (attempt.interrupted() || code == bad_input || restart == options.max_restarts) return code;
+    if (restart == 0 && blame.failed_in_setup()) {
+      messages << "runner: not restarting: the run would fail again before its first step.\n";
+      return code;
+    }
+    const auto& failed = blame.culprits();
     if (options.fewest_ranks) {
-      ranks = ranks_left(options, ranks, blame.culprits().size());
-      if (!options.gpus.empty()) move_to_the_end(options.gpus, blame.culprits());
+      offer.ranks = static_cast<int>(attempt.ranks().size()) - static_cast<int>(failed.size());
+      if (!options.gpus.empty()) move_to_the_end(options.gpus, failed);
     }
     failed_at = attempt.failed_at();
     continue_in(attempt.folder().value_or(""), options);
-    const int all = options.nodes * ranks;
-    messages << log::format("runner: restarting with {} (restart {} of {}).\n",
-                            all == 1 ? "1 rank" : std::to_string(all) + " ranks", restart + 1,
-                            options.max_restarts)
-             << std::flush;
+  }
+}
+
+}  // namespace
+
+int launch(LaunchOptions options, std::ostream& messages) {
+  const LaunchSignals signals;  // first: every thread that starts from here on leaves them to this one
+  try {
+    return attempt_until_done(std::move(options), signals, messages);
+  } catch (const NoAttempt& none) {
+    if (!none.reason.empty()) messages << "runner: " << none.reason << ".\n";
+    return none.exit_code;
   }
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <filesystem>
+#include <chrono>
 #include <iosfwd>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -17,17 +18,24 @@ struct LaunchOptions {
   int ranks = 1;  // on this machine
   int nodes = 1, node = 0;
   std::optional<Address> rendezvous;  // where the first machine serves the store; loopback for one machine
-  std::optional<std::filesystem::path> secret_file;
-  std::vector<int> gpus;  // one for each rank; empty: none is assigned
+  std::string secret = {};  // that all machines share; empty: made here, for the ranks of this machine
+  std::chrono::milliseconds timeout{600000};  // for machines that start late
+  std::vector<int> gpus;                      // one for each rank; empty: none is assigned
   bool tee = false;
   int max_restarts = 0;
-  std::optional<int> fewest_ranks;  // elastic: restarts with the ranks that are left, but at least this many
+  std::optional<int> fewest_ranks;  // elastic: restarts with the ranks that are left, of all machines
+  int most_ranks = 0;               // then: of all machines
   bool power_of_two = false;        // the recipe trains only on such numbers of ranks
+};
+
+// Machine 0 cannot serve the run's store where it should.
+struct BadRendezvous : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 // Starts the ranks of this machine, passes signals on to them and waits for them. When one fails, says which
 // was the first and why, ends the others, and restarts them if it may. Returns the exit code: 0, or that of
-// the rank that failed first.
+// the rank that failed first. Throws BadRendezvous.
 int launch(LaunchOptions options, std::ostream& messages);
 
 }  // namespace runner

@@ -15,7 +15,7 @@ RankOutput::RankOutput(FileDescriptor pipe, std::string prefix, std::ostream* te
 }
 
 void RankOutput::take() {
-  constexpr std::size_t most_unwritten = 1 << 20;
+  constexpr std::size_t most_unwritten = 1 << 20, longest_line = 1 << 16;
   std::array<char, 65536> buffer;
   while (pipe_) {
     const ssize_t count = read(pipe_.number(), buffer.data(), buffer.size());
@@ -32,10 +32,8 @@ void RankOutput::take() {
       unwritten_ += bytes;
     }
     for (const char c : bytes) {
-      if (c == '\n')
-        line(std::exchange(unfinished_, ""));
-      else
-        unfinished_ += c;
+      if (c == '\n' || unfinished_.size() == longest_line) line(std::exchange(unfinished_, ""));
+      if (c != '\n') unfinished_ += c;
     }
   }
   if (out_.is_open()) out_.flush();

@@ -251,10 +251,13 @@ class Loop {
   TrainingEnd finish() {
     engine_.average_weights();
     if (run_.plan.reached(run_.progress) && journal_.has_unlogged_steps()) log_training();
-    if (feed_.unreadable_examples() > 0)
+    const double unreadable =  // other ranks said so only in logs of their own
+        engine_.world().all_reduce(static_cast<double>(feed_.unreadable_examples()), Reduction::sum,
+                                   "the number of examples that could not be read");
+    if (unreadable > 0)
       log::warning("{} could not be read and {} replaced by others.",
-                   counted(static_cast<std::size_t>(feed_.unreadable_examples()), "example"),
-                   feed_.unreadable_examples() == 1 ? "was" : "were");
+                   counted(static_cast<std::size_t>(unreadable), "example"),
+                   unreadable == 1 ? "was" : "were");
     evaluate_at_end();
     run_.divergence.look_at(engine_);
     // An interrupted run is saved as it was between two updates, to continue from there; a finished one

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -33,20 +32,20 @@ def launch(count, *arguments, **options):
     return run("launch", "-n", count, *arguments, **options)
 
 
-def launch_machine(number, rendezvous, folder, *arguments, through=()):
-    """The launcher of one of two machines, with a rank each."""
+def launch_machine(number, rendezvous, folder, *arguments, through=(), ranks=1, machines=2):
+    """The launcher of one of two machines."""
     secret = folder / "secret"
     if not secret.exists():
         secret.write_text(os.urandom(32).hex())
         secret.chmod(0o600)
-    return start(*through, RUNNER, "launch", "--nodes", 2, "--node-rank", number, "--rendezvous", rendezvous,
-                 "--secret-file", secret, "-n", 1, *arguments)
+    return start(*through, RUNNER, "launch", "--nodes", machines, "--node-rank", number, "--rendezvous", rendezvous,
+                 "--secret-file", secret, "-n", ranks, *arguments)
 
 
-def free_address():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{taken.getsockname()[1]}"
+def free_address(used=[0]):
+    """A loopback address that no other test uses: a port that was free when it was chosen may be taken when it is used."""
+    used[0] += 1
+    return f"127.{used[0]}.{os.getpid() // 256 % 256}.{os.getpid() % 256}:4711"
 
 
 def compare(one, other, tolerance=2e-5):
@@ -72,6 +71,15 @@ def wait_for_steps(folder, process, wanted=3):
     if process.poll() is None:
         process.kill()
     raise AssertionError(f"no steps: {process.communicate()[0]}")
+
+
+def wait_for_text(file, text, process):
+    deadline = time.monotonic() + 300
+    while text not in (file.read_text() if file.exists() else ""):
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            raise AssertionError(f"no {text!r} in {file}: {process.communicate()[0]}")
+        time.sleep(0.05)
 
 
 def ranks_of(launcher):

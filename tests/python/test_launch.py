@@ -3,10 +3,11 @@
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 
-from launch_helpers import SHAPES, SMALL, TwoMachines, compare, launch, load_file
+from launch_helpers import SHAPES, SMALL, TwoMachines, compare, free_address, launch, load_file
 from run_helpers import RUNNER, THOROUGH, environment, main, records, run
 
 
@@ -84,6 +85,50 @@ def a_run_that_diverges_fails_on_all_ranks_and_nobody_is_blamed(folder):
         assert "failed first" not in said and "restarting" not in said, said
 
 
+def ranks_without_examples_train_as_one(folder):
+    """Of three examples, and then of one, some of four ranks get none."""
+    common = [SHAPES, "dataset.train=4", "dataset.eval=3", "loader.batch_size=3", "train.epochs=2", "train.log_every=1step", "checkpoint.every=never",
+              "distributed.batch=global", "distributed.timeout=60s", "optimizer=sgd", "optimizer.lr=0.01"]
+    run(*common, f"run.dir={folder}/one")
+    for strategy in ("ddp", "zero2", "zero3"):
+        launch(4, *common, f"distributed.strategy={strategy}", f"run.dir={folder}/{strategy}")
+        compare(folder / "one", folder / strategy)
+
+
+def what_would_fail_again_is_not_restarted(folder):
+    """A mistake that shows only when the recipe meets its data has its place, as in one process; a folder that cannot be used is named once."""
+    mistake = [*SMALL, 'eval.metric=[{name="top_k", k=50}]', f"run.dir={folder}/run"]
+    one = run(*mistake, check=False)
+    done = run("launch", "-n", 2, "--max-restarts", 2, *mistake, check=False)
+    assert one.returncode == done.returncode == 2 and one.stderr.splitlines()[-1] in done.stderr, done.stderr
+    assert "failed first" not in done.stderr, done.stderr
+    done = run("launch", "-n", 2, "--max-restarts", 2, *SMALL, "run.dir=/proc/none", check=False)
+    assert done.returncode == 1 and done.stderr.count("cannot use the run folder") == 1 and "not restarting" in done.stderr, done.stderr
+
+
+def mistakes_on_the_command_line_are_refused(folder):
+    def refused(said, *words):
+        done = run("launch", *words, SHAPES, "distributed.timeout=2s", check=False)
+        assert done.returncode == 2 and said in done.stderr, (words, done.stderr)
+
+    secret = folder / "secret"
+    secret.write_text("x" * 40)
+    secret.chmod(0o640)
+    machines = ("--nodes", 2, "--node-rank", 0, "--secret-file", secret)
+    refused("-n asks for 5000 ranks on a machine with", "-n", 5000)
+    refused("--elastic asks for 5000 ranks", "--elastic", "1:5000", "--max-restarts", 1)
+    refused("run: chmod 600", *machines, "--rendezvous", free_address(), "-n", 1)
+    secret.chmod(0o600)
+    refused("--rendezvous: cannot find nowhere.invalid", *machines, "--rendezvous", "nowhere.invalid:4711", "-n", 1)
+    refused("need to know the port", *machines, "--rendezvous", "127.0.0.1:0", "-n", 1)
+    refused("give the number of ranks on this one with -n", *machines, "--rendezvous", free_address(), "--elastic", "1:2", "--max-restarts", 1)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        refused("Address already in use", *machines, "--rendezvous", f"127.0.0.1:{taken.getsockname()[1]}", "-n", 1)
+    refused("Cannot assign requested address", *machines, "--rendezvous", "192.0.2.1:4711", "-n", 1)  # of no machine
+
+
 def mistakes_in_the_recipe_are_said_once(folder):
     done = run("launch", "-n", 3, SHAPES, "optimizer.lrr=1", check=False)
     assert done.returncode == 2 and done.stderr.count("lrr") <= 2, done.stderr
@@ -152,5 +197,6 @@ if __name__ == "__main__":
              reproducible_gives_the_same_bits, a_batch_of_each_rank_is_larger_in_all,
              batch_norm_statistics_are_those_of_rank_0, only_rank_0_shows_and_writes, ranks_share_the_cores,
              a_run_that_diverges_fails_on_all_ranks_and_nobody_is_blamed, mistakes_in_the_recipe_are_said_once,
+             mistakes_on_the_command_line_are_refused, ranks_without_examples_train_as_one, what_would_fail_again_is_not_restarted,
              torchrun_starts_ranks, mpirun_starts_ranks, two_machines_train_as_one]
     main([case for case in cases if not chosen or case.__name__ in chosen])

@@ -10,8 +10,8 @@ import sys
 import time
 import zlib
 
-from launch_helpers import (ENDLESS, SHAPES, TwoMachines, compare, free_address, launch, launch_machine, load_file,
-                            ranks_of, start, wait_for_steps, wait_until_gone)
+from launch_helpers import (ENDLESS, SHAPES, SMALL, TwoMachines, compare, free_address, launch, launch_machine, load_file,
+                            ranks_of, start, wait_for_steps, wait_for_text, wait_until_gone)
 from run_helpers import RUNNER, SOURCE, THOROUGH, environment, main, records, run
 
 
@@ -46,6 +46,20 @@ def a_killed_rank_is_named_and_the_others_end(folder):
         assert re.search(named, said), said
     wait_until_gone(ranks.values())
     whole_checkpoints(folder / "run")
+
+
+def a_rank_that_dies_before_it_joins_is_named(folder):
+    """The others do not wait for it until they are killed."""
+    limited = [*SMALL, "distributed.timeout=300s", f"run.dir={folder}/run"]
+    launcher = start(RUNNER, "launch", "-n", 3, *limited)
+    deadline = time.monotonic() + 300
+    while 2 not in (ranks := ranks_of(launcher)) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.kill(ranks[2], signal.SIGKILL)
+    output = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 128 + signal.SIGKILL, output
+    assert re.search(rf"rank 2 \(process {ranks[2]}\) failed first: signal 9", output), output
+    assert "Rank 2 of 3 ended before it joined the others" in output, output
 
 
 def a_frozen_rank_is_named_within_the_timeout(folder):
@@ -284,7 +298,7 @@ def a_lost_network_ends_both_machines(folder):
     with TwoMachines() as machines:
         if not machines:
             return
-        launchers = [machines.launch(number, folder, *ENDLESS, "distributed.timeout=3s", f"run.dir={folder}/run") for number in (0, 1)]
+        launchers = [machines.launch(number, folder, *ENDLESS, "distributed.timeout=10s", f"run.dir={folder}/run") for number in (0, 1)]
         wait_for_steps(folder / "run", launchers[0])
         machines.ip("-n", machines.names[0], "link", "set", "cable0", "down")
         outputs = [launcher.communicate(timeout=300)[0] for launcher in launchers]
@@ -295,19 +309,71 @@ def a_lost_network_ends_both_machines(folder):
         assert not any("failed first" in output for output in outputs), outputs
 
 
-def a_rank_that_never_starts_is_named(folder):
-    launcher = launch_machine(0, free_address(), folder, *ENDLESS, "distributed.timeout=2s", f"run.dir={folder}/run")
-    output = launcher.communicate(timeout=300)[0]
-    assert launcher.returncode == 1 and "failed first" not in output, output
-    assert re.search(r"Rank 1 of 2 did not start within 2 s \(distributed.timeout\); only rank 0 \(host .*, process \d+\) is there", output), output
-
-
-def a_rank_that_starts_too_late_ends(folder):
+def a_machine_that_never_starts_is_named(folder):
     address = free_address()
-    launcher = launch_machine(1, address, folder, *ENDLESS, "distributed.timeout=2s", "--tee", f"run.dir={folder}/run")
-    output = launcher.communicate(timeout=300)[0]
-    assert launcher.returncode == 1 and f"The run's store at {address} does not answer" in output, output
-    assert f"machine 0 does not respond at {address}" in output and "failed first" not in output, output
+    for number, said in (0, "machine 1 of 2 did not start within 2 s (distributed.timeout)"), (1, f"machine 0 does not respond at {address}"):
+        launcher = launch_machine(number, address, folder, *ENDLESS, "distributed.timeout=2s", f"run.dir={folder}/run")
+        output = launcher.communicate(timeout=300)[0]
+        assert launcher.returncode == 1 and said in output and "failed first" not in output, output
+
+
+def a_machine_that_cannot_join_is_told_why(folder):
+    """With another secret, or with the number of a machine that is there already."""
+    address = free_address()
+    common = [SHAPES, "dataset.train=64", "dataset.eval=16", "loader.batch_size=16", "train.max_steps=2", f"run.dir={folder}/run"]
+    launcher = launch_machine(0, address, folder, *common)
+    (folder / "stranger").mkdir()
+    stranger = launch_machine(1, address, folder / "stranger", *common)
+    output = stranger.communicate(timeout=300)[0]
+    assert stranger.returncode == 1 and "belongs to another run: its secret is not the one given here" in output, output
+    launcher.send_signal(signal.SIGTERM)
+    assert launcher.communicate(timeout=300) and launcher.returncode == 128 + signal.SIGTERM
+
+    address = free_address()
+    twins = [launch_machine(1, address, folder, *common, machines=3) for _ in range(2)]
+    first = launch_machine(0, address, folder, *common, machines=3)
+    deadline = time.monotonic() + 300
+    while all(twin.poll() is None for twin in twins) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    refused, accepted = sorted(twins, key=lambda twin: twin.poll() is None)
+    output = refused.communicate(timeout=10)[0]
+    assert refused.returncode == 1, output
+    assert re.search(rf"machine 1 has a launcher already \(host .*, process {accepted.pid}\): give every machine a --node-rank", output), output
+    for launcher in (first, accepted):  # that still wait for the third machine
+        launcher.send_signal(signal.SIGINT)
+        output = launcher.communicate(timeout=300)[0]
+        assert launcher.returncode == 128 + signal.SIGINT, output
+
+
+def machines_may_have_different_numbers_of_ranks(folder):
+    common = [*SMALL, "train.epochs=1", "distributed.timeout=60s"]
+    run(*common, f"run.dir={folder}/one")
+    address = free_address()
+    launchers = [launch_machine(number, address, folder, *common, f"run.dir={folder}/three", ranks=ranks) for number, ranks in ((1, 1), (0, 2))]
+    outputs = [launcher.communicate(timeout=300)[0] for launcher in launchers]
+    assert all(launcher.returncode == 0 for launcher in launchers), outputs
+    compare(folder / "one", folder / "three")
+
+
+def an_elastic_run_goes_on_without_a_machine(folder):
+    """First a rank of the second machine is killed, and there is another; then the machine's launcher."""
+    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=60",
+              "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global", "distributed.timeout=60s", "optimizer=sgd", "optimizer.lr=0.001"]
+    run(*common, f"run.dir={folder}/quiet")
+    address = free_address()
+    launchers = [launch_machine(number, address, folder, "--elastic", "1:3", "--max-restarts", 3, *common, f"run.dir={folder}/run", ranks=number + 1)
+                 for number in (0, 1)]
+    wait_for_steps(folder / "run", launchers[0], wanted=12)
+    os.kill(ranks_of(launchers[1])[2], signal.SIGKILL)
+    wait_for_text(folder / "run/log.txt", "resumed from", launchers[0])
+    steps = len(records(folder / "run"))
+    wait_for_steps(folder / "run", launchers[0], wanted=steps + 8)
+    launchers[1].kill()
+    outputs = [launcher.communicate(timeout=300)[0] for launcher in launchers]
+    assert launchers[0].returncode == 0, outputs
+    assert "restarting with 2 ranks (restart 1 of 3)" in outputs[0] and "restarting with 1 rank (restart 2 of 3)" in outputs[0], outputs
+    assert "rank 2" in outputs[1] and "failed first: signal 9" in outputs[1], outputs
+    compare(folder / "quiet", folder / "run", tolerance=1e-4)
 
 
 def memory_that_runs_out_on_one_rank(folder):
@@ -356,14 +422,15 @@ def a_campaign_of_kills_ends_with_the_weights_of_a_quiet_run(folder):
 
 if __name__ == "__main__":
     chosen = set(sys.argv[1:])
-    cases = [a_killed_rank_is_named_and_the_others_end, a_frozen_rank_is_named_within_the_timeout,
+    cases = [a_killed_rank_is_named_and_the_others_end, a_rank_that_dies_before_it_joins_is_named, a_frozen_rank_is_named_within_the_timeout,
              a_rank_that_throws_is_named_with_its_reason, a_suspended_launcher_is_not_taken_for_a_dead_one,
              different_settings_are_refused_by_name, different_data_is_refused, the_only_rank_restarts_in_its_folder,
              a_run_from_another_checkpoint_restarts_from_its_own, two_machines_restart_together,
              a_signal_to_any_rank_stops_all_at_the_same_step, ranks_end_with_a_killed_launcher,
              a_restart_goes_on_from_the_newest_checkpoint, an_elastic_run_goes_on_with_those_that_are_left,
              sharded_parameters_go_on_with_another_number_of_ranks, a_reproducible_run_goes_on_with_a_power_of_two,
-             a_lost_network_ends_both_machines, a_rank_that_never_starts_is_named, a_rank_that_starts_too_late_ends,
+             a_lost_network_ends_both_machines, a_machine_that_never_starts_is_named,
+             a_machine_that_cannot_join_is_told_why, machines_may_have_different_numbers_of_ranks, an_elastic_run_goes_on_without_a_machine,
              memory_that_runs_out_on_one_rank]
     if THOROUGH or chosen:
         cases.append(a_campaign_of_kills_ends_with_the_weights_of_a_quiet_run)

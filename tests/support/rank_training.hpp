@@ -51,8 +51,9 @@ struct Case {
   bool norm = false;
   std::optional<double> clip_norm = 0.3;
   OnOutOfMemory on_full = OnOutOfMemory::stop;
-  std::int64_t times = 1;  // as many examples
-  int cramped_rank = -1;   // has memory for two examples at a time only
+  std::vector<std::int64_t> micro_batches = {10, 7};  // of a window: do not divide by 2, 3 or 4
+  std::int64_t times = 1;                             // as many examples
+  int cramped_rank = -1;                              // has memory for two examples at a time only
 };
 
 struct Trained {
@@ -61,7 +62,7 @@ struct Trained {
   State optimizer;  // this rank's part of it
 };
 
-// Trains it, one window at a time: two micro-batches of 10 and 7 examples, which do not divide by 2, 3 or 4.
+// Trains it, one window at a time.
 class Trainee {
  public:
   Trainee(World& world, const Case& about) : world_(world), about_(about), engine(options_of(about), world) {
@@ -78,7 +79,8 @@ class Trainee {
   double step(int number, int rank, int ranks) {
     Window window;
     window.seed = static_cast<std::uint64_t>(number);
-    for (const std::int64_t size : {10 * about_.times, 7 * about_.times}) {
+    for (const std::int64_t each : about_.micro_batches) {
+      const std::int64_t size = each * about_.times;
       const Batch all = examples(100 * number, size);
       const std::int64_t begin = size * rank / ranks, end = size * (rank + 1) / ranks;
       window.batches.push_back(part_of(all, begin, end - begin));

@@ -26,6 +26,22 @@ TEST_CASE("ranks: any number of them updates as one does, and all have the same 
   for (const Trained& rank : many) CHECK(same_bits(rank, many[0]));
 }
 
+TEST_CASE("ranks: those without examples take part in every exchange, in the same order as the others") {
+  Case about;
+  about.distributed.strategy = GENERATE(RankStrategy::ddp, RankStrategy::zero1, RankStrategy::zero2);
+  about.distributed.bucket_size = {100};
+  about.micro_batches = {2, 1};  // of four ranks, two have nothing, and one has less often something
+  if (about.distributed.strategy == RankStrategy::ddp)
+    about.distributed.compression = GENERATE(Compression::none, Compression::powersgd);
+  World alone;
+  Case exact = about;
+  exact.distributed.compression = Compression::none;
+  const Trained one = train(alone, exact);
+  const auto many = train_on(4, about);
+  if (about.distributed.compression == Compression::none) check_close(one, many[0]);
+  for (const Trained& rank : many) CHECK(same_bits(rank, many[0]));
+}
+
 TEST_CASE("ranks: where memory may run out, gradients are exchanged after backward, with the same result") {
   Case about;
   about.on_full = OnOutOfMemory::split;

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "runner/cli/command.hpp"
+#include "runner/cli/problem.hpp"
+#include "runner/launch/launch.hpp"
+#include "runner/recipe.hpp"
+
+namespace runner::cli {
+
+// Something about the command line that cannot be.
+struct BadLaunch {
+  Problem problem;
+};
+
+// What `runner launch` has been asked for. Throws BadLaunch or BadNumber.
+LaunchOptions launch_options(const Arguments& arguments, const Environment& environment,
+                             const Recipe& recipe);
+
+}  // namespace runner::cli

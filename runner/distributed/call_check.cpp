@@ -1,0 +1,45 @@
+#include "runner/distributed/call_check.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "registry/log.hpp"
+#include "runner/engine/world.hpp"
+
+namespace runner {
+
+CallCheck::CallCheck(c10::intrusive_ptr<c10d::Store> store, std::vector<int> ranks, int own,
+                     std::chrono::milliseconds timeout)
+    : store_(std::move(store)), ranks_(std::move(ranks)), own_(own), timeout_(timeout), prefix_("call") {
+  for (const int rank : ranks_) prefix_ += "-" + std::to_string(rank);
+}
+
+std::string CallCheck::key(std::int64_t number, int rank) const {
+  return log::format("{}/{}/{}", prefix_, number, rank);
+}
+
+void CallCheck::compare(const std::string& call) {
+  const std::int64_t number = calls_++;
+  store_->set(key(number, own_), call);
+  if (number > 1) store_->deleteKey(key(number - 2, own_));  // read by all: they have come to the next one
+
+  std::map<std::string, std::vector<int>> callers;
+  for (const int rank : ranks_) {
+    store_->wait({key(number, rank)}, timeout_);
+    callers[store_->get_to_str(key(number, rank))].push_back(rank);
+  }
+  if (callers.size() == 1) return;
+  // Those who differ from most are named first.
+  std::vector<std::pair<std::string, std::vector<int>>> calls(callers.begin(), callers.end());
+  std::ranges::stable_sort(calls, {}, [](const auto& entry) { return entry.second.size(); });
+  std::string list;
+  for (const auto& [theirs, ranks] : calls) {
+    list += list.empty() ? "" : "; ";
+    for (const int rank : ranks) list += log::format("{}rank {}", rank == ranks.front() ? "" : ", ", rank);
+    list += ": " + theirs;
+  }
+  throw RankError(log::format("The ranks make different collective calls (call {}): {}.", number, list));
+}
+
+}  // namespace runner

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace runner {
+
+// Compares, through the store, what ranks are about to call together: finds the mistake that would otherwise
+// show as a hang or as wrong numbers. Slow.
+class CallCheck {
+ public:
+  // `ranks`: those that call each other, by their numbers in the world; `own` is one of them.
+  CallCheck(c10::intrusive_ptr<c10d::Store> store, std::vector<int> ranks, int own,
+            std::chrono::milliseconds timeout);
+
+  // Returns when all of them have come to the same call. Throws RankError that names those that differ.
+  void compare(const std::string& call);
+
+ private:
+  std::string key(std::int64_t number, int rank) const;
+
+  c10::intrusive_ptr<c10d::Store> store_;
+  std::vector<int> ranks_;
+  int own_;
+  std::chrono::milliseconds timeout_;
+  std::string prefix_;
+  std::int64_t calls_ = 0;
+};
+
+}  // namespace runner
