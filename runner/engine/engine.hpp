@@ -55,8 +55,8 @@ class Engine final : public Stateful {
   TimeLedger& times() const { return *times_; }
 
   // Moves the model to the device, in its memory layout and precision, and makes the optimizer if one is
-  // given. Values that are not in the model are for ranks that shard it (zero3): no rank then needs memory for
-  // all of it.
+  // given. Values that are not in the model are for ranks that shard it (zero3): no rank then needs memory
+  // for all of it.
   void prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_optimizer = {},
                ParameterValues values = {});
   // For a caller that runs forward and the optimizer itself. A second call replaces the first module, which
