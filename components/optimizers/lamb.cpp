@@ -43,22 +43,34 @@ class LambOptimizer final : public FusedOptimizer {
         settings_(settings) {}
 
  private:
+  // Some parameters at a time: what the update is made from takes twice their memory.
   void update(const Lists& lists, double lr, double weight_decay) override {
+    constexpr std::size_t bytes_at_once = 4 << 20;
+    for (std::size_t first = 0, end = 0; first < lists.parameters.size(); first = end) {
+      std::size_t bytes = 0;
+      while (end < lists.parameters.size() && (end == first || bytes < bytes_at_once))
+        bytes += lists.parameters[end++].nbytes();
+      const auto some = [&](at::TensorList all) { return all.slice(first, end - first); };
+      update_some(some(lists.parameters), some(lists.gradients), some(lists.slots[0]), some(lists.slots[1]),
+                  static_cast<double>(lists.updates + 1), lr, weight_decay);
+    }
+  }
+
+  void update_some(at::TensorList parameters, at::TensorList gradients, at::TensorList means,
+                   at::TensorList squares, double number, double lr, double weight_decay) const {
     const double beta1 = settings_.betas[0], beta2 = settings_.betas[1];
-    const auto number = static_cast<double>(lists.updates + 1);
-    const at::TensorList means = lists.slots[0], squares = lists.slots[1];
-    at::_foreach_lerp_(means, lists.gradients, 1 - beta1);
+    at::_foreach_lerp_(means, gradients, 1 - beta1);
     at::_foreach_mul_(squares, beta2);
-    at::_foreach_addcmul_(squares, lists.gradients, lists.gradients, 1 - beta2);
+    at::_foreach_addcmul_(squares, gradients, gradients, 1 - beta2);
     const auto divisors = at::_foreach_div(squares, 1 - std::pow(beta2, number));
     at::_foreach_sqrt_(divisors);
     at::_foreach_add_(divisors, settings_.eps);
     const auto updates = at::_foreach_div(means, divisors);
     at::_foreach_div_(updates, 1 - std::pow(beta1, number));
-    if (weight_decay != 0) at::_foreach_add_(updates, lists.parameters, weight_decay);
-    at::_foreach_mul_(updates, trust_ratios(lists.parameters, updates, /*damping=*/0, /*coefficient=*/1,
+    if (weight_decay != 0) at::_foreach_add_(updates, parameters, weight_decay);
+    at::_foreach_mul_(updates, trust_ratios(parameters, updates, /*damping=*/0, /*coefficient=*/1,
                                             settings_.adapt_biases_and_norms));
-    at::_foreach_add_(lists.parameters, updates, -lr);
+    at::_foreach_add_(parameters, updates, -lr);
   }
 
   Lamb settings_;

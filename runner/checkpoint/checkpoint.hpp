@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,8 +54,14 @@ void call_load_hooks(const std::vector<ModelStatesHook>& hooks, Checkpoint& chec
 void write_checkpoint(TemporaryFolderBeside& folder, const Checkpoint& checkpoint,
                       const CheckpointSettings& settings = {}, const WaitOptions& wait = {});
 
-// Compares every file with the manifest first; tensors lie on the mapped files. Throws std::runtime_error
-// that names the file where something is missing or damaged.
-Checkpoint read_checkpoint(const std::filesystem::path& folder);
+// What is wrong with the files of a checkpoint, given its manifest; empty: nothing.
+using DamageCheck = std::function<std::string(const std::filesystem::path&, const nlohmann::json&)>;
+std::string damage_of_any_file(const std::filesystem::path& folder, const nlohmann::json& manifest);
+std::string already_checked(const std::filesystem::path& folder, const nlohmann::json& manifest);
+
+// Compares every file with the manifest first; tensors lie on the mapped files, and nothing is read before it
+// is needed. Throws std::runtime_error that names the file where something is missing or damaged.
+Checkpoint read_checkpoint(const std::filesystem::path& folder,
+                           const DamageCheck& check = damage_of_any_file);
 
 }  // namespace runner

@@ -48,6 +48,25 @@ bool is_inside(const fs::path& name) {
   });
 }
 
+using NamedFile = std::pair<std::string, Json>;
+
+// The largest come first, each to the part that has least so far; in the order of their names.
+std::vector<NamedFile> files_of(const Json& manifest, const ShareOfFiles& share) {
+  std::vector<NamedFile> files;
+  for (const auto& [name, file] : manifest.at("files").items()) files.emplace_back(name, file);
+  const auto size = [](const NamedFile& file) { return file.second.at("size").get<std::uint64_t>(); };
+  std::ranges::stable_sort(files, std::greater(), size);
+  std::vector<double> bytes(static_cast<std::size_t>(share.parts));
+  std::vector<NamedFile> own;
+  for (const NamedFile& file : files) {
+    const auto least = std::ranges::min_element(bytes);
+    *least += static_cast<double>(size(file));
+    if (least - bytes.begin() == share.part) own.push_back(file);
+  }
+  std::ranges::sort(own, std::less(), &NamedFile::first);
+  return own;
+}
+
 std::map<std::string, double> metrics_of(const Json& manifest) {
   std::map<std::string, double> metrics;
   const auto found = manifest.find("metrics");
@@ -97,8 +116,8 @@ Json read_manifest(const fs::path& folder) {
   return manifest;
 }
 
-std::string damage_of(const fs::path& folder, const Json& manifest) {
-  for (const auto& [name, expected] : manifest.at("files").items()) {
+std::string damage_of(const fs::path& folder, const Json& manifest, const ShareOfFiles& share) {
+  for (const auto& [name, expected] : files_of(manifest, share)) {
     const fs::path path = folder / name;
     if (!is_inside(name)) return "manifest.json names a file outside the checkpoint";
     if (!fs::is_regular_file(path)) return name + " is missing";

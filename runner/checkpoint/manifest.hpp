@@ -37,6 +37,12 @@ std::string damage_of(const std::filesystem::path& folder);
 // For those that read more of it. The manifest has the entries of a summary, and "files" as it should be.
 nlohmann::json read_manifest(const std::filesystem::path& folder);
 CheckpointSummary summary_of(const nlohmann::json& manifest, const std::filesystem::path& folder);
-std::string damage_of(const std::filesystem::path& folder, const nlohmann::json& manifest);
+
+// One of several parts of the files, of about as many bytes each.
+struct ShareOfFiles {
+  int part = 0, parts = 1;
+};
+std::string damage_of(const std::filesystem::path& folder, const nlohmann::json& manifest,
+                      const ShareOfFiles& share = {});
 
 }  // namespace runner

@@ -8,10 +8,10 @@
 
 namespace runner {
 
-std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store) {
+std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store, const DamageCheck& check) {
   for (const auto& folder : store.all()) {
     try {
-      return FoundCheckpoint{folder, read_checkpoint(folder)};
+      return FoundCheckpoint{folder, read_checkpoint(folder, check)};
     } catch (const std::exception& error) {
       log::warning("{} Skipping it.", error.what());
     }

@@ -15,7 +15,8 @@ struct FoundCheckpoint {
 };
 
 // The newest complete checkpoint of a run; damaged and incomplete ones are named in the log and skipped.
-std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store);
+std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store,
+                                                 const DamageCheck& check = damage_of_any_file);
 
 // Loads the state of every object. Strict: throws std::runtime_error, which names the state, if one is
 // missing, unexpected or does not fit. Returns a line for the log: what was restored.

@@ -13,6 +13,7 @@
 #include "runner/engine/local_average.hpp"
 #include "runner/engine/sharded_optimizer.hpp"
 #include "runner/engine/sharding.hpp"
+#include "runner/engine/storage_memory.hpp"
 #include "runner/engine/sync_batch_norm.hpp"
 #include "runner/engine/tree_sum.hpp"
 
@@ -52,9 +53,11 @@ Engine::Engine(Engine&& other) noexcept = default;
 
 Engine::~Engine() = default;
 
-void Engine::prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_optimizer) {
+void Engine::prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_optimizer,
+                     ParameterValues values) {
   module_ = model_ = std::move(model);
-  adopt(*model_, options_.memory_format == MemoryFormat::automatic && model_->prefers_channels_last());
+  adopt(*model_, options_.memory_format == MemoryFormat::automatic && model_->prefers_channels_last(),
+        std::move(values));
   if (!make_optimizer) return;
   torch::OrderedDict<std::string, torch::Tensor> held;
   for (const auto& [name, tensor] : weights().held_parameters()) held.insert(name, tensor);
@@ -66,13 +69,16 @@ void Engine::prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_
 void Engine::prepare_module(std::shared_ptr<torch::nn::Module> module) {
   model_.reset();
   module_ = std::move(module);
-  adopt(*module_, false);
+  adopt(*module_, false, {});
 }
 
-void Engine::adopt(torch::nn::Module& module, bool channels_last) {
-  if (options_.device_placement) module.to(device_);
+void Engine::adopt(torch::nn::Module& module, bool channels_last, ParameterValues values) {
   channels_last = channels_last || options_.memory_format == MemoryFormat::channels_last;
   layout_ = channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
+  if (!values.in_model())
+    for (const torch::Tensor& parameter : module.parameters())
+      place_without_memory(parameter, device_, layout_, ShardedUnit::not_gathered);
+  if (options_.device_placement) module.to(device_);
   names_.clear();
   parameters_.clear();
   torch::NoGradGuard no_grad;
@@ -86,13 +92,13 @@ void Engine::adopt(torch::nn::Module& module, bool channels_last) {
   weights_ = std::make_unique<ModelWeights>(module);
   precision_->prepare(module);
   if (options_.distributed.reproducible) TreeSum::require(options_.distributed.shards, world_->size());
-  if (!world_->alone()) connect_ranks(module);
+  if (!world_->alone()) connect_ranks(module, std::move(values));
   updated_ = parameters_;
   if (sharding())
     for (torch::Tensor& parameter : updated_) parameter = sharding()->parameters.slice_of(parameter);
 }
 
-void Engine::connect_ranks(const torch::nn::Module& module) {
+void Engine::connect_ranks(const torch::nn::Module& module, ParameterValues values) {
   const DistributedSection& distributed = options_.distributed;
   ranks_ = std::make_unique<RankSync>(*world_, distributed);
   ranks_->prepare(weights_->held_parameters(), weights_->held_buffers());
@@ -105,7 +111,7 @@ void Engine::connect_ranks(const torch::nn::Module& module) {
     if (!has_batch_norm(module) && world_->is_main())
       log::warning("distributed.sync_batch_norm changes nothing: the model has no batch norm.");
   }
-  if (model_) ranks_->shard(*model_, options_.updates_by == UpdatesBy::element);
+  if (model_) ranks_->shard(*model_, options_.updates_by == UpdatesBy::element, std::move(values));
 }
 
 const Weights& Engine::weights() const {

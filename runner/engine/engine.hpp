@@ -55,8 +55,10 @@ class Engine final : public Stateful {
   TimeLedger& times() const { return *times_; }
 
   // Moves the model to the device, in its memory layout and precision, and makes the optimizer if one is
-  // given.
-  void prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_optimizer = {});
+  // given. Values that are not in the model are for ranks that shard it (zero3): no rank then needs memory
+  // for all of it.
+  void prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_optimizer = {},
+               ParameterValues values = {});
   // For a caller that runs forward and the optimizer itself. A second call replaces the first module, which
   // may be a part of the new one.
   void prepare_module(std::shared_ptr<torch::nn::Module> module);
@@ -139,8 +141,8 @@ class Engine final : public Stateful {
   void exchange_gradients();
   std::int64_t examples_at_once(std::int64_t size) const;  // of a micro-batch
   torch::Tensor own_norm();
-  void adopt(torch::nn::Module& module, bool channels_last);
-  void connect_ranks(const torch::nn::Module& module);
+  void adopt(torch::nn::Module& module, bool channels_last, ParameterValues values);
+  void connect_ranks(const torch::nn::Module& module, ParameterValues values);
   double global_window_weight();
   WindowLoss over_all_ranks(WindowLoss own);
 

@@ -51,6 +51,10 @@ void keep_freed_memory() {
   mallopt(M_TOP_PAD, 16 * mebibyte);
 }
 
+LargeBlocksGoBack::LargeBlocksGoBack() { mallopt(M_MMAP_THRESHOLD, 1 << 20); }
+
+LargeBlocksGoBack::~LargeBlocksGoBack() { keep_freed_memory(); }
+
 namespace {
 
 constexpr const char* limit_variable = "ONEDNN_MAX_CPU_ISA";

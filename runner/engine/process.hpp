@@ -16,6 +16,15 @@ void apply(const ProcessSettings& settings);
 // Tells the C library to keep what training frees: the next step asks for the same memory again, and giving
 // it back to the kernel in between means clearing every page anew.
 void keep_freed_memory();
+// As long as this lives it is the other way round, for work whose large blocks come and go among small ones
+// that stay: these would fill the holes, and the memory of the process would grow with every block.
+class LargeBlocksGoBack {
+ public:
+  LargeBlocksGoBack();
+  ~LargeBlocksGoBack();
+  LargeBlocksGoBack(const LargeBlocksGoBack&) = delete;
+  LargeBlocksGoBack& operator=(const LargeBlocksGoBack&) = delete;
+};
 
 // Some virtual machines advertise instructions (AMX) that kill the process when used. Tries low-precision
 // arithmetic in a child process and, where that dies, lowers the instruction set that oneDNN may use until it

@@ -67,7 +67,7 @@ void RankSync::prepare(const std::vector<NamedTensor>& parameters, const std::ve
   require_equal(world_, all, "the weights");
 }
 
-void RankSync::shard(const Model& model, bool slices) {
+void RankSync::shard(const Model& model, bool slices, ParameterValues values) {
   if (options_.strategy != RankStrategy::zero3) return;
   ShardingOptions options;
   options.unit_bytes = options_.unit_size.bytes;
@@ -76,7 +76,7 @@ void RankSync::shard(const Model& model, bool slices) {
   options.prefetch = options_.prefetch;
   options.group = static_cast<int>(options_.shard_group);
   options.wire = wire();
-  sharding_ = std::make_unique<Sharding>(world_, model, options);
+  sharding_ = std::make_unique<Sharding>(world_, model, options, std::move(values));
 }
 
 std::optional<torch::ScalarType> RankSync::wire() const {

@@ -12,6 +12,7 @@
 #include "components/models/model.hpp"
 #include "runner/engine/distributed_options.hpp"
 #include "runner/engine/gradient_buckets.hpp"
+#include "runner/engine/parameter_values.hpp"
 #include "runner/engine/world.hpp"
 
 namespace runner {
@@ -32,7 +33,7 @@ class RankSync {
 
   // With zero3, after prepare(): each rank keeps only its part of the parameters: a slice of every parameter
   // (`slices`), or some parameters whole.
-  void shard(const Model& model, bool slices);
+  void shard(const Model& model, bool slices, ParameterValues values);
   Sharding* sharding() const { return sharding_.get(); }
 
   // Whether this rank's optimizer updates the parameter.

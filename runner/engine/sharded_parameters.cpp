@@ -29,7 +29,7 @@ class ShardedParameters::Hook final : public torch::autograd::PostAccumulateGrad
 };
 
 ShardedParameters::ShardedParameters(World& world, const torch::nn::Module& model,
-                                     const ShardingOptions& options)
+                                     const ShardingOptions& options, ParameterValues values)
     : world_(world), options_(options) {
   if (options.group > 0 && options.group != world.size()) make_groups();
   const auto cut = cut_into_units(model, options.unit_bytes);
@@ -41,7 +41,7 @@ ShardedParameters::ShardedParameters(World& world, const torch::nn::Module& mode
   for (const auto& parameters : cut) {
     const auto last = first + (owners.empty() ? 0 : static_cast<std::ptrdiff_t>(parameters.size()));
     units_.push_back(
-        std::make_unique<ShardedUnit>(world, group(), parameters, std::vector<int>(first, last)));
+        std::make_unique<ShardedUnit>(world, group(), parameters, std::vector<int>(first, last), values));
     first = last;
   }
   std::vector<std::int64_t> sizes;

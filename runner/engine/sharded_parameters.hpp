@@ -37,7 +37,8 @@ struct ShardingOptions {
 // to do helps the others in join().
 class ShardedParameters final : public OperatorMode {
  public:
-  ShardedParameters(World& world, const torch::nn::Module& model, const ShardingOptions& options);
+  ShardedParameters(World& world, const torch::nn::Module& model, const ShardingOptions& options,
+                    ParameterValues values = {});
   ~ShardedParameters() override;
   ShardedParameters(const ShardedParameters&) = delete;
   ShardedParameters& operator=(const ShardedParameters&) = delete;

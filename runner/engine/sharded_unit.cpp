@@ -1,10 +1,11 @@
 #include "runner/engine/sharded_unit.hpp"
 
-#include <c10/core/StorageImpl.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
 #include <algorithm>
+
+#include "runner/engine/storage_memory.hpp"
 
 namespace runner {
 
@@ -20,7 +21,7 @@ void wait_for(std::vector<Work>& works) {
 }  // namespace
 
 ShardedUnit::ShardedUnit(World& world, World& ranks, std::vector<NamedTensor> parameters,
-                         const std::vector<int>& owners)
+                         const std::vector<int>& owners, ParameterValues& values)
     : ranks_(ranks),
       parameters_(std::move(parameters)),
       layout_(parameters_, owners, ranks.size()),
@@ -28,22 +29,31 @@ ShardedUnit::ShardedUnit(World& world, World& ranks, std::vector<NamedTensor> pa
       seen_here_(parameters_.size()),
       present_anywhere_(parameters_.size()) {
   const torch::NoGradGuard no_grad;
-  const auto options = parameters_.front().tensor.options().requires_grad(false);
-  flat_ = torch::zeros(layout_.size(), options);
+  using From = ParameterValues::From;
+  const bool from_one = values.from == From::model || values.from == From::rank_0;
+  flat_ = torch::zeros(layout_.size(), parameters_.front().tensor.options().requires_grad(false));
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    auto& [name, parameter] = parameters_[i];
     const torch::Tensor view = layout_.parameter_in(flat_, i);
-    view.copy_(parameters_[i].tensor);
-    parameters_[i].tensor.set_data(view);
+    if (values.in_model()) {
+      view.copy_(parameter);
+    } else if (from_one && world.is_main()) {
+      values.take(name, [&](const torch::Tensor& value) { view.copy_(value); });
+    }
+    parameter.set_data(view);
   }
-  world.broadcast(flat_, 0, weights);
   const UnitLayout::Stretch own = layout_.part(ranks.rank());
-  kept_ = flat_.narrow(0, own.first, own.count).clone();
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    slices_.push_back(layout_.slice_in(kept_, i, ranks.rank()).detach());
-    slices_.back().set_requires_grad(parameters_[i].tensor.requires_grad());
-  }
+  if (from_one) world.broadcast(flat_, 0, weights);
+  kept_ = flat_.narrow(0, own.first, own.count).clone();  // zeros, where values come from elsewhere
   gathered_ = true;
   release();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& [name, parameter] = parameters_[i];
+    slices_.push_back(layout_.slice_in(kept_, i, ranks.rank()).detach());
+    if (values.from == From::every_rank && slices_.back().numel() > 0)
+      values.take(name, [&](const torch::Tensor& value) { slices_.back().copy_(own_slice(value, i)); });
+    slices_.back().set_requires_grad(parameter.requires_grad());
+  }
 }
 
 torch::Tensor ShardedUnit::own_slice(const torch::Tensor& whole, std::size_t parameter) const {
@@ -57,23 +67,17 @@ torch::Tensor ShardedUnit::own_slice(const torch::Tensor& whole, std::size_t par
 void ShardedUnit::begin_gather() {
   if (gathered_) return;
   const torch::NoGradGuard no_grad;
-  c10::StorageImpl* const memory = flat_.storage().unsafeGetStorageImpl();
-  memory->set_data_ptr_noswap(memory->allocator()->allocate(memory->nbytes()));
-  memory->clear_data_ptr_access_error_msg_();
+  allocate_memory(flat_);
   gathered_ = true;
   gathering_ = layout_.begin_gather(ranks_, flat_, kept_, weights);
 }
 
 void ShardedUnit::finish_gather() { wait_for(gathering_); }
 
-// The size stays as it is: views check that they lie within it.
 void ShardedUnit::release() {
   if (!gathered_) return;
   finish_gather();
-  c10::StorageImpl* const memory = flat_.storage().unsafeGetStorageImpl();
-  memory->set_data_ptr_noswap(c10::DataPtr(nullptr, flat_.device()));
-  memory->release_data_and_set_meta_custom_data_ptr_error_msg_(
-      "These weights are sharded across ranks and not gathered now. Read them through Engine::weights().");
+  free_memory(flat_, not_gathered);
   gathered_ = false;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "components/contract/weights.hpp"
+#include "runner/engine/parameter_values.hpp"
 #include "runner/engine/unit_layout.hpp"
 #include "runner/engine/world.hpp"
 
@@ -16,10 +17,13 @@ namespace runner {
 // and an optimizer gets slices of that part, one for each parameter.
 class ShardedUnit {
  public:
-  // Takes the parameters over, with the values that they have on rank 0 of the world: afterwards they can be
-  // read only while the unit is gathered. `ranks`: those that have one copy among them.
-  ShardedUnit(World& world, World& ranks, std::vector<NamedTensor> parameters,
-              const std::vector<int>& owners);
+  static constexpr auto not_gathered =
+      "These weights are sharded across ranks and not gathered now. Read them through Engine::weights().";
+
+  // Takes the parameters over: afterwards they can be read only while the unit is gathered. `ranks`: those
+  // that have one copy among them; `values`: what their first values are, from which it takes its own.
+  ShardedUnit(World& world, World& ranks, std::vector<NamedTensor> parameters, const std::vector<int>& owners,
+              ParameterValues& values);
 
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
   const std::vector<torch::Tensor>& slices() const { return slices_; }  // leaves, of the same order

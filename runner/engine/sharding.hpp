@@ -12,8 +12,8 @@ namespace runner {
 // A model whose parameters are sharded across ranks, and what follows from it for those who look at weights
 // or keep something beside them.
 struct Sharding {
-  Sharding(World& world, const Model& model, const ShardingOptions& options)
-      : parameters(world, model, options),
+  Sharding(World& world, const Model& model, const ShardingOptions& options, ParameterValues values = {})
+      : parameters(world, model, options, std::move(values)),
         weights(model, parameters, world),
         weights_on_one_rank(weights),
         states(model, parameters, world) {}

@@ -50,7 +50,7 @@ torch::Tensor TensorSpool::put(const torch::Tensor& tensor) {
     done += written;
   }
   const auto length = static_cast<std::size_t>(bytes);
-  void* const mapped = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file_, size_);
+  void* const mapped = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, file_, size_);
   if (mapped == MAP_FAILED) fail(folder_, errno);
   const std::int64_t page = ::sysconf(_SC_PAGESIZE);
   size_ += divide_up(bytes, page) * page;

@@ -65,9 +65,9 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
 
 namespace {
 
-// At least what weights and gradients take in main memory, on all ranks of this machine together. Every rank
-// builds the whole model before it keeps a part of it.
-std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, const World& world,
+// At least what weights and gradients take in main memory, on all ranks of this machine together. `hollow`: a
+// rank that keeps a part of the model need not hold all of it while it is built.
+std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, bool hollow, const World& world,
                          const torch::Device& device) {
   if (!device.is_cpu()) return weights;
   const DistributedSection& distributed = recipe.distributed;
@@ -77,7 +77,7 @@ std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, const World
     rank = weights + gradients / world.size();
   if (!world.alone() && distributed.strategy == RankStrategy::zero3) {
     const std::int64_t group = distributed.shard_group > 0 ? distributed.shard_group : world.size();
-    rank = std::max(weights, (weights + gradients) / group);
+    rank = std::max(hollow ? 0 : weights, (weights + gradients) / group);
   }
   return rank * world.local_size();
 }
@@ -87,8 +87,9 @@ std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, const World
 void require_memory(const Recipe& recipe, const DataSpec& data, const World& world,
                     const torch::Device& device) {
   if (from_plugin(recipe.model)) return;
-  const Inspection found = count_weights(*sketch_model(recipe, data));
-  const std::int64_t needed = least_bytes(recipe, found.weight_bytes, world, device),
+  const std::shared_ptr<Model> sketch = sketch_model(recipe, data);
+  const Inspection found = count_weights(*sketch);
+  const std::int64_t needed = least_bytes(recipe, found.weight_bytes, on_meta(*sketch), world, device),
                      total = main_memory().total;
   if (total == 0 || needed <= total) return;
   const auto bytes = [](std::int64_t count) { return approximately({static_cast<std::uint64_t>(count)}); };

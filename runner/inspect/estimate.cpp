@@ -58,7 +58,7 @@ Estimate estimate(const Value& resolved, const Registry& registry, int ranks) {
   for (const torch::Tensor& parameter : blueprint.model->parameters()) {
     if (parameter.requires_grad()) result.gradient_bytes += static_cast<std::int64_t>(parameter.nbytes());
   }
-  result.optimizer_bytes = state_bytes(*blueprint.model, *optimizer);
+  result.optimizer_bytes = optimizer_bytes(blueprint.model->parameters(), *optimizer).state;
   const bool for_each_rank = recipe.distributed.batch == BatchOf::rank;
   const std::int64_t in_all = saturating_product(recipe.loader.batch_size, for_each_rank ? ranks : 1);
   result.batch_size = divide_up(in_all, ranks);

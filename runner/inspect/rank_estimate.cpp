@@ -7,7 +7,6 @@
 #include <bit>
 
 #include "components/optimizers/support/groups.hpp"
-#include "components/support/meta_mode.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/own_groups.hpp"
 #include "runner/engine/rank_sync.hpp"
@@ -72,9 +71,9 @@ class Walk {
     return bytes;
   }
   std::int64_t optimizer_bytes(Model& model) const {
-    return state_bytes_of_rank(
-        recipe_, model.named_parameters(), [&](const std::string& name) { return sync_.updates(name); },
-        world_.rank(), world_.size());
+    const auto own = [&](const std::string& name) { return sync_.updates(name); };
+    return optimizer_bytes_of_rank(recipe_, model.named_parameters(), own, world_.rank(), world_.size())
+        .state;
   }
   std::int64_t gradient_bytes() {
     // A window of several micro-batches sums them elsewhere before they travel.
@@ -116,30 +115,15 @@ std::int64_t exchange_bytes(const Recipe& recipe, const Sizes& sizes, const Rank
   return bytes;
 }
 
-std::int64_t state_bytes(std::vector<torch::Tensor> parameters, Optimizer& optimizer) {
-  MetaMode meta;
-  std::optional<OperatorModeScope> scope;
-  if (parameters.front().is_meta()) scope.emplace(meta);
-  for (torch::Tensor& parameter : parameters) {
-    if (parameter.requires_grad()) parameter.mutable_grad() = torch::zeros_like(parameter);
-  }
-  optimizer.step(0.0);
-  return optimizer.save().bytes();
-}
-
 }  // namespace
 
-std::int64_t state_bytes(Model& model, Optimizer& optimizer) {
-  return state_bytes(model.parameters(), optimizer);
-}
-
-std::int64_t state_bytes_of_rank(const Recipe& recipe,
-                                 const torch::OrderedDict<std::string, torch::Tensor>& parameters,
-                                 const std::function<bool(const std::string&)>& updates, int rank,
-                                 int ranks) {
+OptimizerBytes optimizer_bytes_of_rank(const Recipe& recipe,
+                                       const torch::OrderedDict<std::string, torch::Tensor>& parameters,
+                                       const std::function<bool(const std::string&)>& updates, int rank,
+                                       int ranks) {
   try {
     const auto groups = own_groups(make_groups(parameters, recipe.optimizer.common), updates);
-    return state_bytes(parameters.values(), *recipe.optimizer.build({groups}));
+    return optimizer_bytes(parameters.values(), *recipe.optimizer.build({groups}));
   } catch (const std::exception& error) {
     std::int64_t share = 0;
     for (const auto& item : parameters)

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "components/models/model.hpp"
+#include "runner/inspect/optimizer_bytes.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
@@ -22,12 +23,11 @@ struct RankEstimate {
 // std::runtime_error where the recipe cannot be shared out among this many ranks.
 RankEstimate estimate_ranks(const Recipe& recipe, Model& model, int ranks);
 
-// Optimizers make their state at the first update: it makes one that changes nothing that matters here.
-std::int64_t state_bytes(Model& model, Optimizer& optimizer);
-// The same for one of several ranks, which updates some of the parameters, or slices of them. Throws where
-// the optimizer refuses so few.
-std::int64_t state_bytes_of_rank(const Recipe& recipe,
-                                 const torch::OrderedDict<std::string, torch::Tensor>& parameters,
-                                 const std::function<bool(const std::string&)>& updates, int rank, int ranks);
+// The optimizer of one of several ranks, which updates some of the parameters, or slices of them. Throws
+// where it refuses so few.
+OptimizerBytes optimizer_bytes_of_rank(const Recipe& recipe,
+                                       const torch::OrderedDict<std::string, torch::Tensor>& parameters,
+                                       const std::function<bool(const std::string&)>& updates, int rank,
+                                       int ranks);
 
 }  // namespace runner

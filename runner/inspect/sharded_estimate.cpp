@@ -32,11 +32,12 @@ struct UnitBytes {
   std::int64_t kept_gradients = 0;
 };
 
-// What a rank has beside its part of the parameters and its optimizer.
+// What a rank has beside its part of the parameters and the state of its optimizer.
 struct Moment {
   std::int64_t gathered = 0, gradients = 0, exchanged = 0;
+  std::int64_t updating = 0;  // of the optimizer
 
-  std::int64_t total() const { return gathered + gradients + exchanged; }
+  std::int64_t total() const { return gathered + gradients + exchanged + updating; }
 };
 
 class ShardedModel {
@@ -64,16 +65,16 @@ class ShardedModel {
       result.smallest_share = std::min(result.smallest_share, share_of(rank));
       result.largest_share = std::max(result.largest_share, share_of(rank));
       if (rank > 0 && !whole_) continue;  // equal parts, but for what fills up the last
+      const OptimizerBytes optimizer = optimizer_of(rank);
       std::int64_t kept = buffer_bytes_;
       for (const UnitBytes& unit : bytes_of_units(rank)) kept += unit.kept;
-      const Moment moment = fullest(bytes_of_units(rank));
-      const std::int64_t state = state_of(rank);
-      if (kept + moment.total() + state <= most) continue;
-      most = kept + moment.total() + state;
+      const Moment moment = fullest(bytes_of_units(rank), optimizer.temporary);
+      if (kept + moment.total() + optimizer.state <= most) continue;
+      most = kept + moment.total() + optimizer.state;
       result.weight_bytes = kept + moment.gathered;
       result.gradient_bytes = moment.gradients;
       result.exchange_bytes = moment.exchanged;
-      result.optimizer_bytes = state;
+      result.optimizer_bytes = optimizer.state + moment.updating;
     }
     result.sent_bytes = sent_bytes();
     return result;
@@ -98,7 +99,7 @@ class ShardedModel {
     return bytes;
   }
 
-  std::int64_t state_of(int rank) const {
+  OptimizerBytes optimizer_of(int rank) const {
     torch::OrderedDict<std::string, torch::Tensor> slices;
     for (const Unit& unit : units_) {
       for (std::size_t i = 0; i < unit.parameters.size(); ++i) {
@@ -107,7 +108,7 @@ class ShardedModel {
                                 .set_requires_grad(parameter.requires_grad()));
       }
     }
-    return state_bytes_of_rank(
+    return optimizer_bytes_of_rank(
         recipe_, slices, [&](const std::string& name) { return slices[name].numel() > 0; }, rank, ranks_);
   }
 
@@ -134,7 +135,7 @@ class ShardedModel {
 
   // Backward goes through the units from the last to the first: while the gradients of one are computed,
   // those of the one before it in this order are on their way.
-  Moment fullest(const std::vector<UnitBytes>& units) const {
+  Moment fullest(const std::vector<UnitBytes>& units, std::int64_t of_update) const {
     const bool reshard = recipe_.distributed.reshard_after_forward;
     const bool summed_before = recipe_.train.accumulation_steps > 1;
     std::int64_t all = 0, all_gradients = 0;
@@ -142,7 +143,7 @@ class ShardedModel {
       all += unit.gathered;
       all_gradients += unit.kept_gradients;
     }
-    Moment most{.gradients = all_gradients};  // when the weights are updated
+    Moment most{.gradients = all_gradients, .updating = of_update};  // when the weights are updated
     const auto consider = [&](const Moment& moment) {
       if (moment.total() > most.total()) most = moment;
     };

@@ -9,11 +9,13 @@
 #include "components/optimizers/support/groups.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/own_groups.hpp"
+#include "runner/engine/process.hpp"
 #include "runner/inspect/blueprint.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
 #include "runner/train/equal_ranks.hpp"
 #include "runner/train/feed.hpp"
+#include "runner/train/initial_model.hpp"
 
 namespace runner {
 
@@ -85,6 +87,12 @@ std::unique_ptr<Optimizer> build_optimizer(const Recipe& recipe, std::vector<Par
   }
 }
 
+// Before a rank keeps a part of it; where none has memory for all of it, a sketch tells the same.
+Inspection inspected(const Recipe& recipe, const InitialModel& initial, const Loss& loss,
+                     const DataSpec& data) {
+  return inspect(initial.values.in_model() ? *initial.model : *sketch_model(recipe, data), loss, data);
+}
+
 // A hook that writes models in its own format needs all weights in one place.
 bool any_saves_models(const std::vector<Part<HookKind>>& hooks) {
   return std::ranges::any_of(hooks, [](const auto& hook) { return hook.facts().saves_models; });
@@ -112,12 +120,17 @@ Run::Run(const Recipe& recipe_, World& world, const std::optional<EarlierPlan>& 
       generators(engine.device()) {
   const DataSpec spec = data.train->spec();
   if (!make_model) require_memory(recipe, spec, world, engine.device());
-  const std::shared_ptr<Model> model = make_model ? make_model(recipe, spec) : build_model(recipe, spec);
-  // While this rank has all of it.
-  const Inspection inspection = recipe.hook.empty() ? Inspection{} : inspect(*model, *loss, spec);
-  engine.prepare(model, [&](const auto& parameters) {
-    return build_optimizer(recipe, make_groups(parameters, recipe.optimizer.common), engine);
-  });
+  std::optional<LargeBlocksGoBack> bounded;  // whole tensors come and go, slices stay
+  if (recipe.distributed.strategy == RankStrategy::zero3 && !world.alone()) bounded.emplace();
+  InitialModel initial = make_model ? InitialModel{make_model(recipe, spec)}
+                                    : build_initial_model(recipe, spec, world, earlier.has_value());
+  const Inspection inspection = recipe.hook.empty() ? Inspection{} : inspected(recipe, initial, *loss, spec);
+  engine.prepare(
+      initial.model,
+      [&](const auto& parameters) {
+        return build_optimizer(recipe, make_groups(parameters, recipe.optimizer.common), engine);
+      },
+      std::move(initial.values));
   if (!recipe.hook.empty()) hooks = build_hooks(recipe.hook, hook_inputs(engine, inspection, spec), measured);
   require_fitting_hooks(recipe, hooks, engine);
   if (recipe.checkpoint.best) best = best_model(*recipe.checkpoint.best, measured);

@@ -8,6 +8,7 @@
 #include "components/support/io/read_json.hpp"
 #include "registry/log.hpp"
 #include "runner/checkpoint/recipe_changes.hpp"
+#include "runner/checkpoint/shared_verification.hpp"
 #include "runner/resolve.hpp"
 #include "runner/train/best_files.hpp"
 
@@ -43,7 +44,7 @@ void require_compatible(const fs::path& saved_recipe, const Value& resolved, con
 }
 
 RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Registry& registry,
-                         const TrainOptions& options) {
+                         const DamageCheck& check, const TrainOptions& options) {
   auto folder = RunFolder::find(recipe.run);
   if (!folder) return {};
   const std::string path = folder->path().string();
@@ -53,7 +54,7 @@ RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Regi
         " already contains a run, and checkpoint.resume is \"never\"; choose another run.dir");
   const CheckpointStore store(folder->path());
   store.clear_leftovers();
-  auto found = newest_checkpoint(store);
+  auto found = newest_checkpoint(store, check);
   // A run that starts from a checkpoint of another one may be started again until it has its own.
   if (found && options.resume_from)
     throw std::runtime_error("--resume starts a new run, but " + path +
@@ -76,12 +77,29 @@ RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Regi
   return {std::move(folder), std::nullopt, 0};
 }
 
+// On rank 0, while the other ranks read their share of the files. They find nothing themselves.
+RunStart find_verified_start(const Recipe& recipe, const Value& resolved, const Registry& registry,
+                             World& world, const TrainOptions& options) {
+  SharedVerification shared(world);
+  if (!world.is_main()) {
+    shared.help();
+    return {};
+  }
+  const DamageCheck check = [&](const fs::path& folder, const nlohmann::json& manifest) {
+    return shared.damage_of(folder, manifest);
+  };
+  RunStart start = options.dry_run ? RunStart{} : look_in_run_dir(recipe, resolved, registry, check, options);
+  if (options.resume_from)
+    start.checkpoint = FoundCheckpoint{*options.resume_from, read_checkpoint(*options.resume_from, check)};
+  shared.finish();
+  return start;
+}
+
 }  // namespace
 
 RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry& registry, World& world,
                     const TrainOptions& options) {
-  RunStart start =
-      world.is_main() && !options.dry_run ? look_in_run_dir(recipe, resolved, registry, options) : RunStart{};
+  RunStart start = find_verified_start(recipe, resolved, registry, world, options);
   const std::string resumed_at = world.broadcast_text(
       start.resumed_at ? std::to_string(*start.resumed_at) : "", 0, "the step to continue from");
   const std::string found_by_main =
@@ -89,9 +107,7 @@ RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry&
                            "the checkpoint to continue from");
   if (!resumed_at.empty()) start.resumed_at = std::stoll(resumed_at);
   if (!world.is_main() && !found_by_main.empty())
-    start.checkpoint = FoundCheckpoint{found_by_main, read_checkpoint(found_by_main)};
-  if (options.resume_from)
-    start.checkpoint = FoundCheckpoint{*options.resume_from, read_checkpoint(*options.resume_from)};
+    start.checkpoint = FoundCheckpoint{found_by_main, read_checkpoint(found_by_main, already_checked)};
   return start;
 }
 

@@ -8,7 +8,7 @@
 #include "runner/engine/device.hpp"
 #include "runner/engine/memory.hpp"
 #include "runner/engine/parameter_units.hpp"
-#include "runner/inference/offload/hollow_model.hpp"
+#include "runner/hollow_model.hpp"
 
 namespace runner {
 

@@ -10,7 +10,8 @@ TEST_CASE("sharded unit: a gradient that comes twice in one backward is summed, 
           "[zero3]") {
   World alone;
   const torch::Tensor one = torch::zeros({2, 2}).requires_grad_(), two = torch::zeros({3}).requires_grad_();
-  ShardedUnit unit(alone, alone, {{"one", one}, {"two", two}}, {});
+  ParameterValues in_model;
+  ShardedUnit unit(alone, alone, {{"one", one}, {"two", two}}, {}, in_model);
   const auto complete = [&](std::size_t parameter, double value) {
     const torch::Tensor& tensor = unit.parameters()[parameter].tensor;
     torch::Tensor(tensor).mutable_grad() = torch::full(tensor.sizes(), value);

@@ -166,7 +166,7 @@ TEST_CASE("sharded run: a model that one rank has no memory for trains on four, 
   require_no_errors(train(4, resolved(files, run, more), memories));
   CHECK(fs::exists(run / "model.safetensors"));
   CHECK(damage_of(run / "checkpoints/step-00000004") == "");
-  for (const TensorMemory* memory : memories) CHECK(memory->most() > weights);  // while it was built
+  for (const TensorMemory* memory : memories) CHECK(memory->most() > weights / 2);  // it was measured
 }
 
 TEST_CASE("sharded run: every hook of the registry sees what it sees with ddp", "[zero3]") {

@@ -12,9 +12,11 @@
 #include "components/support/precision/autocast.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/sharded_safetensors.hpp"
+#include "runner/hollow_model.hpp"
 #include "runner/inference/generate.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/inference/offload/operator_arguments.hpp"
+#include "runner/parts.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "tests/runner/cli/program.hpp"
@@ -92,6 +94,18 @@ bool has_memory(const torch::Tensor& tensor) {  // asked for directly, the data 
   return tensor.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks().get() != nullptr;
 }
 
+// Initialised in a temporary file, a model is the one that is initialised in memory.
+void require_same_initial_bits(const Recipe& recipe, const DataSpec& data,
+                               const std::filesystem::path& folder) {
+  const auto expected = build_bare_model(recipe, data),
+             spooled = build_spooled_model(recipe, data, folder, 1);
+  const auto parameters = spooled->named_parameters();
+  for (const auto& item : expected->named_parameters()) {
+    INFO(item.key());
+    CHECK(torch::equal(parameters[item.key()], item.value()));
+  }
+}
+
 constexpr std::uint64_t small_units = 2000;
 
 }  // namespace
@@ -138,6 +152,7 @@ TEST_CASE("offload: every model of the registry gives the same bits", "[offload]
     const torch::Tensor expected = output_of(whole, data);
     TrainedRun run = loaded({.run = folder.path(), .offload = OffloadOptions{.unit_bytes = small_units}});
     for (int pass = 0; pass < 2; ++pass) CHECK(torch::equal(output_of(run, data), expected));
+    require_same_initial_bits(whole.recipe, data, folder.path());
     for (const auto& item : run.model->named_parameters()) {
       INFO(item.key());
       CHECK(item.value().strides() == whole.model->named_parameters()[item.key()].strides());

@@ -1,0 +1,80 @@
+#include "runner/inspect/optimizer_bytes.hpp"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "components/support/meta_mode.hpp"
+
+namespace runner {
+
+namespace {
+
+// Watches the tensors that operators make, as long as they live.
+class WatchedStep final : public OperatorMode {
+ public:
+  WatchedStep(bool on_meta, const std::vector<torch::Tensor>& there_before) : on_meta_(on_meta) {
+    for (const torch::Tensor& tensor : there_before)
+      there_before_.insert(tensor.storage().unsafeGetStorageImpl());
+  }
+
+  void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) override {
+    const std::size_t results = op.schema().returns().size();
+    if (on_meta_) {
+      meta_.run(op, stack);
+    } else {
+      op.callBoxed(&stack);
+    }
+    for (std::size_t i = stack.size() - std::min(results, stack.size()); i < stack.size(); ++i) {
+      if (stack[i].isTensor()) note(stack[i].toTensor());
+      if (!stack[i].isTensorList()) continue;
+      for (const torch::Tensor& tensor : stack[i].toTensorVector()) note(tensor);
+    }
+    most_ = std::max(most_, bytes_alive());
+  }
+
+  std::int64_t most_bytes() const { return most_; }
+  std::int64_t bytes_alive() {
+    std::int64_t sum = 0;
+    std::erase_if(made_, [&](const auto& entry) {
+      const auto alive = entry.second.lock();
+      if (alive) sum += static_cast<std::int64_t>(alive->nbytes());
+      return !alive;
+    });
+    return sum;
+  }
+
+ private:
+  void note(const torch::Tensor& tensor) {
+    if (!tensor.defined() || !tensor.has_storage()) return;
+    const void* const place = tensor.storage().unsafeGetStorageImpl();
+    if (!there_before_.contains(place)) made_.insert_or_assign(place, tensor.storage().getWeakStorageImpl());
+  }
+
+  const bool on_meta_;
+  MetaMode meta_;
+  std::set<const void*> there_before_;
+  std::map<const void*, c10::weak_intrusive_ptr<c10::StorageImpl>> made_;
+  std::int64_t most_ = 0;
+};
+
+}  // namespace
+
+OptimizerBytes optimizer_bytes(std::vector<torch::Tensor> parameters, Optimizer& optimizer) {
+  std::vector<torch::Tensor> there_before = parameters;
+  for (torch::Tensor& parameter : parameters) {
+    if (!parameter.requires_grad()) continue;
+    parameter.mutable_grad() = torch::zeros_like(parameter);
+    there_before.push_back(parameter.grad());
+  }
+  WatchedStep step(parameters.front().is_meta(), there_before);
+  {
+    const OperatorModeScope scope(step);
+    optimizer.step(0.0);
+  }
+  return {optimizer.save().bytes(), step.most_bytes() - step.bytes_alive()};
+}
+
+}  // namespace runner

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+
+#include "runner/engine/parameter_values.hpp"
+#include "runner/engine/world.hpp"
+#include "runner/recipe.hpp"
+
+namespace runner {
+
+// A model as it is before the first update, frozen where the recipe says so.
+struct InitialModel {
+  std::shared_ptr<Model> model;
+  ParameterValues values = {};
+};
+
+// With strategy = "zero3" no rank has memory for all parameters: they come from the weights file, of which
+// each rank reads what it keeps; from rank 0, which initialises them in a temporary file; or, if the run
+// resumes, from the checkpoint. Every rank takes part.
+InitialModel build_initial_model(const Recipe& recipe, const DataSpec& data, World& world, bool resumes);
+
+}  // namespace runner
