@@ -34,7 +34,7 @@ concept Kind = requires {
   typename K::Inputs;
 };
 
-// For a run that is continued: what another component in the place of this one means, and another value of a
+// For a run that is resumed: the effect of replacing the component by another one, and of changing a
 // parameter that has no mark of its own.
 struct KindOnResume {
   OnResume part = OnResume::course;
@@ -96,8 +96,8 @@ struct FactsOf<K> {
 };
 }  // namespace detail
 
-// What a component says of itself in `Facts facts(const Params&)`, beside its `build`, from its parameters
-// alone; the kind's defaults where it has no such function.
+// What a component states about itself in `Facts facts(const Params&)`, next to its `build`, from its
+// parameters alone. Without this function the kind's defaults apply.
 template <Kind K>
 using ComponentFacts = typename detail::FactsOf<K>::Type;
 
@@ -114,20 +114,20 @@ inline constexpr KindInfo kind_info{K::name,
                                     sizeof(CommonParameters<K>),
                                     sizeof(ComponentFacts<K>)};
 
-// A file that was loaded while the program ran and brought components.
+// A file with components that was loaded at run time.
 struct Library {
   std::string path;
   std::string sha256;
 };
 
-// One registered component with its types erased; linked into a list before main, and nothing more.
+// One registered component with its types erased. Registering only links it into a list, before main.
 struct Descriptor {
-  // These two come first for all time: they are read before anything else of it is believed.
+  // These two always come first: they are checked before anything else is read.
   std::uint32_t interface = interface_version;
   std::uint32_t size = sizeof(Descriptor);
 
   const KindInfo* kind;
-  std::string_view name;  // "focal"; "focal@2" where its behaviour has changed and the former one stays
+  std::string_view name;  // "focal", or "focal@2" if an earlier version is still available
   std::string_view summary;
   std::source_location where;
   const Schema& (*own_schema)();  // its own parameters
@@ -224,8 +224,8 @@ class Part {
   Value encode() const;                             // the name, and what is set besides
   const Origin& origin() const { return origin_; }  // where the recipe says so
 
-  // A std::runtime_error that the component throws means that its parameters do not suit its inputs, and
-  // comes back as a RecipeError; errors with a type of their own, such as DataError, pass as they are.
+  // If the component throws std::runtime_error, its parameters do not fit its inputs, and a RecipeError is
+  // thrown instead. Errors of other types, such as DataError, are passed on.
   std::unique_ptr<typename K::Product> build(const typename K::Inputs& inputs) const {
     const auto call = reinterpret_cast<typename Registration<K>::Caller>(descriptor_->call_build);
     try {
@@ -265,7 +265,7 @@ Value Part<K>::encode() const {
     for (const Member& member : *members.template as<Table>()) table.set(member.key, member.value);
   };
   add(descriptor_ ? descriptor_->encode(params_.get()) : Value(Value::Data(settings_)));
-  // What is common to the kind stands with its default in every part; only what differs was set.
+  // Parameters common to the kind have their defaults in every part; only those that differ were set.
   const Value defaults = encode_table(CommonParameters<K>{}), own = encode_table(common);
   for (const Member& member : *own.template as<Table>()) {
     const Value* usual = defaults.template as<Table>()->find(member.key);
@@ -275,7 +275,7 @@ Value Part<K>::encode() const {
 }
 
 const Descriptor& find_component(const Registry& registry, std::string_view kind, std::string_view name);
-// The same for what will be built: throws where the component was compiled with other types than `kind` here.
+// The same for building: throws if the component was compiled with other types than `kind` here.
 const Descriptor& find_component(const Registry& registry, const KindInfo& kind, std::string_view name);
 
 template <Kind K>

@@ -10,14 +10,14 @@
 
 namespace runner {
 
-// What stands in a recipe where only the user knows the value: `file = "???"`.
+// Placeholder in a recipe for a value that only the user knows: `file = "???"`.
 inline constexpr std::string_view blank = "???";
 enum class Blanks { refused, allowed };
 
-// Holds a tree against a schema. What comes back has every known key exactly once, under its present name, in
-// the schema's order, with the defaults filled in and parts written as tables; everything that is wrong is
-// reported, all of it. Where nothing was, the result can be decoded, unless blanks are allowed: then they
-// stand in the place of what is required and missing.
+// Checks a tree against a schema and reports all errors. The result has every known key exactly once, under
+// its current name, in the order of the schema, with defaults filled in and parts written as tables. If there
+// are no errors, it can be decoded, unless blanks are allowed: then they are the values of missing required
+// keys.
 Value conform(const Value& tree, const Schema& schema, const Registry& registry, Diagnostics& diagnostics,
               Blanks blanks = Blanks::refused);
 

@@ -8,7 +8,8 @@
 
 namespace runner {
 
-// A single value (a flag, a number, a text ..) as its field wants it, or nothing where it cannot be that.
+// A single value (a flag, a number, a text ..) converted to the type of its field, or nothing if it does not
+// fit.
 std::optional<Value> conform_leaf(const Value& value, const TypeInfo& type, const FieldReport& report);
 
 }  // namespace runner

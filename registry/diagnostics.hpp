@@ -29,7 +29,7 @@ class Diagnostics {
   void error(Origin origin, std::string message, std::vector<std::string> hints = {}, std::string see = "");
   void warning(Origin origin, std::string message, std::vector<std::string> hints = {}, std::string see = "");
 
-  // From now on, what was collected shows no line of which this is true.
+  // From now on, the messages collected so far show no source line for which this is true.
   void hide_sources(const std::function<bool(const Origin&)>& holds_secret);
 
   bool ok() const { return errors_ == 0; }
@@ -42,7 +42,7 @@ class Diagnostics {
   std::size_t errors_ = 0;
 };
 
-// What a cross-field `check` speaks to: it names a field, or a path such as "scheduler.warmup", and the
+// How a cross-field `check` reports an error: it names a field, or a path such as "scheduler.warmup", and the
 // message points at its place in the recipe.
 class Report {
  public:

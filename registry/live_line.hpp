@@ -8,7 +8,7 @@ namespace runner {
 // ordinary lines meanwhile pauses it first:
 //   const LiveLinePause pause;
 //   std::cout << "a whole line\n";
-// With no live line set, which is the rule, a pause only keeps two writers apart.
+// Usually no live line is set; then a pause only keeps two writers apart.
 class LiveLine {
  public:
   virtual ~LiveLine() = default;
@@ -17,10 +17,10 @@ class LiveLine {
   virtual void draw() = 0;
 };
 
-// Null: none. The line given must be taken away again before it is destroyed.
+// Null: none. The line must be unset before it is destroyed.
 void set_live_line(LiveLine* line);
 
-// For the owner of the line: nobody else prints meanwhile, and the line stays as it is.
+// For the owner of the line: prevents other output without erasing the line.
 std::unique_lock<std::recursive_mutex> lock_live_line();
 
 class LiveLinePause {

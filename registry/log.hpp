@@ -16,8 +16,7 @@ namespace runner::log {
 
 enum class Level { info, warning, error };
 
-// Nothing is written while it lives, neither to stderr nor to files; warnings are kept all the same. For
-// tests.
+// While it lives, nothing is written to stderr or to files; warnings are still collected. For tests.
 class Silence {
  public:
   Silence();
@@ -26,11 +25,11 @@ class Silence {
   Silence& operator=(const Silence&) = delete;
 };
 
-// Stands before every message from now on, for example "[rank 1] ". Empty by default.
+// A prefix for every message from now on, for example "[rank 1] ". Empty by default.
 void set_prefix(std::string prefix);
 
-// Also writes, without colours, to the end of this file, and first what was said while there was no file: a
-// run has a folder only once its data is open. Throws std::runtime_error if it cannot be opened.
+// Also appends messages, without colours, to this file, first those logged before there was a file: a run has
+// a folder only once its data is open. Throws std::runtime_error if the file cannot be opened.
 void add_file(const std::filesystem::path& path);
 
 // Flushes and closes all files added.

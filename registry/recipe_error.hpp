@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// A mistake in the recipe that shows only when its parts are built or meet each other: told with its place,
-// as what `check` finds is.
+// An error in the recipe that is found only when its components are built or combined. It has a place in the
+// recipe, like the errors that `check` finds.
 struct RecipeError : std::runtime_error {
   RecipeError(Origin where, const std::string& message)
       : std::runtime_error(message), origin(std::move(where)) {}

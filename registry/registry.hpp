@@ -34,10 +34,11 @@ class Registry {
   std::vector<std::string> conflicts_;
 };
 
-// How a recipe names the component for all time: what may get a newer version is written with its own.
+// The name under which a saved recipe always finds the same component: with its version, if there may be
+// others.
 std::string pinned_name(const Descriptor& descriptor);
 
-// While it lives, what registers itself is said to come from this library.
+// While it lives, components that register themselves are recorded as part of this library.
 class Loading {
  public:
   explicit Loading(const Library& library);

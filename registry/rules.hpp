@@ -7,12 +7,12 @@
 
 namespace runner {
 
-// What another value means for a run that is continued from a checkpoint.
+// The effect of changing a value when a run is resumed from a checkpoint.
 enum class OnResume {
-  unmarked,  // as the section or kind around it says
-  harmless,  // nothing that is computed changes, or only how long it goes on
-  course,    // from here on the run takes another course than it would have
-  fixed,     // the saved state does not fit it
+  unmarked,  // as for the section or kind it belongs to
+  harmless,  // results do not change, except for the length of the run
+  course,    // the run continues with different results
+  fixed,     // the saved state does not fit the new value
 };
 
 // What a field's value must satisfy, as data: decoding, documentation, JSON Schema and completion all read
@@ -24,8 +24,8 @@ struct Rules {
   double high = std::numeric_limits<double>::infinity();
   bool low_excluded = false;
   bool high_excluded = false;
-  bool low_is_general = false;   // it is what any number may be at least, not worth a word
-  bool high_is_general = false;  // likewise at most
+  bool low_is_general = false;   // the general lower bound, not mentioned to users
+  bool high_is_general = false;  // the general upper bound, likewise
   bool or_never = false;         // a duration may be "never"
   bool non_empty = false;
   bool required = false;
@@ -38,8 +38,8 @@ struct Rules {
   std::array<std::string_view, most_words> units{};  // the allowed units of a duration; none: any
 };
 
-// What numbers are held to that have no bound of their own: products of two integers fit into 64 bits, and
-// numbers into 32-bit floats.
+// Bounds for numbers without their own: products of two integers fit into 64 bits, and numbers into 32-bit
+// floats.
 inline constexpr double general_integer_bound = 2147483647, general_number_bound = 1e30;
 
 // Each rule is a small function on Rules, so that field("lr", &Sgd::lr, "..", above(0.0), required()) reads
@@ -77,7 +77,7 @@ constexpr auto in_run_folder() {
 constexpr auto holds_code() {
   return [](Rules& rules) { rules.code = true; };
 }
-// Marks for a run that is continued with another value.
+// Marks for the effect of changing a value when a run is resumed.
 constexpr auto on_resume(OnResume effect) {
   return [effect](Rules& rules) { rules.on_resume = effect; };
 }

@@ -56,17 +56,17 @@ struct FieldInfo {
   std::optional<Value> default_value;  // none: required, or optional and unset
 
   bool required() const { return rules.required; }
-  const Value* default_part() const;  // part: the name of the component that is there by itself, if any
+  const Value* default_part() const;  // part: the name of the default component, if any
 };
 
-// Of the alternatives, the one that is written like the value; none: nullptr.
+// The alternative with the TOML type of the value; nullptr: none.
 const TypeInfo* alternative_for(const Value& value, const TypeInfo& either);
 
 // What a table may hold: the parameters of a component, or a section of the recipe. Everything that is not
 // typed C++ (validation, documentation, JSON Schema, completion, suggestions) is written against this.
 struct Schema {
   std::vector<FieldInfo> fields;
-  // Rules across fields, run only on a table whose fields are all right.
+  // Rules across fields, run only on a table whose fields are all valid.
   void (*check)(const Value& table, const Registry& registry, Report& report) = nullptr;
 
   const FieldInfo* find(std::string_view name) const;

@@ -11,7 +11,7 @@
 
 namespace runner {
 
-// A key that may stand in a table, or the index of an element of a list.
+// A key of a table, or the index of an element of a list.
 struct KnownKey {
   std::string name;
   FieldInfo field;
@@ -47,7 +47,7 @@ class SchemaPath {
   const Registry& registry_;
 };
 
-// The component that a tree names where a part of this kind stands, or that its default names.
+// The component that the tree names for this field, or its default.
 const Descriptor* named_component(const Registry& registry, const FieldInfo& part, const Value* value);
 
 }  // namespace runner

@@ -16,18 +16,18 @@ struct Recipe;
 
 const Schema& recipe_schema();
 
-// From text to the whole recipe, every key present and right: ready to be decoded and to be shown. Nothing
-// comes back where anything is wrong; the diagnostics say all of it. With blanks it can be shown, but not
-// decoded. The registry takes up what the recipe's plugins bring.
+// Turns text into a complete, valid recipe that can be decoded and shown. Returns nothing if there are
+// errors, which are all in the diagnostics. With blanks it can be shown, but not decoded. Components of the
+// recipe's plugins are added to the registry.
 std::optional<Value> resolve_recipe(const RecipeSources& sources, Registry& registry,
                                     Diagnostics& diagnostics, Blanks blanks = Blanks::refused);
 
-// The same for a recipe that was written in C++, checked as if it stood in a file. Paths are relative to the
-// current folder, and its plugins may be anywhere.
+// The same for a recipe written in C++, checked like one in a file. Paths are relative to the current folder,
+// and its plugins may be in any place.
 std::optional<Value> resolve_recipe(const Recipe& recipe, Registry& registry, Diagnostics& diagnostics);
 
 // What differs between a recipe that was saved, as RUN/recipe.toml is, and this one. A saved recipe that can
-// no longer be read counts as one change, which may change the results: nobody can say what else differs.
+// no longer be read counts as one change, which may change the results: what else differs is unknown.
 std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, const Value& resolved,
                                         const Registry& registry);
 

@@ -7,12 +7,12 @@
 
 namespace runner {
 
-// What goes through the model at once: the first dimension of every tensor is the example.
+// The examples of one forward pass: the first dimension of every tensor is the example.
 struct Batch {
   torch::Tensor input;
   torch::Tensor target;
   std::map<std::string, torch::Tensor> extra =
-      {};  // whatever else a dataset gives and a model asks for, by name
+      {};  // further tensors that a dataset provides and a model uses, by name
 
   std::int64_t size() const { return input.defined() ? input.size(0) : 0; }
 };

@@ -10,7 +10,7 @@ namespace runner {
 // What a dataset knows about itself before any data is read; models, losses and metrics are built from it.
 struct DataSpec {
   std::vector<std::int64_t> input_shape =
-      {};  // of one example: {3, 32, 32} for an image; -1 where examples differ
+      {};  // of one example: {3, 32, 32} for an image; -1: differs between examples
   torch::Dtype input_type = torch::kFloat32;
   std::vector<std::int64_t> target_shape = {};  // of one example: {} for a class index
   torch::Dtype target_type = torch::kInt64;

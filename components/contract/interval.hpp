@@ -5,15 +5,15 @@
 
 namespace runner {
 
-// Whether that much of the run is done: "5ep", "500step", "30min", "0.75run".
+// Whether the run has reached this point: "5ep", "500step", "30min", "0.75run".
 bool reached(const Duration& moment, const Progress& progress);
 
-// Something that is due again and again: "1ep", "500step", "30min", "0.1run".
+// Something that is due at regular intervals: "1ep", "500step", "30min", "0.1run".
 class Interval {
  public:
   explicit Interval(const Duration& every) : every_(every) {}
 
-  // Whether a multiple of the interval lies between the two moments; the later one included.
+  // Whether a multiple of the interval lies after `before` and not after `now`.
   bool passed(const Progress& before, const Progress& now) const;
 
  private:

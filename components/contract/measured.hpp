@@ -16,13 +16,13 @@ constexpr auto describe(std::type_identity<Better>) {
                  choice("min", Better::min, "lower is better"));
 }
 
-// A measurement that an evaluation reports: "accuracy", or "eval/accuracy" where the weights are named too.
+// A metric that an evaluation reports: "accuracy", or "eval/accuracy" with the name of the weights.
 struct Measured {
-  std::string name;                   // one that ends in "*" stands for all that begin like it
-  std::optional<Better> better = {};  // none: only the person knows
+  std::string name;                   // "name*" means all metrics that begin with "name"
+  std::optional<Better> better = {};  // none: only the user knows
 };
 
-// What a part of the recipe decides by, and what the recipe says about its direction.
+// The metric that a component decides by, and the direction that the recipe gives for it.
 struct Watched {
   std::string metric;
   std::optional<Better> mode = {};
@@ -30,11 +30,11 @@ struct Watched {
 
 const Measured* find_measured(const std::vector<Measured>& measured, const std::string& name);
 
-// What is wrong with it: a direction that contradicts, or is not known; a measurement that nobody makes. It
-// reads on from "decides by "; empty: nothing is wrong.
+// What is wrong with it: the direction contradicts the metric or is not known, or nothing computes the
+// metric. The text continues a sentence that ends in "decides by "; empty: nothing is wrong.
 std::string problem_of(const Watched& watched, const std::vector<Measured>& measured);
 
-// Of a measurement with which nothing is wrong; throws std::runtime_error, beginning with `who`, otherwise.
+// The direction of the metric. Throws std::runtime_error, which begins with `who`, if problem_of() finds one.
 Better direction_of(const Watched& watched, const std::vector<Measured>& measured, const std::string& who);
 
 }  // namespace runner

@@ -2,7 +2,7 @@
 
 namespace runner {
 
-// Lives for one forward pass: what a precision switches on is on while it does.
+// Lives for one forward pass. The precision is active during its lifetime.
 struct PrecisionScope {
   virtual ~PrecisionScope() = default;
 };

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,7 +21,7 @@ struct Progress {
   std::int64_t step = 0;           // optimizer updates done
   std::int64_t epoch = 0;          // whole epochs done
   std::int64_t examples = 0;       // training examples seen in all
-  std::int64_t skipped_steps = 0;  // updates left out because a gradient was not finite
+  std::int64_t skipped_steps = 0;  // updates skipped because a gradient was not finite
   double exact_epoch = 0;          // epochs done, with the fraction
   double seconds = 0;              // of the run, earlier attempts of a resumed one included
   double share = 0;                // of the run that is done, 0 to 1
@@ -28,5 +30,12 @@ struct Progress {
 };
 
 using Measurements = std::vector<std::pair<std::string, double>>;
+
+// The value of that name, if it was measured.
+inline std::optional<double> find_measurement(const Measurements& measurements, std::string_view name) {
+  for (const auto& [measured, value] : measurements)
+    if (measured == name) return value;
+  return std::nullopt;
+}
 
 }  // namespace runner

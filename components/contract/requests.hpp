@@ -20,23 +20,24 @@ struct Note {
   std::string x_label = {};
 };
 
-// Parameters that are to be trained from now on, or no longer.
+// Parameters to train, or to freeze, from now on.
 struct Trainability {
   std::string pattern;
   bool trained = true;
 };
 
-// What a hook may ask of the loop; it cannot do more. Requests that the loop has not carried out yet are part
-// of a checkpoint: what waits for the next record or the next update, and a stop.
+// The requests of hooks to the training loop, which carries them out. Those that it has not carried out yet
+// are part of a checkpoint: values for the next record, requests for the next update, and a stop.
 class Requests final : public Stateful {
  public:
   void stop(std::string reason) {  // after this step; the first reason counts
     if (!reason_) reason_ = std::move(reason);
   }
   void skip_update() { skip_ = true; }
-  void learning_rate(double rate) { rate_ = rate; }  // of the coming update, in place of the schedule's
+  void learning_rate(double rate) { rate_ = rate; }  // of the next update, instead of the schedule's
   void train_parameters(std::string pattern, bool on) { trainability_.push_back({std::move(pattern), on}); }
-  // Goes into the next record of the run; of a name logged twice before that, the later value.
+  // Adds the value to the next record of the run. If a name is logged twice before that, the later value
+  // counts.
   void log(std::string name, double value) {
     const auto known = std::ranges::find(measurements_, name, [](const auto& pair) { return pair.first; });
     if (known != measurements_.end()) known->second = value;

@@ -15,16 +15,16 @@ constexpr std::uint64_t scatter(std::uint64_t bits) {
 
 inline constexpr std::uint64_t golden_gamma = 0x9E3779B97F4A7C15ULL;
 
-// The seed of everything random about one sample (or batch) in one epoch. Nothing else enters: no thread, no
-// time.
+// The seed for all random choices about one example (or batch) in one epoch. It depends on nothing else, such
+// as threads or time.
 constexpr std::uint64_t example_seed(std::uint64_t seed, std::uint64_t epoch, std::uint64_t index) {
   const std::uint64_t of_run = scatter(seed + golden_gamma);
   const std::uint64_t of_epoch = scatter(of_run ^ scatter(epoch + 2 * golden_gamma));
   return scatter(of_epoch ^ scatter(index + 3 * golden_gamma));
 }
 
-// SplitMix64: one word of state, so that every sample can afford a generator of its own. Draws are written
-// out here because the standard distributions differ between libraries.
+// SplitMix64: one word of state, so that every example can have its own generator. The distributions are
+// implemented here because those of the standard library differ between implementations.
 class SampleRandom {
  public:
   constexpr explicit SampleRandom(std::uint64_t seed) : state_(seed) {}

@@ -13,8 +13,8 @@
 
 namespace runner {
 
-// What an object writes into a checkpoint and takes back: tensors, integers, numbers and texts by name, and
-// the states of the parts it is made of. Nothing is opaque, so that other tools can read it.
+// What an object saves in a checkpoint and loads from it: tensors, integers, numbers and texts by name, and
+// the states of its parts. Nothing is opaque, so that other tools can read it.
 struct State {
   std::map<std::string, torch::Tensor> tensors = {};  // may share memory with the object
   std::map<std::string, std::int64_t> integers = {};
@@ -37,13 +37,13 @@ class StateReader {
   explicit StateReader(const State& state) : state_(state) {}
 
   const torch::Tensor& tensor(const std::string& name);
-  void tensor_into(const std::string& name, torch::Tensor target);  // copies; throws where the shapes differ
+  void tensor_into(const std::string& name, torch::Tensor target);  // copies; throws if the shapes differ
   std::int64_t integer(const std::string& name);
   double number(const std::string& name);
   const std::string& text(const std::string& name);
   const State& part(const std::string& name);
 
-  // For what is not always there.
+  // For optional entries.
   const torch::Tensor* find_tensor(const std::string& name);
   std::optional<std::int64_t> find_integer(const std::string& name);
   std::optional<double> find_number(const std::string& name);
@@ -59,7 +59,7 @@ class StateReader {
   const typename Entries::mapped_type& take(const Entries& entries, const std::string& name);
 
   const State& state_;
-  std::set<const void*> taken_;  // the entries themselves: one name may stand for several types
+  std::set<const void*> taken_;  // the entries themselves: several types may use the same name
 };
 
 // An entry of a state that is missing, unexpected or of another shape.
@@ -67,8 +67,8 @@ struct StateError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Anything that remembers something from one update to the next. After save() in the middle of a run and
-// load() into a fresh object, both continue in the same way.
+// Any object that keeps state from one update to the next. After save() in the middle of a run and load()
+// into a new object, both continue in the same way.
 class Stateful {
  public:
   virtual ~Stateful() = default;

@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// What a dataset and a model can be used for together, as each of them says in its facts: `runner new` puts
-// together what has a task in common. Each has a recipe to start from, recipes/tasks/NAME.toml.
+// What a dataset or a model can be used for, as stated in its facts: `runner new` combines a dataset and a
+// model that have a task in common. The recipe to start from is recipes/tasks/NAME.toml.
 enum class Task {
   images,
   reconstruction,
@@ -22,7 +22,7 @@ enum class Task {
 
 struct DatasetFacts {
   std::vector<Task> tasks = {};  // the likeliest first; none: any
-  std::int64_t image_side = 0;   // pixels, where all images are squares of one size
+  std::int64_t image_side = 0;   // pixels, if all images are squares of one size
 };
 
 struct ModelFacts {

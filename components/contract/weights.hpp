@@ -14,19 +14,18 @@ struct NamedTensor {
   torch::Tensor tensor;
 };
 
-// A model's weights for those who look at them or keep copies of them. The engine says where they are: a rank
-// may hold all of a parameter, or a slice of it.
+// Read access to a model's weights, for hooks. A rank may hold all of a parameter, or a slice of it.
 class Weights {
  public:
   virtual ~Weights() = default;
 
-  // What this rank holds of each parameter and of each buffer. The tensors are the training's own: follow
-  // them, and compute element by element.
+  // What this rank holds of each parameter and of each buffer. These are the tensors that are trained, so
+  // their values change. Compute only element by element: a tensor may be a slice.
   virtual std::vector<NamedTensor> held_parameters() const = 0;
   virtual std::vector<NamedTensor> held_buffers() const = 0;
 
-  // One parameter after another, whole, with its gradient; undefined where it has none. Only valid during the
-  // call. On several ranks, every rank has to take part.
+  // Visits one whole parameter after another, with its gradient, which is undefined if there is none. The
+  // tensors are only valid during the call. Every rank has to call it.
   using Visit =
       std::function<void(const std::string& name, const torch::Tensor& value, const torch::Tensor& gradient)>;
   virtual void visit(const Visit& visit) const = 0;
@@ -35,13 +34,13 @@ class Weights {
   virtual bool trained(const std::string& name) const = 0;  // now
 };
 
-// Weights that a hook keeps beside those that are trained: averages. They are swapped in for a while to be
-// measured as "<name>/accuracy" with every evaluation, and saved as <name>.safetensors.
+// Weights that a hook keeps in addition to the trained ones, such as averages. Every evaluation also
+// evaluates them, as "<name>/accuracy", and they are saved as <name>.safetensors.
 struct KeptWeights {
   std::string name;
   std::map<std::string, torch::Tensor> tensors =
       {};                               // as held_parameters() and held_buffers(); empty: none yet
-  std::int64_t statistics_batches = 0;  // training batches that batch-norm statistics are computed from anew
+  std::int64_t statistics_batches = 0;  // training batches to recompute batch-norm statistics from
 };
 
 }  // namespace runner

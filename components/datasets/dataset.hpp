@@ -15,8 +15,8 @@
 
 namespace runner {
 
-// One example of one epoch: which, and the seed of all its randomness, a function of (run seed, epoch, index)
-// alone.
+// One example of one epoch: its index, and the seed for all its random choices, which depends only on (run
+// seed, epoch, index).
 struct ExampleRef {
   std::int64_t index = 0;
   std::uint64_t seed = 0;
@@ -28,15 +28,14 @@ struct ColumnDetails {
   double gaps = 0;  // share of the examples that have no value
 };
 
-// What people want to know and the numbers of the examples do not show: for `runner data`. All of it may be
-// left out.
+// Details for `runner data` that the tensors do not show. All of them are optional.
 struct SplitDetails {
   std::vector<ColumnDetails> columns = {};         // one for each entry of the input
   std::vector<ColumnDetails> categories = {};      // one for each entry of the batch's extra "categories"
-  std::optional<std::int64_t> unknown_token = {};  // stands for what the vocabulary does not have
+  std::optional<std::int64_t> unknown_token = {};  // the token for text outside the vocabulary
 };
 
-// One part of a dataset, random access. Workers call it from several threads at once.
+// One part of a dataset, with random access. Several threads call it at once.
 class Split {
  public:
   virtual ~Split() = default;
@@ -48,14 +47,15 @@ class Split {
   // An empty batch of that many examples, in the memory layout it will be used in.
   virtual Batch allocate(std::int64_t examples, torch::MemoryFormat format) const;
   // Writes the examples into consecutive examples of the batch, starting at `first`. Throws DataError, naming
-  // the file, where a sample is broken.
+  // the file, if an example is broken.
   virtual void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const = 0;
-  // Once all examples of the batch are there: what transforms do across them. The seed is the batch's own.
+  // Called when all examples of the batch are written: applies the transforms of whole batches. The seed
+  // belongs to this batch.
   virtual void finish(Batch& /*batch*/, std::uint64_t /*seed*/) const {}
 
-  // The class of an example, where examples have one and it is known without reading them.
+  // The class of an example, if it has one that is known without reading the example.
   virtual std::optional<std::int64_t> class_of(std::int64_t /*index*/) const { return std::nullopt; }
-  // Whether an index always stands for the same data; a text that is read from random places says no.
+  // Whether an index always gives the same data; false for text that is read at random positions.
   virtual bool examples_are_fixed() const { return true; }
 };
 
@@ -67,7 +67,7 @@ struct Splits {
   std::string stand_in = {};  // not empty: this is not the data that was asked for, and why
 };
 
-// Reads what a person gives as training read its data, without the data: for predicting and sampling.
+// Converts user input in the same way as the training data, without that data: for `predict` and `sample`.
 class Interpreter {
  public:
   virtual ~Interpreter() = default;
@@ -84,10 +84,10 @@ class Dataset {
   virtual ~Dataset() = default;
 
   virtual DataSpec spec() const = 0;  // before transforms, without reading data
-  // Reads or fetches what it needs; throws DataError with the place and the remedy where it cannot. The
-  // pipeline is built for spec(); splits keep what they need of it.
+  // Reads or downloads the data. Throws DataError with the place and the remedy if it cannot. The pipeline is
+  // built for spec(); splits keep what they need of it.
   virtual Splits open(const TransformPipeline& transforms) const = 0;
-  // Whether open() finds what it needs on this machine; false: it would download.
+  // Whether open() finds the data on this machine; false: it would download them.
   virtual bool at_hand() const { return true; }
   // `learned` is what open() left in Splits when the model was trained.
   virtual std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,

@@ -27,11 +27,10 @@ class EarlyStopHook : public Hook {
   EarlyStopHook(EarlyStop params, Better better) : params_(std::move(params)), better_(better) {}
 
   void after_eval(const Progress&, const Measurements& measurements, Requests& requests) override {
-    const auto found =
-        std::ranges::find(measurements, params_.metric, [](const auto& pair) { return pair.first; });
-    if (found == measurements.end()) return;
-    if (improves(found->second)) {
-      best_ = found->second;
+    const auto value = find_measurement(measurements, params_.metric);
+    if (!value) return;
+    if (improves(*value)) {
+      best_ = value;
       waited_ = 0;
     } else if (++waited_ >= params_.patience) {
       std::ostringstream reason;

@@ -20,13 +20,15 @@
 
 namespace runner {
 
-// Watches a run. It sees progress, weights and measurements as they are and changes nothing itself: it asks.
+// Observes a run: progress, weights and measurements. It changes nothing itself; it makes requests to the
+// loop.
 class Hook : public Stateful {
  public:
-  // Before the first step, or the first after a resume, when the state is loaded; the folder is the run's,
-  // for files of its own.
+  // Before the first step, or the first step after a resume, when the state is loaded. The hook may write its
+  // own files to the run folder.
   virtual void start(const Progress&, const std::filesystem::path& /*folder*/, Requests&) {}
-  // Asks for before_update in the step that follows, which costs reading the loss.
+  // Whether to call before_update in the next step, which costs reading the loss. Must be the same on all
+  // ranks.
   virtual bool wants_gradients(const Progress&) const { return false; }
   virtual void before_update(const Progress&, double /*loss*/, double /*gradient_norm*/, Requests&) {}
   virtual void after_step(const Progress&, Requests&) {}
@@ -34,10 +36,10 @@ class Hook : public Stateful {
   virtual void after_eval(const Progress&, const Measurements&, Requests&) {}
   virtual void finish(const Progress&, Requests&) {}  // after the last step
 
-  virtual const KeptWeights* kept_weights() const { return nullptr; }  // of one name from the beginning
+  virtual const KeptWeights* kept_weights() const { return nullptr; }  // their name never changes
 
-  // Before a checkpoint is written, on the rank that writes it, and before one is loaded, on every rank:
-  // files of a format of one's own in place of, or beside, what is saved by default. Training waits for it.
+  // Before a checkpoint is written, on the rank that writes it, and before one is loaded, on every rank: to
+  // save models in another format, instead of the default files or in addition. Training waits for it.
   virtual void before_save(ModelStates& /*models*/, const std::filesystem::path& /*folder*/) {}
   virtual void before_load(ModelStates& /*models*/, const std::filesystem::path& /*folder*/) {}
 };
@@ -45,21 +47,19 @@ class Hook : public Stateful {
 struct HookInputs {
   std::int64_t parameters = 0;   // of the model
   double flops_per_example = 0;  // forward and backward; 0: unknown
-  // What after_eval will report: "eval/accuracy" .., and what weights that hooks keep are measured as:
-  // "ema/accuracy" ..
+  // What after_eval will report: "eval/accuracy" .., and for weights that hooks keep, "ema/accuracy" ..
   std::vector<Measured> measured = {};
   torch::Device device = torch::kCPU;
   torch::ScalarType compute_type = torch::kFloat;  // of the model's matrix multiplications
-  // The precision itself leaves out updates whose gradients are not finite, as fp16 does while it looks for
-  // its scale.
+  // The precision skips updates whose gradients are not finite, as fp16 does while it searches its scale.
   bool precision_skips = false;
-  const Weights* weights = nullptr;  // to look at: there in every run
+  const Weights* weights = nullptr;  // read-only; set in every run
   DataSpec data = {};
 };
 
 struct HookFacts {
-  std::string keeps_weights = {};       // their name, where the hook has kept_weights()
-  std::optional<Watched> watches = {};  // the measurement it decides by
+  std::string keeps_weights = {};       // their name, if the hook has kept_weights()
+  std::optional<Watched> watches = {};  // the metric it decides by
   // False: before_save and before_load do nothing, and a sharded model need not be gathered for them.
   bool saves_models = true;
 };

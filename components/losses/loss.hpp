@@ -8,7 +8,7 @@
 namespace runner {
 
 // Losses are sums, not means: the loop divides by the true weight of the whole accumulation window, over all
-// ranks, so that a short last batch counts for what it is.
+// ranks, so that a short last batch is weighted correctly.
 class Loss {
  public:
   virtual ~Loss() = default;
@@ -26,7 +26,7 @@ struct LossInputs {
 };
 
 struct LossFacts {
-  std::vector<Targets> targets = {};  // what it understands; none: it does not look at them
+  std::vector<Targets> targets = {};  // what it understands; none: it does not use them
   bool needs_class_counts = false;
 };
 

@@ -15,7 +15,7 @@
 
 namespace runner {
 
-// Measured over a whole evaluation set, exactly, however it was cut into batches: update() only accumulates.
+// Computed exactly over a whole validation set, for any batch size: update() only accumulates.
 class Metric {
  public:
   virtual ~Metric() = default;
@@ -27,8 +27,9 @@ class Metric {
     return {};
   }  // what numbers alone do not show, for the log and the trackers
 
-  // What the updates since reset() have gathered, and the same of another object with the same settings added
-  // to this one. Ranks that share an evaluation set merge in the order of the data and compute as one would.
+  // What update() has accumulated since reset(). merge() adds what another object with the same settings has
+  // accumulated: ranks that share a validation set merge in the order of the data, and get the result of one
+  // rank.
   virtual State accumulated() const = 0;
   virtual void merge(const State& other) = 0;
 };
@@ -40,7 +41,7 @@ struct MetricInputs {
       {};  // what the targets mean to the loss and to this metric; none: not known
 };
 
-// Known before anything is built; every metric says it.
+// Known before anything is built. Every metric states it.
 struct MetricFacts {
   std::vector<Measured> measures = {};  // what compute() reports
   std::vector<Targets> targets = {};    // what it understands; none: whatever the loss does

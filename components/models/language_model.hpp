@@ -7,19 +7,18 @@
 
 namespace runner {
 
-// What a model keeps of the tokens it has seen, so that each further token costs one token's work: a pair of
-// tensors a layer, keys and values or whatever else the model needs.
+// What a model keeps of the tokens it has seen, so that each further token costs the work of one token: a
+// pair of tensors per layer, such as keys and values.
 struct DecodingCache {
   std::int64_t length = 0;  // tokens seen
   std::vector<std::pair<torch::Tensor, torch::Tensor>> layers = {};
 };
 
-// A model that says how likely each token is to follow: forward gives logits [examples, positions,
-// vocabulary].
+// A model that predicts the next token: forward returns logits [examples, positions, vocabulary].
 class LanguageModel : public Model {
  public:
-  // The logits [examples, vocabulary] of what follows the tokens [examples, any number] and those that the
-  // cache has seen; the cache has seen all of them afterwards. Together not more than context().
+  // The logits [examples, vocabulary] of the token after those in the cache and the given tokens [examples,
+  // any number], which are added to the cache. Both together are at most context().
   virtual torch::Tensor next(const torch::Tensor& tokens, DecodingCache& cache) = 0;
 
   virtual std::int64_t context() const = 0;     // tokens it can look back on

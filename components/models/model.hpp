@@ -14,7 +14,7 @@
 
 namespace runner {
 
-// Parameter names equal those of the Python model of the same name, so that weights move both ways.
+// Parameter names are those of the Python model of the same name, so that weights can be exchanged.
 class Model : public torch::nn::Module {
  public:
   virtual torch::Tensor forward(const Batch& batch) = 0;

@@ -16,7 +16,7 @@ struct ParameterGroup {
   std::optional<double> weight_decay = std::nullopt;  // instead of the optimizer's own
 };
 
-// Its state is kept per parameter, under "<parameter>.<slot>", so that it survives regrouping.
+// Its state is saved per parameter, as "<parameter>.<slot>", so that parameters can be regrouped.
 class Optimizer : public Stateful {
  public:
   virtual double peak_lr() const = 0;  // what the schedule multiplies
@@ -54,8 +54,8 @@ constexpr auto describe(std::type_identity<OptimizerCommon>) {
             "Weight decay on biases and normalisation layers too (parameters of one dimension)."));
 }
 
-// An optimizer that changes every element by its own gradient and state alone may be given slices of
-// parameters, as columns; others get whole ones.
+// An optimizer that computes every element from its own gradient and state alone may be given slices of
+// parameters, as columns; other optimizers get whole parameters.
 enum class UpdatesBy { parameter, element };
 
 struct OptimizerFacts {

@@ -12,15 +12,15 @@
 
 namespace runner {
 
-// How numbers are represented while training. The engine calls it in the order in which it stands here.
+// How numbers are represented while training. The engine calls the functions in this order.
 class Precision : public Stateful {
  public:
   using Scope = PrecisionScope;
 
-  // Called again where further modules are to be trained: with all of them.
+  // Called again with all modules if further modules are to be trained.
   virtual void prepare(torch::nn::Module& /*model*/) {}
   virtual std::unique_ptr<Scope> forward() { return std::make_unique<Scope>(); }
-  // What the backward pass begins with: the gradient of the loss by itself.
+  // The gradient that the backward pass starts with, scaled if the precision needs it.
   virtual torch::Tensor scale(const torch::Tensor& gradient) { return gradient; }
   // Undoes scale() in the gradients; false: some are not finite, and this update has to be skipped.
   virtual bool unscale(const std::vector<torch::Tensor>& /*gradients*/) { return true; }
@@ -29,9 +29,7 @@ class Precision : public Stateful {
   virtual std::string summary() const = 0;  // one line for people, once prepared
 
   virtual torch::ScalarType compute_type() const { return torch::kFloat; }  // of matrix multiplications
-  virtual bool skips_updates() const {
-    return false;
-  }  // unscale() may say false in the ordinary course of a run
+  virtual bool skips_updates() const { return false; }  // unscale() may return false in normal operation
 };
 
 struct PrecisionInputs {

@@ -43,12 +43,11 @@ class PlateauSchedule final : public Scheduler {
 
   double factor(double /*at*/) const override { return factor_; }
 
-  void observe(const std::vector<std::pair<std::string, double>>& measurements) override {
-    const auto found =
-        std::ranges::find(measurements, settings_.metric, [](const auto& pair) { return pair.first; });
-    if (found == measurements.end()) return;
-    if (improves(found->second)) {
-      best_ = found->second;
+  void observe(const Measurements& measurements) override {
+    const auto value = find_measurement(measurements, settings_.metric);
+    if (!value) return;
+    if (improves(*value)) {
+      best_ = value;
       waited_ = 0;
     } else {
       ++waited_;

@@ -1,21 +1,21 @@
 #pragma once
 
 #include "components/contract/measured.hpp"
+#include "components/contract/progress.hpp"
 #include "components/contract/state.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
 
-// A function of progress: asking twice gives the same, and nothing needs to be stepped. Only a schedule that
-// follows measurements has something to remember.
+// A pure function of progress that need not be stepped. Only a schedule that follows metrics keeps state.
 class Scheduler : public Stateful {
  public:
-  // The multiple of the peak learning rate. `at` counts updates or epochs, as the recipe chose, from the end
-  // of the warm-up, and never goes back.
+  // The factor for the peak learning rate. `at` counts updates or epochs, as the recipe says, from the end of
+  // the warm-up, and never decreases.
   virtual double factor(double at) const = 0;
 
-  // The outcome of every evaluation, by name: {"eval/loss", 0.3} ..
-  virtual void observe(const std::vector<std::pair<std::string, double>>& /*measurements*/) {}
+  // Called with the result of every evaluation: {"eval/loss", 0.3} ..
+  virtual void observe(const Measurements& /*measurements*/) {}
 };
 
 enum class ScheduleUnit { step, epoch };
@@ -24,8 +24,9 @@ constexpr auto describe(std::type_identity<ScheduleUnit>) {
                  choice("epoch", ScheduleUnit::epoch, "moves once an epoch"));
 }
 
-// Turns the durations among a schedule's parameters into what factor() counts in. Both throw where a duration
-// is a share of the run, or left out, and the length of the run is unknown because time alone limits it.
+// Converts the durations among a schedule's parameters into the unit of factor(). Both functions throw if a
+// duration is a share of the run, or not given, and the length of the run is unknown because only time limits
+// it.
 struct SchedulerInputs {
   double run = 0;                       // updates or epochs in the whole run; 0: unknown
   double units_per_epoch = 1;           // 1 where epochs are counted
@@ -54,7 +55,7 @@ constexpr auto describe(std::type_identity<SchedulerCommon>) {
 }
 
 struct SchedulerFacts {
-  std::vector<Watched> watches = {};  // the measurements it decides by
+  std::vector<Watched> watches = {};  // the metrics it decides by
 };
 
 struct SchedulerKind {

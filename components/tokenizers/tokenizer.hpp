@@ -9,7 +9,8 @@
 
 namespace runner {
 
-// What a tokenizer is made from. A component reads `learned` where it is given, and learns where it is not.
+// What a tokenizer is made from. A component reads `learned` if it is given, otherwise it learns from the
+// texts.
 struct TokenizerInputs {
   std::vector<std::string_view> texts = {};  // the training set
   std::vector<std::string_view> others =

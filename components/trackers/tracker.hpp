@@ -57,18 +57,18 @@ struct RunEnd {
   double wall_time = 0;      // seconds since 1970; long ago where a tracker is told of it later
 };
 
-// What a tracker needs is not there at the moment: a server that does not answer. The same call is made again
-// later; until then records wait on disk.
+// Thrown if a tracker cannot work at the moment, for example because a server does not answer. The same call
+// is repeated later; until then records are kept on disk.
 struct TrackerUnavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Writes metrics somewhere. All functions are called from one thread, the tracker's own, so they may
-// take their time and need no locks; they return in finite time. What they throw switches this tracker off
-// with a warning, and the run continues; TrackerUnavailable says that it is worth trying again.
+// Writes metrics somewhere. All functions are called from the tracker's own thread, so they may be slow and
+// need no locks, but they must return. An exception switches this tracker off with a warning, and the run
+// continues; after TrackerUnavailable the call is repeated.
 //
-// The state is what names this run elsewhere, such as the id a server gave it: load() comes before start(),
-// in a later process that continues the same run. Texts, integers and numbers only.
+// The state identifies this run elsewhere, for example by the id that a server assigned. A process that
+// resumes the run calls load() before start(). The state may hold only texts, integers and numbers.
 class Tracker : public Stateful {
  public:
   virtual void start(const RunFacts& /*facts*/) {}
@@ -77,7 +77,7 @@ class Tracker : public Stateful {
   virtual void image(std::string_view /*tag*/, const Picture& /*image*/, std::int64_t /*step*/) {}
   virtual void histogram(std::string_view /*tag*/, const Histogram& /*histogram*/, std::int64_t /*step*/) {}
   virtual void artifact(std::string_view /*name*/, const std::filesystem::path& /*file*/) {}
-  virtual void flush() {}  // writes or sends whatever the calls before have left in memory
+  virtual void flush() {}  // writes or sends what earlier calls have buffered
   virtual void finish(const RunEnd& /*end*/) {}
 };
 
@@ -94,7 +94,7 @@ struct TrackerInputs {
 
 // What is known of a tracker before it is built.
 struct TrackerFacts {
-  bool remote = false;        // sends to a server: whatever it is given is on disk first
+  bool remote = false;        // sends to a server: its data are written to disk first
   bool every_rank = false;    // wants to run on every rank, not on the main one alone
   bool images = false;        // shows images
   bool writes_files = false;  // logging_dir applies

@@ -6,8 +6,7 @@
 
 namespace runner {
 
-// Pixels that lie somewhere else: in a mapped file, in a decoder's buffer. Any layout, mirrored too, is a
-// matter of strides.
+// A view of pixels in a mapped file or a decoder's buffer. Strides describe any layout, also a mirrored one.
 struct ImageView {
   const std::uint8_t* pixels = nullptr;
   std::int64_t channels = 0, height = 0, width = 0;
@@ -31,8 +30,8 @@ struct Rectangle {
   std::int64_t top = 0, left = 0, height = 0, width = 0;
 };
 
-// The float that each of the 256 pixel values becomes, for every channel. Looking up is as fast as computing,
-// and equals PyTorch's (value / 255 - mean) / deviation to the last bit on every machine.
+// The float for each of the 256 pixel values, for every channel. A lookup is as fast as computing, and equals
+// PyTorch's (value / 255 - mean) / deviation to the last bit on every machine.
 class PixelTable {
  public:
   PixelTable(const std::vector<double>& mean, const std::vector<double>& deviation);
@@ -59,9 +58,9 @@ struct ImageTarget {
   std::ptrdiff_t channel_step = 0, row_step = 0, column_step = 0;  // in floats
 };
 
-// One image on its way into a batch. Crops, flips, padding, normalisation and erasing are only noted down;
-// `write` does all of them in the one pass that turns bytes into floats. Transforms that compute new pixels
-// ask for `pixels()`.
+// One image that is written into a batch. Crops, flips, padding, normalisation and erasing are only recorded;
+// `write` applies them in the single pass that converts bytes to floats. Transforms that compute new pixels
+// use `pixels()`.
 class Image {
  public:
   Image(const ImageView& source, Scratch& scratch) : Image(source, source.height, source.width, scratch) {}

@@ -33,7 +33,7 @@ struct TransformStep {
 using TransformPipeline = std::vector<TransformStep>;
 
 struct TransformInputs {
-  DataSpec data;  // as the transforms before it leave it
+  DataSpec data;  // the output of the transforms before it
 };
 
 enum class TransformPhase { automatic, training, evaluation, always };
@@ -60,8 +60,8 @@ struct TransformKind {
   using Common = TransformCommon;
 };
 
-// Builds the transforms of a recipe for data of that kind, each from what those before it leave. Throws
-// std::runtime_error, naming the transform, where one cannot follow another.
+// Builds the transforms of a recipe, each for the output of the one before it. Throws std::runtime_error,
+// which names the transform, if one cannot follow another.
 TransformPipeline build_pipeline(const std::vector<Part<TransformKind>>& parts, const DataSpec& data);
 
 // What the data looks like after the transforms that act in that phase.

@@ -4,9 +4,9 @@
 
 namespace runner {
 
-// Loads a plugin that fits this program; what it registers is then in Registry::of_linked(). A file that is
-// loaded already, here or as an equal copy elsewhere, is not loaded again. Throws PluginError; a crash while
-// the plugin registers its components ends the program, which says the plugin's name.
+// Loads a compatible plugin; its components are then in Registry::of_linked(). A file that is already loaded,
+// also as an identical copy elsewhere, is not loaded again. Throws PluginError. If the plugin crashes while
+// it registers its components, the program ends with a message that names the plugin.
 void load_plugin(const std::filesystem::path& file);
 
 }  // namespace runner

@@ -19,8 +19,8 @@
 #include "components/tokenizers/tokenizer.hpp"
 #include "components/trackers/tracker.hpp"
 
-// What a plugin says of itself in a section of its file, so that the program can tell whether the two fit
-// before any of its code runs. runner_add_plugin() compiles it in; without CMake, compile and link
+// Information about a plugin in a section of its file, so that the program can check compatibility before it
+// runs any of the plugin's code. runner_add_plugin() compiles it in; without CMake, compile and link
 // share/runner/plugin_stamp.cpp of the installation.
 namespace runner {
 
@@ -33,17 +33,17 @@ struct PluginStamp {
     std::uint32_t size = 0;
   };
 
-  // These three come first for all time; the rest is only read where they are as expected.
+  // These three always come first; the rest is only read if they have the expected values.
   char magic[16] = {};
   std::uint32_t size = 0;
   std::uint32_t interface = 0;
 
   char runner[16] = {};    // version of the headers
   char libtorch[16] = {};  // likewise
-  char compiler[48] = {};  // for the person who reads it; g++ and clang fit together
+  char compiler[48] = {};  // for people; g++ and clang are compatible
   char library[24] = {};   // which C++ library, and which of its ABIs
   char build[24] = {};     // what changes the layout of types: assertions, debug containers, sanitizers
-  Type types[64] = {};     // sizes of what crosses the border
+  Type types[64] = {};     // sizes of the types that plugin and program share
 };
 
 namespace detail {

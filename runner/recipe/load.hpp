@@ -19,16 +19,16 @@ struct RecipeSources {
   std::map<std::string, std::string> environment =
       {};  // all of it: RUNNER_SECTION__KEY sets, ${env:NAME} reads
   std::vector<std::string> overrides = {};
-  // A line with one of these words is not shown in a message: what is secret cannot be known before the text
-  // is read.
+  // Messages do not show lines with one of these words: before the text is parsed, it is not known what is
+  // secret.
   std::vector<std::string> secret_words = {"token", "password", "secret", "api_key"};
 };
 
-// The default of a key that the recipe leaves out, for references to it; asked with the tree as it stands.
+// The default of a key that is not in the recipe, for references to it; called with the tree so far.
 using DefaultOf = std::function<std::optional<Value>(const Value& tree, std::string_view path)>;
 
 // Text to one tree: inherited, overridden, references filled in; every value knows where it came from.
-// Nothing comes back where the text could not be understood; the diagnostics say why.
+// Returns nothing if the text cannot be parsed; the diagnostics say why.
 std::optional<Value> load_recipe(const RecipeSources& sources, const DefaultOf& default_of,
                                  Diagnostics& diagnostics);
 

@@ -11,7 +11,7 @@ struct WriteOptions {
 };
 
 // A table as the TOML a person would write: plain values first, then [sections] and [[lists of tables]].
-// Reads back to the same data, except that secrets are left out; a comment stands in their place.
+// Reading it gives the same data, except for secrets, which are replaced by a comment.
 std::string write_toml(const Value& table, const WriteOptions& options = {});
 
 }  // namespace runner

@@ -12,7 +12,7 @@
 
 namespace runner {
 
-// How a run ended and what came of it. Written as result.json for every ending.
+// How a run ended, and its results. Written as result.json for every outcome.
 struct RunResult {
   enum class Outcome { finished, stopped, interrupted, failed };
   struct Best {

@@ -6,17 +6,15 @@
 namespace runner {
 
 bool BestModel::admit(const Progress& progress, const Measurements& measurements) {
-  const auto found =
-      std::ranges::find(measurements, rule_.metric, [](const auto& pair) { return pair.first; });
-  if (found == measurements.end() || std::isnan(found->second)) return false;
-  // Where updates were skipped since, the weights are the very same.
+  const auto value = find_measurement(measurements, rule_.metric);
+  if (!value || std::isnan(*value)) return false;
+  // If all updates since then were skipped, these are the same weights.
   if (std::ranges::find(kept_, progress.step, &Kept::step) != kept_.end()) return false;
-  const double value = found->second;
   const auto place =
-      std::ranges::find_if(kept_, [&](const Kept& other) { return better(value, other.value); });
+      std::ranges::find_if(kept_, [&](const Kept& other) { return better(*value, other.value); });
   const auto most = static_cast<std::size_t>(rule_.keep);
   if (place == kept_.end() && kept_.size() >= most) return false;
-  kept_.insert(place, {value, progress.step, progress.exact_epoch});
+  kept_.insert(place, {*value, progress.step, progress.exact_epoch});
   while (kept_.size() > most) {
     displaced_.push_back(kept_.back().step);
     kept_.pop_back();

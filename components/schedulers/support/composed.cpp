@@ -7,7 +7,7 @@
 
 namespace runner {
 
-void ComposedSchedule::observe(const std::vector<std::pair<std::string, double>>& measurements) {
+void ComposedSchedule::observe(const Measurements& measurements) {
   for (const auto& part : parts_) part->observe(measurements);
 }
 
@@ -33,9 +33,7 @@ class AfterWarmup final : public Scheduler {
   double factor(double at) const override {
     return at < warmup_ ? start_ + (1 - start_) * at / warmup_ : then_->factor(at - warmup_);
   }
-  void observe(const std::vector<std::pair<std::string, double>>& measurements) override {
-    then_->observe(measurements);
-  }
+  void observe(const Measurements& measurements) override { then_->observe(measurements); }
   State save() const override { return then_->save(); }
   void load(const State& state) override { then_->load(state); }
 

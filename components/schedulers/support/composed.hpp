@@ -11,7 +11,7 @@ namespace runner {
 // whose turn has not come.
 class ComposedSchedule : public Scheduler {
  public:
-  void observe(const std::vector<std::pair<std::string, double>>& measurements) override;
+  void observe(const Measurements& measurements) override;
   State save() const override;
   void load(const State& state) override;
 
