@@ -118,15 +118,11 @@ void Presence::wait_for_all() {
   do {
     missing.clear();
     for (int rank = 0; rank < place_.size; ++rank) {
-      const bool there = store_->check({rank_key(rank)});
-      if (!there) missing.push_back(std::to_string(rank));
-      if (there && gone(rank)) throw RankError(who_failed());
-      if (!there && gone(rank)) {
-        const RankError error(
-            log::format("Rank {} of {} ended before it joined the others", rank, place_.size));
-        failed(error.what(), /*because_of_another=*/true);
-        throw error;
-      }
+      if (!store_->check({rank_key(rank)})) missing.push_back(std::to_string(rank));
+      if (!gone(rank)) continue;
+      const RankError error(who_failed());
+      failed(error.what(), /*because_of_another=*/true);
+      throw error;
     }
     if (missing.empty()) {
       rank_0_ = seen(0);
@@ -191,9 +187,8 @@ std::string Presence::who_failed_as_the_store_says() {
     const bool all_have_beaten = Clock::now() - asked_at > 3 * interval_;  // those that live
     std::map<Verdict, std::string> found;
     for (int rank = 0; rank < place_.size; ++rank) {
-      const std::optional<Sighting> now = rank == place_.rank ? std::nullopt : seen(rank);
-      if (!now) continue;
-      const auto [verdict, text] = judge(rank, *now, first[static_cast<std::size_t>(rank)]);
+      if (rank == place_.rank) continue;
+      const auto [verdict, text] = judge(rank, first[static_cast<std::size_t>(rank)]);
       std::string& all = found[verdict];
       all += (all.empty() ? "" : "; ") + text;
     }
@@ -202,6 +197,15 @@ std::string Presence::who_failed_as_the_store_says() {
     if (sure) return found.empty() ? "the cause is unknown" : found.rbegin()->second;
     std::this_thread::sleep_for(interval_ / 4);
   }
+}
+
+std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const std::optional<Sighting>& before) {
+  const std::optional<Sighting> seen_now = seen(rank);
+  if (!seen_now) {
+    if (!gone(rank) || seen(rank)) return {Verdict::fine, ""};  // it may have joined between the two looks
+    return {Verdict::died, log::format("Rank {} of {} ended before it joined the others", rank, place_.size)};
+  }
+  return judge(rank, *seen_now, before);
 }
 
 std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const Sighting& now,

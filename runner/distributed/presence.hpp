@@ -44,6 +44,7 @@ class Presence {
   void publish();
   std::string who_is_there();
   std::string who_failed_as_the_store_says();
+  std::pair<Verdict, std::string> judge(int rank, const std::optional<Sighting>& before);
   std::pair<Verdict, std::string> judge(int rank, const Sighting& now, const std::optional<Sighting>& before);
   std::optional<Sighting> seen(int rank);
   bool gone(int rank);

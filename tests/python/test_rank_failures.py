@@ -429,9 +429,9 @@ if __name__ == "__main__":
              a_signal_to_any_rank_stops_all_at_the_same_step, ranks_end_with_a_killed_launcher,
              a_restart_goes_on_from_the_newest_checkpoint, an_elastic_run_goes_on_with_those_that_are_left,
              sharded_parameters_go_on_with_another_number_of_ranks, a_reproducible_run_goes_on_with_a_power_of_two,
-             a_lost_network_ends_both_machines, a_machine_that_never_starts_is_named,
-             a_machine_that_cannot_join_is_told_why, machines_may_have_different_numbers_of_ranks, an_elastic_run_goes_on_without_a_machine,
-             memory_that_runs_out_on_one_rank]
+             a_machine_that_never_starts_is_named, a_machine_that_cannot_join_is_told_why,
+             machines_may_have_different_numbers_of_ranks, memory_that_runs_out_on_one_rank]
     if THOROUGH or chosen:
-        cases.append(a_campaign_of_kills_ends_with_the_weights_of_a_quiet_run)
+        cases += [a_lost_network_ends_both_machines, an_elastic_run_goes_on_without_a_machine,
+                  a_campaign_of_kills_ends_with_the_weights_of_a_quiet_run]
     main([case for case in cases if not chosen or case.__name__ in chosen])
