@@ -63,17 +63,17 @@ void Presence::beat(const std::stop_token& stop) {
       publish();
       store_lost_ = false;
     } catch (const std::exception&) {
-      store_lost_ = true;  // for now: whoever serves it may only be suspended
+      store_lost_ = true;  // for now: the process that serves it may only be suspended
     }
     lock.lock();
   }
 }
 
 void Presence::publish() {
-  const std::scoped_lock one_after_the_other(publishing_);  // what is older must not arrive later
+  const std::scoped_lock one_after_the_other(publishing_);  // an older text must not arrive after a newer one
   std::string text;
   {
-    // Not while the store is asked: it may not answer, and whoever trains has something to say, too.
+    // Not held while asking the store: it may not answer, and training must not wait for it.
     const std::scoped_lock lock(mutex_);
     ++own_.beat;
     text = to_text(own_);
@@ -89,7 +89,7 @@ void Presence::starts(std::string what) {
 
 void Presence::reached(std::int64_t step) {
   const std::scoped_lock lock(mutex_);
-  // That training starts, and its first step, are told at once: a restart is over then.
+  // The start of training and its first step are published at once: they end a restart.
   const bool news = own_.step == own_.first_step;
   if (own_.step < 0) own_.first_step = step;
   own_.step = step;
@@ -202,7 +202,7 @@ std::string Presence::who_failed_as_the_store_says() {
 std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const std::optional<Sighting>& before) {
   const std::optional<Sighting> seen_now = seen(rank);
   if (!seen_now) {
-    if (!gone(rank) || seen(rank)) return {Verdict::fine, ""};  // it may have joined between the two looks
+    if (!gone(rank) || seen(rank)) return {Verdict::fine, ""};  // it may have joined in the meantime
     return {Verdict::died, log::format("Rank {} of {} ended before it joined the others", rank, place_.size)};
   }
   return judge(rank, *seen_now, before);
@@ -216,7 +216,7 @@ std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const Sighti
   if (now.state == State::left) return {Verdict::left, log::format("{} has ended {}", name, where(now))};
   if (now.state != State::running) return {Verdict::fine, ""};
   if (gone(rank)) {
-    // Between the two looks it may have said why it leaves.
+    // It may have published its reason since `now` was read.
     const std::optional<Sighting> last = seen(rank);
     if (last && last->state != State::running) return judge(rank, *last, before);
     return {Verdict::died, log::format("{} died without an error message {}", name, where(now))};

@@ -44,7 +44,7 @@ class Attempt {
 
   void wait();
 
-  // After that.
+  // Valid after wait().
   const std::vector<LaunchedRank>& ranks() const { return ranks_; }
   const std::vector<int>& order_of_ends() const { return order_of_ends_; }  // numbers of ranks
   int restart() const { return restart_; }
