@@ -11,7 +11,7 @@ torch_version=2.13.0
 packages=(
   ca-certificates ccache clang-19 cmake git mold ninja-build python3 python3-venv
   libcurl4-openssl-dev libfmt-dev libgloo-dev libicu-dev libjpeg62-turbo-dev libpng-dev libprotozero-dev
-  libspdlog-dev libssl-dev libtomlplusplus-dev nlohmann-json3-dev zlib1g-dev
+  libspdlog-dev libssl-dev libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
 )
 test_packages=(
   catch2 g++ clang-format-19 clang-tidy-19 libclang-rt-19-dev

@@ -9,7 +9,6 @@
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/open_file.hpp"
 #include "components/support/io/read_json.hpp"
-#include "components/support/io/sha256.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/sharded_safetensors.hpp"
 #include "runner/checkpoint/state_json.hpp"
@@ -101,7 +100,7 @@ class Writer {
         throw IoError("A hook wrote " + name.string() + ", a file that the checkpoint has already.");
       fs::rename(hook_files / name, folder_ / name);
       flush_file(folder_ / name);
-      note(name.generic_string(), {fs::file_size(folder_ / name), sha256_of_file(folder_ / name)});
+      note(name.generic_string(), read_written_file(folder_ / name));
     }
     for (const fs::path& name : folders) flush_folder(folder_ / name);
   }
@@ -109,16 +108,12 @@ class Writer {
     AtomicFile file(folder_ / name);
     file.write(text);
     file.commit();
-    Sha256 digest;
-    digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-    note(name, {text.size(), digest.hex()});
+    note(name, written_file(text));
   }
   const Json& files() const { return files_; }
 
  private:
-  void note(const std::string& name, const WrittenFile& written) {
-    files_[name] = {{"size", written.size}, {"sha256", written.sha256}};
-  }
+  void note(const std::string& name, const WrittenFile& written) { files_[name] = to_json(written); }
 
   fs::path folder_;
   Json files_ = Json::object();

@@ -36,9 +36,9 @@ void require_types(const Json& manifest, const fs::path& path) {
   require(member(manifest, "created").is_string(), "created");
   require(member(manifest, "files").is_object(), "files");
   for (const auto& [name, file] : manifest["files"].items())
-    require(
-        file.is_object() && member(file, "size").is_number_unsigned() && member(file, "sha256").is_string(),
-        "files");
+    require(file.is_object() && member(file, "size").is_number_unsigned() &&
+                member(file, "sha256").is_string() && (!file.contains("xxh3") || file["xxh3"].is_string()),
+            "files");
 }
 
 // Below the checkpoint, without a way out.
@@ -93,6 +93,14 @@ std::map<std::string, std::string> versions_of(const Json& manifest) {
 
 }  // namespace
 
+Json to_json(const WrittenFile& file) {
+  return {{"size", file.size}, {"sha256", file.sha256}, {"xxh3", file.xxh3}};
+}
+
+WrittenFile written_file_from(const Json& entry) {
+  return {entry.value("size", std::uint64_t{0}), entry.value("sha256", ""), entry.value("xxh3", "")};
+}
+
 Json read_json_object(const fs::path& path) {
   Json json = read_json_file(path);
   if (!json.is_object()) throw std::runtime_error(path.string() + " is damaged: it is not a JSON object.");
@@ -124,8 +132,10 @@ std::string damage_of(const fs::path& folder, const Json& manifest, const ShareO
     const auto size = fs::file_size(path);
     if (size != expected.at("size").get<std::uint64_t>())
       return name + " has " + std::to_string(size) + " bytes instead of " + expected.at("size").dump();
-    if (sha256_of_file(path) != expected.at("sha256").get<std::string>())
-      return name + " has the wrong checksum: its contents have changed";
+    const WrittenFile written = written_file_from(expected);
+    const bool same =
+        written.xxh3.empty() ? sha256_of_file(path) == written.sha256 : xxh3_of_file(path) == written.xxh3;
+    if (!same) return name + " has the wrong checksum: its contents have changed";
   }
   return "";
 }

@@ -6,10 +6,12 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "components/support/io/written_file.hpp"
+
 namespace runner {
 
 // manifest.json, the file that makes a folder a checkpoint: which run and step it belongs to, and size and
-// SHA-256 of every other file. It is validated when read, because a checkpoint may come from anywhere.
+// checksums of every other file. It is validated when read, because a checkpoint may come from anywhere.
 
 inline constexpr int manifest_format = 1;
 
@@ -33,6 +35,10 @@ struct CheckpointSummary {
 CheckpointSummary read_summary(const std::filesystem::path& folder);
 // What is wrong with the first file that is missing or does not match its size and checksum; empty: nothing.
 std::string damage_of(const std::filesystem::path& folder);
+
+// One of its files, as the manifest has it.
+nlohmann::json to_json(const WrittenFile& file);
+WrittenFile written_file_from(const nlohmann::json& entry);
 
 // For those that read more of it. The manifest has the entries of a summary, and "files" as it should be.
 nlohmann::json read_manifest(const std::filesystem::path& folder);

@@ -8,6 +8,7 @@
 #include "components/support/io/atomic_file.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/read_json.hpp"
+#include "runner/checkpoint/manifest.hpp"
 #include "runner/checkpoint/state_json.hpp"
 
 namespace runner {
@@ -70,7 +71,7 @@ WrittenFile write_part(const fs::path& folder, const RankPart& part, const State
     std::vector<std::pair<std::string, torch::Tensor>> tensors;
     for (const auto& [name, tensor] : tensors_of(own)) tensors.emplace_back(name, tensor);
     const WrittenFile written = write_safetensors(folder / part.file(), tensors, {{"format", "pt"}});
-    leave_note(folder, part, {{"size", written.size}, {"sha256", written.sha256}});
+    leave_note(folder, part, to_json(written));
     return written;
   } catch (const std::exception& error) {
     try {
@@ -101,7 +102,7 @@ WrittenFile wait_for_part(const fs::path& folder, const RankPart& part, const Wa
                   " could not write its part of a checkpoint: " + note.value("error", ""));
   std::error_code ignored;
   fs::remove(path, ignored);
-  return {note.value("size", std::uint64_t{0}), note.value("sha256", "")};
+  return written_file_from(note);
 }
 
 Json joined(const std::vector<Json>& parts) {

@@ -230,6 +230,18 @@ std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const Sighti
   return {Verdict::fine, ""};
 }
 
+bool Presence::somebody_died() {
+  try {
+    for (int rank = 0; rank < place_.size; ++rank) {
+      if (rank == place_.rank || !gone(rank)) continue;
+      const std::optional<Sighting> last = seen(rank);
+      if (!last || last->state == State::running) return true;
+    }
+  } catch (const std::exception&) {
+  }
+  return false;
+}
+
 std::optional<std::string> Presence::trouble_with(int rank) {
   const std::optional<Sighting> sighting = seen(rank);
   if (sighting && sighting->state == State::failed)

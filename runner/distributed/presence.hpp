@@ -33,6 +33,9 @@ class Presence {
 
   // After something went wrong between the ranks: which of them it was, in words. Takes a few beats.
   std::string who_failed();
+  // Whether the process of another rank has ended in the middle of its work. False if the store does not
+  // know.
+  bool somebody_died();
   // Whether the rank has failed or ended, or has not been seen for the timeout; in words, or nothing.
   std::optional<std::string> trouble_with(int rank);
 

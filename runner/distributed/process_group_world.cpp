@@ -47,17 +47,36 @@ std::string first_line(const std::exception& error) {
 // One collective: says who it was when it fails.
 class ProcessGroupWorld::Running final : public Work::Pending {
  public:
-  Running(ProcessGroupWorld& world, std::string call) : world_(world), call_(std::move(call)) {}
+  // A timeout aborts transfers of Gloo, and whatever NCCL does.
+  enum class Waits { once, in_slices };
+  Running(ProcessGroupWorld& world, std::string call, Waits waits = Waits::once)
+      : world_(world), call_(std::move(call)), waits_(waits) {}
+  static Waits waits_for(bool on_gpu) { return on_gpu ? Waits::once : Waits::in_slices; }
 
   template <class Start>
   void start(Start&& begin) {
     guarded([&] { work_ = begin(); });
   }
   void wait() override {
-    guarded([&] { work_->wait(); });
+    guarded([&] { waits_ == Waits::once ? void(work_->wait()) : wait_in_slices(); });
   }
 
  private:
+  // The connection to a process that has died may stay open; the store knows of its end.
+  void wait_in_slices() {
+    constexpr std::chrono::seconds first{2}, longest{30};
+    for (std::chrono::milliseconds slice = first; !completed_within(slice);
+         slice = std::min<std::chrono::milliseconds>(2 * slice, longest))
+      if (world_.presence_.somebody_died()) throw std::runtime_error("its connection is still open");
+  }
+  bool completed_within(std::chrono::milliseconds time) {
+    try {
+      return work_->wait(time);
+    } catch (const std::exception&) {
+      return work_->isCompleted() && work_->wait();  // throws again what it failed with
+    }
+  }
+
   template <class Action>
   void guarded(Action&& action) {
     try {
@@ -71,6 +90,7 @@ class ProcessGroupWorld::Running final : public Work::Pending {
 
   ProcessGroupWorld& world_;
   const std::string call_;
+  const Waits waits_;
   c10::intrusive_ptr<c10d::Work> work_;
 };
 
@@ -101,10 +121,11 @@ class ProcessGroupWorld::Group final : public CollectiveWorld {
              const Start& start) override {
     const std::string call = log::format("{} of {}", operation, what);
     all_.presence_.starts(call);
-    auto running = std::make_unique<Running>(all_, call);
+    const bool on_gpu = tensor.is_cuda() && cuda_;
+    auto running = std::make_unique<Running>(all_, call, Running::waits_for(on_gpu));
     running->start([&] {
       if (calls_) calls_->compare(log::format("{}: {}", call, kind_of(tensor)));
-      return start(tensor.is_cuda() && cuda_ ? *cuda_ : *cpu_);
+      return start(on_gpu ? *cuda_ : *cpu_);
     });
     return Work(std::move(running));
   }
@@ -159,7 +180,7 @@ Work ProcessGroupWorld::begin(std::string_view operation, std::string_view what,
                               const Start& start) {
   const std::string call = log::format("{} of {}", operation, what);
   presence_.starts(call);
-  auto running = std::make_unique<Running>(*this, call);
+  auto running = std::make_unique<Running>(*this, call, Running::waits_for(tensor.is_cuda() && cuda_));
   running->start([&] {
     if (calls_) calls_->compare(log::format("{}: {}", call, kind_of(tensor)));
     return start(backend(tensor));

@@ -51,7 +51,7 @@ WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
     }
     finish_passes();
     const bool again = start && ranks_ ? world_->any(!why.empty(), "whether memory ran out") : !why.empty();
-    if (!again) return over_all_ranks(std::move(result));
+    if (!again) return over_all_ranks(result);
     discard_gradients();
     if (!why.empty()) make_micro_batches_smaller(window, why);
     start->restore();
@@ -80,7 +80,9 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
   for (const Batch& micro_batch : window.batches) {
     if (sync_norm_ && micro_batch.size() == 0) {  // the others wait for this rank in every layer
       sync_norm_->set_counting(false);
-      backward(0 * loss_sum_of(placed(stand_in_for(micro_batch)), loss));
+      const torch::Tensor nothing = 0 * loss_sum_of(placed(stand_in_for(micro_batch)), loss);
+      send_loss_early(total);
+      backward(nothing);
       sync_norm_->set_counting(true);
       continue;
     }
@@ -88,8 +90,9 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
     for (std::int64_t first = 0; first < size; first += at_once) {
       const Batch batch = placed(part_of(micro_batch, first, std::min(at_once, size - first)));
       const torch::Tensor sum = loss_sum_of(batch, loss);
-      backward(sum);
       total = total.defined() ? total + sum.detach() : sum.detach();
+      send_loss_early(total);
+      backward(sum);
     }
   }
   return {total, global_window_weight()};
@@ -115,18 +118,25 @@ void Engine::make_micro_batches_smaller(const Window& window, const std::string&
       largest, *most_examples_);
 }
 
-// Every gradient, and the loss, of all ranks together.
-WindowLoss Engine::over_all_ranks(WindowLoss own) {
+void Engine::send_loss(const torch::Tensor& own_sum) {
+  loss_sum_ = own_sum.defined() ? own_sum.to(torch::kFloat64, /*non_blocking=*/false, /*copy=*/true)
+                                : torch::zeros({}, torch::dtype(torch::kFloat64).device(device_));
+  loss_work_ = world_->begin_all_reduce(loss_sum_, Reduction::sum, "the loss");
+}
+
+void Engine::send_loss_early(const torch::Tensor& own_sum) {
+  if (backward_left_ == 1 && sends_during_backward()) send_loss(own_sum);
+}
+
+// Every gradient, and the loss, of all ranks together. All ranks send the loss before the gradients, also one
+// that had no examples.
+WindowLoss Engine::over_all_ranks(const WindowLoss& own) {
   if (!ranks_) return own;
   const auto counted = times_->during(TimeLedger::communication);
-  const torch::Tensor sum = own.sum.defined()
-                                ? own.sum.to(torch::kFloat64, /*non_blocking=*/false, /*copy=*/true)
-                                : torch::zeros({}, torch::dtype(torch::kFloat64).device(device_));
-  // In this order: gradients that backward has completed are on their way already, except those of a rank
-  // that had no examples or did not use a parameter.
+  if (!loss_sum_.defined()) send_loss(own.sum);
   exchange_gradients();
-  world_->all_reduce(sum, Reduction::sum, "the loss");
-  return {sum, own.weight};
+  loss_work_.wait();
+  return {std::exchange(loss_sum_, {}), own.weight};
 }
 
 }  // namespace runner

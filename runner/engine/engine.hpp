@@ -144,7 +144,13 @@ class Engine final : public Stateful {
   void adopt(torch::nn::Module& module, bool channels_last, ParameterValues values);
   void connect_ranks(const torch::nn::Module& module, ParameterValues values);
   double global_window_weight();
-  WindowLoss over_all_ranks(WindowLoss own);
+  // Not if backward may have to be repeated, nor if ranks gather weights in it, each at its own pace.
+  bool sends_during_backward() const {
+    return ranks_ && !sharding() && options_.on_out_of_memory == OnOutOfMemory::stop;
+  }
+  void send_loss(const torch::Tensor& own_sum);
+  void send_loss_early(const torch::Tensor& own_sum);  // if the next backward is the last one
+  WindowLoss over_all_ranks(const WindowLoss& own);
 
   World* world_;
   std::unique_ptr<TimeLedger> times_ = std::make_unique<TimeLedger>();
@@ -164,8 +170,8 @@ class Engine final : public Stateful {
   std::unique_ptr<LocalAverage> local_;        // with strategy = "local_sgd"
   std::unique_ptr<SyncBatchNorm> sync_norm_;   // with sync_batch_norm
   std::vector<std::unique_ptr<Stateful>> wholes_;
-  torch::Tensor weight_sum_;  // on its way between ranks
-  Work weight_work_;
+  torch::Tensor weight_sum_, loss_sum_;  // of the window, on their way between ranks
+  Work weight_work_, loss_work_;
   bool gradients_reduced_ = true;
   double window_weight_ = 1;        // of the window under way, over all ranks once they have told each other
   double own_weight_ = 0;           // of this rank's part of it

@@ -84,9 +84,7 @@ void Engine::backward(const torch::Tensor& loss_sum) {
 
 void Engine::backward(const torch::Tensor& loss_sum, bool last, bool keep_graph) {
   const double weight = local_ ? (own_weight_ != 0 ? own_weight_ : 1) : global_window_weight();
-  // Gradients set out while backward runs; not where they may have to be computed again.
-  if (ranks_ && !local_ && last && options_.on_out_of_memory == OnOutOfMemory::stop)
-    ranks_->begin_last_backward();
+  if (last && !local_ && sends_during_backward()) ranks_->begin_last_backward();
   // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
   const torch::Tensor start = precision_->scale(torch::full_like(loss_sum, 1 / weight));
   if (!sharding()) return loss_sum.backward(start, keep_graph);

@@ -1,5 +1,6 @@
 """What the tests of several ranks share: starting them, watching them, comparing what they leave."""
 
+import ctypes
 import os
 import pathlib
 import re
@@ -99,6 +100,38 @@ def ranks_of(launcher):
             if variable.startswith(b"RUNNER_RANK="):
                 found[int(variable.split(b"=")[1])] = int(entry.name)
     return found
+
+
+def connections_of(process):
+    """The TCP sockets of a process: descriptor, own port, the other's port (0 while it listens)."""
+    ports = {}
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            ports[fields[9]] = [int(address.split(":")[1], 16) for address in fields[1:3]]
+    for entry in pathlib.Path(f"/proc/{process}/fd").iterdir():
+        if (socket := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(entry))) and socket[1] in ports:
+            yield int(entry.name), *ports[socket[1]]
+
+
+def listening_ports(process):
+    return {own for _, own, other in connections_of(process) if other == 0}
+
+
+def hold_connections(process, without):
+    """Descriptors of our own for the connections of a process: they stay open when it ends. Not for those to the ports `without`."""
+    pidfd_getfd = 438  # the system call
+    call = ctypes.CDLL(None, use_errno=True).syscall
+    handle = os.pidfd_open(process)
+    held = []
+    for descriptor, _, other in connections_of(process):
+        if other == 0 or other in without:
+            continue
+        held.append(call(pidfd_getfd, handle, descriptor, 0))
+        if held[-1] < 0:
+            raise OSError(ctypes.get_errno(), "pidfd_getfd")
+    os.close(handle)
+    return held
 
 
 def gone(process):

@@ -10,8 +10,8 @@ import sys
 import time
 import zlib
 
-from launch_helpers import (ENDLESS, SHAPES, SMALL, TwoMachines, compare, free_address, launch, launch_machine, load_file,
-                            ranks_of, start, wait_for_steps, wait_for_text, wait_until_gone)
+from launch_helpers import (ENDLESS, SHAPES, SMALL, TwoMachines, compare, free_address, hold_connections, launch, launch_machine,
+                            listening_ports, load_file, ranks_of, start, wait_for_steps, wait_for_text, wait_until_gone)
 from run_helpers import RUNNER, SOURCE, THOROUGH, environment, main, records, run
 
 
@@ -46,6 +46,26 @@ def a_killed_rank_is_named_and_the_others_end(folder):
         assert re.search(named, said), said
     wait_until_gone(ranks.values())
     whole_checkpoints(folder / "run")
+
+
+def a_killed_rank_is_named_though_its_connections_stay_open(folder):
+    """As happens where somebody else has them too: the ranks it was connected to see no end of them, but the store knows."""
+    launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, "distributed.timeout=120s", f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", launcher)
+    ranks = ranks_of(launcher)
+    try:
+        held = hold_connections(ranks[1], without=listening_ports(launcher.pid))
+    except PermissionError:
+        print("skipped: no access to the files of another process")
+        launcher.terminate()
+        launcher.communicate()
+        return
+    assert held
+    os.kill(ranks[1], signal.SIGKILL)
+    output = launcher.communicate(timeout=300)[0]
+    assert re.search(rf"Rank 0 stopped in .*: rank 1 \(host .*, process {ranks[1]}\) died without an error message at step \d+", output), output
+    for connection in held:
+        os.close(connection)
 
 
 def a_rank_that_dies_before_it_joins_is_named(folder):

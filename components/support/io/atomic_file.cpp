@@ -85,12 +85,22 @@ void AtomicFile::give_name() {
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    constexpr std::size_t at_once = std::size_t{1} << 30;  // Linux writes at most 2 GiB in one call
+    constexpr std::size_t at_once = std::size_t{16} << 20;
     const ssize_t written = ::write(file_, bytes.data(), std::min(bytes.size(), at_once));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail("write");
     bytes = bytes.subspan(static_cast<std::size_t>(written));
+    size_ += written;
+    send_to_disk();
   }
+}
+
+// The disk is busy while the rest is written, so that little is left for fsync, which also reports errors.
+void AtomicFile::send_to_disk() {
+  constexpr off_t worthwhile = off_t{8} << 20;
+  if (size_ - sent_ < worthwhile) return;
+  ::sync_file_range(file_, sent_, size_ - sent_, SYNC_FILE_RANGE_WRITE);
+  sent_ = size_;
 }
 
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }

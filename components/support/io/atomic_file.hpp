@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <span>
 #include <string>
@@ -23,12 +25,14 @@ class AtomicFile {
  private:
   std::filesystem::path folder() const;
   std::string temporary_name(const std::string& ending) const;
+  void send_to_disk();
   void give_name();
   [[noreturn]] void fail(const char* what) const;
 
   std::filesystem::path path_;
   std::string temporary_;  // empty while it has no name
   int file_ = -1;
+  off_t size_ = 0, sent_ = 0;  // written so far, and of it what is on its way to the disk
 };
 
 // Removes what AtomicFiles of processes that were killed have left in the folder:

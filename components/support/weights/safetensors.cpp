@@ -11,7 +11,6 @@
 #include <stdexcept>
 
 #include "components/support/io/atomic_file.hpp"
-#include "components/support/io/sha256.hpp"
 #include "components/support/weights/safetensors_header.hpp"
 #include "registry/wording.hpp"
 
@@ -118,7 +117,7 @@ WrittenFile write_safetensors(const std::filesystem::path& path,
   const std::vector<Item> items = in_file_order(path, tensors);
   const std::string text = header_text(path, items, metadata);
   const std::uint64_t length = text.size();
-  // Both go over the same memory at the same time: one to the disk, one to the checksum.
+  // Both go over the same memory at the same time: one to the disk, one to the checksums.
   const auto each_piece = [&](const auto& take) {
     take(std::as_bytes(std::span(&length, 1)));
     take(std::as_bytes(std::span(text)));
@@ -129,20 +128,15 @@ WrittenFile write_safetensors(const std::filesystem::path& path,
       if (done_with) done_with(item.tensor);
     }
   };
-  auto checksum = std::async(std::launch::async, [&] {
-    Sha256 digest;
-    each_piece([&](std::span<const std::byte> bytes) {
-      digest.update({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
-    });
-    return digest.hex();
+  auto written = std::async(std::launch::async, [&] {
+    WrittenFileDigest digest;
+    each_piece([&](std::span<const std::byte> bytes) { digest.update(bytes); });
+    return digest.result();
   });
   AtomicFile file(path);
   each_piece([&](std::span<const std::byte> bytes) { file.write(bytes); });
-  WrittenFile written{sizeof length + text.size(), {}};
-  for (const Item& item : items) written.size += item.bytes;
   file.commit();
-  written.sha256 = checksum.get();
-  return written;
+  return written.get();
 }
 
 bool looks_like_safetensors(std::span<const std::byte> bytes) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "components/support/io/private_mapping.hpp"
+#include "components/support/io/written_file.hpp"
 
 namespace runner {
 
@@ -27,13 +28,8 @@ std::map<std::string, torch::Tensor> read_safetensors(const std::shared_ptr<Priv
 
 Metadata read_safetensors_metadata(const std::filesystem::path& path);
 
-struct WrittenFile {
-  std::uint64_t size = 0;
-  std::string sha256 = {};
-};
-
-// Written completely or not at all. Tensors may be on any device and in any layout. The checksum is computed
-// while the file is written. `done_with` is called after a tensor was read, from two threads.
+// Written completely or not at all. Tensors may be on any device and in any layout. The checksums are
+// computed while the file is written. `done_with` is called after a tensor was read, from two threads.
 WrittenFile write_safetensors(const std::filesystem::path& path,
                               const std::vector<std::pair<std::string, torch::Tensor>>& tensors,
                               const Metadata& metadata = {},

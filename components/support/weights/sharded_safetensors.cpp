@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "components/support/io/atomic_file.hpp"
-#include "components/support/io/sha256.hpp"
 #include "components/support/weights/weight_index.hpp"
 
 namespace runner {
@@ -66,9 +65,7 @@ std::vector<std::pair<std::string, WrittenFile>> write_sharded_safetensors(const
   AtomicFile file(folder / name);
   file.write(text);
   file.commit();
-  Sha256 digest;
-  digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-  files.emplace_back(name, WrittenFile{text.size(), digest.hex()});
+  files.emplace_back(name, written_file(text));
   return files;
 }
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "components/support/io/sha256.hpp"
+#include "components/support/io/written_file.hpp"
 #include "runner/checkpoint/checkpoint.hpp"
 #include "tests/fuzz/core/message.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -44,14 +44,15 @@ struct Model {
 
   // The manifest that says of this state.json what is true, so that it gets past the checksum.
   std::string manifest_of(std::string_view text) const {
-    runner::Sha256 digest, before;
-    digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-    before.update({reinterpret_cast<const std::uint8_t*>(state.data()), state.size()});
+    const runner::WrittenFile now = runner::written_file(text), before = runner::written_file(state);
     std::string changed = manifest;
-    changed.replace(changed.find(before.hex()), before.hex().size(), digest.hex());
-    const std::string size = "\"size\": " + std::to_string(state.size());
-    const auto entry = changed.find(size, changed.find("\"state.json\""));
-    return changed.replace(entry, size.size(), "\"size\": " + std::to_string(text.size()));
+    const auto replace = [&](const std::string& old, const std::string& other) {
+      changed.replace(changed.find(old, changed.find("\"state.json\"")), old.size(), other);
+    };
+    replace(before.sha256, now.sha256);
+    replace(before.xxh3, now.xxh3);
+    replace("\"size\": " + std::to_string(before.size), "\"size\": " + std::to_string(now.size));
+    return changed;
   }
 };
 
