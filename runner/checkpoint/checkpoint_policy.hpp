@@ -21,8 +21,8 @@ class CheckpointPolicy {
   bool at_end(bool interrupted) const { return interrupted || (at_end_ && !disabled_); }
   bool on_exception() const { return on_exception_ && !disabled_; }
 
-  // The run was resumed from a checkpoint of this place.
-  void resumed(const Progress& place) { last_ = place; }
+  // The run was resumed from a checkpoint of this place. If it fails often, it saves often.
+  void resumed(const Progress& place, double seconds_between_failures);
   // A checkpoint of this place is being taken. Returns whether it is never to be deleted.
   bool taken(const Progress& now);
 
@@ -35,7 +35,8 @@ class CheckpointPolicy {
   bool automatic_, disabled_, at_end_, on_exception_, async_;
   std::optional<Interval> every_, keep_every_;
   Progress last_ = {};  // of the newest checkpoint; else where the run started
-  double cost_ = 0;     // seconds that a checkpoint takes away from training, about
+  double shortest_interval_;
+  double cost_ = 0;  // seconds that a checkpoint takes away from training, about
 };
 
 }  // namespace runner

@@ -1,5 +1,6 @@
 #include "runner/engine/time_ledger.hpp"
 
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -18,6 +19,16 @@ double TimeLedger::seconds(Activity activity) const {
   return spent_[activity] + running;
 }
 
+void TimeLedger::add_lost(double seconds) {
+  if (seconds <= 0) return;
+  spent_[lost] += seconds;
+  ++failures_;
+}
+
+double TimeLedger::seconds_between_failures() const {
+  return failures_ > 0 ? total() / static_cast<double>(failures_) : std::numeric_limits<double>::infinity();
+}
+
 double TimeLedger::total() const {
   return std::accumulate(spent_.begin(), spent_.end(), 0.0) +
          std::chrono::duration<double>(Clock::now() - since_).count();
@@ -27,12 +38,14 @@ State TimeLedger::save() const {
   State state;
   for (std::size_t i = 0; i < names.size(); ++i)
     state.numbers[std::string(names[i])] = seconds(static_cast<Activity>(i));
+  state.integers["failures"] = failures_;
   return state;
 }
 
 void TimeLedger::load(const State& state) {
   StateReader saved(state);
   for (std::size_t i = 0; i < names.size(); ++i) spent_[i] += saved.number(std::string(names[i]));
+  failures_ += saved.integer("failures");
   saved.finish();
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <string_view>
 
 #include "components/contract/state.hpp"
@@ -34,9 +35,12 @@ class TimeLedger final : public Stateful {
 
   [[nodiscard]] Scope during(Activity activity) { return {*this, activity}; }
   void switch_to(Activity activity);
-  void add_lost(double seconds) { spent_[lost] += seconds; }
+  // The process before this one ended without saving its last steps.
+  void add_lost(double seconds);
 
   double seconds(Activity activity) const;
+  // So far, on average; infinite if no work was ever lost.
+  double seconds_between_failures() const;
   double total() const;  // of all activities, with what earlier attempts of a resumed run took
 
   State save() const override;
@@ -46,6 +50,7 @@ class TimeLedger final : public Stateful {
   using Clock = std::chrono::steady_clock;
 
   std::array<double, names.size()> spent_{};
+  std::int64_t failures_ = 0;
   Activity current_ = starting;
   Clock::time_point since_ = Clock::now();
 };

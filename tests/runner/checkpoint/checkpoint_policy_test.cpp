@@ -1,6 +1,7 @@
 #include "runner/checkpoint/checkpoint_policy.hpp"
 
 #include <catch2/catch_all.hpp>
+#include <limits>
 
 #include "registry/diagnostics.hpp"
 #include "runner/recipe.hpp"
@@ -8,6 +9,8 @@
 using namespace runner;
 
 namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();  // between failures
 
 // A run of 100 steps, ten to an epoch, half a minute each.
 Progress place_at(std::int64_t step) {
@@ -71,7 +74,7 @@ TEST_CASE("checkpoint policy: after resuming, intervals count from the restored 
   CheckpointPolicy policy({.every = "auto", .keep_every = duration("20step")});
   policy.waited(1.5);  // at most every 50 s, so every second step
   CheckpointPolicy fresh = policy;
-  policy.resumed(place_at(30));
+  policy.resumed(place_at(30), never);
   CHECK_FALSE(policy.due(place_at(30), place_at(31)));
   CHECK(fresh.due(place_at(30), place_at(31)));  // as if nothing had been saved since the start of the run
   CHECK(policy.due(place_at(31), place_at(32)));
@@ -97,6 +100,22 @@ TEST_CASE("checkpoint policy: auto keeps what saving costs to 3 % of the time", 
   policy.taken(place(51));
   policy.waited(0.3);  // of the newest one alone
   CHECK(policy.due({}, place(61.1)));
+}
+
+TEST_CASE("checkpoint policy: auto saves more often in a run that fails often", "[checkpoint]") {
+  const auto interval = [](double seconds_between_failures, double cost = 0) {
+    CheckpointPolicy policy({.every = "auto"});
+    policy.resumed({}, seconds_between_failures);
+    policy.waited(cost);
+    Progress now;
+    while (!policy.due({}, now)) now.seconds += 0.125;
+    return now.seconds;
+  };
+  CHECK(interval(never) == 10);
+  CHECK(interval(3600) == 10);
+  CHECK(interval(60) == 2);
+  CHECK(interval(5) == 1);
+  CHECK(interval(60, 0.12) == 4);  // still not more than 3 % of the time
 }
 
 TEST_CASE("checkpoint policy: training waits for all of a write that is not in the background",
