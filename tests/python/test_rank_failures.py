@@ -442,7 +442,8 @@ def a_campaign_of_kills_ends_with_the_weights_of_a_quiet_run(folder):
 
 if __name__ == "__main__":
     chosen = set(sys.argv[1:])
-    cases = [a_killed_rank_is_named_and_the_others_end, a_rank_that_dies_before_it_joins_is_named, a_frozen_rank_is_named_within_the_timeout,
+    cases = [a_killed_rank_is_named_and_the_others_end, a_killed_rank_is_named_though_its_connections_stay_open,
+             a_rank_that_dies_before_it_joins_is_named, a_frozen_rank_is_named_within_the_timeout,
              a_rank_that_throws_is_named_with_its_reason, a_suspended_launcher_is_not_taken_for_a_dead_one,
              different_settings_are_refused_by_name, different_data_is_refused, the_only_rank_restarts_in_its_folder,
              a_run_from_another_checkpoint_restarts_from_its_own, two_machines_restart_together,

@@ -10,7 +10,7 @@ using namespace runner;
 
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();  // between failures
+constexpr double no_failures = std::numeric_limits<double>::infinity();  // seconds between them
 
 // A run of 100 steps, ten to an epoch, half a minute each.
 Progress place_at(std::int64_t step) {
@@ -74,7 +74,7 @@ TEST_CASE("checkpoint policy: after resuming, intervals count from the restored 
   CheckpointPolicy policy({.every = "auto", .keep_every = duration("20step")});
   policy.waited(1.5);  // at most every 50 s, so every second step
   CheckpointPolicy fresh = policy;
-  policy.resumed(place_at(30), never);
+  policy.resumed(place_at(30), no_failures);
   CHECK_FALSE(policy.due(place_at(30), place_at(31)));
   CHECK(fresh.due(place_at(30), place_at(31)));  // as if nothing had been saved since the start of the run
   CHECK(policy.due(place_at(31), place_at(32)));
@@ -111,7 +111,7 @@ TEST_CASE("checkpoint policy: auto saves more often in a run that fails often", 
     while (!policy.due({}, now)) now.seconds += 0.125;
     return now.seconds;
   };
-  CHECK(interval(never) == 10);
+  CHECK(interval(no_failures) == 10);
   CHECK(interval(3600) == 10);
   CHECK(interval(60) == 2);
   CHECK(interval(5) == 1);
