@@ -4,6 +4,7 @@
 #include <new>
 
 #include "components/support/torch_error.hpp"
+#include "registry/build_part.hpp"
 #include "registry/wording.hpp"
 #include "runner/engine/out_of_memory.hpp"
 
@@ -28,6 +29,10 @@ std::string failure_text(const std::exception& error) {
          "takes "
          "less; `runner estimate RECIPE` says how much a run takes." +
          (says_more ? " (" + escaped_name(reason) + ")" : "");
+}
+
+std::string unknown_failure_text() {
+  return "A component threw " + thrown_type() + ", which is not a std::exception and says nothing more.";
 }
 
 }  // namespace runner

@@ -23,6 +23,12 @@ int flushed(int exit_code) {
   return runner::cli::Exit::failed;
 }
 
+int failed(const std::string& why) {
+  std::cout.flush();
+  std::cerr << "runner: error: " << why << "\n";
+  return runner::cli::Exit::failed;
+}
+
 // Where a standard descriptor is closed, the first file that is opened gets its number, and what is said to
 // the terminal lands in it.
 void open_standard_descriptors() {
@@ -54,8 +60,8 @@ int main(int argc, char** argv) {
                          style_of(STDERR_FILENO, variables)};
     return flushed(cli::dispatch({argv + std::min(argc, 1), argv + argc}, session));
   } catch (const std::exception& error) {
-    std::cout.flush();
-    std::cerr << "runner: error: " << failure_text(error) << "\n";
-    return cli::Exit::failed;
+    return failed(failure_text(error));
+  } catch (...) {
+    return failed(unknown_failure_text());
   }
 }

@@ -3,6 +3,7 @@
 #include <torch/utils.h>
 
 #include "components/models/support/load_weights.hpp"
+#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 #include "registry/saturating_product.hpp"
 #include "runner/data/prepare_splits.hpp"
@@ -13,7 +14,7 @@ EngineOptions engine_options(const Recipe& recipe) {
   EngineOptions options;
   options.device = recipe.run.device;
   options.memory_format = recipe.run.memory_format;
-  options.precision = [&](const PrecisionInputs& inputs) { return recipe.precision.build(inputs); };
+  options.precision = [&](const PrecisionInputs& inputs) { return build_part(recipe.precision, inputs); };
   options.clip_norm = recipe.train.clip_norm;
   options.clip_value = recipe.train.clip_value;
   options.on_out_of_memory = recipe.train.on_out_of_memory;
@@ -23,7 +24,7 @@ EngineOptions engine_options(const Recipe& recipe) {
 }
 
 std::unique_ptr<Dataset> build_dataset(const Recipe& recipe) {
-  return recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
+  return build_part(recipe.dataset, {static_cast<std::uint64_t>(recipe.run.seed)});
 }
 
 Splits open_data(const Recipe& recipe) {
@@ -37,7 +38,7 @@ Splits open_data(const Recipe& recipe) {
 
 std::shared_ptr<Model> build_bare_model(const Recipe& recipe, const DataSpec& data) {
   torch::manual_seed(static_cast<std::uint64_t>(recipe.run.seed));
-  return recipe.model.build({data});
+  return build_part(recipe.model, {data});
 }
 
 std::shared_ptr<Model> build_model(const Recipe& recipe, const DataSpec& data) {

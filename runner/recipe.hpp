@@ -166,6 +166,7 @@ struct SweepSection {
   SweepSearch search = SweepSearch::automatic;
   std::optional<std::int64_t> samples = {};
   std::int64_t jobs = 1;
+  std::int64_t ranks = 1;
   bool halving = false;
   std::int64_t seed = 0;
 };
@@ -173,12 +174,14 @@ constexpr auto describe(std::type_identity<SweepSection>) {
   return fields(
       field("over", &SweepSection::over,
             "Which keys take which values: \"optimizer.lr=log_uniform(1e-4, 0.1)\", "
-            "\"run.seed=range(0, 3)\", uniform(low, high) or choice(a, b).",
+            "\"run.seed=range(0, 3)\", uniform(low, high), log_int(low, high) or choice(a, b).",
             required(), non_empty(), harmless()),
       field("search", &SweepSection::search, "How values are chosen.", harmless()),
       field("samples", &SweepSection::samples, "Number of trials; for a grid, at most.", at_least(1),
             harmless()),
       field("jobs", &SweepSection::jobs, "Trials at the same time; they share the cores.", at_least(1),
+            harmless()),
+      field("ranks", &SweepSection::ranks, "Ranks of each trial, as with `runner launch -n`.", at_least(1),
             harmless()),
       field("halving", &SweepSection::halving,
             "Stop a trial early unless it is among the best third of those that got as far.", harmless()),

@@ -3,10 +3,11 @@
 // killed run left is made into one by `runner track`.
 #include <algorithm>
 
+#include "components/support/io/backward_lines.hpp"
 #include "components/support/io/read_json.hpp"
 #include "components/trackers/support/append_file.hpp"
+#include "components/trackers/support/cut_lines.hpp"
 #include "components/trackers/support/json_number.hpp"
-#include "components/trackers/support/keep_lines.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "components/trackers/support/zip_writer.hpp"
 #include "components/trackers/tracker.hpp"
@@ -25,9 +26,12 @@ constexpr auto describe(std::type_identity<Comet>) {
                 field("workspace", &Comet::workspace, "The workspace; empty: the default of the account."));
 }
 
-bool is_kept(const Json& message, const RunFacts& facts) {
-  const Json& payload = message["payload"];
-  return !payload.contains("metric") || facts.keeps(payload["metric"]["step"].get<std::int64_t>());
+// Of a metric; other messages have none.
+std::optional<std::int64_t> step_of(std::string_view line) {
+  const Json message = read_json(line);
+  const Json& payload = message.at("payload");
+  if (!payload.contains("metric")) return std::nullopt;
+  return payload["metric"].at("step").get<std::int64_t>();
 }
 
 // Comet joins the names of nested settings so.
@@ -95,11 +99,9 @@ class CometExperiment : public Tracker {
 
   void take_up(const std::filesystem::path& path) {
     cut_unfinished_line(path);
-    keep_lines(path, [&](std::string_view line) {
-      const Json message = read_json(line);
-      messages_ = std::max(messages_, message["payload"]["message_id"].get<std::int64_t>());
-      return is_kept(message, facts_);
-    });
+    cut_lines(path, step_of, [&](std::int64_t step) { return facts_.keeps(step); });
+    if (const auto last = BackwardLines(path).next())
+      messages_ = read_json(last->text).at("payload").at("message_id").get<std::int64_t>();
   }
 
   Json experiment(const RunEnd& end) const {

@@ -8,7 +8,7 @@
 
 #include "components/support/tables/csv_cell.hpp"
 #include "components/trackers/support/append_file.hpp"
-#include "components/trackers/support/keep_lines.hpp"
+#include "components/trackers/support/cut_lines.hpp"
 #include "components/trackers/support/number_text.hpp"
 #include "components/trackers/tracker.hpp"
 

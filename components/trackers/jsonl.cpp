@@ -5,8 +5,8 @@
 #include <string>
 
 #include "components/trackers/support/append_file.hpp"
+#include "components/trackers/support/cut_lines.hpp"
 #include "components/trackers/support/json_number.hpp"
-#include "components/trackers/support/keep_lines.hpp"
 #include "components/trackers/tracker.hpp"
 
 namespace runner {

@@ -105,17 +105,11 @@ class MLflowRun : public Tracker {
 
   void start(const RunFacts& facts) override {
     if (!api_) api_.emplace(find_server(params_));
-    try {
-      const bool known = !run_.empty() || find_run(facts);
-      if (!known) create_run(facts);
-      send_params(facts.settings, known ? params_there() : std::set<std::string>{});
-      if (known) api_->post("runs/update", {{"run_id", run_}, {"status", "RUNNING"}});
-    } catch (const Json::exception&) {
-      throw TrackerUnavailable(api_->server() +
-                               " answered without what it was asked for; is it an MLflow server?");
-    }
-    if (facts.resumed_at) set_tag("runner.resumed_at", std::to_string(*facts.resumed_at));
-    if (!facts.recipe.empty()) upload("recipe.toml", facts.recipe);
+    understood([&] {
+      known_ = !run_.empty() || find_run(facts);
+      if (!known_) create_run(facts);
+    });
+    undescribed_ = facts;
   }
 
   // Sends what waits before it takes more: a call that fails is made again. Never more than one request, so
@@ -145,6 +139,8 @@ class MLflowRun : public Tracker {
   }
 
   void flush() override {
+    if (undescribed_) describe_run(*undescribed_);
+    undescribed_.reset();
     while (!metrics_.empty()) send_slice();
   }
 
@@ -158,6 +154,25 @@ class MLflowRun : public Tracker {
   }
 
  private:
+  template <class Call>
+  void understood(Call call) {
+    try {
+      call();
+    } catch (const Json::exception&) {
+      throw TrackerUnavailable(api_->server() +
+                               " answered without what it was asked for; is it an MLflow server?");
+    }
+  }
+
+  // Not part of start(): the end of a short run waits for the call that is under way, and this takes several
+  // requests more. Where it does not come to it, the next process starts the run again.
+  void describe_run(const RunFacts& facts) {
+    understood([&] { send_params(facts.settings, known_ ? params_there() : std::set<std::string>{}); });
+    if (known_) api_->post("runs/update", {{"run_id", run_}, {"status", "RUNNING"}});
+    if (facts.resumed_at) set_tag("runner.resumed_at", std::to_string(*facts.resumed_at));
+    if (!facts.recipe.empty()) upload("recipe.toml", facts.recipe);
+  }
+
   // Forgotten once the server has it.
   void send_slice() {
     const std::size_t count = std::min(most_metrics, metrics_.size());
@@ -278,7 +293,9 @@ class MLflowRun : public Tracker {
   MLflow params_;
   std::optional<MlflowApi> api_;
   std::string experiment_, run_, artifact_uri_;
-  std::vector<Json> metrics_;  // not sent yet
+  bool known_ = false;                   // to the server, from an earlier attempt
+  std::optional<RunFacts> undescribed_;  // what the server does not know of it yet
+  std::vector<Json> metrics_;            // not sent yet
   MlflowNames names_;
 };
 

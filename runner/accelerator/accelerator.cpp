@@ -6,6 +6,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 #include "registry/make_part.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
@@ -31,12 +32,15 @@ EngineOptions engine_options(const AcceleratorOptions& options, const Registry& 
   engine.device_placement = options.device_placement;
   engine.memory_format = options.memory_format;
   engine.precision = [&](const PrecisionInputs& inputs) {
-    return make_part<PrecisionKind>(registry, options.precision.name, options.precision.settings)
-        .build(inputs);
+    return build_part(make_part<PrecisionKind>(registry, options.precision.name, options.precision.settings),
+                      inputs);
   };
   engine.distributed = options.distributed;
   return engine;
 }
+
+constexpr const char* unknown_parameter =
+    "An optimizer updates a parameter that belongs to no prepared model: prepare() its model, too.";
 
 // Before anything is computed.
 std::unique_ptr<World> join_by_environment(const AcceleratorOptions& options) {
@@ -63,7 +67,19 @@ std::string Accelerator::Impl::name_of(const torch::Tensor& parameter) const {
     for (const auto& item : model->module->named_parameters())
       if (item.value().is_same(parameter)) return model->prefix() + item.key();
   }
-  throw std::runtime_error("An optimizer updates a parameter that belongs to no prepared model.");
+  throw std::logic_error(unknown_parameter);
+}
+
+void Accelerator::Impl::require_known_parameters() {
+  std::set<const void*> known;
+  for (const auto& model : models) {
+    for (const torch::Tensor& parameter : model->module->parameters())
+      known.insert(parameter.unsafeGetTensorImpl());
+  }
+  for (; checked_optimizers < optimizers.size(); ++checked_optimizers) {
+    for (const torch::Tensor& parameter : optimizers[checked_optimizers]->parameters)
+      if (!known.contains(parameter.unsafeGetTensorImpl())) throw std::logic_error(unknown_parameter);
+  }
 }
 
 Accelerator::Accelerator(const AcceleratorOptions& options) {
@@ -96,14 +112,20 @@ void Accelerator::prepare_model(std::shared_ptr<torch::nn::Module> model, const 
   if (name.find_first_of("./") != std::string::npos)
     throw std::invalid_argument("The name of a model, \"" + name + "\", cannot hold a dot or a slash.");
   auto& models = impl_->models;
+  if (std::ranges::any_of(models, [&](const auto& other) { return other->module == model; }))
+    throw std::invalid_argument("A model was prepared twice.");
   const std::string key = !name.empty() ? name : models.empty() ? "model" : std::to_string(models.size());
-  impl_->all_models->register_module(key, model);  // refuses a name that is taken
+  if (impl_->all_models->named_children().contains(key))
+    throw std::invalid_argument("Another model is called \"" + key + "\" already.");
+  impl_->all_models->register_module(key, model);
   impl_->engine.prepare_module(impl_->all_models);
   models.push_back(std::make_unique<Impl::PreparedModel>(key == "model" ? key : "model." + key, model,
                                                          ModelWeights(*model)));
 }
 
 PreparedOptimizer Accelerator::prepare_torch_optimizer(torch::optim::Optimizer& optimizer) {
+  if (!impl_->torch_optimizers.insert(&optimizer).second)
+    throw std::invalid_argument("An optimizer was prepared twice.");
   std::vector<torch::Tensor> parameters;
   for (const auto& group : optimizer.param_groups())
     parameters.insert(parameters.end(), group.params().begin(), group.params().end());
@@ -123,6 +145,9 @@ PreparedScheduler Accelerator::prepare_torch_scheduler(torch::optim::LRScheduler
   const auto skipped = [impl = impl_.get()] {
     return std::ranges::any_of(impl->optimizers, [](const auto& optimizer) { return optimizer->skipped; });
   };
+  if (std::ranges::any_of(impl_->schedulers,
+                          [&](const auto& other) { return other->of_torch == &scheduler; }))
+    throw std::invalid_argument("A scheduler was prepared twice.");
   impl_->schedulers.push_back(std::make_shared<PreparedScheduler::Shared>(impl_->window, skipped));
   impl_->schedulers.back()->of_torch = &scheduler;
   return PreparedScheduler(impl_->schedulers.back());
@@ -186,6 +211,7 @@ std::unique_ptr<PrecisionScope> Accelerator::autocast() { return impl_->engine.a
 
 void Accelerator::backward(const torch::Tensor& loss, bool keep_graph) {
   if (impl_->models.empty()) throw std::logic_error("backward() needs a model: prepare() it first.");
+  if (impl_->checked_optimizers < impl_->optimizers.size()) impl_->require_known_parameters();
   if (!impl_->accumulating) {
     if (impl_->options.accumulation_steps > 1)
       throw std::logic_error("accumulation_steps is above 1: call backward() within accumulate().");

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ struct Accelerator::Impl {
     std::string prefix() const { return name == "model" ? "" : name.substr(name.find('.') + 1) + "."; }
   };
   std::string name_of(const torch::Tensor& parameter) const;
+  void require_known_parameters();  // of the optimizers: others would get no gradients of other ranks
 
   std::unique_ptr<World> own_world;  // none if the caller owns the world
   World& world;
@@ -37,6 +39,8 @@ struct Accelerator::Impl {
   std::shared_ptr<torch::nn::Module> all_models = std::make_shared<torch::nn::Module>();
   std::vector<std::unique_ptr<PreparedModel>> models;
   std::vector<std::shared_ptr<PreparedOptimizer::Shared>> optimizers;
+  std::set<const torch::optim::Optimizer*> torch_optimizers;  // those among them
+  std::size_t checked_optimizers = 0;
   std::vector<std::shared_ptr<PreparedScheduler::Shared>> schedulers;
   std::vector<std::shared_ptr<Stateful>> loaders;
   LoaderPasses passes;

@@ -12,6 +12,7 @@
 #include "runner/distributed/rank_gpu.hpp"
 #include "runner/distributed/run_rank.hpp"
 #include "runner/engine/process.hpp"
+#include "runner/failure.hpp"
 #include "runner/launch/launch.hpp"
 
 namespace runner {
@@ -46,9 +47,16 @@ int launch(const std::function<void(World&)>& function, int ranks) {
   }
   if (ranks == 1) {
     warn_and_steer_around_broken_instructions();
-    World world;
-    function(world);
-    return EXIT_SUCCESS;
+    try {
+      World world;
+      function(world);
+      return EXIT_SUCCESS;
+    } catch (const std::exception& error) {
+      std::cerr << "runner: error: " << failure_text(error) << "\n";
+    } catch (...) {
+      std::cerr << "runner: error: " << unknown_failure_text() << "\n";
+    }
+    return EXIT_FAILURE;
   }
   LaunchOptions options;
   options.command = own_command();

@@ -60,7 +60,10 @@ void Accelerator::save_model(const torch::nn::Module& model, const fs::path& fol
 }
 
 void Accelerator::register_for_checkpointing(const std::string& name, Stateful& object) {
-  impl_->objects.emplace_back("object." + name, &object);
+  const std::string key = "object." + name;
+  if (std::ranges::any_of(impl_->objects, [&](const auto& other) { return other.first == key; }))
+    throw std::invalid_argument("Two objects are registered for checkpointing as \"" + name + "\".");
+  impl_->objects.emplace_back(key, &object);
 }
 void Accelerator::register_save_state_pre_hook(ModelStatesHook hook) {
   impl_->save_hooks.push_back(std::move(hook));
@@ -88,7 +91,8 @@ struct Accelerator::AllState {
   std::vector<std::pair<std::string, Stateful*>> objects;
 };
 
-void Accelerator::save_state(const fs::path& folder) {
+void Accelerator::save_state(const fs::path& given) {
+  const fs::path folder = fs::absolute(given);  // its parent, where it is written first, has a name
   if (!impl_->window.last())
     throw std::logic_error("call save_state() between two updates: gradients are being accumulated.");
   impl_->engine.prepare_to_save();
@@ -98,7 +102,7 @@ void Accelerator::save_state(const fs::path& folder) {
   for (const auto& optimizer : impl_->optimizers)
     checkpoint.step = std::max(checkpoint.step, optimizer->steps);
   world().once(World::Once::in_the_world, "the checkpoint", [&] {
-    if (folder.has_parent_path()) fs::create_directories(folder.parent_path());
+    fs::create_directories(folder.parent_path());
     call_save_hooks(impl_->save_hooks, checkpoint, folder);
     TemporaryFolderBeside temporary(folder);
     write_checkpoint(temporary, checkpoint);

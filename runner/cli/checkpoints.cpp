@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -7,6 +8,7 @@
 #include "registry/wording.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/output_width.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/run_folder/run_folder.hpp"
@@ -95,7 +97,7 @@ int list(const Arguments& arguments, Session& session) {
     rows.emplace_back("best/" + file.filename().string(), "epoch " + epoch_text(kept.epoch) + "  " +
                                                               approximately({fs::file_size(file)}) + "  " +
                                                               metric + " " + measured(kept.value));
-  session.out << two_columns(rows, "", 200);
+  session.out << two_columns(rows, "", std::min<std::size_t>(output_width(session), 200));
   return Exit::done;
 }
 

@@ -7,18 +7,18 @@
 #include "runner/cli/output_width.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/run_folders.hpp"
+#include "runner/console/console.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/runs/run_comparison.hpp"
 #include "runner/terminal/format.hpp"
 #include "runner/terminal/grid.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 
 namespace {
 
 using Keep = bool (*)(const ComparedSection&, const ComparedRow&);
-
-constexpr std::size_t widest_value = 40;
 
 std::vector<RunRecord> read_all(const std::vector<std::string>& words, bool folders) {
   std::vector<RunRecord> runs;
@@ -46,6 +46,22 @@ struct ComparedTable {
     rows.resize(other.rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(other.rows[i][column]);
   }
+
+  // So that at least one run fits beside the names of the rows, which get up to three fifths of a line.
+  void shorten(std::size_t line, bool utf8) {
+    constexpr std::size_t widest_line = 200, widest_value = 40, least = 6, gap = 2;
+    line = std::min(line, widest_line);
+    std::size_t names = 0;
+    for (const auto& row : rows) names = std::max(names, visible_width(row[0]));
+    names = std::min(names, line * 3 / 5);
+    const std::size_t room = std::max(least, line - std::min(line, names + gap));
+    for (std::size_t i = 1; i < columns.size(); ++i) columns[i].name = shortened(columns[i].name, room, utf8);
+    for (auto& row : rows) {
+      row[0] = shortened(row[0], names, utf8);
+      for (std::size_t i = 1; i < row.size(); ++i)
+        row[i] = shortened(row[i], std::min(room, widest_value), utf8);
+    }
+  }
 };
 
 ComparedTable table_of(const std::vector<RunRecord>& runs, Keep keep, const Style& style) {
@@ -61,8 +77,7 @@ ComparedTable table_of(const std::vector<RunRecord>& runs, Keep keep, const Styl
         table.rows.push_back(std::move(title));
       }
       std::vector<std::string> cells{"  " + escaped_name(row.key)};
-      for (const std::string& value : row.values)
-        cells.push_back(shortened(escaped_name(value), widest_value, true));
+      for (const std::string& value : row.values) cells.push_back(escaped_name(value));
       table.rows.push_back(std::move(cells));
     }
   }
@@ -71,12 +86,13 @@ ComparedTable table_of(const std::vector<RunRecord>& runs, Keep keep, const Styl
 
 // As many runs side by side as fit, and the others below.
 void print(const std::vector<RunRecord>& runs, Keep keep, Session& session) {
-  const ComparedTable all = table_of(runs, keep, session.out_style);
+  ComparedTable all = table_of(runs, keep, session.out_style);
   if (all.rows.empty()) {
     session.out << "no difference\n";
     return;
   }
   const std::size_t width = output_width(session);
+  all.shorten(width, ConsoleOutput::standard_output().utf8);
   for (std::size_t run = 1; run < all.columns.size();) {
     ComparedTable shown;
     shown.add(all, 0);

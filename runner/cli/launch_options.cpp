@@ -22,18 +22,6 @@ int whole(const Arguments& arguments, std::string_view name, int least, int othe
   return static_cast<int>(given);
 }
 
-// Far beyond what is useful, but short of what would bring the machine down.
-void require_room(const std::string& option, int ranks) {
-  constexpr int in_any_case = 32, for_each_core = 8;
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  const int most = std::max(in_any_case, for_each_core * cores);
-  if (ranks <= most) return;
-  const std::string count = std::to_string(ranks);
-  throw BadLaunch{{option + " asks for " + count + " ranks on a machine with " + std::to_string(cores) +
-                       " cores: at most " + std::to_string(most) + " are started",
-                   {"runner estimate RECIPE --ranks " + count + "   (simulates them)"}}};
-}
-
 struct Range {
   int least = 0, most = 0;
 };
@@ -166,6 +154,18 @@ void set_command(LaunchOptions& options, const Arguments& arguments) {
 }
 
 }  // namespace
+
+void require_room(const std::string& option, std::int64_t ranks) {
+  // Far beyond what is useful, but short of what would bring the machine down.
+  constexpr std::int64_t in_any_case = 32, for_each_core = 8;
+  const std::int64_t cores = std::thread::hardware_concurrency();
+  const std::int64_t most = std::max(in_any_case, for_each_core * cores);
+  if (ranks <= most) return;
+  const std::string count = std::to_string(ranks);
+  throw BadLaunch{{option + " asks for " + count + " ranks on a machine with " + std::to_string(cores) +
+                       " cores: at most " + std::to_string(most) + " are started",
+                   {"runner estimate RECIPE --ranks " + count + "   (simulates them)"}}};
+}
 
 LaunchOptions launch_options(const Arguments& arguments, const Environment& environment,
                              const Recipe& recipe) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 
 #include "components/trackers/support/json_number.hpp"
 #include "registry/suggest.hpp"
@@ -78,6 +79,28 @@ nlohmann::ordered_json to_json(const Row& row) {
   return json;
 }
 
+// The folder of each run above its other columns, for terminals that are too narrow for a line of all.
+std::string stacked(std::vector<GridColumn> columns, std::vector<std::vector<std::string>> cells,
+                    const Style& style) {
+  std::vector<std::string> folders;
+  columns.pop_back();
+  columns.insert(columns.begin(), {""});  // the others are indented
+  for (auto& row : cells) {
+    folders.push_back(std::move(row.back()));
+    row.pop_back();
+    row.insert(row.begin(), "");
+  }
+  std::istringstream lines(grid(columns, cells, style));
+  std::string line;
+  std::getline(lines, line);
+  std::string text = line + "\n";
+  for (const std::string& folder : folders) {
+    std::getline(lines, line);
+    text += folder + "\n" + line + "\n";
+  }
+  return text;
+}
+
 // A folder is by default runs/<name>/<when>: on a narrow terminal it says both.
 void print(const std::vector<Row>& rows, Session& session) {
   const Style& style = session.out_style;
@@ -91,13 +114,15 @@ void print(const std::vector<Row>& rows, Session& session) {
                      duration_text(line.seconds), date_text(run.started),
                      style.dim(printable(run.folder.string()))});
   }
+  const std::size_t width = output_width(session);
   for (const char* name : {"when", "name", "duration"}) {
-    if (grid_width(columns, cells) <= output_width(session)) break;
+    if (grid_width(columns, cells) <= width) break;
     const auto place = std::ranges::find(columns, name, &GridColumn::name) - columns.begin();
     columns.erase(columns.begin() + place);
     for (auto& row : cells) row.erase(row.begin() + place);
   }
-  session.out << grid(columns, cells, style);
+  const bool fits = grid_width(columns, cells) <= width;
+  session.out << (fits ? grid(columns, cells, style) : stacked(columns, cells, style));
 }
 
 std::vector<Row> read_all(const std::filesystem::path& folder) {

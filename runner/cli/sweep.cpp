@@ -8,6 +8,7 @@
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/launch_options.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
@@ -45,8 +46,8 @@ bool all_values_fit(const SweepPlan& plan, Session& session) {
       fits = resolved(plan, {parameter.key + "=" + parameter.text(value)}, session) && fits;
     if (fits) continue;
     if (parameter.kind == Parameter::Kind::uniform)
-      session.err << "  " << parameter.key
-                  << " gets any number between the two; for whole numbers: range(low, high)\n";
+      session.err << "  " << parameter.key << " gets any number between the two; for integers: "
+                  << (parameter.log ? "log_int" : "range") << "(low, high)\n";
     return false;
   }
   return true;
@@ -71,6 +72,14 @@ std::vector<Parameter> parsed(const std::vector<std::string>& texts) {
 std::int64_t usable_cores() {
   cpu_set_t allowed;
   return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
+void require_room_for(const SweepPlan& plan) {
+  constexpr std::int64_t most = 1'000'000;  // so that the product is a number
+  if (plan.ranks > 1)
+    require_room(
+        plan.jobs > 1 ? "a sweep of " + std::to_string(plan.jobs) + " trials at the same time" : "--ranks",
+        std::min(plan.jobs, most) * std::min(plan.ranks, most));
 }
 
 constexpr std::pair<const char*, SweepSearch> searches[] = {{"auto", SweepSearch::automatic},
@@ -146,6 +155,7 @@ Json identity_of(const Sweep& sweep, const std::vector<std::string>& over, Sweep
           {"metric", plan.objective.metric},
           {"highest", plan.objective.highest},
           {"halving", plan.halving},
+          {"number of ranks", plan.ranks},
           {"contents of the recipe", digest.hex()}};
 }
 
@@ -162,11 +172,13 @@ Sweep sweep_of(Request request, const Value& resolved_recipe, const Arguments& a
   plan.objective = *objective;
   plan.samples = whole_option(arguments, "samples", 1).value_or(section.samples.value_or(0));
   plan.jobs = whole_option(arguments, "jobs", 1).value_or(section.jobs);
+  plan.ranks = whole_option(arguments, "ranks", 1).value_or(section.ranks);
   plan.halving = arguments.has("halving") || (section.halving && !arguments.has("no-halving"));
   plan.retry_failed = arguments.has("retry-failed");
   plan.folder = arguments.has("dir") ? fs::path(arguments.get("dir")) : fs::path("sweeps") / recipe.run.name;
+  require_room_for(plan);
   if (plan.jobs > 1 && recipe.run.threads == 0)
-    plan.threads = std::max<std::int64_t>(1, usable_cores() / plan.jobs);
+    plan.threads = std::max<std::int64_t>(1, usable_cores() / (plan.jobs * plan.ranks));
   const SweepSearch search = arguments.has("search") ? search_of(arguments.get("search")) : section.search;
   const auto seed = whole_option(arguments, "seed", 0).value_or(section.seed);
   sweep.sampler = make_sampler(search, plan, static_cast<std::uint64_t>(seed));
@@ -252,6 +264,8 @@ int run(const Arguments& arguments, Session& session) {
     return sweep(arguments, session);
   } catch (const std::invalid_argument& error) {
     return refuse({error.what(), {}, "runner sweep --help"}, session);
+  } catch (const BadLaunch& error) {
+    return refuse(error.problem, session);
   } catch (const BadNumber& error) {
     return refuse({error.message, {}, "runner sweep --help"}, session);
   }
@@ -266,8 +280,8 @@ Command sweep_command() {
       .arguments =
           {{"RECIPE", "The recipe, a TOML file.", Argument::Count::one, Word::recipe},
            {"SETTING",
-            "A setting to search, KEY=choice(a,b), range(0,3), uniform(0,0.5) or log_uniform(1e-4,0.1); any "
-            "other override applies to all trials. Default: [sweep] of the recipe.",
+            "A setting to search, KEY=choice(a,b), range(0,3), uniform(0,0.5), log_uniform(1e-4,0.1) or "
+            "log_int(16,1024); any other override applies to all trials. Default: [sweep] of the recipe.",
             Argument::Count::any, Word::override_}},
       .options = {{.name = "search",
                    .doc = "grid, random, tpe or auto: grid if all values can be tried, otherwise tpe.",
@@ -277,6 +291,10 @@ Command sweep_command() {
                    .doc = "Trials at the same time; they share the cores.",
                    .value = "N",
                    .letter = 'j'},
+                  {.name = "ranks",
+                   .doc = "Ranks of each trial, as with `runner launch -n`.",
+                   .value = "N",
+                   .letter = 'n'},
                   {.name = "halving",
                    .doc = "Stop a trial early unless it is among the best third of those that got as far."},
                   {.name = "no-halving", .doc = "Run every trial to its end, whatever [sweep] says."},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "components/support/shape_text.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -28,6 +29,30 @@ std::string text_of(const torch::Tensor& bytes) {
   throw std::logic_error(log::format("A single process has nobody to exchange {} with.", what));
 }
 
+// Equal for tensors that differ in their first dimension only.
+std::int64_t form_of(const torch::Tensor& tensor) {
+  std::size_t form = static_cast<std::size_t>(tensor.scalar_type());
+  for (const std::int64_t extent : tensor.sizes().slice(1))
+    form = form * 1'000'003 + static_cast<std::size_t>(extent) + 1;
+  return static_cast<std::int64_t>(form);
+}
+
+std::string form_text(const torch::Tensor& tensor) {
+  return std::string(torch::toString(tensor.scalar_type())) + " " + shape_text(tensor.sizes());
+}
+
+// On every rank alike: each has seen that the forms differ.
+[[noreturn]] void refuse_different(World& world, const std::string& form, std::string_view what) {
+  std::string all;
+  int rank = 0;
+  for (const std::string& text : world.gather_texts(form, what))
+    all += (rank > 0 ? ", rank " : "rank ") + std::to_string(rank) + " has " + text, ++rank;
+  throw std::invalid_argument(log::format(
+      "{}: the tensors of the ranks may differ in their first dimension only, and {}. Pad them to "
+      "one shape first, as pad_across_processes() does.",
+      what, all));
+}
+
 }  // namespace
 
 Work World::begin_all_gather(const torch::Tensor& all, const torch::Tensor& part, std::string_view) {
@@ -49,8 +74,10 @@ void World::exchange(const torch::Tensor&, const torch::Tensor&, int, std::strin
 std::vector<torch::Tensor> World::gather(const torch::Tensor& tensor, std::string_view what) {
   if (alone()) return {tensor};
   const auto ranks = static_cast<std::size_t>(size());
-  const torch::Tensor rows = torch::empty(size(), torch::kInt64);
-  all_gather(rows, torch::tensor({tensor.size(0)}, torch::kInt64), what);
+  const torch::Tensor facts = torch::empty({size(), 2}, torch::kInt64);
+  all_gather(facts, torch::tensor({tensor.size(0), form_of(tensor)}, torch::kInt64), what);
+  const torch::Tensor rows = facts.select(1, 0), forms = facts.select(1, 1);
+  if (!forms.eq(forms[0]).all().item<bool>()) refuse_different(*this, form_text(tensor), what);
   const std::int64_t most = rows.max().item<std::int64_t>();
 
   // Padded to the longest: collectives want equal shapes.

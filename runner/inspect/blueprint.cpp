@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "components/support/meta_mode.hpp"
+#include "registry/build_part.hpp"
 #include "registry/byte_size.hpp"
 #include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
@@ -29,15 +30,15 @@ Blueprint draw_blueprint(const Recipe& recipe) {
   require_targets(recipe.loss, data);
   // As many examples of each class: what shapes go through does not depend on the numbers.
   const std::vector<std::int64_t> counts(static_cast<std::size_t>(data.classes), 1);
-  return {data, sketch_model(recipe, data), recipe.loss.build({data, counts})};
+  return {data, sketch_model(recipe, data), build_part(recipe.loss, {data, counts})};
 }
 
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
   // Code that looks at the numbers of a tensor it has made would read memory that is not there.
-  if (from_plugin(recipe.model)) return recipe.model.build({data});
+  if (from_plugin(recipe.model)) return build_part(recipe.model, {data});
   MetaMode meta(MetaMode::most_of_a_model);
   const OperatorModeScope scope(meta);
-  return recipe.model.build({data});
+  return build_part(recipe.model, {data});
 }
 
 Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
@@ -59,7 +60,7 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
     if (!small_enough) throw;  // the real model says it better
   }
   if (!fits(sketched)) return sketched;
-  blueprint.model = recipe.model.build({blueprint.data});
+  blueprint.model = build_part(recipe.model, {blueprint.data});
   return inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
 }
 

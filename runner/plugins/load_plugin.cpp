@@ -5,6 +5,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <deque>
 #include <optional>
 
@@ -19,31 +20,40 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// While it lives, a crash says whose fault it is before the program ends by it.
+// While it lives, a crash says whose fault it is before the program ends by it, and so does a call of exit().
 class CrashNotice {
  public:
-  explicit CrashNotice(const std::string& path) {
-    text_ = "runner: error: the plugin " + path + " crashed while being loaded\n";
-    shown_ = &text_;
+  explicit CrashNotice(const std::string& path)
+      : crashed_("runner: error: the plugin " + path + " crashed while being loaded\n"),
+        exited_("runner: error: the plugin " + path + " ended the program while being loaded\n") {
+    [[maybe_unused]] static const int registered = std::atexit([] {
+      if (current_) say(current_->exited_);
+    });
+    current_ = this;
     struct sigaction action{};
     action.sa_handler = [](int signal) {
-      [[maybe_unused]] const auto written = ::write(STDERR_FILENO, shown_->data(), shown_->size());
+      say(current_->crashed_);
       ::raise(signal);
     };
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
     for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &action, &before_[i]);
   }
   ~CrashNotice() {
+    current_ = nullptr;
     for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &before_[i], nullptr);
   }
   CrashNotice(const CrashNotice&) = delete;
   CrashNotice& operator=(const CrashNotice&) = delete;
 
  private:
-  static constexpr std::array signals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-  static inline const std::string* shown_ = nullptr;  // for the handler, which gets nothing but a number
+  static void say(const std::string& text) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  }
 
-  std::string text_;
+  static constexpr std::array signals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+  static inline const CrashNotice* current_ = nullptr;  // for the handlers, which get nothing of their own
+
+  std::string crashed_, exited_;
   std::array<struct sigaction, signals.size()> before_{};
 };
 
@@ -56,8 +66,10 @@ std::string reason_of(std::string text, const fs::path& file) {
 
 void open_library(const fs::path& file) {
   const CrashNotice notice(file.string());
+  // Declared as a function that never throws; what a plugin throws while it registers comes through it.
+  void* (*volatile open)(const char*, int) = &dlopen;
   try {
-    if (dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return;
+    if (open(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return;
   } catch (const std::exception& error) {
     throw PluginError("the plugin " + file.string() +
                       " failed while registering its components: " + error.what());

@@ -156,13 +156,15 @@ std::string run_report(const std::vector<fs::path>& runs) {
   return html_page(data["title"].get<std::string>(), "report", data);
 }
 
-void leave_report(const fs::path& run) {
+bool leave_report(const fs::path& run) {
   try {
     AtomicFile out(run / "report.html");
     out.write(run_report({run}));
     out.commit();
+    return true;
   } catch (const std::exception& error) {
     log::warning("The report of the run could not be written: {}", error.what());
+    return false;
   }
 }
 

@@ -80,9 +80,8 @@ double normal_quantile(double probability) {
 class NumberKernels final : public Kernels {
  public:
   NumberKernels(const Parameter& parameter, const std::vector<double>& values) : parameter_(parameter) {
-    const double margin = parameter.kind == Parameter::Kind::integer ? parameter.step / 2 : 0;
-    low_ = inner(parameter.low) - margin;
-    high_ = inner(parameter.high) + margin;
+    low_ = inner(parameter.low - parameter.half_step());
+    high_ = inner(parameter.high + parameter.half_step());
     for (const double value : values) centres_.push_back(inner(value));
     find_widths();
     centres_.push_back((low_ + high_) / 2);
@@ -93,18 +92,16 @@ class NumberKernels final : public Kernels {
     const double below = cdf(low_, kernel), above = cdf(high_, kernel);
     const double drawn = centres_[kernel] + widths_[kernel] * normal_quantile(random.uniform(below, above));
     const double inside = std::clamp(drawn, low_, high_);
-    if (parameter_.kind == Parameter::Kind::integer) {
-      const double steps = std::round((inside - parameter_.low) / parameter_.step);
-      return std::clamp(parameter_.low + steps * parameter_.step, parameter_.low, parameter_.high);
-    }
     return parameter_.rounded(parameter_.log ? std::exp(inside) : inside);
   }
 
   double log_density(std::size_t kernel, double value) const override {
-    const double x = inner(value), half = parameter_.step / 2, z = (x - centres_[kernel]) / widths_[kernel];
     const double whole = cdf(high_, kernel) - cdf(low_, kernel);
-    if (parameter_.kind == Parameter::Kind::integer)
-      return std::log(std::max(cdf(x + half, kernel) - cdf(x - half, kernel), 1e-300) / whole);
+    if (const double half = parameter_.half_step(); half > 0) {
+      const double share = cdf(inner(value + half), kernel) - cdf(inner(value - half), kernel);
+      return std::log(std::max(share, 1e-300) / whole);
+    }
+    const double z = (inner(value) - centres_[kernel]) / widths_[kernel];
     return -z * z / 2 - std::log(widths_[kernel] * std::sqrt(2 * std::numbers::pi) * whole);
   }
 

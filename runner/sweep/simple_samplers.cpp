@@ -59,7 +59,9 @@ double random_value(const Parameter& parameter, SampleRandom& random) {
     return parameter.value(
         static_cast<std::size_t>(random.below(static_cast<std::int64_t>(parameter.count()))));
   if (!parameter.log) return parameter.rounded(random.uniform(parameter.low, parameter.high));
-  return parameter.rounded(std::exp(random.uniform(std::log(parameter.low), std::log(parameter.high))));
+  const double half = parameter.half_step();
+  return parameter.rounded(
+      std::exp(random.uniform(std::log(parameter.low - half), std::log(parameter.high + half))));
 }
 
 std::unique_ptr<Sampler> grid_sampler(std::vector<Parameter> parameters) {

@@ -13,7 +13,7 @@ namespace runner {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> names{"choice", "range", "uniform", "log_uniform"};
+constexpr std::array<std::string_view, 5> names{"choice", "range", "uniform", "log_uniform", "log_int"};
 
 struct ParsedArgument {
   std::string_view key, name, inside;
@@ -110,7 +110,9 @@ bool is_parameter(std::string_view argument) {
 Parameter parse_parameter(std::string_view argument) {
   const ParsedArgument parsed = parse_argument(argument);
   if (!is_parameter(argument)) {
-    fail(argument, "is not a sweep setting; write KEY=choice(..), range(..), uniform(..) or log_uniform(..)");
+    fail(argument,
+         "is not a sweep setting; write KEY=choice(..), range(..), uniform(..), log_uniform(..) or "
+         "log_int(..)");
   }
   if (parsed.key.empty()) fail(argument, "has no key before the \"=\"");
   if (!parsed.closed) fail(argument, "the closing \")\" is missing");
@@ -123,10 +125,13 @@ Parameter parse_parameter(std::string_view argument) {
   }
   if (parsed.name == "range") return range(argument, std::move(parameter), parts);
   const auto ends = numbers(argument, parts, 2, 2);
-  parameter.kind = Parameter::Kind::uniform;
+  parameter.kind = parsed.name == "log_int" ? Parameter::Kind::integer : Parameter::Kind::uniform;
   parameter.low = ends[0];
   parameter.high = ends[1];
-  parameter.log = parsed.name == "log_uniform";
+  parameter.log = parsed.name != "uniform";
+  const auto whole = [](double end) { return end == std::floor(end); };
+  if (parameter.kind == Parameter::Kind::integer && !std::ranges::all_of(ends, whole))
+    fail(argument, "both numbers must be integers; for others: log_uniform(low, high)");
   if (ends[1] <= ends[0]) fail(argument, "the second number must be above the first");
   if (parameter.log && ends[0] <= 0) fail(argument, "numbers must be above 0: zero has no logarithm");
   return parameter;
@@ -141,8 +146,11 @@ double Parameter::value(std::size_t index) const {
   return kind == Kind::choice ? static_cast<double>(index) : low + step * static_cast<double>(index);
 }
 
+double Parameter::half_step() const { return kind == Kind::integer ? step / 2 : 0; }
+
 double Parameter::rounded(double value) const {
-  if (kind != Kind::uniform) return value;
+  if (kind == Kind::choice) return value;
+  if (kind == Kind::integer) return std::clamp(low + std::round((value - low) / step) * step, low, high);
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);
   std::from_chars(text, text + std::strlen(text), value);

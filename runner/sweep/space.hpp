@@ -11,6 +11,7 @@ namespace runner {
 //   range(0, 3)             0, 1, 2; range(0, 10, 5): 0, 5
 //   uniform(0, 0.5)         any number between the two
 //   log_uniform(1e-5, 0.1)  the same with equal chances for every decade
+//   log_int(16, 1024)       the same for integers
 // A value is held as a number: the place among the choices, or the number itself.
 struct Parameter {
   enum class Kind { choice, integer, uniform };
@@ -22,11 +23,13 @@ struct Parameter {
   double step = 1;                        // of integers
   bool log = false;
 
-  bool countable() const { return kind != Kind::uniform; }
-  std::size_t count() const;              // of values, where they can be counted
-  double value(std::size_t index) const;  // the same
-  double rounded(double value) const;     // to six digits, for people to read and type
-  std::string text(double value) const;   // as an override has it
+  bool countable() const { return kind != Kind::uniform && !log; }  // whether a grid may try all values
+  std::size_t count() const;                                        // of values, where they are countable
+  double value(std::size_t index) const;                            // the same
+  double half_step() const;  // what lies this close to an integer becomes it; else 0
+  double rounded(
+      double value) const;  // to a value that can come up; numbers to six digits, for people to read
+  std::string text(double value) const;  // as an override has it
   // Values that show whether the recipe takes all of them: every choice, or both ends, and one between them
   // that is no whole number where such can come up.
   std::vector<double> extremes() const;

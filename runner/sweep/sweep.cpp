@@ -40,6 +40,7 @@ class RunningTrial {
     const fs::path folder = plan.trial_folder(trial_.number);
     output_ = folder.string() + ".log";
     std::vector<std::string> arguments{"run", plan.recipe.string()};
+    if (plan.ranks > 1) arguments = {"launch", "-n", std::to_string(plan.ranks), plan.recipe.string()};
     arguments.insert(arguments.end(), plan.overrides.begin(), plan.overrides.end());
     for (std::string& setting : plan.settings(trial_.point)) arguments.push_back(std::move(setting));
     arguments.push_back("run.dir=" + fs::absolute(folder).string());

@@ -20,6 +20,7 @@ struct SweepPlan {
   std::filesystem::path folder;
   std::int64_t samples = 0;  // 0: until the sampler has nothing left
   std::int64_t jobs = 1;
+  std::int64_t ranks = 1;    // of each trial
   std::int64_t threads = 0;  // of a new trial; 0: as in the recipe
   bool halving = false;
   bool retry_failed = false;

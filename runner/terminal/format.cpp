@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "registry/utf8.hpp"
+#include "runner/terminal/character.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner {
@@ -57,10 +57,12 @@ std::string shortened(std::string_view text, std::size_t width, bool utf8) {
   const std::size_t mark_width = visible_width(mark);
   if (width < mark_width) return std::string(width, '.');
   std::string kept;
-  for (std::size_t column = mark_width; column < width; ++column) {
-    const std::size_t length = std::max<std::size_t>(1, utf8_length(text));
-    kept += text.substr(0, length);
-    text.remove_prefix(length);
+  for (std::size_t room = width - mark_width; !text.empty();) {
+    const Character next = first_character(text);
+    if (next.columns > room) break;
+    room -= next.columns;
+    kept += text.substr(0, next.bytes);
+    text.remove_prefix(next.bytes);
   }
   return kept + std::string(mark);
 }

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 
+#include "runner/terminal/character.hpp"
+
 namespace runner {
 
 std::size_t visible_width(std::string_view text) {
   std::size_t width = 0;
   bool in_escape = false;
-  for (const char c : text) {
-    if (c == '\033') in_escape = true;
-    const bool continues_utf8 = (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-    if (!in_escape && !continues_utf8) ++width;
-    if (in_escape && c == 'm') in_escape = false;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    if (text[0] == '\033') in_escape = true;
+    if (!in_escape) width += character.columns;
+    if (in_escape && text[0] == 'm') in_escape = false;
+    text.remove_prefix(character.bytes);
   }
   return width;
 }

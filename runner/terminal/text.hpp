@@ -16,7 +16,7 @@ std::string wrapped(std::string_view text, std::size_t width, std::string_view i
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator = ", ");
 
-// Columns on a terminal: colour codes take none, nor do the later bytes of a UTF-8 character.
+// Columns on a terminal: colour codes take none, a wide character two.
 std::size_t visible_width(std::string_view text);
 
 std::string counted(std::size_t count, std::string_view noun);  // "1 error", "2 errors"

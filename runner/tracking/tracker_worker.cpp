@@ -50,7 +50,10 @@ TrackerWorker::TrackerWorker(NamedTracker tracker, const RunFacts& facts, const 
   } else {
     state_ = file_.exists() ? file_.read() : saved;
   }
-  thread_ = std::thread([this] { work(); });
+  thread_ = std::thread([this] {
+    work();
+    over_.set_value();
+  });
 }
 
 TrackerWorker::~TrackerWorker() {
@@ -101,6 +104,10 @@ bool TrackerWorker::flush(double seconds) {
   return true;
 }
 
+bool TrackerWorker::ends_within(double seconds) {
+  return when_over_.wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready;
+}
+
 std::string TrackerWorker::join() {
   if (thread_.joinable()) thread_.join();
   return failure_;
@@ -135,6 +142,8 @@ void TrackerWorker::send_all() {
   for (auto items = queue_.take(for_more); !items.empty(); items = queue_.take(for_more)) {
     for (const SharedItem& item : items) {
       if (ended_) break;  // told of the end already, and of nothing after that
+      // By itself, so that the end of a run need not wait for both.
+      if (std::holds_alternative<RunEnd>(*item)) attempt([&] { tracker_->flush(); });
       attempt([&] { deliver(*item, *tracker_); });
       if (const auto* record = std::get_if<Record>(item.get())) last_record_ = record->wall_time;
       ended_ = ended_ || std::holds_alternative<RunEnd>(*item);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,8 +24,9 @@ struct TrackerPatience {
   double between_sends = 1;  // seconds in which a remote tracker gathers what it sends together
   double first_retry = 1;    // seconds; each further one twice as long, up to the longest
   double longest_retry = 10;
-  double at_the_end = 20;        // for a remote tracker to send what is left
+  double at_the_end = 10;        // for a remote tracker to send what is left
   double outage_at_the_end = 5;  // the same while its server does not answer
+  double silent_end = 1;         // seconds after which it is said what is waited for
   // Seconds before a checkpoint for what waits to be written: by an essential tracker, and by all others
   // together. What the others do not manage stays on disk until they have written it.
   double essential_flush = 10, other_flush = 1;
@@ -49,10 +51,12 @@ class TrackerWorker {
   bool flush(double seconds);
   void close(SharedItem end = nullptr) { queue_.close(std::move(end)); }
   bool end(const SharedItem& item);  // the last one, and close(); false: an essential tracker has failed
+  bool ends_within(double seconds);  // after close()
   std::string join();                // once it has ended; why an essential tracker failed
 
   const std::string& name() const { return name_; }
   bool essential() const { return essential_; }
+  bool remote() const { return facts_.remote; }
   State state() const;  // from any thread
   std::size_t waiting() const { return queue_.size(); }
 
@@ -87,6 +91,8 @@ class TrackerWorker {
   mutable std::mutex mutex_;
   State state_;
   std::string failure_;
+  std::promise<void> over_;
+  std::future<void> when_over_ = over_.get_future();
   std::thread thread_;
 };
 

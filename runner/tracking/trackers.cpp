@@ -134,6 +134,11 @@ void Trackers::finish(Outcome outcome, std::string message) {
   }
   std::string failure;
   for (const auto& worker : workers_) {
+    if (worker->remote() && !worker->ends_within(patience_.silent_end))
+      log::info(
+          "Waiting for tracker \"{}\": its server is slow. What it does not take within about {} seconds "
+          "is kept, to be sent later with: runner track {}",
+          worker->name(), patience_.at_the_end, facts_.folder.string());
     std::string why = worker->join();
     if (failure.empty()) failure = std::move(why);
   }

@@ -37,7 +37,8 @@ RunResult write_result(RunResult result, const RunFolder& folder) {
     result.files.emplace_back("metrics", folder.file("metrics.jsonl"));
   }
   folder.write("result.json", result_json(result, folder.path()));
-  if (!folder.temporary()) leave_report(folder.path());
+  if (!folder.temporary() && leave_report(folder.path()))
+    result.files.emplace_back("report", folder.file("report.html"));
   return result;
 }
 

@@ -228,6 +228,10 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   } catch (const std::exception& error) {
     fail_run(reported, error);
     throw;
+  } catch (...) {
+    const std::runtime_error error(unknown_failure_text());
+    fail_run(reported, error);
+    throw error;
   }
 }
 

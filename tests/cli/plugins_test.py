@@ -63,7 +63,9 @@ def build_with(compiler):
     shutil.copytree(ROOT / "examples/new_kind", place / "new_kind", ignore=shutil.ignore_patterns("build", "runs", "*.so"))
     built = run("plugin", "build", place / "model", "--test", CXX=compiler, **({"CMAKE_CXX_COMPILER_LAUNCHER": "ccache"} if CCACHE else {}))
     assert built.returncode == 0, built.stdout + built.stderr
-    plugins = [place / kind for kind in KINDS if kind != "model"] + [place / "new_kind"]
+    shutil.rmtree(place / "broken", ignore_errors=True)
+    shutil.copytree(ROOT / "tests/cli/plugin_project/broken", place / "broken")
+    plugins = [place / kind for kind in KINDS if kind != "model"] + [place / "new_kind", place / "broken"]
     programs = [ROOT / "examples/recipe_in_code/train.cpp", *sorted((ROOT / "examples/library").glob("*.cpp"))]
     call("cmake", "-S", ROOT / "tests/cli/plugin_project", "-B", place / "build", f"-DCMAKE_PREFIX_PATH={PREFIX}", "-DCMAKE_BUILD_TYPE=Release",
          "-DCMAKE_CXX_FLAGS_RELEASE=", f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={';'.join(CCACHE)}",
@@ -398,6 +400,43 @@ class Plugins(unittest.TestCase):
         crashed = run("list", "--plugin", plugin)
         self.assertLess(crashed.returncode, 0)
         self.assertIn("libmade.so crashed while being loaded", crashed.stderr)
+
+    def test_plugins_that_end_the_program_while_they_register(self):
+        ended = run("list", "--plugin", self.stamped("#include <cstdlib>\nstruct Bad { Bad() { std::exit(0); } } bad;"))
+        self.assertIn("libmade.so ended the program while being loaded", ended.stderr)
+
+    def broken(self, kind, way):
+        """A run whose component of that kind cannot be built."""
+        recipe, component = ROOT / "recipes/shapes.toml", f'{{name="broken",way="{way}"}}'
+        if kind == "tokenizer":
+            recipe, change = ROOT / "examples/plugin/tokenizer/my_tokenizer.toml", [f"dataset.tokenizer={component}", "~plugins"]
+            (self.folder / "text.txt").write_text("some text, again and again. " * 50)
+            change += [f"dataset.file={self.folder / 'text.txt'}", "~dataset.fallback"]
+        else:
+            lists = {"hook": "hook", "tracker": "tracker", "metric": "eval.metric", "transform": "dataset.transform"}
+            change = [f"{lists[kind]}+={component}" if kind in lists else f"{kind}={component}"]
+            change += ["dataset.train=64", "dataset.eval=64"] if kind != "dataset" else []
+        return run(recipe, "--plugin", WORK / CLANG / "broken/libbroken.so", *change, "train.epochs=1", f"run.dir={self.folder / kind}-{way}")
+
+    def test_components_that_cannot_be_built_are_named(self):
+        for kind in KINDS:
+            for way, wanted in {"number": "it threw an exception of type int", "nothing": "build() returned nullptr"}.items():
+                with self.subTest(kind=kind, way=way):
+                    self.refused(self.broken(kind, way), f'{kind} "broken" could not be built: {wanted}')
+        self.refused(self.broken("loss", "error"), "the width must be even")
+        self.refused(self.broken("loss", "bug"), 'loss "broken" could not be built: ')
+        ended = self.broken("loss", "exit")
+        self.assertEqual(ended.returncode, 3)
+        self.assertIn('loss "broken" ended the program while it was being built: it called exit()', ended.stderr)
+
+    def test_a_plugin_that_throws_while_training_leaves_a_failed_run(self):
+        done = run(ROOT / "recipes/shapes.toml", "--plugin", WORK / CLANG / "broken/libbroken.so", "hook+=thrower", "dataset.train=64",
+                   "dataset.eval=64", f"run.dir={self.folder / 'run'}")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("A component threw an exception of type int", done.stderr)
+        self.assertEqual(json.loads((self.folder / "run/result.json").read_text())["outcome"], "failed")
+        # Its static objects outlive its components, and what they print is not the program's affair.
+        self.assertTrue(done.stderr.endswith("farewell of the plugin, 0 alive\n"), done.stderr)
 
     def test_two_plugins_with_one_component(self):
         first, second = self.folder / "first.so", self.folder / "second.so"

@@ -1,5 +1,6 @@
 """The program under test, run as a user runs it."""
 
+import codecs
 import os
 import pty
 import select
@@ -26,6 +27,7 @@ class Terminal:
 
     def __init__(self, command, cwd=ROOT, **changes):
         self.text = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a piece may end within a character
         self.process, self.screen = pty.fork()
         if self.process == 0:
             os.chdir(cwd)
@@ -41,7 +43,7 @@ class Terminal:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.screen], [], [], left)[0]:
                 raise AssertionError(f"waited for {wanted!r}, got {self.text!r}")
-            self.text += os.read(self.screen, 65536).decode(errors="replace")
+            self.text += self.decoder.decode(os.read(self.screen, 65536))
         end_of_it = self.text.index(wanted) + len(wanted)
         seen, self.text = self.text[:end_of_it], self.text[end_of_it:]
         return seen
@@ -54,7 +56,7 @@ class Terminal:
                 piece = b""
             if not piece:
                 break
-            self.text += piece.decode(errors="replace")
+            self.text += self.decoder.decode(piece)
         os.close(self.screen)
         _, status = os.waitpid(self.process, 0)
         return os.waitstatus_to_exitcode(status), self.text

@@ -4,6 +4,7 @@ import fcntl
 import os
 import pathlib
 import pty
+import re
 import resource
 import signal
 import subprocess
@@ -22,7 +23,8 @@ SMALL = ["dataset.train=256", "dataset.eval=128", "loader.batch_size=32", "train
 
 
 def a_run_leaves_everything_in_its_folder(folder):
-    run(SHAPES, *SMALL, "train.epochs=2", "checkpoint.best={metric=\"eval/accuracy\"}", "tracker+=csv", f"run.dir={folder}/run")
+    done = run(SHAPES, *SMALL, "train.epochs=2", "checkpoint.best={metric=\"eval/accuracy\"}", "tracker+=csv", f"run.dir={folder}/run")
+    assert re.search(rf"report +{folder}/run/report.html\n", done.stdout + done.stderr), done.stderr
     names = {path.name for path in (folder / "run").iterdir()}
     assert names >= {"recipe.toml", "metrics.jsonl", "log.txt", "model.safetensors", "best.safetensors"}, names
     assert not [name for name in names if name.endswith(".tmp")], names

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import browser
-from run_helpers import RUNNER, SOURCE, environment, main, run
+from run_helpers import RUNNER, SOURCE, environment, main, records, run, series
 
 SHAPES = SOURCE / "recipes/shapes.toml"
 SMALL = ["dataset.train=64", "dataset.eval=64", "loader.batch_size=32", "train.epochs=2", "--metric", "eval/accuracy"]
@@ -187,9 +187,44 @@ def a_recipe_can_say_what_to_try(folder):
     run(file, "dataset.train=64", "dataset.eval=64", "train.max_steps=1", f"run.dir={folder}/run")  # a run by itself is one run
 
 
+def trials_run_on_several_ranks(folder):
+    command = ["sweep", SHAPES, "run.seed=range(0,2)", *SMALL, "--dir", folder / "s"]
+    run(*command, "--ranks", 2, "-j", 2)
+    assert outcomes(folder / "s") == {0: "finished", 1: "finished"}
+    for number in (0, 1):
+        assert (folder / f"s/trials/{number:04}/ranks").is_dir(), "one rank wrote no output of its own"
+    assert events(folder / "s")[0]["threads"] == max(1, len(os.sched_getaffinity(0)) // 4), events(folder / "s")
+    same = ["dataset.train=64", "dataset.eval=64", "loader.batch_size=32", "train.epochs=2", "run.seed=1", "checkpoint.best={metric=\"eval/accuracy\"}"]
+    run("launch", "-n", 2, SHAPES, *same, "run.threads=1", f"run.dir={folder}/alone")
+    assert series(folder / "alone", "eval/loss") == series(folder / "s/trials/0001", "eval/loss"), "the same run by itself"
+    other = run(*command, check=False)
+    assert other.returncode == 2 and "its number of ranks is 2, and here it is 1" in other.stderr, other.stderr
+    many = run("sweep", SHAPES, "run.seed=range(0,2)", *SMALL, "--ranks", 20, "-j", 100, "--dir", folder / "t", check=False)
+    assert many.returncode == 2 and "2000 ranks on a machine with" in many.stderr, many.stderr
+
+
+def a_killed_trial_of_several_ranks_goes_on_from_its_checkpoint(folder):
+    command = ["sweep", SHAPES, "run.seed=range(0,1)", *SMALL, "~train.epochs", "train.max_steps=200", "train.log_every=1step", "-n", 2,
+               "--dir", folder / "s"]
+    metrics = folder / "s/trials/0000/metrics.jsonl"
+    kill_when(lambda: metrics.exists() and metrics.read_text().count("\n") > 20, command)
+    run(*command)
+    assert outcomes(folder / "s") == {0: "finished"}, outcomes(folder / "s")
+    assert "resumed from" in (folder / "s/trials/0000.log").read_text()
+    steps = [record["step"] for record in records(folder / "s/trials/0000") if "train/loss" in record]
+    assert steps == list(range(1, 201)), "each step once"
+
+
+def a_trial_that_fails_on_one_rank_says_why(folder):
+    missing = folder / "nothing.safetensors"
+    done = run("sweep", SHAPES, f"model.weights=choice({missing})", *SMALL, "--ranks", 2, "--dir", folder / "s", check=False)
+    assert done.returncode == 1 and "trial 0 failed: " in done.stdout and "nothing.safetensors" in done.stdout, done.stdout
+
+
 if __name__ == "__main__":
     main([a_grid_tries_everything_and_says_what_was_best, failed_trials_are_listed_and_run_again_only_on_request, mistakes_cost_no_trial,
           a_trial_whose_metric_was_never_a_number_says_so, an_edited_recipe_is_another_sweep, killed_at_any_moment_every_trial_comes_to_its_end,
           killed_and_started_again_it_repeats_no_finished_trial,
           an_unfinished_trial_goes_on_from_its_checkpoint, ctrl_c_leaves_trials_to_go_on_with, hopeless_trials_are_stopped_early,
-          a_recipe_can_say_what_to_try])
+          a_recipe_can_say_what_to_try, trials_run_on_several_ranks, a_killed_trial_of_several_ranks_goes_on_from_its_checkpoint,
+          a_trial_that_fails_on_one_rank_says_why])

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -28,7 +29,7 @@ LearningRate::LearningRate(const Part<SchedulerKind>& part, std::int64_t total_s
   }
   inputs.begin = inputs.warmup;
   inputs.measured = std::move(measured);
-  scheduler_ = part.build(inputs);
+  scheduler_ = build_part(part, inputs);
 }
 
 double LearningRate::factor(std::int64_t step) const {

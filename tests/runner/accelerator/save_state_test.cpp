@@ -88,6 +88,19 @@ TEST_CASE("accelerator: saved in the middle of an epoch, it continues with the s
   }
 }
 
+TEST_CASE("accelerator: a state may be saved in the current folder", "[accelerator]") {
+  const TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  World alone;
+  torch::nn::Linear model = model_of_test();
+  Accelerator accelerator(alone, {.device = "cpu"});
+  accelerator.prepare(model);
+  CHECK_NOTHROW(accelerator.save_state("state"));
+  CHECK_NOTHROW(accelerator.load_state("state"));
+  std::filesystem::current_path(before);
+}
+
 TEST_CASE("accelerator: a state of another model or optimizer is refused by name", "[accelerator]") {
   const TemporaryFolder folder;
   World alone;

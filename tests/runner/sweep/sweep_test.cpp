@@ -29,10 +29,14 @@ TEST_CASE("what to try is written after the key", "[sweep]") {
   CHECK(log.text(1e-4) == "1e-04");
   CHECK(log.text(log.rounded(0.00073988390509942)) == "0.000739884");
   CHECK(log.rounded(0.99999999) == 1);
+  const Parameter integer = parse_parameter("model.hidden=log_int(16,1024)");
+  CHECK((integer.log && !integer.countable()));
+  CHECK(integer.text(1024) == "1024");
   CHECK_FALSE(is_parameter("optimizer.lr=0.1"));
   CHECK_FALSE(is_parameter("name=myfunction(1)"));
-  for (const char* wrong : {"a=choice()", "a=choice(1,2", "a=range(3,3)", "a=range(0,1.5)", "a=uniform(1,0)",
-                            "a=uniform(1)", "a=log_uniform(0,1)", "a=uniform(x,1)", "=choice(1)"}) {
+  for (const char* wrong :
+       {"a=choice()", "a=choice(1,2", "a=range(3,3)", "a=range(0,1.5)", "a=uniform(1,0)", "a=uniform(1)",
+        "a=log_uniform(0,1)", "a=log_int(0,8)", "a=log_int(1,8.5)", "a=uniform(x,1)", "=choice(1)"}) {
     INFO(wrong);
     CHECK_THROWS_AS(parse_parameter(wrong), std::invalid_argument);
   }
@@ -45,6 +49,7 @@ TEST_CASE("a grid tries every combination once", "[sweep]") {
   CHECK(seen.size() == 6);
   CHECK_FALSE(sampler->next(6, {}));
   CHECK_THROWS_AS(grid_sampler({parse_parameter("a=uniform(0,1)")}), std::invalid_argument);
+  CHECK_THROWS_AS(grid_sampler({parse_parameter("a=log_int(1,100)")}), std::invalid_argument);
 }
 
 TEST_CASE("the density around tried values is a density, and draws follow it", "[sweep]") {
@@ -94,6 +99,41 @@ TEST_CASE("the density is that of Optuna's default sampler", "[sweep]") {
                     1.0 + (i * 7) % 10, static_cast<double>(i % 3)});
   }
   agrees(many, {-11.292050668115882, -12.088318220601519, -12.102455776049883});
+}
+
+TEST_CASE("the density of integers on a logarithmic scale is Optuna's", "[sweep]") {
+  const std::vector<Parameter> space{parse_parameter("units=log_int(16,1024)"),
+                                     parse_parameter("x=uniform(-5,10)")};
+  const std::vector<Point> asked{{16, 0}, {64, 9.5}, {1024, -4.9}, {100, 2}},
+      tried{{32, -1}, {64, 4}, {900, 4.5}};
+  const auto agrees = [&](const std::vector<Point>& points, const std::vector<double>& logs) {
+    const Parzen parzen(space, points);
+    for (std::size_t i = 0; i < asked.size(); ++i)
+      CHECK_THAT(parzen.log_density(asked[i]), Catch::Matchers::WithinAbs(logs[i], 1e-9));
+  };
+  agrees({tried[0]}, {-6.819012922156659, -8.429749279184213, -11.309854339945776, -8.627653799909146});
+  agrees(tried, {-6.707862851388194, -8.743723176415067, -12.40129435676221, -8.476835010319316});
+  const Parzen parzen(space, tried);
+  SampleRandom random(2);
+  for (int i = 0; i < 500; ++i) {
+    const double drawn = parzen.draw(random)[0];
+    CHECK((drawn >= 16 && drawn <= 1024 && drawn == std::round(drawn)));
+  }
+}
+
+// As optuna.distributions.IntDistribution(1, 8, log=True) draws them: uniformly between log(0.5) and
+// log(8.5).
+TEST_CASE("integers on a logarithmic scale come up as often as Optuna's", "[sweep]") {
+  const Parameter parameter = parse_parameter("layers=log_int(1,8)");
+  constexpr int draws = 20000;
+  std::vector<int> counts(9);
+  SampleRandom random(5);
+  for (int i = 0; i < draws; ++i) ++counts.at(static_cast<std::size_t>(random_value(parameter, random)));
+  for (int value = 1; value <= 8; ++value) {
+    const double share = std::log((value + 0.5) / (value - 0.5)) / std::log(8.5 / 0.5);
+    CHECK_THAT(counts[static_cast<std::size_t>(value)] / double{draws},
+               Catch::Matchers::WithinAbs(share, 0.01));
+  }
 }
 
 TEST_CASE("a trial continues while it is among the best third of those that came as far", "[sweep]") {

@@ -4,6 +4,9 @@
 
 #include <cmath>
 
+#include "runner/terminal/grid.hpp"
+#include "runner/terminal/text.hpp"
+
 namespace runner {
 namespace {
 
@@ -47,6 +50,26 @@ TEST_CASE("shortening keeps characters whole") {
   CHECK(shortened("ääääää", 3, true) == "ää…");
   CHECK(shortened("abcdef", 1, false) == ".");
   CHECK(shortened("abcdef", 0, true).empty());
+  CHECK(shortened("形状形状", 8, true) == "形状形状");
+  CHECK(shortened("形状形状", 6, true) == "形状…");  // one column is left: half a character does not fit
+  CHECK(shortened("e\u0301e\u0301e\u0301", 2, true) == "e\u0301…");
+}
+
+TEST_CASE("a terminal gives wide characters two columns, and accents none") {
+  CHECK(visible_width("abc") == 3);
+  CHECK(visible_width("größe") == 5);
+  CHECK(visible_width("形状") == 4);
+  CHECK(visible_width("🚀") == 2);
+  CHECK(visible_width("e\u0301") == 1);
+  CHECK(visible_width("\033[1m形\033[0m") == 2);
+  CHECK(visible_width("\xff\xfe") == 2);  // shown as something, one each
+}
+
+TEST_CASE("columns are aligned whatever the characters") {
+  CHECK(grid({{"name"}, {"steps", true}}, {{"形状", "1"}, {"a", "12"}}, {}) ==
+        "name  steps\n"
+        "形状      1\n"
+        "a        12\n");
 }
 
 }  // namespace

@@ -472,6 +472,34 @@ TEST_CASE("a slow server is not waited for longer than the call that is under wa
   CHECK_THAT(log::warnings()[0], ContainsSubstring("takes too long") && ContainsSubstring("runner track"));
 }
 
+TEST_CASE("the end of a run says which server it waits for") {
+  Case run;
+  Seen seen;
+  auto gate = std::make_unique<Gate>(seen);
+  Gate& held = *gate;
+  TrackerPatience patience = hasty;
+  patience.silent_end = 0;
+  log::add_file(run.folder / "log.txt");
+  const auto said = [&] { return testing::read_text(run.folder / "log.txt"); };
+  {
+    Trackers trackers(list("mlflow", std::move(gate), false, remote), run.facts, patience);
+    trackers.start();
+    trackers.log(at(1));
+    held.wait_until_held();
+    std::thread end([&] { trackers.finish(Outcome::finished); });
+    const auto enough = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (said().find("Waiting for tracker") == std::string::npos &&
+           std::chrono::steady_clock::now() < enough)
+      std::this_thread::yield();
+    held.let_go();
+    end.join();
+  }
+  log::close_files();
+  CHECK_THAT(said(), ContainsSubstring("Waiting for tracker \"mlflow\"") &&
+                         ContainsSubstring("runner track " + run.folder.path().string()));
+  CHECK(seen.steps == steps_to(1));
+}
+
 TEST_CASE("what an earlier process left in a bad state switches its tracker off, not the run") {
   Case run;
   Quiet quiet;

@@ -1,31 +1,10 @@
-#include "components/trackers/support/keep_lines.hpp"
+#include "components/trackers/support/cut_lines.hpp"
 
 #include <charconv>
-#include <fstream>
-#include <string>
 
-#include "components/support/io/atomic_file.hpp"
 #include "components/support/io/backward_lines.hpp"
 
 namespace runner {
-
-void keep_lines(const std::filesystem::path& path, std::function<bool(std::string_view line)> wanted) {
-  if (!std::filesystem::is_regular_file(path)) return;
-  AtomicFile kept(path);
-  bool dropped = false;
-  std::ifstream in(path, std::ios::binary);
-  std::string waiting;
-  for (std::string line; std::getline(in, line);) {
-    if (wanted(line)) {
-      waiting += line + "\n";
-    } else {
-      dropped = true;
-    }
-    if (waiting.size() > 1 << 16) kept.write(std::exchange(waiting, {}));
-  }
-  kept.write(waiting);
-  if (dropped) kept.commit();
-}
 
 void cut_lines(const std::filesystem::path& path,
                const std::function<std::optional<std::int64_t>(std::string_view line)>& step_of,

@@ -8,9 +8,6 @@
 
 namespace runner {
 
-// Drops the other lines of a text file, in one move: a reader finds the old file or the new one.
-void keep_lines(const std::filesystem::path& path, std::function<bool(std::string_view line)> wanted);
-
 // Cuts off the lines at the end of a text file whose steps are not kept. Reads it backwards, and no further
 // than to the first line that is kept: for files whose lines are in order, however long they are. A line
 // without a step, as of somebody who edited the file, goes with the one before it. Lines before `begin` stay.
