@@ -3,8 +3,6 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <optional>
-
 #include "components/support/meta_mode.hpp"
 #include "components/support/shape_text.hpp"
 #include "components/support/torch_error.hpp"
@@ -110,7 +108,7 @@ void pass_single_example(Model& model, const DataSpec& data) {
 Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places) {
   Inspection result = count_weights(model);
   const Batch batch = zero_batch(data, examples);
-  std::optional<TrainingMode> training(std::in_place, model);
+  const TrainingMode training(model);  // outlives the trace, which would count what is freed
   OperatorTrace trace(model);
   torch::Tensor output;
   try {
@@ -134,7 +132,6 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const P
   result.activation_bytes_per_example = trace.held_bytes() / examples;
   result.output_shape = output.sizes().vec();
   result.output_type = output.scalar_type();
-  training.reset();
   try_loss(loss, output, batch, places.loss);
   return result;
 }
