@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "registry/meant_number.hpp"
 #include "registry/quantity.hpp"
 #include "registry/suggest.hpp"
 #include "registry/wording.hpp"
@@ -41,6 +42,10 @@ std::string remedy(const Value& value, const TypeInfo& type, const std::string& 
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   const bool none = word == "null" || word == "none" || word == "~";
   if (none && type.optional) return "to leave it unset, remove " + path + ", or delete it with ~" + path;
+  const bool whole = type.kind == TypeInfo::Kind::integer;
+  const auto meant = whole || type.kind == TypeInfo::Kind::number ? meant_number(*text) : std::nullopt;
+  if (meant && !(whole && meant->find('.') != std::string::npos))
+    return "write " + *meant + (*meant == *text ? ", without quotes" : "");
   if (type.kind != TypeInfo::Kind::boolean) return "";
   if (word == "true" || word == "yes" || word == "on") return "write true, without quotes";
   if (word == "false" || word == "no" || word == "off") return "write false, without quotes";
@@ -69,7 +74,8 @@ std::nullopt_t FieldReport::wrong_type(const Value& value, const TypeInfo& type)
   const auto* text = value.as<std::string>();
   if (text && !hidden(field, value) && text->size() < 60) message += " (" + in_quotes(*text) + ")";
   std::vector<std::string> hints;
-  if (std::string better = remedy(value, type, path); !better.empty()) hints.push_back(std::move(better));
+  if (std::string better = remedy(value, type, path); !better.empty() && !hidden(field, value))
+    hints.push_back(std::move(better));
   return wrong(value, std::move(message), std::move(hints));
 }
 

@@ -73,19 +73,25 @@ std::string in_words(const Duration& duration) {
   return amount + " of the run";
 }
 
-// Only where the two are in one unit is it known before the data is: steps in an epoch are not.
+// The length of the run in the unit of the duration. Only where the two are in one unit is it known before
+// the data is: steps in an epoch are not.
+std::optional<double> length_in_unit_of(const Duration& duration, const TrainSection& train) {
+  if (duration.unit == Duration::Unit::epoch) return train.epochs;
+  if (duration.unit == Duration::Unit::step && train.max_steps) return static_cast<double>(*train.max_steps);
+  if (duration.unit == Duration::Unit::run) return 1.0;
+  return std::nullopt;
+}
+
+std::string length_text(const Duration& duration, double length) {
+  if (duration.unit == Duration::Unit::run) return "\"1run\"";
+  return (duration.unit == Duration::Unit::epoch ? "train.epochs=" : "train.max_steps=") + shortest(length);
+}
+
 void check_warmup(const Recipe& recipe, Report& report) {
   const Duration& warmup = recipe.scheduler.common.warmup;
-  const TrainSection& train = recipe.train;
-  std::optional<double> length;
-  if (warmup.unit == Duration::Unit::epoch) length = train.epochs;
-  if (warmup.unit == Duration::Unit::step && train.max_steps) length = static_cast<double>(*train.max_steps);
-  if (warmup.unit == Duration::Unit::run) length = 1.0;
+  const auto length = length_in_unit_of(warmup, recipe.train);
   if (!length || warmup.amount == 0 || warmup.amount < *length) return;
-  const std::string run =
-      warmup.unit == Duration::Unit::run
-          ? "\"1run\""
-          : (warmup.unit == Duration::Unit::epoch ? "train.epochs=" : "train.max_steps=") + shortest(*length);
+  const std::string run = length_text(warmup, *length);
   const std::string lengths = "(" + in_words(warmup) + ") is " +
                               (warmup.amount > *length ? "longer than" : "as long as") + " the run (" + run +
                               ")";
@@ -93,6 +99,22 @@ void check_warmup(const Recipe& recipe, Report& report) {
     report.error("scheduler.warmup", lengths + "; lower it, or delete it with ~scheduler.warmup");
   } else {
     report.warning("scheduler.warmup", lengths + ": the schedule itself never begins");
+  }
+}
+
+// A hook that keeps weights of its own, such as an average, begins with it at its setting "from".
+void check_kept_weights(const Recipe& recipe, Report& report) {
+  for (std::size_t i = 0; i < recipe.hook.size(); ++i) {
+    if (recipe.hook[i].facts().keeps_weights.empty()) continue;
+    const Value settings = recipe.hook[i].encode();
+    const Value* from = settings.as<Table>()->find("from");
+    const auto parsed = parse_duration(from && from->as<std::string>() ? *from->as<std::string>() : "");
+    const auto* begin = std::get_if<Duration>(&parsed);
+    const auto length = begin ? length_in_unit_of(*begin, recipe.train) : std::nullopt;
+    if (!length || begin->amount <= *length) continue;
+    report.warning(
+        "hook", in_quotes(recipe.hook[i].name()) + " starts (from = " + in_quotes(to_string(*begin)) +
+                    ") after the end of the run (" + length_text(*begin, *length) + ") and keeps no weights");
   }
 }
 
@@ -133,6 +155,7 @@ void check(const Recipe& recipe, Report& report) {
   check_shards(recipe, report);
   check_trackers(recipe.tracker, report);
   check_measurements(recipe, report);
+  check_kept_weights(recipe, report);
   if (recipe.train.max_steps != 0) check_warmup(recipe, report);  // 0: evaluate only, no schedule begins
 }
 

@@ -6,11 +6,13 @@
 #include "registry/codec.hpp"
 #include "registry/schema_path.hpp"
 #include "registry/secrets.hpp"
+#include "runner/data_files.hpp"
 #include "runner/distributed/membership.hpp"
 #include "runner/plugins/recipe_plugins.hpp"
 #include "runner/plugins/trusted_code.hpp"
 #include "runner/recipe.hpp"
 #include "runner/recipe/environment.hpp"
+#include "runner/run_length.hpp"
 
 namespace runner {
 
@@ -77,6 +79,37 @@ std::string first_error(const Diagnostics& diagnostics) {
   return "it cannot be understood";
 }
 
+// The settings say how long the run is; whether that matters for the steps so far, the schedule says.
+void judge_length(std::vector<RecipeChange>& changes, const Value& resolved, const Registry& registry) {
+  const auto sets_length = [](const RecipeChange& change) {
+    return change.key == "train.epochs" || change.key == "train.max_steps";
+  };
+  if (std::ranges::none_of(changes, sets_length) ||
+      !schedule_depends_on_length(decode_table<Recipe>(resolved, registry).scheduler))
+    return;
+  for (RecipeChange& change : changes) {
+    if (!sets_length(change)) continue;
+    change.effect = OnResume::course;
+    change.why = "the schedule depends on the length of the run";
+  }
+}
+
+// What a file holds counts, not its place: data that was moved is the same, and data that was edited is not.
+void judge_data(std::vector<RecipeChange>& changes, const DataFiles& before, const DataFiles& now) {
+  for (const auto& [key, file] : now) {
+    const auto saved = before.find(key);
+    if (saved == before.end()) continue;
+    const auto moved = std::ranges::find(changes, key, &RecipeChange::key);
+    if (saved->second == file) {
+      if (moved == changes.end()) continue;
+      moved->effect = OnResume::harmless;
+      moved->why = "the file is the same";
+    } else if (moved == changes.end()) {
+      changes.push_back({key, "the contents of the file", "other contents"});
+    }
+  }
+}
+
 }  // namespace
 
 // A recipe is read once; again where plugins bring defaults that its references and overrides may build on.
@@ -118,6 +151,10 @@ std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, cons
     return change.key.starts_with("plugins") || change.key == "run.dir" ||
            std::ranges::find(code, change.key, &CodeSetting::key) != code.end();
   });
+  judge_length(changes, resolved, registry);
+  if (const DataFiles before_files = read_data_files(saved.parent_path() / "data.json");
+      !before_files.empty())
+    judge_data(changes, before_files, data_files(resolved, registry));
   return changes;
 }
 

@@ -65,6 +65,7 @@ struct Csv {
   std::optional<ThousandsMark> thousands = {};
   std::vector<std::string> units = {};
   std::string comment = {};
+  std::int64_t skip_lines = 0;
   bool trim = true;
 };
 
@@ -105,6 +106,9 @@ constexpr auto describe(std::type_identity<Csv>) {
       field("thousands", &Csv::thousands, "The thousands separator."),
       field("units", &Csv::units, "Texts before or after numbers to ignore: [\"€\", \"%\"]."),
       field("comment", &Csv::comment, "Ignore lines that start with this."),
+      field("skip_lines", &Csv::skip_lines,
+            "Lines to skip at the beginning of `train` and `eval`, before the header or the first row.",
+            within(0, 1e9)),
       field("trim", &Csv::trim, "Remove spaces around values that are not in quotes."));
 }
 
@@ -140,7 +144,8 @@ void check(const Csv& params, Report& report) {
 TableFormat format_of(const Csv& params) {
   return {.csv = {.separator = static_cast<char>(params.separator.value_or(Separator::comma)),
                   .trim = params.trim,
-                  .comment = params.comment},
+                  .comment = params.comment,
+                  .skip_lines = params.skip_lines},
           .header = params.header.value_or(params.columns.empty()),
           .columns = params.columns,
           .missing = params.missing,
@@ -212,6 +217,7 @@ class CsvDataset final : public Dataset {
       TableColumns columns = TableColumns::from_json(learned);
       TableFormat format = format_of(params_);
       format.csv.separator = columns.separator;
+      format.csv.skip_lines = 0;  // rows to predict begin at once
       return std::make_unique<TableInterpreter>(std::move(columns), std::move(format), params_.categories);
     } catch (const IoError& error) {
       throw DataError(error.what());

@@ -2,6 +2,7 @@
 #include "components/datasets/support/image_interpreter.hpp"
 #include "components/datasets/support/image_split.hpp"
 #include "components/datasets/support/labelled_files.hpp"
+#include "registry/log.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -14,6 +15,9 @@ struct ImageFolder {
   std::string eval = "val";
   std::optional<double> split = {};
   std::optional<std::uint32_t> split_seed = {};
+  bool exif = false;
+
+  Turned turned() const { return exif ? Turned::upright : Turned::as_stored; }
 };
 
 constexpr auto describe(std::type_identity<ImageFolder>) {
@@ -28,7 +32,11 @@ constexpr auto describe(std::type_identity<ImageFolder>) {
       field("split", &ImageFolder::split,
             "The class folders are in `dir` itself, and this share of each class is for evaluation only.",
             above(0), below(1)),
-      field("split_seed", &ImageFolder::split_seed, "Seed of the choice of these images; default: 1."));
+      field("split_seed", &ImageFolder::split_seed, "Seed of the choice of these images; default: 1."),
+      field(
+          "exif", &ImageFolder::exif,
+          "Turn photographs upright that were taken with the camera turned, as their EXIF data say. Without "
+          "it images are used as they are stored, as by torchvision's ImageFolder."));
 }
 
 void check(const ImageFolder& params, Report& report) {
@@ -44,21 +52,35 @@ void check(const ImageFolder& params, Report& report) {
 class ImageFolderSplit final : public ImageSplit {
  public:
   ImageFolderSplit(const DataSpec& spec, const TransformPipeline& transforms, Phase phase,
-                   LabelledFiles files)
-      : ImageSplit(spec, transforms, phase), files_(std::move(files)) {}
+                   LabelledFiles files, Turned turned)
+      : ImageSplit(spec, transforms, phase), files_(std::move(files)), turned_(turned) {}
 
   std::int64_t size() const override { return files_.size(); }
 
  protected:
   ImageView image(std::int64_t index, Scratch& scratch) const override {
-    return read_image(files_.path(index), scratch);
+    return read_image(files_.path(index), scratch, turned_);
   }
   std::int64_t label(std::int64_t index) const override { return files_.label(index); }
   std::string sample_name(std::int64_t index) const override { return files_.path(index).string(); }
 
  private:
   LabelledFiles files_;
+  Turned turned_;
 };
+
+// A look at some of the images: reading the beginning of each would take long.
+void warn_if_turned(const LabelledFiles& files) {
+  const std::int64_t looked_at = std::min<std::int64_t>(files.size(), 200);
+  std::int64_t turned = 0;
+  for (std::int64_t i = 0; i < looked_at; ++i)
+    turned += is_stored_turned(files.path(i * files.size() / looked_at)) ? 1 : 0;
+  if (turned > 0)
+    log::warning(
+        "{} of {} images that were looked at are photographs taken with the camera turned, and are used as "
+        "they are stored: dataset.exif = true turns them upright.",
+        turned, looked_at);
+}
 
 DataSpec photographs() {
   DataSpec spec;
@@ -87,13 +109,16 @@ class ImageFolderDataset final : public Dataset {
                                                      *params_.split, params_.split_seed.value_or(1))
                                     : FileSplit{list_images(params_.dir / params_.train, data.class_names),
                                                 list_images(params_.dir / params_.eval, data.class_names)};
-    return {std::make_unique<ImageFolderSplit>(data, transforms, Phase::training, std::move(files.train)),
-            std::make_unique<ImageFolderSplit>(data, transforms, Phase::evaluation, std::move(files.eval))};
+    if (!params_.exif) warn_if_turned(files.train);
+    return {std::make_unique<ImageFolderSplit>(data, transforms, Phase::training, std::move(files.train),
+                                               params_.turned()),
+            std::make_unique<ImageFolderSplit>(data, transforms, Phase::evaluation, std::move(files.eval),
+                                               params_.turned())};
   }
 
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
                                            const std::string&) const override {
-    return image_interpreter(photographs(), transforms);  // the classes need not be there
+    return image_interpreter(photographs(), transforms, params_.turned());  // the classes need not be there
   }
 
  private:

@@ -2,6 +2,7 @@
 #include <torch/utils.h>
 
 #include "components/datasets/support/image_split.hpp"
+#include "components/datasets/support/selection.hpp"
 #include "components/support/shape_text.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "registry/wording.hpp"
@@ -19,20 +20,21 @@ struct Tensors {
 };
 
 constexpr auto describe(std::type_identity<Tensors>) {
-  return fields(field("train", &Tensors::train, "Safetensors file to train on.", required(), non_empty()),
-                field("eval", &Tensors::eval, "Safetensors file to evaluate with.", required(), non_empty()),
-                field("input", &Tensors::input,
-                      "Name of the tensor with the inputs; its first dimension is the example. Bytes (N, 1 "
-                      "or 3, height, width) are images, which transforms apply to; other integers become "
-                      "int64, other numbers float32.",
-                      non_empty()),
-                field("target", &Tensors::target,
-                      "Name of the tensor with the targets. One integer per example is a class; anything "
-                      "else is treated like the inputs.",
-                      non_empty()),
-                field("classes", &Tensors::classes,
-                      "Number of classes; default: one more than the largest class in the training file.",
-                      within(1, 1 << 24)));
+  return fields(
+      field("train", &Tensors::train, "Safetensors file to train on.", required(), non_empty()),
+      field("eval", &Tensors::eval, "Safetensors file to evaluate with.", required(), non_empty()),
+      field("input", &Tensors::input,
+            "Name of the tensor with the inputs; its first dimension is the example. Bytes (N, 1 "
+            "or 3, height, width) are images, which transforms apply to; other integers become "
+            "int64, other numbers float32.",
+            non_empty()),
+      field("target", &Tensors::target,
+            "Name of the tensor with the targets. One integer per example is a class, or -100, which "
+            "losses and metrics ignore (not for images); anything else is treated like the inputs.",
+            non_empty()),
+      field("classes", &Tensors::classes,
+            "Number of classes; default: one more than the largest class in the training file.",
+            within(1, 1 << 24)));
 }
 
 struct Pair {
@@ -100,11 +102,24 @@ Pair read_pair(const Tensors& params, const std::filesystem::path& path) {
 
 void check_classes(const Pair& pair, std::int64_t classes) {
   if (!holds_classes(pair.target)) return;
-  const auto low = pair.target.min().item<std::int64_t>(), high = pair.target.max().item<std::int64_t>();
+  auto low = pair.target.min().item<std::int64_t>();
+  const auto high = pair.target.max().item<std::int64_t>();
+  // Transforms of images mix labels, and know none to be ignored.
+  const bool may_ignore = !holds_images(pair.input);
+  if (low == ignored_label && may_ignore) {
+    const torch::Tensor counted = pair.target.masked_select(pair.target.ne(ignored_label));
+    if (counted.numel() == 0)
+      throw DataError(pair.path.string() + " has no labels but " + std::to_string(ignored_label) +
+                      ", which means: to be ignored.");
+    low = counted.min().item<std::int64_t>();
+  }
   if (low >= 0 && high < classes) return;
   if (low < 0) {
     throw DataError(pair.path.string() + " has the class " + std::to_string(low) +
-                    ", but classes are numbered from 0. Renumber them, or remove these examples.");
+                    ", but classes are numbered from 0. Renumber them, or remove these examples" +
+                    (may_ignore ? "; the label " + std::to_string(ignored_label) +
+                                      " marks those that loss and metrics ignore."
+                                : "."));
   }
   throw DataError(pair.path.string() + " has classes from " + std::to_string(low) + " to " +
                   std::to_string(high) + ", but they should be 0 to " + std::to_string(classes - 1) + ".");

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "components/support/io/folders.hpp"
 #include "components/support/io/io_error.hpp"
-#include "registry/byte_size.hpp"
+#include "components/support/io/read_json.hpp"
 #include "registry/log.hpp"
+#include "registry/told_apart.hpp"
 
 namespace runner {
 
@@ -25,8 +27,9 @@ void require_room(const fs::path& folder, std::uint64_t bytes) {
   const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   const std::uint64_t needed = bytes + bytes / 20 + (std::uint64_t{1} << 20);
   if (free >= needed) return;
-  throw IoError("Not enough disk space for a checkpoint in " + folder.string() + ": " +
-                approximately({needed}) + " needed, " + approximately({free}) +
+  const auto [wanted, left] = told_apart({needed}, {free});
+  throw IoError("Not enough disk space for a checkpoint in " + folder.string() + ": " + wanted + " needed, " +
+                left +
                 " free. Existing checkpoints are kept. Make room, lower checkpoint.keep, or choose another "
                 "run.dir.");
 }
@@ -96,7 +99,28 @@ void CheckpointStore::remove(const fs::path& old) const {
   if (problem) log::warning("Cannot delete the old checkpoint {}: {}.", old.string(), problem.message());
 }
 
+void CheckpointStore::adopt_copy_of_latest() const {
+  const fs::path latest = folder_ / "latest";
+  std::error_code problem;
+  if (fs::is_symlink(latest, problem) || !fs::exists(latest / "manifest.json", problem)) return;
+  try {
+    const fs::path own = path_of(read_summary(latest).step);
+    if (!fs::exists(own)) {
+      fs::rename(latest, own);
+    } else if (read_json_file(own / "manifest.json") == read_json_file(latest / "manifest.json")) {
+      remove(latest);
+      log::info("{} was a copy of {} and is deleted", latest.string(), own.filename().string());
+    } else {
+      return;
+    }
+    point_link(latest, own.filename());
+  } catch (const std::exception& error) {
+    log::warning("{} is not a link, but a folder, and cannot be used: {}", latest.string(), error.what());
+  }
+}
+
 void CheckpointStore::clear_leftovers() const {
+  adopt_copy_of_latest();
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder_, none)) {
     const std::string name = entry.path().filename().string();

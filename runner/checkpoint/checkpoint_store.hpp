@@ -30,12 +30,14 @@ class CheckpointStore {
   void write(TemporaryFolderBeside& folder, const Checkpoint& checkpoint, const CheckpointSettings& settings,
              std::int64_t keep, const WaitOptions& wait = {}) const;
 
-  // Deletes what a crash left of checkpoints that were being written or removed.
+  // Deletes what a crash left of checkpoints that were being written or removed. In a copy of a run that was
+  // made without links (`cp -rL`), `latest` is a folder: it becomes the checkpoint that it is.
   void clear_leftovers() const;
 
  private:
   void prune(const std::filesystem::path& newest, std::int64_t keep) const;
   void remove(const std::filesystem::path& old) const;
+  void adopt_copy_of_latest() const;
 
   std::filesystem::path folder_;
 };

@@ -98,7 +98,8 @@ std::string changes_table(const std::vector<RecipeChange>& changes) {
   for (const RecipeChange& change : changes) {
     const auto shown = [](const std::string& text) { return text.empty() ? "(not set)" : text; };
     rows.emplace_back(change.key, shown(change.before) + " -> " + shown(change.now) + "  " +
-                                      std::string(effect_text(change.effect)));
+                                      std::string(effect_text(change.effect)) +
+                                      (change.why.empty() ? "" : ": " + change.why));
   }
   return two_columns(rows);
 }

@@ -15,6 +15,7 @@ struct RecipeChange {
   std::string before;  // as TOML; empty: it was not there
   std::string now;
   OnResume effect = OnResume::course;
+  std::string why = {};  // it has this effect, where the key alone does not tell
 };
 
 // What differs between the recipe a checkpoint was written with and the one to resume with, judged by the

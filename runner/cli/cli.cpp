@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "registry/log.hpp"
-#include "registry/recipe_error.hpp"
+#include "registry/recipe_diagnostic.hpp"
 #include "registry/schema_path.hpp"
 #include "registry/suggest.hpp"
 #include "registry/wording.hpp"
@@ -14,6 +14,7 @@
 #include "runner/cli/parse.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/cli/recipe_files.hpp"
+#include "runner/input_error.hpp"
 #include "runner/plugins/find_plugin.hpp"
 #include "runner/plugins/load_plugin.hpp"
 #include "runner/plugins/plugin_error.hpp"
@@ -162,10 +163,10 @@ int run(const Command& command, const std::vector<std::string>& words, Session& 
   try {
     return command.run(std::get<Arguments>(parsed), session);
   } catch (const RecipeError& error) {
-    Diagnostics found;
-    found.error(error.origin, error.what());
-    session.err << render(found, session.err_style.colour);
+    session.err << render(diagnostic_of(error), session.err_style.colour);
     return Exit::bad_input;
+  } catch (const InputError& error) {
+    return refuse({shown_message(error.what())}, session);
   }
 }
 

@@ -58,11 +58,13 @@ struct Example {
 // What was typed, sorted by the declaration of the command.
 struct Arguments {
   std::map<std::string, std::vector<std::string>, std::less<>> values =
-      {};  // by the argument's or option's name
+      {};                                                          // by the argument's or option's name
+  std::map<std::string, std::string, std::less<>> spellings = {};  // of the options that were given: "-n"
 
   bool has(std::string_view name) const { return values.contains(name); }
   std::string get(std::string_view name) const;  // the first one, or nothing
   const std::vector<std::string>& all(std::string_view name) const;
+  std::string spelling(std::string_view option) const;  // as it was typed, for messages: "-n" or "--ranks"
 };
 
 // What a command works with: it reads nothing else of the world, so that tests can give it any.

@@ -9,6 +9,7 @@
 #include "runner/describe/json.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/inference/load_run.hpp"
+#include "runner/input_error.hpp"
 #include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
 #include "runner/train/evaluate.hpp"
@@ -28,7 +29,7 @@ struct Subject {
 Subject subject_of(const std::string& word, const std::string& weights) {
   if (fs::is_regular_file(word) || word.ends_with(".toml")) {
     if (weights.empty()) return {word, std::nullopt};
-    if (!fs::exists(weights)) throw std::runtime_error("There is no weights file " + weights + ".");
+    if (!fs::exists(weights)) throw InputError("There is no weights file " + weights + ".");
     return {word, weights};
   }
   const fs::path folder = find_run(word);

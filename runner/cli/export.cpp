@@ -12,6 +12,7 @@
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/inference/load_run.hpp"
+#include "runner/input_error.hpp"
 
 namespace runner::cli {
 
@@ -57,6 +58,9 @@ void write_pt(const WeightFiles& weights, const fs::path& path) {
 WeightFiles weights_of(const fs::path& folder, const Arguments& arguments, std::optional<std::int64_t> step) {
   if (step) {
     const fs::path checkpoint = CheckpointStore(folder).path_of(*step);
+    if (!fs::exists(checkpoint))
+      throw InputError("The run has no checkpoint at step " + std::to_string(*step) +
+                       "; `runner checkpoints " + folder.string() + "` lists those that it has.");
     if (const std::string damage = damage_of(checkpoint); !damage.empty())
       throw std::runtime_error("The checkpoint " + checkpoint.string() + " cannot be used: " + damage + ".");
     const fs::path index = checkpoint / "model.safetensors.index.json";

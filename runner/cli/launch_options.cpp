@@ -18,7 +18,7 @@ namespace {
 int whole(const Arguments& arguments, std::string_view name, int least, int otherwise) {
   constexpr std::int64_t most = 65536;
   const std::int64_t given = whole_option(arguments, name, least).value_or(otherwise);
-  if (given > most) throw BadNumber{"--" + std::string(name) + " is larger than " + std::to_string(most)};
+  if (given > most) throw BadNumber{arguments.spelling(name) + " is larger than " + std::to_string(most)};
   return static_cast<int>(given);
 }
 
@@ -80,7 +80,10 @@ void set_ranks(LaunchOptions& options, const Arguments& arguments) {
   } else {
     options.ranks = whole(arguments, "ranks", 1, by_gpus);
   }
-  require_room(arguments.has("ranks") ? "-n" : elastic ? "--elastic" : "--gpus", options.ranks);
+  require_room(arguments.has("ranks") ? arguments.spelling("ranks")
+               : elastic              ? "--elastic"
+                                      : "--gpus",
+               options.ranks);
   if (by_gpus > 0 && options.ranks != by_gpus)
     throw BadLaunch{{std::string(elastic ? "--elastic" : "-n") + " asks for " +
                      std::to_string(options.ranks) + " ranks, but there are " +

@@ -9,14 +9,15 @@ namespace runner::cli {
 namespace {
 
 template <class Number>
-Number parsed(std::string_view name, const std::string& text, std::string_view wanted, Number least,
+Number parsed(const Arguments& arguments, std::string_view name, std::string_view wanted, Number least,
               Number most) {
+  const std::string text = arguments.get(name);
   Number number{};
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
   if (error == std::errc() && stop == end && number >= least && number <= most) return number;
   std::ostringstream message;
-  message << "--" << name << " needs " << wanted;
+  message << arguments.spelling(name) << " needs " << wanted;
   if (most == std::numeric_limits<Number>::max()) {
     message << " of at least " << least;
   } else {
@@ -31,13 +32,13 @@ Number parsed(std::string_view name, const std::string& text, std::string_view w
 std::optional<double> number_option(const Arguments& arguments, std::string_view name, double least,
                                     double most) {
   if (!arguments.has(name)) return std::nullopt;
-  return parsed(name, arguments.get(name), "a number", least, most);
+  return parsed(arguments, name, "a number", least, most);
 }
 
 std::optional<std::int64_t> whole_option(const Arguments& arguments, std::string_view name,
                                          std::int64_t least) {
   if (!arguments.has(name)) return std::nullopt;
-  return parsed(name, arguments.get(name), "a whole number", least, std::numeric_limits<std::int64_t>::max());
+  return parsed(arguments, name, "a whole number", least, std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace runner::cli

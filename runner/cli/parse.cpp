@@ -56,6 +56,7 @@ class Parser {
     std::vector<std::string>& given = arguments_.values[option->name];
     if (!option->many) given.clear();  // the last one counts
     given.push_back(std::move(value));
+    arguments_.spellings[option->name] = spelled;
   }
 
   void assign_positional() {
@@ -65,6 +66,7 @@ class Parser {
         return fail(std::string(argument.name) + " is missing", std::string(argument.doc));
       }
       while (next < positional_.size()) {
+        if (positional_[next].empty() && has_meaning(argument.word)) return fail_empty(argument);
         arguments_.values[std::string(argument.name)].push_back(positional_[next++]);
         if (!argument.many()) break;
       }
@@ -72,6 +74,17 @@ class Parser {
     if (next < positional_.size()) {
       fail(in_quotes(command_.name) + " takes no argument " + in_quotes(positional_[next]));
     }
+  }
+
+  // A recipe and an override are never empty; an input may be: a sentence without words.
+  static bool has_meaning(Word word) {
+    return word == Word::recipe || word == Word::override_ || word == Word::recipes_and_overrides;
+  }
+  void fail_empty(const Argument& argument) {
+    const auto at = std::ranges::find(words_, "") - words_.begin() + 1;
+    fail("argument " + std::to_string(at) + " of " + in_quotes(command_.name) + " is empty, but " +
+             std::string(argument.name) + " was expected",
+         "a variable of the shell may not be set");
   }
 
   void unknown(const std::string& spelled) {
@@ -124,6 +137,11 @@ std::variant<Arguments, HelpWanted, UsageError> parse(const Command& command,
 std::string Arguments::get(std::string_view name) const {
   const auto& found = all(name);
   return found.empty() ? "" : found.front();
+}
+
+std::string Arguments::spelling(std::string_view option) const {
+  const auto found = spellings.find(option);
+  return found == spellings.end() ? "--" + std::string(option) : found->second;
 }
 
 const std::vector<std::string>& Arguments::all(std::string_view name) const {

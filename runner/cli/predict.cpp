@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -15,6 +17,7 @@
 #include "runner/describe/json.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/inference/predictions.hpp"
+#include "runner/input_error.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {
@@ -24,22 +27,31 @@ namespace {
 using Predictions = std::vector<Prediction>;
 using Json = nlohmann::ordered_json;
 
-void add_lines(std::istream& stream, std::vector<std::string>& inputs) {
+// Every line is an input, so that predictions match lines one to one. An empty one is a text without words;
+// of images and tables it is nothing, and allowed only where it shifts no other line: at the end.
+void add_lines(std::istream& stream, const std::string& name, bool texts, std::vector<std::string>& inputs) {
+  std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) {
     if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty()) inputs.push_back(std::move(line));
+    lines.push_back(std::move(line));
   }
+  while (!texts && !lines.empty() && lines.back().empty()) lines.pop_back();
+  const auto empty = std::ranges::find(lines, "");
+  if (!texts && empty != lines.end())
+    throw std::runtime_error("Line " + std::to_string(empty - lines.begin() + 1) + " of " + name +
+                             " is empty. Remove it: predictions match lines one to one.");
+  std::ranges::move(lines, std::back_inserter(inputs));
 }
 
-std::vector<std::string> inputs_of(const std::vector<std::string>& words) {
+std::vector<std::string> inputs_of(const std::vector<std::string>& words, bool texts) {
   std::vector<std::string> inputs;
   for (const std::string& word : words) {
     if (word == "-") {
-      add_lines(std::cin, inputs);
+      add_lines(std::cin, "standard input", texts, inputs);
     } else if (word.starts_with('@')) {
       std::ifstream file(word.substr(1));
-      if (!file) throw std::runtime_error("There is no file " + word.substr(1) + " to read inputs from.");
-      add_lines(file, inputs);
+      if (!file) throw InputError("There is no file " + word.substr(1) + " to read inputs from.");
+      add_lines(file, word.substr(1), texts, inputs);
     } else {
       inputs.push_back(word);
     }
@@ -147,7 +159,7 @@ int run(const Arguments& arguments, Session& session) {
                           session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!trained) return Exit::bad_input;
-  std::vector<std::string> inputs = inputs_of(arguments.all("INPUT"));
+  std::vector<std::string> inputs = inputs_of(arguments.all("INPUT"), trained->data.vocabulary > 0);
   if (trained->data.images) inputs = with_folders_opened(inputs);
   Predictions all = predict(*trained, inputs);
   for (Prediction& one : all) one.classes.resize(std::min(top, one.classes.size()));

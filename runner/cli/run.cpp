@@ -2,15 +2,32 @@
 
 #include "registry/log.hpp"
 #include "registry/log_files.hpp"
+#include "registry/recipe_error.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/distributed/run_rank.hpp"
 #include "runner/recipe.hpp"
 #include "runner/resolve.hpp"
+#include "runner/train/run_start.hpp"
 #include "runner/train/train_recipe.hpp"
 
 namespace runner::cli {
 
 namespace {
+
+// Where an option stands on the command line, as messages show it.
+Origin place_of(const std::string& option, const std::string& value) {
+  const auto source =
+      std::make_shared<const Source>(Source{Source::Kind::argument, option, option + " " + value});
+  return {source, 1, static_cast<std::uint32_t>(option.size() + 2), static_cast<std::uint32_t>(value.size())};
+}
+
+int train(const Value& resolved, const Registry& registry, World& world, const TrainOptions& options) {
+  try {
+    return train_recipe(resolved, registry, world, options).exit_code();
+  } catch (const UnusableCheckpoint& error) {
+    throw RecipeError(place_of("--resume", options.resume_from->string()), error.what());
+  }
+}
 
 int run(const Arguments& arguments, Session& session) {
   const std::string recipe = arguments.get("RECIPE");
@@ -31,11 +48,10 @@ int run(const Arguments& arguments, Session& session) {
     const Recipe decoded = decode_table<Recipe>(*resolved, session.registry);
     return run_rank(
         *member, join_options(decoded.distributed, decoded.run.device, member->place),
-        [&](World& world) { return train_recipe(*resolved, session.registry, world, options).exit_code(); },
-        session.err);
+        [&](World& world) { return train(*resolved, session.registry, world, options); }, session.err);
   }
   World world;
-  return train_recipe(*resolved, session.registry, world, options).exit_code();
+  return train(*resolved, session.registry, world, options);
 }
 
 }  // namespace

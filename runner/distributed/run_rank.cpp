@@ -4,9 +4,8 @@
 #include <ostream>
 
 #include "components/support/torch_error.hpp"
-#include "registry/diagnostics.hpp"
 #include "registry/log.hpp"
-#include "registry/recipe_error.hpp"
+#include "registry/recipe_diagnostic.hpp"
 #include "runner/engine/process.hpp"
 
 namespace runner {
@@ -24,9 +23,7 @@ int run_rank(const Membership& member, const JoinOptions& options, const std::fu
   } catch (const std::exception& error) {
     const auto* const mistake = dynamic_cast<const RecipeError*>(&error);
     if (mistake) {
-      Diagnostics found;
-      found.error(mistake->origin, mistake->what());
-      messages << render(found) << std::flush;
+      messages << render(diagnostic_of(*mistake)) << std::flush;
     } else {
       messages << "runner: error: " << reason_of(error) << "\n" << std::flush;
     }

@@ -10,6 +10,7 @@
 
 #include "components/models/support/load_weights.hpp"
 #include "runner/engine/process.hpp"
+#include "runner/input_error.hpp"
 #include "runner/parts.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
@@ -58,13 +59,19 @@ std::string contents(const fs::path& path) {
   return text.str();
 }
 
+// A run that is resumed describes its data again, even if it has nothing left to do.
+std::string damage_text(const fs::path& file, const std::string& why) {
+  return "Cannot use " + file.string() + ": " + why + (why.ends_with('.') ? "" : ".") + " `runner resume " +
+         file.parent_path().string() + "` writes the file again if the data is on this machine.";
+}
+
 std::optional<DataSpec> saved_data(const fs::path& folder) {
   const fs::path file = folder / "data_spec.json";
   if (!fs::exists(file)) return std::nullopt;
   try {
     return read_data_spec(contents(file));
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error("Cannot read " + file.string() + ": " + error.what());
+    throw std::runtime_error(damage_text(file, error.what()));
   }
 }
 
@@ -82,17 +89,27 @@ DataSpec before_transforms(const Dataset& dataset, const std::optional<DataSpec>
 
 }  // namespace
 
+std::unique_ptr<Interpreter> TrainedRun::interpreter() const {
+  try {
+    return dataset->interpreter(transforms, learned);
+  } catch (const std::runtime_error& error) {
+    if (learned.empty()) throw;
+    throw std::runtime_error(damage_text(folder / "dataset.json", error.what()));
+  }
+}
+
 fs::path find_run(const fs::path& run) {
+  if (run.empty()) throw InputError("The name of the run is empty; " + known_runs());
   if (fs::is_regular_file(run)) {
-    throw std::runtime_error(run.string() + " is a file; give the run folder that holds it.");
+    throw InputError(run.string() + " is a file; give the run folder that holds it.");
   }
   if (is_run(run)) return run;
   if (const auto found = last_run_in(run)) return *found;
   if (const auto found = last_run_in(fs::path("runs") / run); found && run.is_relative()) return *found;
   if (fs::is_directory(run)) {
-    throw std::runtime_error("The folder " + run.string() + " is not a run: it has no recipe.toml.");
+    throw InputError("The folder " + run.string() + " is not a run: it has no recipe.toml.");
   }
-  throw std::runtime_error("There is no run folder " + run.string() + "; " + known_runs());
+  throw InputError("There is no run folder " + run.string() + "; " + known_runs());
 }
 
 fs::path find_weights(const fs::path& folder, const std::string& wanted) {
@@ -105,7 +122,7 @@ fs::path find_weights(const fs::path& folder, const std::string& wanted) {
                              "has not finished. --weights FILE names others.");
   }
   if (wanted != "best" && wanted != "model") {
-    if (!fs::exists(wanted)) throw std::runtime_error("There is no weights file " + wanted + ".");
+    if (!fs::exists(wanted)) throw InputError("There is no weights file " + wanted + ".");
     return wanted;
   }
   const fs::path& chosen = wanted == "best" ? best : last;

@@ -38,7 +38,8 @@ struct TrainedRun {
   std::string learned;                          // what the dataset left for its interpreter
   std::unique_ptr<OffloadedWeights> offloaded;  // none: the weights are in memory
 
-  std::unique_ptr<Interpreter> interpreter() const { return dataset->interpreter(transforms, learned); }
+  // Throws std::runtime_error, naming the file, where what the dataset left is damaged.
+  std::unique_ptr<Interpreter> interpreter() const;
   // The model may be used as long as this lives.
   OffloadedPass pass() const { return OffloadedPass(offloaded.get()); }
 };
@@ -47,7 +48,7 @@ struct TrainedRun {
 // what is missing and what to do, where the folder does not hold what it should.
 std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& registry, Diagnostics& diagnostics);
 
-// The folder alone. Throws as above.
+// The folder alone. Throws InputError where there is no such run.
 std::filesystem::path find_run(const std::filesystem::path& run);
 
 // The weights alone, `wanted` as in TrainedSource. Throws as above.

@@ -4,9 +4,9 @@
 
 #include "components/support/meta_mode.hpp"
 #include "registry/build_part.hpp"
-#include "registry/byte_size.hpp"
 #include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
+#include "registry/told_apart.hpp"
 #include "runner/engine/memory.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
@@ -93,13 +93,14 @@ void require_memory(const Recipe& recipe, const DataSpec& data, const World& wor
   const std::int64_t needed = least_bytes(recipe, found.weight_bytes, on_meta(*sketch), world, device),
                      total = main_memory().total;
   if (total == 0 || needed <= total) return;
-  const auto bytes = [](std::int64_t count) { return approximately({static_cast<std::uint64_t>(count)}); };
+  const auto [takes, has] =
+      told_apart({static_cast<std::uint64_t>(needed)}, {static_cast<std::uint64_t>(total)});
   const std::string who =
       world.local_size() > 1 ? log::format("Training it on {} ranks", world.local_size()) : "Training it";
   throw std::runtime_error(log::format(
       "The model has {} parameters. {} takes at least {} of memory on this machine, which has {}. Choose a "
       "smaller model or fewer ranks for each machine; `runner estimate` says what one takes.",
-      found.parameters, who, bytes(needed), bytes(total)));
+      found.parameters, who, takes, has));
 }
 
 }  // namespace runner

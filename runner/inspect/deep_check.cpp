@@ -7,6 +7,7 @@
 #include "runner/data/prepare_splits.hpp"
 #include "runner/inspect/blueprint.hpp"
 #include "runner/inspect/inspection.hpp"
+#include "runner/inspect/single_example.hpp"
 #include "runner/inspect/trial_evaluation.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
@@ -26,9 +27,11 @@ Batch two_of(const Split& split, const Recipe& recipe, bool training) {
   return loaded ? loaded->batch : Batch{};
 }
 
+// A batch to evaluate, and how many examples there are to train on.
 struct EvaluationBatch {
   Batch batch;
   DataSpec data;
+  std::int64_t train_examples = 0;  // 0: not known, because the data is not on this machine
 };
 
 // The training set is only read, so that what is wrong with its files or transforms shows as well.
@@ -41,8 +44,8 @@ EvaluationBatch evaluation_batch(const Recipe& recipe, const Dataset& dataset) {
   }
   Splits splits = prepare_splits(dataset, {recipe.dataset.common, {}});
   two_of(*splits.train, recipe, true);
-  if (!splits.eval) return {};
-  return {two_of(*splits.eval, recipe, false), splits.eval->spec()};
+  if (!splits.eval) return {.batch = {}, .data = {}, .train_examples = splits.train->size()};
+  return {two_of(*splits.eval, recipe, false), splits.eval->spec(), splits.train->size()};
 }
 
 std::vector<std::unique_ptr<Hook>> build_hooks(const Recipe& recipe, const Inspection& found,
@@ -58,6 +61,19 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const Recipe& recipe, const Inspe
   return hooks;
 }
 
+// As a run of a single rank would find out before its first step.
+void try_single_example(const Recipe& recipe, Blueprint& blueprint, std::int64_t examples) {
+  if (examples == 0 || recipe.loader.overfit_batches) return;
+  const Plan plan = make_plan(recipe.train, recipe.loader.batch_size, examples);
+  if (!has_single_examples(plan, recipe.loader.batch_size, 1)) return;
+  try {
+    pass_single_example(*blueprint.model, blueprint.data);
+  } catch (const std::exception& error) {
+    if (is_about_single_example(error))
+      throw std::runtime_error(single_example_problem(plan, recipe.loader, 1));
+  }
+}
+
 }  // namespace
 
 void check_deeply(const Value& resolved, const Registry& registry) {
@@ -65,7 +81,8 @@ void check_deeply(const Value& resolved, const Registry& registry) {
   Blueprint blueprint = draw_blueprint(recipe);
   const Inspection found = inspect(recipe, blueprint);
   const auto dataset = build_dataset(recipe);
-  const auto [batch, data] = evaluation_batch(recipe, *dataset);
+  const auto [batch, data, train_examples] = evaluation_batch(recipe, *dataset);
+  try_single_example(recipe, blueprint, train_examples);
   if (batch.size() == 0 || !found.passed || found.output_shape.empty()) return;
   std::vector<std::int64_t> shape = found.output_shape;
   shape.front() = batch.size();

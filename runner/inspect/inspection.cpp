@@ -74,25 +74,46 @@ Inspection count_weights(const Model& model) {
   return result;
 }
 
+namespace {
+
+// In training mode, from which the model comes back as it was: normalisation layers would learn from zeros.
+class TrainingMode {
+ public:
+  explicit TrainingMode(Model& model) : model_(model), was_training_(model.is_training()) {
+    for (const torch::Tensor& buffer : model.buffers()) buffers_.emplace_back(buffer, buffer.clone());
+    model.train();
+  }
+  ~TrainingMode() {
+    const torch::NoGradGuard no_grad;
+    for (auto& [buffer, copy] : buffers_) buffer.copy_(copy);
+    model_.train(was_training_);
+  }
+  TrainingMode(const TrainingMode&) = delete;
+  TrainingMode& operator=(const TrainingMode&) = delete;
+
+ private:
+  Model& model_;
+  bool was_training_;
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> buffers_;
+};
+
+}  // namespace
+
+void pass_single_example(Model& model, const DataSpec& data) {
+  const torch::NoGradGuard no_grad;
+  const TrainingMode training(model);
+  pass(model, zero_batch(data, 1));
+}
+
 Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places) {
   Inspection result = count_weights(model);
   const Batch batch = zero_batch(data, examples);
-  const bool was_training = model.is_training();
-  model.train();
-  // Normalisation layers would learn from the zeros.
-  std::vector<std::pair<torch::Tensor, torch::Tensor>> buffers;
-  for (const torch::Tensor& buffer : model.buffers()) buffers.emplace_back(buffer, buffer.clone());
-  const auto restore = [&] {
-    torch::NoGradGuard no_grad;
-    for (auto& [buffer, copy] : buffers) buffer.copy_(copy);
-    model.train(was_training);
-  };
+  const TrainingMode training(model);  // outlives the trace, which would count what is freed
   OperatorTrace trace(model);
   torch::Tensor output;
   try {
     output = pass(model, batch);
   } catch (const c10::Error& error) {
-    restore();
     if (is_out_of_memory(error)) throw;
     if (on_meta(model) && dynamic_cast<const c10::NotImplementedError*>(&error)) {
       result.passed = false;
@@ -105,14 +126,12 @@ Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const P
     throw RecipeError(places.model, "an example of shape " + shape_text(batch.input[0].sizes()) +
                                         " does not fit the model" + layer + ": " + reason_of(error));
   } catch (const std::runtime_error& error) {
-    restore();
     throw RecipeError(places.model, error.what());
   }
   result.forward_flops_per_example = trace.flops() / examples;
   result.activation_bytes_per_example = trace.held_bytes() / examples;
   result.output_shape = output.sizes().vec();
   result.output_type = output.scalar_type();
-  restore();
   try_loss(loss, output, batch, places.loss);
   return result;
 }

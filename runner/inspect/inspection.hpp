@@ -32,6 +32,9 @@ struct Places {
 // names the layer. A model on the meta device passes shapes alone.
 Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places = {});
 
+// Trains the model with one example of zeros, without a trace. Throws what a training step would throw.
+void pass_single_example(Model& model, const DataSpec& data);
+
 Inspection count_weights(const Model& model);
 
 // Whether the model is a sketch: shapes without numbers.

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "registry/meant_number.hpp"
+
 namespace runner {
 
 namespace {
@@ -115,6 +117,11 @@ TomlProblem explain_toml_error(std::string_view description, std::string_view te
     problem.hints = {"a key or [section] stands once in a file; a list of tables repeats [[section]]"};
   } else if (says("leading zeroes")) {
     problem.hints = {"write the number without them, or as a string in quotes"};
+  } else if (const auto meant = meant_number(word); meant && *meant != word) {
+    problem.message = "not valid TOML: a number has digits on both sides of its point";
+    problem.hints = {"write " + *meant};
+    problem.offset = static_cast<std::size_t>(word.data() - text.data());
+    problem.length = word.size();
   } else if (!word.empty() && !is_plain_number(word)) {
     problem.message = "not valid TOML: this is not a value";
     problem.hints = {"text, durations and sizes need quotes: key = \"text\""};

@@ -70,27 +70,61 @@ std::string write_data_spec(const DataSpec& data) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-DataSpec read_data_spec(const std::string& text) try {
+namespace {
+
+// The entries of the file, each of which is there and of the right kind.
+class Entries {
+ public:
+  explicit Entries(const nlohmann::json& json) : json_(json) {
+    if (!json.is_object()) throw std::runtime_error("it is not a JSON object");
+  }
+
+  template <class T>
+  void read(const char* name, T& into) const {
+    const auto found = json_.find(name);
+    if (found == json_.end()) throw std::runtime_error("it has no " + in_quotes(name));
+    try {
+      found->get_to(into);
+    } catch (const nlohmann::json::exception&) {
+      throw std::runtime_error("its " + in_quotes(name) + " is of the wrong kind");
+    }
+  }
+  template <class T>
+  void read_if_there(const char* name, T& into) const {
+    if (json_.contains(name)) read(name, into);
+  }
+  torch::Dtype type(const char* name) const {
+    std::string text;
+    read(name, text);
+    return type_of(text);
+  }
+
+ private:
+  const nlohmann::json& json_;
+};
+
+}  // namespace
+
+DataSpec read_data_spec(const std::string& text) {
   const nlohmann::json json = read_json(text);
+  const Entries entries(json);
   DataSpec data;
-  json.at("input_shape").get_to(data.input_shape);
-  data.input_type = type_of(json.at("input_type"));
-  json.at("target_shape").get_to(data.target_shape);
-  data.target_type = type_of(json.at("target_type"));
-  data.target_mean = json.value("target_mean", 0.0);  // older runs have none
-  data.target_deviation = json.value("target_deviation", 1.0);
-  json.at("classes").get_to(data.classes);
-  json.at("class_names").get_to(data.class_names);
-  json.at("vocabulary").get_to(data.vocabulary);
-  json.at("categories").get_to(data.categories);
-  json.at("images").get_to(data.images);
-  json.at("mean").get_to(data.mean);
-  json.at("deviation").get_to(data.deviation);
-  json.at("train_examples").get_to(data.train_examples);
+  entries.read("input_shape", data.input_shape);
+  data.input_type = entries.type("input_type");
+  entries.read("target_shape", data.target_shape);
+  data.target_type = entries.type("target_type");
+  entries.read_if_there("target_mean", data.target_mean);  // older runs have none
+  entries.read_if_there("target_deviation", data.target_deviation);
+  entries.read("classes", data.classes);
+  entries.read("class_names", data.class_names);
+  entries.read("vocabulary", data.vocabulary);
+  entries.read("categories", data.categories);
+  entries.read("images", data.images);
+  entries.read("mean", data.mean);
+  entries.read("deviation", data.deviation);
+  entries.read("train_examples", data.train_examples);
   require_sizes(data);
   return data;
-} catch (const Json::exception& error) {
-  throw std::runtime_error(error.what());
 }
 
 }  // namespace runner

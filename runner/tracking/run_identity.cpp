@@ -7,6 +7,7 @@
 #include "components/support/io/atomic_file.hpp"
 #include "components/support/io/read_json.hpp"
 #include "components/trackers/support/wall_clock.hpp"
+#include "registry/log.hpp"
 
 namespace runner {
 
@@ -20,17 +21,25 @@ std::string new_id() {
   return id;
 }
 
+bool read_identity(const std::filesystem::path& file, RunFacts& facts) {
+  const auto json = read_json_file_or_null(file);
+  if (!json.is_object() || !json.contains("id") || !json["id"].is_string() || !json.contains("started_at") ||
+      !json["started_at"].is_number())
+    return false;
+  facts.id = json["id"];
+  facts.started_at = json["started_at"];
+  return true;
+}
+
 }  // namespace
 
 void identify(RunFacts& facts, const State& saved) {
   const std::filesystem::path file = facts.folder / "run.json";
-  if (std::filesystem::exists(file)) {
-    const auto json = read_json_file(file);
-    facts.id = json.at("id");
-    facts.started_at = json.at("started_at");
-    return;
-  }
-  if (saved.texts.contains("id")) {
+  if (read_identity(file, facts)) return;
+  if (std::filesystem::exists(file))
+    log::warning("{} is damaged, and is written again{}.", file.string(),
+                 saved.texts.contains("id") ? " from the checkpoint" : "; the run has another id now");
+  if (saved.texts.contains("id") && saved.numbers.contains("started_at")) {
     facts.id = saved.texts.at("id");
     facts.started_at = saved.numbers.at("started_at");
   }

@@ -13,6 +13,8 @@ namespace runner {
 namespace {
 
 constexpr std::int64_t most_in_a_row = 100;  // while a precision looks for its scale
+// With on_divergence = "continue" that many more are tolerated, but a run that skips all updates never ends.
+constexpr std::int64_t most_skipped = 1000;
 
 // Read in place: asking the tensor would be an operator more in every step.
 double value_of(const torch::Tensor& scalar) {
@@ -77,11 +79,20 @@ bool DivergenceGuard::refuses(const WindowLoss& loss, const Window& window, std:
 }
 
 void DivergenceGuard::updated(bool applied, std::int64_t step) {
+  weights_are_finite_.reset();
   in_a_row_ = applied && loss_is_finite_ ? 0 : in_a_row_ + 1;
+  skipped_in_a_row_ = applied ? 0 : skipped_in_a_row_ + 1;
   if (in_a_row_ >= most_in_a_row && rule_ == OnDivergence::stop)
     problem_ =
         log::format("the gradients are not finite numbers in step {}, and {} updates in a row were skipped{}",
                     step + 1, in_a_row_, remedy);
+  if (skipped_in_a_row_ >= most_skipped)
+    problem_ = log::format(
+        "the gradients are not finite numbers in step {}, and {} updates in a row were skipped: the run "
+        "would "
+        "never end, even with train.on_divergence = \"continue\"; a lower learning rate, train.clip_norm, a "
+        "warm-up or another precision may help",
+        step + 1, skipped_in_a_row_);
 }
 
 void DivergenceGuard::look_at(const Engine& engine) {
@@ -89,13 +100,15 @@ void DivergenceGuard::look_at(const Engine& engine) {
     problem_ = std::string("the weights are no longer finite numbers") + remedy;
 }
 
-bool DivergenceGuard::weights_are_finite(const Engine& engine) const {
+bool DivergenceGuard::weights_are_finite(const Engine& engine) {
+  if (weights_are_finite_) return *weights_are_finite_;
   const torch::NoGradGuard no_grad;
   const auto as_it_began = [&](const NamedTensor& weight) {
     return has_only_finite(weight.tensor) || not_finite_at_first_.contains(weight.name);
   };
   const bool all = std::ranges::all_of(all_weights(engine), as_it_began);
-  return !engine.world().any(!all, "whether the weights are finite");
+  weights_are_finite_ = !engine.world().any(!all, "whether the weights are finite");
+  return *weights_are_finite_;
 }
 
 }  // namespace runner

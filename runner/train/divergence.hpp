@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -38,13 +39,17 @@ class DivergenceGuard final : public Stateful {
   void look_at(const Engine& engine);
 
   // Whether all weights and buffers that began as finite numbers still are, on all ranks: every rank takes
-  // part. What is not is not worth a file.
-  bool weights_are_finite(const Engine& engine) const;
+  // part. What is not is not worth a file. Looks once after an update, however often it is asked.
+  bool weights_are_finite(const Engine& engine);
 
-  State save() const override { return {.integers = {{"in_a_row", in_a_row_}}}; }
+  State save() const override {
+    return {.integers = {{"in_a_row", in_a_row_}, {"skipped_in_a_row", skipped_in_a_row_}}};
+  }
   void load(const State& state) override {
     StateReader saved(state);
     in_a_row_ = saved.integer("in_a_row");
+    skipped_in_a_row_ = saved.find_integer("skipped_in_a_row").value_or(0);  // older checkpoints have none
+    weights_are_finite_.reset();
     saved.finish();
   }
 
@@ -58,6 +63,8 @@ class DivergenceGuard final : public Stateful {
   bool told_ = false;
   bool loss_is_finite_ = true;
   std::int64_t in_a_row_ = 0;  // updates that were skipped, or whose loss was not finite
+  std::int64_t skipped_in_a_row_ = 0;
+  std::optional<bool> weights_are_finite_;  // since the last update; none: not looked at yet
   std::string problem_;
 };
 

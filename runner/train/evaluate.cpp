@@ -1,5 +1,7 @@
 #include "runner/train/evaluate.hpp"
 
+#include <torch/types.h>
+
 #include "registry/divide_up.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/pack_state.hpp"
@@ -37,8 +39,9 @@ class OutputCheck {
   // Every rank takes part.
   void warn(const std::string& weights, World& world) const {
     const double own = not_numbers_.defined() ? not_numbers_.item<double>() : 0;
-    const double found = world.all_reduce(own, Reduction::sum, "how many outputs are not numbers");
-    const double all = world.all_reduce(batches_, Reduction::sum, "the batches of the evaluation");
+    const torch::Tensor counts = torch::tensor({own, batches_}, torch::kFloat64);
+    world.all_reduce(counts, Reduction::sum, "how many outputs are not numbers");
+    const double found = counts[0].item<double>(), all = counts[1].item<double>();
     if (found == 0 || !world.is_main()) return;
     log::warning(
         "{}: outputs of the model are not numbers (NaN) in {} of {} batches of the validation set, so the "

@@ -1,12 +1,17 @@
 #include "runner/train/run_start.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <system_error>
+#include <type_traits>
 
 #include "components/support/io/backward_lines.hpp"
+#include "components/support/io/io_error.hpp"
 #include "components/support/io/read_json.hpp"
 #include "registry/log.hpp"
+#include "registry/recipe_error.hpp"
 #include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/checkpoint/shared_verification.hpp"
 #include "runner/resolve.hpp"
@@ -26,20 +31,41 @@ bool has_ended(const RunFolder& folder) {
   return outcome == "finished" || outcome == "stopped";
 }
 
+// Where the recipe sets this key: "hook.0.every". What is left at its default has the place of what holds it.
+Origin place_of(const std::string& key, const Value& resolved) {
+  Origin place = resolved.origin;
+  const Value* value = &resolved;
+  std::istringstream names(key);
+  for (std::string name; value && std::getline(names, name, '.');) {
+    if (const Table* table = value->as<Table>()) {
+      value = table->find(name);
+    } else if (const Array* list = value->as<Array>()) {
+      const auto index = static_cast<std::size_t>(std::strtoull(name.c_str(), nullptr, 10));
+      value = index < list->size() ? &(*list)[index] : nullptr;
+    } else {
+      value = nullptr;
+    }
+    if (value && !value->origin.is_default()) place = value->origin;
+  }
+  return place;
+}
+
 // Refuses to continue with a recipe that does not fit the saved state, or, without --force, with one that
 // changes the course of training.
 void require_compatible(const fs::path& saved_recipe, const Value& resolved, const Registry& registry,
                         const fs::path& folder, bool force) {
   const auto changes = changes_since(saved_recipe, resolved, registry);
-  const auto any = [&](OnResume effect) {
-    return std::ranges::any_of(changes, [&](const RecipeChange& change) { return change.effect == effect; });
+  const auto refuse_any = [&](OnResume effect, const char* remedy) {
+    const auto found = std::ranges::find(changes, effect, &RecipeChange::effect);
+    if (found != changes.end())
+      throw RecipeError(place_of(found->key, resolved), "the run in " + folder.string() +
+                                                            " was started with another recipe\n" +
+                                                            changes_table(changes) + remedy);
   };
-  const std::string start =
-      "the run in " + folder.string() + " was started with another recipe:\n" + changes_table(changes);
-  if (any(OnResume::fixed)) throw std::runtime_error(start + "choose another run.dir for the new recipe");
-  if (any(OnResume::course) && !force)
-    throw std::runtime_error(start +
-                             "--force continues it with the new recipe; another run.dir starts a new run");
+  refuse_any(OnResume::fixed, "choose another run.dir for the new recipe");
+  if (!force)
+    refuse_any(OnResume::course,
+               "--force continues it with the new recipe; another run.dir starts a new run");
   if (!changes.empty()) log::info("continuing with another recipe:\n{}", changes_table(changes));
 }
 
@@ -57,7 +83,7 @@ RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Regi
   auto found = newest_checkpoint(store, check);
   // A run that starts from a checkpoint of another one may be started again until it has its own.
   if (found && options.resume_from)
-    throw std::runtime_error("--resume starts a new run, but " + path +
+    throw UnusableCheckpoint("--resume starts a new run, but " + path +
                              " already contains one; choose another run.dir");
   require_compatible(found ? found->folder / "recipe.toml" : folder->file("recipe.toml"), resolved, registry,
                      folder->path(), options.force);
@@ -77,6 +103,17 @@ RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Regi
   return {std::move(folder), std::nullopt, 0};
 }
 
+FoundCheckpoint given_checkpoint(const fs::path& folder, const DamageCheck& check) {
+  try {
+    if (!fs::is_directory(folder))
+      throw UnusableCheckpoint("There is no checkpoint " + folder.string() + ".");
+    return {folder, read_checkpoint(folder, check)};
+  } catch (const std::exception& error) {
+    if (!is_about_checkpoint(error)) throw;
+    throw UnusableCheckpoint(error.what());
+  }
+}
+
 // On rank 0, while the other ranks read their share of the files. They find nothing themselves.
 RunStart find_verified_start(const Recipe& recipe, const Value& resolved, const Registry& registry,
                              World& world, const TrainOptions& options) {
@@ -89,13 +126,20 @@ RunStart find_verified_start(const Recipe& recipe, const Value& resolved, const 
     return shared.damage_of(folder, manifest);
   };
   RunStart start = options.dry_run ? RunStart{} : look_in_run_dir(recipe, resolved, registry, check, options);
-  if (options.resume_from)
-    start.checkpoint = FoundCheckpoint{*options.resume_from, read_checkpoint(*options.resume_from, check)};
+  if (options.resume_from) start.checkpoint = given_checkpoint(*options.resume_from, check);
   shared.finish();
   return start;
 }
 
 }  // namespace
+
+bool is_about_checkpoint(const std::exception& error) {
+  const auto is = [&]<class Failure>(std::type_identity<Failure>) {
+    return dynamic_cast<const Failure*>(&error) != nullptr;
+  };
+  return is(std::type_identity<std::runtime_error>()) && !is(std::type_identity<IoError>()) &&
+         !is(std::type_identity<RankError>()) && !is(std::type_identity<std::system_error>());
+}
 
 RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry& registry, World& world,
                     const TrainOptions& options) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <stdexcept>
 
 #include "runner/checkpoint/resume.hpp"
 #include "runner/run_folder/run_folder.hpp"
@@ -18,8 +19,17 @@ struct RunStart {
   std::optional<std::int64_t> resumed_at;
 };
 
+// The checkpoint that the run was to start from (TrainOptions::resume_from) is missing, damaged, or does not
+// fit.
+struct UnusableCheckpoint : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// Whether an error while such a checkpoint was used is about it, not about a disk or another rank that
+// failed.
+bool is_about_checkpoint(const std::exception& error);
+
 // Finds the run in run.dir and its newest complete checkpoint, or takes the checkpoint given with --resume.
-// Every rank calls it; rank 0 searches. Throws if the recipe does not fit the run in the folder.
+// Every rank calls it; rank 0 searches. Throws RecipeError if the recipe does not fit the run in the folder.
 RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry& registry, World& world,
                     const TrainOptions& options);
 

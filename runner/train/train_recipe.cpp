@@ -7,6 +7,7 @@
 #include "registry/log.hpp"
 #include "registry/log_files.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
+#include "runner/data_files.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/failure.hpp"
 #include "runner/inspect/slow_precision.hpp"
@@ -105,6 +106,7 @@ std::string resume(Run& run, RunStart& start, const RunFolder& folder, const Tra
     restore_run(run, std::move(found));
   } catch (const std::exception& error) {
     log::write_to_files("error: " + failure_text(error));
+    if (options.resume_from && is_about_checkpoint(error)) throw UnusableCheckpoint(error.what());
     throw;
   }
   run.engine.times().add_lost(lost);
@@ -132,12 +134,13 @@ void describe_run(const RunFolder& folder, const Run& run, const std::string& re
   fs::remove(folder.file("result.json"));  // of an earlier attempt
 }
 
-Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const std::string& recipe) {
+Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const std::string& recipe,
+                               const std::string& data_files) {
   return {run.recipe.checkpoint,
           folder.path(),
           run.stateful,
           run.engine.times(),
-          {{"recipe.toml", recipe}},
+          {{"recipe.toml", recipe}, {"data.json", data_files}},
           versions_and_threads(),
           {run.engine.world(), run.engine.sharded_states(run.stateful), timeout_of(run.recipe.distributed)},
           model_states_hooks(run, &Hook::before_save)};
@@ -190,6 +193,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
   require_equal_recipes(world, resolved, registry);
   RunStart start = find_start(recipe, resolved, registry, world, options);
   Run run(recipe, world, earlier_plan(start));
+  const std::string held_data = world.is_main() ? to_json(data_files(resolved, registry)) : "";
   rehearse_single_example(run);
   rehearse_evaluation(run);
   run.divergence.begin(run.engine);
@@ -217,7 +221,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     if (run.progress.step == 0) log_sample_images(run, trackers);
 
     const StopSignal stop_signal;
-    Checkpointer checkpoints = make_checkpointer(run, folder, kept_recipe);
+    Checkpointer checkpoints = make_checkpointer(run, folder, kept_recipe, held_data);
     if (run.progress.step > 0) {
       checkpoints.resumed(run.progress);
       checkpoints.measured(journal.last_evaluation());

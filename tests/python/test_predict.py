@@ -10,6 +10,7 @@ import shutil
 
 import numpy
 import torch
+from PIL import Image, ImageOps
 from safetensors.torch import load_file
 
 from run_helpers import DATA, SOURCE, main, run, series
@@ -109,15 +110,63 @@ def inputs_come_from_files_and_standard_input_and_results_go_to_files(folder):
     assert [row["input"] for row in table] == rows and all(row["rank"] == "1" for row in table), table
 
 
+def predictions_match_lines_one_to_one(folder):
+    done = trained_table(folder)
+    told = run("predict", done, "-", cwd=folder, input="30,Rome,50\n\n70,Oslo,\n", check=False)
+    assert told.returncode == 1 and "Line 2 of standard input is empty" in told.stderr and told.stdout == "", told
+    (folder / "good.txt").write_text("what a fine day\na fine film\n" * 4)
+    (folder / "bad.txt").write_text("what a poor day\na poor film\n" * 4)
+    (folder / "text.toml").write_text("""
+model = "text_mean"
+dataset = { name = "text_classification", files = { good = "good.txt", bad = "bad.txt" }, split = 0.5, length = 8 }
+optimizer = "sgd"
+train = { epochs = 1 }
+""")
+    run("text.toml", f"run.dir={folder}/texts", cwd=folder)
+    lines = ["a fine film", "", "a poor day", ""]
+    said = json.loads(run("predict", folder / "texts", "-", "--format", "json", cwd=folder, input="\n".join(lines) + "\n").stdout)
+    assert [entry["input"] for entry in said] == lines, said
+
+
+def a_photograph_is_turned_upright_if_the_recipe_says_so(folder):
+    numbers = numpy.random.default_rng(3).integers(0, 255, (6, 2, 12, 8, 3), dtype=numpy.uint8)
+    for i, (one, other) in enumerate(numbers):
+        for name, pixels in (("a", one), ("b", other)):
+            (folder / "images" / name).mkdir(parents=True, exist_ok=True)
+            turned = Image.Exif()
+            turned[0x0112] = 1 + (i + 5) % 8  # the first one is turned by 90 degrees
+            Image.fromarray(pixels).save(folder / f"images/{name}/{i}.jpg", exif=turned)
+    (folder / "images.toml").write_text("""
+model = { name = "mlp", hidden = [4] }
+optimizer = "sgd"
+train = { epochs = 1 }
+[dataset]
+name = "image_folder"
+dir = "images"
+split = 0.5
+transform = [{ name = "resize", height = 12, width = 12 }]
+""")
+    photograph = folder / "images/a/0.jpg"
+    ImageOps.exif_transpose(Image.open(photograph)).save(folder / "upright.png")
+    Image.open(photograph).save(folder / "stored.png", exif=b"")
+    for setting, same in (("true", "upright.png"), ("false", "stored.png")):
+        done = run("images.toml", f"dataset.exif={setting}", f"run.dir={folder}/{setting}", cwd=folder)
+        assert ("taken with the camera turned" in " ".join(done.stderr.split())) == (setting == "false"), done.stderr
+        said = [entry["classes"] for entry in json.loads(run("predict", folder / setting, photograph, folder / same, "--format", "json", "--top", 2, cwd=folder).stdout)]
+        assert said[0] == said[1], said
+    told = run("data", "images.toml", cwd=folder)
+    assert "dataset.exif = true" in " ".join((told.stdout + told.stderr).split()), told
+
+
 def what_cannot_be_predicted_is_told_and_nothing_is_written(folder):
     done = trained_table(folder)
-    for words, why in [((done, "30,Rome,50", "x,Rome,50", "-o", "said.csv"), 'column "age": "x" is not a number'),
-                       ((done, "nowhere.csv", "-o", "said.csv"), "neither a file nor a row"),
-                       ((done, "@nowhere.txt"), "There is no file nowhere.txt"),
-                       ((folder / "nowhere", "30,Rome,50"), "There is no run folder"),
-                       ((done, "30,Rome,50", "--weights", "best"), "no best.safetensors")]:
+    for words, why, code in [((done, "30,Rome,50", "x,Rome,50", "-o", "said.csv"), 'column "age": "x" is not a number', 1),
+                             ((done, "nowhere.csv", "-o", "said.csv"), "neither a file nor a row", 1),
+                             ((done, "@nowhere.txt"), "There is no file nowhere.txt", 2),
+                             ((folder / "nowhere", "30,Rome,50"), "There is no run folder", 2),
+                             ((done, "30,Rome,50", "--weights", "best"), "no best.safetensors", 1)]:
         told = run("predict", *words, check=False, cwd=folder)
-        assert told.returncode == 1 and why in told.stderr and told.stdout == "", (words, told)
+        assert told.returncode == code and why in told.stderr and told.stdout == "", (words, told)
     assert not (folder / "said.csv").exists()
     for words in ((done, "1,a,2", "--top", "none"), (done, "1,a,2", "--format", "xml")):
         assert run("predict", *words, check=False, cwd=folder).returncode == 2
@@ -236,5 +285,5 @@ if __name__ == "__main__":
           numbers_far_from_zero_keep_their_digits, a_folder_of_images_is_each_image_in_it,
           a_file_of_tensors_is_predicted_as_pytorch_does, rows_are_predicted_as_pytorch_does, an_evaluation_alone_measures_what_the_run_measured,
           the_best_weights_come_first, inputs_come_from_files_and_standard_input_and_results_go_to_files,
-          what_cannot_be_predicted_is_told_and_nothing_is_written, numbers_are_predicted_where_the_target_is_one,
+          predictions_match_lines_one_to_one, a_photograph_is_turned_upright_if_the_recipe_says_so, what_cannot_be_predicted_is_told_and_nothing_is_written, numbers_are_predicted_where_the_target_is_one,
           images_are_seen_as_in_the_evaluation])

@@ -103,6 +103,9 @@ def gradients_that_are_never_finite_end_the_run_and_reach_no_checkpoint(folder):
     assert not list((folder / "run").glob("checkpoints/step-*")) and not list((folder / "run").glob("**/*.safetensors"))
     done = run(path, *settings[:-1], "precision=fp16", f"run.dir={folder}/half", check=False)
     assert done.returncode == 1 and "100 updates in a row were skipped" in done.stdout + done.stderr, done
+    # Nor does it last for ever where the user wants to continue.
+    done = run(path, *settings[:-1], "precision=fp16", "train.on_divergence=continue", f"run.dir={folder}/endless", check=False)
+    assert done.returncode == 1 and "1000 updates in a row were skipped" in " ".join((done.stdout + done.stderr).split()), done
 
 
 def examples_that_are_not_finite_are_named_not_the_learning_rate(folder):
@@ -131,6 +134,11 @@ train = {{ epochs = 1 }}
         done = run(path, f"loader.batch_size={size}", f"run.dir={folder}/failed", check=False)
         assert done.returncode == 1 and f"41 training examples in batches of {size} make a batch of a single example" in done.stderr, done
         assert not (folder / "failed").exists()
+    # Of a last batch of three examples, one of two ranks gets one.
+    done = run("launch", "-n", 2, path, "loader.batch_size=19", f"run.dir={folder}/failed", check=False)
+    assert done.returncode == 1 and "in batches of 19 on 2 ranks make a batch of a single example" in done.stderr, done
+    assert not (folder / "failed").exists()
+    run("launch", "-n", 2, path, "loader.batch_size=18", f"run.dir={folder}/ranks")
     run(path, "loader.batch_size=39", f"run.dir={folder}/run")
     run(path, "loader.batch_size=40", "train.max_steps=1", f"run.dir={folder}/short")
     # An attempt that succeeds leaves no trace in the statistics: what a convolution sees of one image is enough.

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "components/datasets/dataset.hpp"
+#include "components/support/io/exif_orientation.hpp"
 #include "components/support/io/image_codec.hpp"
 #include "components/support/io/open_file.hpp"
 
@@ -32,7 +33,7 @@ std::vector<fs::path> images_in(const fs::path& folder) {
   return images;
 }
 
-ImageView read_image(const std::filesystem::path& path, Scratch& scratch) {
+ImageView read_image(const std::filesystem::path& path, Scratch& scratch, Turned turned) {
   thread_local std::vector<std::uint8_t> encoded;
   try {
     constexpr std::size_t largest_image = 256u << 20;
@@ -41,10 +42,23 @@ ImageView read_image(const std::filesystem::path& path, Scratch& scratch) {
     throw DataError(error.what());
   }
   try {
-    const ImageSize size = decode_image(encoded, scratch.decoded);
+    ImageSize size = decode_image(encoded, scratch.decoded);
+    if (turned == Turned::upright) size = turn_upright(scratch.decoded, size, exif_orientation(encoded));
     return ImageView::interleaved(scratch.decoded.data(), size.height, size.width, 3);
   } catch (const IoError& error) {
     throw DataError(path.string() + ": " + error.what() + ".");
+  }
+}
+
+bool is_stored_turned(const fs::path& path) {
+  constexpr std::size_t enough = 1 << 18;  // EXIF data stand at the beginning
+  try {
+    const OpenFile file(path);
+    std::vector<std::uint8_t> start(std::min(file.size(), enough));
+    file.read_at(0, start);
+    return exif_orientation(start) != 1;
+  } catch (const IoError&) {
+    return false;  // whoever reads the image says so
   }
 }
 

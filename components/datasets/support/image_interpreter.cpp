@@ -1,6 +1,5 @@
 #include "components/datasets/support/image_interpreter.hpp"
 
-#include "components/datasets/support/image_file.hpp"
 #include "components/datasets/support/image_split.hpp"
 #include "components/transforms/support/resample.hpp"
 
@@ -21,14 +20,18 @@ ImageView grey(const ImageView& colour, Scratch& scratch) {
 
 class GivenImages final : public ImageSplit {
  public:
-  GivenImages(const DataSpec& raw, const TransformPipeline& transforms, std::span<const std::string> paths)
-      : ImageSplit(raw, transforms, Phase::evaluation), paths_(paths), shape_(raw.input_shape) {}
+  GivenImages(const DataSpec& raw, const TransformPipeline& transforms, std::span<const std::string> paths,
+              Turned turned)
+      : ImageSplit(raw, transforms, Phase::evaluation),
+        paths_(paths),
+        shape_(raw.input_shape),
+        turned_(turned) {}
 
   std::int64_t size() const override { return static_cast<std::int64_t>(paths_.size()); }
 
  protected:
   ImageView image(std::int64_t index, Scratch& scratch) const override {
-    ImageView view = read_image(sample_name(index), scratch);
+    ImageView view = read_image(sample_name(index), scratch, turned_);
     if (shape_[0] == 1) view = grey(view, scratch);
     if (shape_[1] < 1 || (view.height == shape_[1] && view.width == shape_[2])) return view;
     Image scaled(view, scratch);
@@ -43,15 +46,16 @@ class GivenImages final : public ImageSplit {
  private:
   std::span<const std::string> paths_;
   std::vector<std::int64_t> shape_;
+  Turned turned_;
 };
 
 class ImageInterpreter final : public Interpreter {
  public:
-  ImageInterpreter(const DataSpec& raw, const TransformPipeline& transforms)
-      : raw_(raw), transforms_(transforms) {}
+  ImageInterpreter(const DataSpec& raw, const TransformPipeline& transforms, Turned turned)
+      : raw_(raw), transforms_(transforms), turned_(turned) {}
 
   Batch read(std::span<const std::string> inputs) const override {
-    const GivenImages images(raw_, transforms_, inputs);
+    const GivenImages images(raw_, transforms_, inputs, turned_);
     Batch batch = images.allocate(images.size(), torch::MemoryFormat::Contiguous);
     std::vector<ExampleRef> all(inputs.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<std::int64_t>(i);
@@ -64,12 +68,14 @@ class ImageInterpreter final : public Interpreter {
  private:
   DataSpec raw_;
   TransformPipeline transforms_;
+  Turned turned_;
 };
 
 }  // namespace
 
-std::unique_ptr<Interpreter> image_interpreter(const DataSpec& raw, const TransformPipeline& transforms) {
-  return std::make_unique<ImageInterpreter>(raw, transforms);
+std::unique_ptr<Interpreter> image_interpreter(const DataSpec& raw, const TransformPipeline& transforms,
+                                               Turned turned) {
+  return std::make_unique<ImageInterpreter>(raw, transforms, turned);
 }
 
 }  // namespace runner

@@ -119,6 +119,7 @@ std::vector<std::int64_t> class_counts(const Split& split, std::int64_t classes)
   std::vector<std::int64_t> counts(static_cast<std::size_t>(classes));
   for (std::int64_t index = 0; index < split.size(); ++index) {
     const auto label = split.class_of(index);
+    if (label == ignored_label) continue;
     if (!label || *label < 0 || *label >= classes) return {};
     ++counts[static_cast<std::size_t>(*label)];
   }

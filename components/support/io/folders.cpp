@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "components/support/io/open_file.hpp"
+#include "registry/log.hpp"
 
 namespace runner {
 
@@ -95,7 +96,24 @@ void replace_by_link(const fs::path& path, const fs::path& file) {
   rename_over(temporary, path);
 }
 
+namespace {
+
+// A copy of a run that was made without links (`cp -rL`) has a folder in the place of one. It may be the only
+// one of its kind, so it stays, under another name.
+void put_folder_aside(const fs::path& link) {
+  std::error_code ignored;
+  if (fs::is_symlink(link, ignored) || !fs::is_directory(link, ignored)) return;
+  fs::path aside = link.string() + "-copy";
+  for (int number = 2; fs::exists(aside, ignored); ++number)
+    aside = link.string() + "-copy-" + std::to_string(number);
+  if (::rename(link.c_str(), aside.c_str()) != 0) fail("rename", link);
+  log::warning("{} was a folder, not a link; it is called {} now.", link.string(), aside.filename().string());
+}
+
+}  // namespace
+
 void point_link(const fs::path& link, const fs::path& target) {
+  put_folder_aside(link);
   const fs::path temporary = temporary_beside(link);
   ::unlink(temporary.c_str());
   if (::symlink(target.c_str(), temporary.c_str()) != 0) fail("write", link);

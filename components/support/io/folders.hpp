@@ -31,7 +31,7 @@ class TemporaryFolderBeside {
 // Makes `path` another name of the file, or a copy where the file system has no such names, in one step.
 void replace_by_link(const std::filesystem::path& path, const std::filesystem::path& file);
 
-// Makes `link` lead to `target`, replacing what it led to in one step.
+// Makes `link` lead to `target`, replacing what it led to in one step. A folder of that name is put aside.
 void point_link(const std::filesystem::path& link, const std::filesystem::path& target);
 
 }  // namespace runner

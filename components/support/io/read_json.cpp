@@ -57,8 +57,8 @@ nlohmann::json read_json(std::string_view text) {
   } catch (const nlohmann::json::parse_error& error) {
     // What the library says quotes all of a token, however long it is.
     throw JsonError("it is not valid JSON (" + json_place(text, error.byte) + ")");
-  } catch (const nlohmann::json::exception& error) {
-    throw JsonError("it is not valid JSON (" + escaped_name(error.what()) + ")");
+  } catch (const nlohmann::json::exception&) {  // such as a number that no type holds
+    throw JsonError("it is not valid JSON");
   }
 }
 

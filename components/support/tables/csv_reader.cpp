@@ -42,7 +42,12 @@ constexpr std::size_t most_values = 1'000'000;
 }  // namespace
 
 CsvReader::CsvReader(std::string_view text, std::string file, CsvFormat format)
-    : file_(std::move(file)), format_(std::move(format)), rest_(without_byte_order_mark(text)) {}
+    : file_(std::move(file)), format_(std::move(format)), rest_(without_byte_order_mark(text)) {
+  for (std::int64_t line = 0; line < format_.skip_lines; ++line) {
+    rest_.remove_prefix(std::min(rest_.size(), rest_.find_first_of("\r\n")));
+    pass_line_end();
+  }
+}
 
 void CsvReader::expect(std::vector<std::string> columns) { columns_ = std::move(columns); }
 
@@ -59,6 +64,7 @@ bool CsvReader::next() {
   }
   pass_line_end();
   if (!columns_.empty() && values_.size() != columns_.size()) require_all_columns();
+  first_row_ = columns_.empty();
   return true;
 }
 
@@ -142,7 +148,8 @@ std::string_view CsvReader::quoted_value() {
 void CsvReader::require_all_columns() const {
   throw IoError(file_ + ":" + std::to_string(row_line_) + ": the row has " + std::to_string(values_.size()) +
                 " values, where " + std::to_string(columns_.size()) + " are expected (" + listed(columns_) +
-                "). Is a separator or a quote missing, or one too many?");
+                "). Is a separator or a quote missing, or one too many?" +
+                (first_row_ ? " Lines before the table are skipped with dataset.skip_lines." : ""));
 }
 
 void CsvReader::fail(std::size_t column, const std::string& why) const { fail_at(row_line_, column, why); }

@@ -10,8 +10,9 @@ namespace runner {
 
 struct CsvFormat {
   char separator = ',';
-  bool trim = true;          // spaces around a value are no part of it, unless they are in quotes
-  std::string comment = {};  // lines that begin with it say nothing
+  bool trim = true;             // spaces around a value are no part of it, unless they are in quotes
+  std::string comment = {};     // lines that begin with it say nothing
+  std::int64_t skip_lines = 0;  // at the beginning of the text
 };
 
 // Comma-separated values as RFC 4180 has them: values in quotes may hold separators, line breaks and doubled
@@ -48,6 +49,7 @@ class CsvReader {
   std::string_view rest_;
   std::int64_t line_ = 1, row_line_ = 1;
   std::vector<std::string> columns_;
+  bool first_row_ = true;  // after the header
   std::vector<std::string_view> values_;
   std::deque<std::string> unescaped_;  // values of this row that held doubled quotes
 };

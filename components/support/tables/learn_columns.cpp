@@ -274,6 +274,19 @@ std::string_view without_ending(std::string_view value, std::string_view letters
   return letters.empty() ? value : value.substr(0, value.find_last_not_of(letters) + 1);
 }
 
+namespace {
+
+// A first line of numbers is a row, or says something about the table.
+bool names_are_values(const std::vector<std::string>& columns) {
+  return std::ranges::any_of(columns, [](const std::string& name) { return parse_number(name).has_value(); });
+}
+
+constexpr const char* header_remedy =
+    " If the first line does not name the columns, dataset.columns does; dataset.skip_lines = 1 skips a line "
+    "that is not part of the table.";
+
+}  // namespace
+
 std::size_t find_column(const std::vector<std::string>& columns, const std::string& wanted,
                         const std::string& file) {
   const auto found = std::ranges::find(columns, wanted);
@@ -281,7 +294,7 @@ std::size_t find_column(const std::vector<std::string>& columns, const std::stri
   const auto meant = nearest(wanted, columns);
   throw IoError(file + " has no column " + in_quotes(wanted) +
                 (meant ? "; did you mean " + in_quotes(*meant) + "?" : ".") + " It has: " + listed(columns) +
-                ".");
+                "." + (names_are_values(columns) ? header_remedy : ""));
 }
 
 TableColumns learn_columns(const TablePart& training, const ColumnChoice& choice) {

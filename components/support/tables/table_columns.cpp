@@ -4,7 +4,6 @@
 
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/read_json.hpp"
-#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -52,9 +51,12 @@ TableColumns TableColumns::from_json(const std::string& text) {
       columns.categorical.push_back({column.at("name"), column.at("values")});
     }
     return columns;
-  } catch (const std::exception& error) {
-    throw IoError("What the run learned of its table (dataset.json) cannot be read: " +
-                  escaped_name(error.what()));
+  } catch (const nlohmann::json::exception&) {  // the library's words help nobody
+    throw IoError(
+        "dataset.json does not describe the columns of a table: an entry is missing or of the wrong kind.");
+  } catch (const JsonError& error) {
+    throw IoError("dataset.json does not describe the columns of a table: " + std::string(error.what()) +
+                  ".");
   }
 }
 

@@ -3,6 +3,7 @@
 #include "components/contract/data_error.hpp"
 #include "components/support/io/read_json.hpp"
 #include "components/support/text/code_points.hpp"
+#include "components/support/text/json_step.hpp"
 #include "components/support/text/tokenizers.hpp"
 #include "registry/wording.hpp"
 
@@ -19,11 +20,12 @@ std::set<char32_t> code_points(const std::string& text) {
 }
 
 std::unique_ptr<Tokenizer> from_json(const Json& json) {
-  const std::string name = json.at("tokenizer");
+  JsonStep entries(json, "list of entries");
+  const auto name = entries.get<std::string>("tokenizer");
   if (name == "byte") return byte_tokenizer();
   if (name == "char")
-    return char_tokenizer(code_points(json.at("characters")), json.at("unknown").get<bool>());
-  if (name == "word") return word_tokenizer(json.at("words").get<std::vector<std::string>>());
+    return char_tokenizer(code_points(entries.get<std::string>("characters")), entries.get<bool>("unknown"));
+  if (name == "word") return word_tokenizer(entries.get<std::vector<std::string>>("words"));
   throw std::runtime_error("there is no tokenizer " + in_quotes(name));
 }
 
@@ -35,6 +37,8 @@ std::unique_ptr<Tokenizer> read_tokenizer(std::string_view json, const std::stri
     if (!parsed.is_object()) throw std::runtime_error("it is not a JSON object");
     if (parsed.contains("tokenizer")) return from_json(parsed);
     return huggingface_tokenizer(parsed);
+  } catch (const Json::exception&) {  // the library's words help nobody
+    throw DataError(origin + " cannot be used as a tokenizer: an entry is missing or of the wrong kind.");
   } catch (const std::exception& error) {
     throw DataError(origin + " cannot be used as a tokenizer: " + error.what() + ".");
   }

@@ -196,6 +196,19 @@ TEST_CASE_METHOD(Fixture, "columns can be named by the recipe, for or instead of
   CHECK_THROWS_WITH(open("csv", with({{"header", false}})), ContainsSubstring("is needed where no header"));
 }
 
+// As scikit-learn's iris.csv begins.
+TEST_CASE_METHOD(Fixture, "a first line that is not part of the table is told, and can be skipped", "[csv]") {
+  const std::string iris = "4,2,setosa\n5.1,3.5,0\n4.9,3.0,1\n6.1,3.1,0\n6.2,3.2,1\n";
+  write(iris, iris);
+  CHECK_THROWS_WITH(open("csv", with({{"target", "species"}})),
+                    ContainsSubstring("dataset.skip_lines = 1") && ContainsSubstring("dataset.columns"));
+  const Settings skipping = with(
+      {{"target", "species"}, {"skip_lines", 1}, {"columns", Setting::list({"length", "width", "species"})}});
+  CHECK(open("csv", skipping).train->size() == 4);
+  write("length,width,species\n1,2,0\n3,4,1\n", iris);
+  CHECK_THROWS_WITH(open("csv", with({{"target", "specis"}})), !ContainsSubstring("skip_lines"));
+}
+
 TEST_CASE_METHOD(Fixture, "a share of the rows can be kept for evaluation, the same for the same seed",
                  "[csv]") {
   std::string rows = "x,y\n";

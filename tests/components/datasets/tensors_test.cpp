@@ -1,5 +1,6 @@
 #include <catch2/catch_all.hpp>
 
+#include "components/datasets/support/selection.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "tests/support/datasets.hpp"
 #include "tests/support/files.hpp"
@@ -41,6 +42,24 @@ TEST_CASE_METHOD(Fixture, "numbers with classes: any float type becomes float32,
   CHECK(torch::equal(batch.input[0], input[5].to(torch::kFloat32)));
   CHECK(torch::equal(batch.input[1], input[1].to(torch::kFloat32)));
   CHECK(torch::equal(batch.target, torch::tensor({1, 2}, torch::kInt64)));
+}
+
+TEST_CASE_METHOD(Fixture, "the label that losses ignore is accepted, but not for images, and no other one") {
+  const torch::Tensor input = torch::randn({6, 4}), target = torch::tensor({0, -100, 1, 2, -100, 1});
+  save("train", input, target);
+  save("eval", input, target);
+  const Splits splits = opened();
+  CHECK(splits.train->spec().classes == 3);
+  CHECK(torch::equal(read(*splits.train, {1, 3}).target, torch::tensor({-100, 2}, torch::kInt64)));
+  CHECK(class_counts(*splits.train, 3) == std::vector<std::int64_t>{1, 2, 1});
+  save("train", input, target - 1);
+  CHECK_THROWS_WITH(opened(), ContainsSubstring("has the class -101") && ContainsSubstring("the label -100"));
+  save("train", input, torch::full({6}, -100, torch::kInt64));
+  CHECK_THROWS_WITH(opened(), ContainsSubstring("no labels but -100"));
+  const torch::Tensor images = torch::zeros({6, 3, 4, 4}, torch::kUInt8);
+  save("train", images, target);
+  save("eval", images, target);
+  CHECK_THROWS_WITH(opened(), ContainsSubstring("has the class -100") && ContainsSubstring("remove"));
 }
 
 TEST_CASE_METHOD(Fixture, "regression and sequences keep the shape of their targets") {

@@ -95,6 +95,23 @@ TEST_CASE("recipe changes: other data may change the results", "[checkpoint]") {
   CHECK(effect_of("model.weights=/other/weights.safetensors") == OnResume::harmless);  // of the first start
 }
 
+TEST_CASE("recipe changes: another length is harmless unless the schedule depends on it", "[checkpoint]") {
+  const auto effect_with = [](const std::string& scheduler, const std::string& change) {
+    Recipes files(recipe + ("[scheduler]\n" + scheduler));
+    files.write("saved.toml", recipe + ("[scheduler]\n" + scheduler));
+    const auto changes = changes_since(files.folder / "saved.toml", resolved(files, {change}), registry());
+    CAPTURE(scheduler, changes_table(changes));
+    REQUIRE(changes.size() == 1);
+    return changes.front().effect;
+  };
+  for (const char* change : {"train.epochs=3", "train.max_steps=9"}) {
+    CHECK(effect_with("name = \"cosine\"\n", change) == OnResume::course);
+    CHECK(effect_with("name = \"constant\"\n", change) == OnResume::harmless);
+    CHECK(effect_with("name = \"cosine\"\nlength = \"2ep\"\n", change) == OnResume::harmless);
+  }
+  CHECK(effect_with("name = \"cosine\"\n", "train.max_time=9h") == OnResume::harmless);
+}
+
 TEST_CASE("recipe changes: a saved recipe that cannot be read is a change, not none", "[checkpoint]") {
   Recipes files(recipe);
   files.write("saved.toml", std::string(recipe) + "removed_since = 1\n");

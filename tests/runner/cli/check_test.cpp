@@ -56,6 +56,40 @@ TEST_CASE("a recipe of bytes that are no text still gives valid JSON", "[cli]") 
   CHECK_NOTHROW(Json::parse(Program{}.run({"check", "no\xff.toml", "--json"}).out));
 }
 
+TEST_CASE("averaging that starts after the end of the run is told before it", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string recipe = write_file(folder / "right.toml", right).string();
+  const auto said = [&](const std::string& from, const std::string& more) {
+    return Program{}.run({"check", recipe, "hook=[{name=\"swa\", from=\"" + from + "\"}]", more}).err;
+  };
+  CHECK_THAT(said("4ep", "run.seed=1"),
+             ContainsSubstring("warning: ") && ContainsSubstring("train.epochs=3"));
+  CHECK_THAT(said("100step", "train.max_steps=99"), ContainsSubstring("train.max_steps=99"));
+  CHECK(said("3ep", "run.seed=1").empty());
+  CHECK(said("100step", "run.seed=1").empty());  // how many steps an epoch has only the data tells
+}
+
+TEST_CASE("a batch of one example that batch norm cannot train on is found by a deep check", "[cli]") {
+  const TemporaryFolder folder;
+  std::string rows = "x,y\n";
+  for (int i = 0; i < 41; ++i) rows += std::to_string(i * 7 % 41) + (i % 2 ? ",yes\n" : ",no\n");
+  write_file(folder / "train.csv", rows);
+  const std::string recipe = write_file(folder / "table.toml", R"(
+model = { name = "tabular", batch_norm = true }
+dataset = { name = "csv", train = "train.csv", eval = "train.csv", target = "y" }
+optimizer = "sgd"
+train = { epochs = 1 }
+)")
+                                 .string();
+  const auto checked = [&](const std::string& change) {
+    return Program{}.run({"check", "--deep", recipe, change});
+  };
+  CHECK_THAT(checked("loader.batch_size=20").err,
+             ContainsSubstring("41 training examples in batches of 20 make a batch of a single example"));
+  CHECK(checked("loader.batch_size=20").code == 2);
+  CHECK(checked("loader.batch_size=39").code == 0);
+}
+
 TEST_CASE("overrides without a recipe are refused", "[cli]") {
   const Outcome outcome = Program{}.run({"check", "optimizer.lr=1"});
   CHECK(outcome.code == 2);

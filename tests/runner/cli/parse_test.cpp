@@ -45,6 +45,20 @@ TEST_CASE("after two dashes nothing is an option", "[cli]") {
   CHECK(parsed({"--", "--json"}).get("FIRST") == "--json");
 }
 
+TEST_CASE("an option is named as it was typed", "[cli]") {
+  CHECK(parsed({"a", "-ofile"}).spelling("output") == "-o");
+  CHECK(parsed({"a", "--output=file"}).spelling("output") == "--output");
+  CHECK(parsed({"a"}).spelling("output") == "--output");
+}
+
+TEST_CASE("a recipe or an override that is empty is named, an input may be empty", "[cli]") {
+  Command command = sample();
+  command.arguments[1].word = Word::override_;
+  const auto refused = parse(command, {"a", "b=1", ""});
+  CHECK(std::get<UsageError>(refused).message == "argument 3 of \"sample\" is empty, but REST was expected");
+  CHECK(parsed({"a", ""}).all("REST") == Words{""});
+}
+
 TEST_CASE("help is wanted wherever it is asked for", "[cli]") {
   CHECK(std::holds_alternative<HelpWanted>(parse(sample(), {"--help"})));
   CHECK(std::holds_alternative<HelpWanted>(parse(sample(), {"a", "b", "-h"})));

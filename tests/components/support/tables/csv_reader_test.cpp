@@ -47,6 +47,16 @@ TEST_CASE("separators, spaces, blank lines and comments", "[csv]") {
   CHECK(rows_of("|x,\"\na,b\n| last", {.comment = "|"}) == Rows{{"a", "b"}});
 }
 
+TEST_CASE("lines at the beginning are skipped, and counted", "[csv]") {
+  CHECK(rows_of("150,4,x\r\n\nname\na\n", {.skip_lines = 2}) == Rows{{"name"}, {"a"}});
+  CHECK(rows_of("a\nb", {.skip_lines = 5}).empty());
+  CsvReader reader("about\na,b\n1,2,3\n", "f.csv", {.skip_lines = 1});
+  REQUIRE(reader.next());
+  CHECK(reader.line() == 2);
+  reader.expect({"a", "b"});
+  CHECK_THROWS_WITH(reader.next(), ContainsSubstring("f.csv:3: ") && ContainsSubstring("dataset.skip_lines"));
+}
+
 TEST_CASE("lines are counted through quotes, blanks and comments", "[csv]") {
   CsvReader reader("#\r\n\n\"a\r\nb\rc\nd\"\ne\n", "f.csv", {.comment = "#"});
   REQUIRE(reader.next());

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "runner/plan.hpp"
+
+namespace runner {
+
+// Batch norm cannot train on a single example unless it has several places, as an image has.
+
+// Whether some batch of the plan leaves a rank a single example. `batch_size`: over all ranks.
+bool has_single_examples(const Plan& plan, std::int64_t batch_size, std::int64_t ranks);
+
+// Whether this error of a training pass says so.
+bool is_about_single_example(const std::exception& error);
+
+std::string single_example_problem(const Plan& plan, const LoaderSection& loader, std::int64_t ranks);
+
+}  // namespace runner
