@@ -23,7 +23,9 @@ checkpoint = {every = "never"}
 """
 IN_BUCKETS = "distributed.bucket_size=1MiB"
 STRATEGIES = {**{name: [f"distributed.strategy={name}", IN_BUCKETS] for name in ("ddp", "zero1", "zero2")},
-              "zero3": ["distributed.strategy=zero3", "distributed.unit_size=1MiB"]}
+              "zero3": ["distributed.strategy=zero3", "distributed.unit_size=1MiB"],
+              "zero3, bf16": ["distributed.strategy=zero3", "distributed.unit_size=1MiB", "precision=bf16"],
+              "zero3, on disk": ["distributed.strategy=zero3", "distributed.unit_size=1MiB", "distributed.offload=disk"]}
 LARGE = ["model.hidden=[4096, 4096, 4096, 4096]"]
 COMPRESSIONS = {f"ddp, {name}": [f"distributed.compression={name}", IN_BUCKETS] for name in ("fp16", "bf16", "powersgd")}
 IN_A_NETWORK_OF_ITS_OWN = ["unshare", "-n", "sh", "-c", 'ip link set lo up && "$@" >&2 && cat /proc/net/dev', "sh"]

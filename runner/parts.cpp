@@ -20,6 +20,7 @@ EngineOptions engine_options(const Recipe& recipe) {
   options.on_out_of_memory = recipe.train.on_out_of_memory;
   options.distributed = recipe.distributed;
   options.updates_by = recipe.optimizer.facts().updates_by;
+  options.weights_cast_to = recipe.precision.facts().weights_cast_to;
   return options;
 }
 

@@ -141,6 +141,19 @@ void check_backend(const Recipe& recipe, Report& report) {
                  "\"gloo\" exchanges between CPUs, but run.device is " + in_quotes(device));
 }
 
+void check_sharding(const Recipe& recipe, Report& report) {
+  const DistributedSection& distributed = recipe.distributed;
+  if (distributed.gather == GatherAs::compute && !recipe.precision.facts().weights_cast_to)
+    report.error("distributed.gather",
+                 "= \"compute\" needs a precision that casts the weights for every layer, such as \"bf16\"; "
+                 "with precision " +
+                     in_quotes(recipe.precision.name()) + " layers read the weights themselves: delete it");
+  if (distributed.offload == Offload::cpu && recipe.run.device == "cpu")
+    report.error("distributed.offload",
+                 "= \"cpu\" moves weights from a GPU to main memory, where run.device = \"cpu\" has them "
+                 "already: delete it, or use \"disk\"");
+}
+
 void check_shards(const Recipe& recipe, Report& report) {
   if (recipe.distributed.reproducible && recipe.train.on_out_of_memory == OnOutOfMemory::split)
     report.error("train.on_out_of_memory",
@@ -153,6 +166,7 @@ void check_shards(const Recipe& recipe, Report& report) {
 void check(const Recipe& recipe, Report& report) {
   check_backend(recipe, report);
   check_shards(recipe, report);
+  check_sharding(recipe, report);
   check_trackers(recipe.tracker, report);
   check_measurements(recipe, report);
   check_kept_weights(recipe, report);

@@ -22,6 +22,8 @@ class Bf16Precision final : public Precision {
   torch::DeviceType device_;
 };
 
+PrecisionFacts facts(const Bf16&) { return {torch::kBFloat16}; }
+
 std::unique_ptr<Precision> build(const Bf16&, const PrecisionInputs& inputs) {
   return std::make_unique<Bf16Precision>(inputs.device.type());
 }

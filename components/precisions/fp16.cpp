@@ -106,6 +106,8 @@ class Fp16Precision final : public Precision {
   torch::Tensor good_updates_;
 };
 
+PrecisionFacts facts(const Fp16&) { return {torch::kFloat16}; }
+
 std::unique_ptr<Precision> build(const Fp16& settings, const PrecisionInputs& inputs) {
   return std::make_unique<Fp16Precision>(settings, inputs.device);
 }

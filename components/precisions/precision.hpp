@@ -3,6 +3,7 @@
 #include <torch/nn/module.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,12 +37,19 @@ struct PrecisionInputs {
   torch::Device device = torch::kCPU;
 };
 
+struct PrecisionFacts {
+  // The type that forward() casts the weights of linear layers and convolutions to, by LibTorch's autocast;
+  // none: layers read the weights themselves.
+  std::optional<torch::ScalarType> weights_cast_to = {};
+};
+
 struct PrecisionKind {
   static constexpr std::string_view name = "precision";
   static constexpr std::string_view summary = "The number format of the forward and backward pass.";
   static constexpr KindOnResume on_resume{.part = OnResume::fixed, .parameters = OnResume::course};
   using Product = Precision;
   using Inputs = PrecisionInputs;
+  using Facts = PrecisionFacts;
 };
 
 }  // namespace runner

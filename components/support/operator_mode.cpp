@@ -19,9 +19,17 @@ struct ActiveMode final : c10::DebugInfoBase {
   OperatorMode& mode;
 };
 
-void intercept(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+bool looks_inside(const ActiveMode* active, const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   const OperatorModePause pause;
-  if (auto* const active = static_cast<ActiveMode*>(c10::ThreadLocalDebugInfo::get(slot))) {
+  return active && active->mode.looks_inside(op, stack);
+}
+
+void intercept(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  auto* const active = static_cast<ActiveMode*>(c10::ThreadLocalDebugInfo::get(slot));
+  if (looks_inside(active, op, *stack))
+    return op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, mode_key), stack);
+  const OperatorModePause pause;
+  if (active) {
     active->mode.run(op, *stack);
   } else {
     op.callBoxed(stack);

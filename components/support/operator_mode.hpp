@@ -15,6 +15,9 @@ class OperatorMode {
   // Arguments are on the stack, and results belong there afterwards; `op.callBoxed(&stack)` does what would
   // have been done without the mode. Operators called from within are not seen.
   virtual void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) = 0;
+  // True: instead of this operator, run() gets those that it calls, with what autocast makes of its
+  // arguments.
+  virtual bool looks_inside(const c10::OperatorHandle&, const torch::jit::Stack&) { return false; }
 };
 
 // Active on this thread as long as this lives; the innermost one counts. Threads that LibTorch hands this

@@ -42,6 +42,9 @@ using Rows = std::vector<std::pair<std::string, std::string>>;
 // What several ranks add to the table: all sizes are then those of the rank that needs most.
 Rows rank_rows(const RankEstimate& ranks) {
   Rows rows{{"communication", bytes(ranks.exchange_bytes) + "  (buffers)"}};
+  if (ranks.offloaded_bytes > 0)
+    rows.emplace_back("offloaded",
+                      bytes(ranks.offloaded_bytes) + "  (distributed.offload; not in the memory of a rank)");
   rows.emplace_back("sent", bytes(ranks.sent_bytes) + "  (per rank and step)");
   if (ranks.smallest_share != ranks.largest_share)
     rows.emplace_back("shares", bytes(ranks.smallest_share) + " to " + bytes(ranks.largest_share) +
@@ -100,6 +103,7 @@ nlohmann::ordered_json to_json(const Estimate& found) {
     json["ranks"] = found.ranks->ranks;
     json["exchange_bytes"] = found.ranks->exchange_bytes;
     json["sent_bytes"] = found.ranks->sent_bytes;
+    json["offloaded_bytes"] = found.ranks->offloaded_bytes;
     json["smallest_share_bytes"] = found.ranks->smallest_share;
     json["largest_share_bytes"] = found.ranks->largest_share;
   }

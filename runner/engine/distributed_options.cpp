@@ -37,6 +37,10 @@ void check(const DistributedSection& distributed, Report& report) {
             "reshard_after_forward", "strategy = \"zero3\"");
   only_with(zero3, distributed.prefetch != defaults.prefetch, "prefetch", "strategy = \"zero3\"");
   only_with(zero3, distributed.shard_group != defaults.shard_group, "shard_group", "strategy = \"zero3\"");
+  only_with(zero3, distributed.gather != defaults.gather, "gather", "strategy = \"zero3\"");
+  only_with(zero3, distributed.offload != defaults.offload, "offload", "strategy = \"zero3\"");
+  only_with(distributed.offload == Offload::disk, distributed.offload_dir.has_value(), "offload_dir",
+            "offload = \"disk\"");
   if (zero3 && distributed.bucket_size.bytes != defaults.bucket_size.bytes)
     report.error("bucket_size",
                  "has no effect with strategy = \"zero3\", which exchanges units: use unit_size");

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
+#include <optional>
 
 #include "registry/byte_size.hpp"
 #include "registry/duration.hpp"
@@ -43,6 +45,23 @@ constexpr auto describe(std::type_identity<Compression>) {
              "matrices of low rank; the error is added to the next gradient"));
 }
 
+enum class GatherAs { automatic, full, compute };
+constexpr auto describe(std::type_identity<GatherAs>) {
+  return choices(
+      choice("auto", GatherAs::automatic, "as \"compute\" with bf16 and fp16, otherwise as \"full\""),
+      choice("full", GatherAs::full, "in the precision of the weights"),
+      choice("compute", GatherAs::compute,
+             "weights that autocast casts, in bf16 or fp16: half the bytes and half the memory"));
+}
+
+enum class Offload { none, cpu, disk };
+constexpr auto describe(std::type_identity<Offload>) {
+  return choices(choice("none", Offload::none, "on the device"),
+                 choice("cpu", Offload::cpu, "in main memory; the optimizer runs on the CPU. For GPUs"),
+                 choice("disk", Offload::disk,
+                        "in temporary files, whose pages the system drops from memory when it needs to"));
+}
+
 enum class Backend { automatic, gloo, nccl };
 constexpr auto describe(std::type_identity<Backend>) {
   return choices(choice("auto", Backend::automatic, "NCCL between GPUs, Gloo between CPUs"),
@@ -64,6 +83,9 @@ struct DistributedSection {
   bool reshard_after_forward = true;
   bool prefetch = true;
   std::int64_t shard_group = 0;
+  GatherAs gather = GatherAs::automatic;
+  Offload offload = Offload::none;
+  std::optional<std::filesystem::path> offload_dir = {};
   bool sync_batch_norm = false;
   Backend backend = Backend::automatic;
   bool check_collectives = false;
@@ -108,6 +130,15 @@ constexpr auto describe(std::type_identity<DistributedSection>) {
       field("shard_group", &DistributedSection::shard_group,
             "With zero3: number of neighbouring ranks that share one copy of the weights; 0: all ranks.",
             within(0, 65536), changes_course()),
+      field("gather", &DistributedSection::gather,
+            "With zero3: the number format in which weights are gathered.", changes_course()),
+      field("offload", &DistributedSection::offload,
+            "With zero3: where each rank keeps its part of the weights and of the optimizer state.",
+            harmless()),
+      field(
+          "offload_dir", &DistributedSection::offload_dir,
+          "With offload = \"disk\": the folder of the temporary files, on a disk; default: TMPDIR, or /tmp.",
+          harmless()),
       field("sync_batch_norm", &DistributedSection::sync_batch_norm,
             "Compute batch-norm statistics over the batches of all ranks.", changes_course()),
       field("backend", &DistributedSection::backend, "Communication backend.", changes_course()),

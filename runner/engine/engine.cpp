@@ -11,6 +11,7 @@
 #include "registry/log.hpp"
 #include "runner/engine/device.hpp"
 #include "runner/engine/local_average.hpp"
+#include "runner/engine/shard_offload.hpp"
 #include "runner/engine/sharded_optimizer.hpp"
 #include "runner/engine/sharding.hpp"
 #include "runner/engine/storage_memory.hpp"
@@ -32,6 +33,16 @@ void require_compatible(const EngineOptions& options, const Precision& precision
     throw std::runtime_error(
         "distributed.sync_batch_norm needs the same micro-batches on all ranks: it cannot be combined with "
         "train.on_out_of_memory = \"split\".");
+}
+
+// The type that sharded parameters are gathered in if layers multiply with them; none: their own.
+std::optional<torch::ScalarType> gathered_type(const EngineOptions& options) {
+  const GatherAs gather = options.distributed.gather;
+  if (gather == GatherAs::compute && !options.weights_cast_to)
+    throw std::runtime_error(
+        "distributed.gather = \"compute\" needs a precision that casts the weights for every layer, such as "
+        "\"bf16\": with this one layers read the weights themselves.");
+  return gather == GatherAs::full ? std::nullopt : options.weights_cast_to;
 }
 
 bool has_batch_norm(const torch::nn::Module& model) {
@@ -61,7 +72,8 @@ void Engine::prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_
   if (!make_optimizer) return;
   torch::OrderedDict<std::string, torch::Tensor> held;
   for (const auto& [name, tensor] : weights().held_parameters()) held.insert(name, tensor);
-  optimizer_ = make_optimizer(held);
+  optimizer_ =
+      offload_ ? offload_->make_optimizer([&] { return make_optimizer(held); }) : make_optimizer(held);
   if (ranks_ && ranks_->sharded_update())
     optimizer_ = std::make_unique<ShardedOptimizer>(std::move(optimizer_), *ranks_);
 }
@@ -77,7 +89,7 @@ void Engine::adopt(torch::nn::Module& module, bool channels_last, ParameterValue
   layout_ = channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
   if (!values.in_model())
     for (const torch::Tensor& parameter : module.parameters())
-      place_without_memory(parameter, device_, layout_, ShardedUnit::not_gathered);
+      place_without_memory(parameter, device_, layout_, GatheredCopy::not_gathered);
   if (options_.device_placement) module.to(device_);
   names_.clear();
   parameters_.clear();
@@ -111,7 +123,13 @@ void Engine::connect_ranks(const torch::nn::Module& module, ParameterValues valu
     if (!has_batch_norm(module) && world_->is_main())
       log::warning("distributed.sync_batch_norm changes nothing: the model has no batch norm.");
   }
-  if (model_) ranks_->shard(*model_, options_.updates_by == UpdatesBy::element, std::move(values));
+  if (!model_ || distributed.strategy != RankStrategy::zero3) return;
+  offload_ = std::make_unique<ShardOffload>(distributed, device_);
+  ShardingOptions sharding;
+  sharding.whole_parameters = options_.updates_by != UpdatesBy::element;
+  sharding.cast = gathered_type(options_);
+  offload_->apply_to(sharding);
+  ranks_->shard(*model_, std::move(sharding), std::move(values));
 }
 
 const Weights& Engine::weights() const {

@@ -22,6 +22,7 @@
 namespace runner {
 
 class LocalAverage;
+class ShardOffload;
 class SyncBatchNorm;
 
 // Makes the optimizer for the parameters that this rank updates.
@@ -166,6 +167,7 @@ class Engine final : public Stateful {
   std::vector<torch::Tensor> parameters_;      // those that are trained
   std::vector<torch::Tensor> updated_;         // what this rank holds of each: itself, or a slice
   std::optional<std::int64_t> most_examples_;  // at once; none: whole micro-batches fit
+  std::unique_ptr<ShardOffload> offload_;      // with strategy = "zero3"
   std::unique_ptr<RankSync> ranks_;            // none where there is one rank
   std::unique_ptr<LocalAverage> local_;        // with strategy = "local_sgd"
   std::unique_ptr<SyncBatchNorm> sync_norm_;   // with sync_batch_norm

@@ -39,6 +39,8 @@ struct EngineOptions {
   DistributedSection distributed = {};  // for several ranks
   // What the optimizer needs of parameters that are sharded: facts().updates_by of its part.
   UpdatesBy updates_by = UpdatesBy::parameter;
+  // What sharded parameters may be gathered as: facts().weights_cast_to of the precision's part.
+  std::optional<torch::ScalarType> weights_cast_to = {};
 };
 
 }  // namespace runner

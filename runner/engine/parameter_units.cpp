@@ -1,5 +1,8 @@
 #include "runner/engine/parameter_units.hpp"
 
+#include <torch/nn/modules/embedding.h>
+
+#include <algorithm>
 #include <set>
 
 namespace runner {
@@ -77,6 +80,24 @@ std::vector<Parameters> cut_into_units(const torch::nn::Module& model, std::uint
   Cutter cutter(bytes);
   cutter.walk(model, "");
   return std::move(cutter).units();
+}
+
+std::vector<std::size_t> put_multiplied_first(std::vector<Parameters>& units,
+                                              const torch::nn::Module& model) {
+  std::set<const torch::TensorImpl*> looked_up;
+  for (const auto& module : model.modules(/*include_self=*/false))
+    if (const auto* table = module->as<torch::nn::Embedding>())
+      looked_up.insert(table->weight.unsafeGetTensorImpl());
+  const auto multiplied = [&](const NamedTensor& each) {
+    return each.tensor.scalar_type() == torch::kFloat && each.tensor.dim() >= 2 &&
+           !looked_up.contains(each.tensor.unsafeGetTensorImpl());
+  };
+  std::vector<std::size_t> counts;
+  for (Parameters& unit : units) {
+    const auto others = std::ranges::stable_partition(unit, multiplied);
+    counts.push_back(unit.size() - others.size());
+  }
+  return counts;
 }
 
 }  // namespace runner

@@ -15,4 +15,10 @@ namespace runner {
 // `bytes`.
 std::vector<std::vector<NamedTensor>> cut_into_units(const torch::nn::Module& model, std::uint64_t bytes);
 
+// Parameters that layers multiply with come first in each unit: those in single precision of two dimensions
+// or more, but for the tables of embeddings. Returns how many they are in each. Autocast casts these, as far
+// as can be told without running the model.
+std::vector<std::size_t> put_multiplied_first(std::vector<std::vector<NamedTensor>>& units,
+                                              const torch::nn::Module& model);
+
 }  // namespace runner

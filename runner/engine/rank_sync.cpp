@@ -67,11 +67,8 @@ void RankSync::prepare(const std::vector<NamedTensor>& parameters, const std::ve
   require_equal(world_, all, "the weights");
 }
 
-void RankSync::shard(const Model& model, bool slices, ParameterValues values) {
-  if (options_.strategy != RankStrategy::zero3) return;
-  ShardingOptions options;
+void RankSync::shard(const Model& model, ShardingOptions options, ParameterValues values) {
   options.unit_bytes = options_.unit_size.bytes;
-  options.whole_parameters = !slices;
   options.reshard_after_forward = options_.reshard_after_forward;
   options.prefetch = options_.prefetch;
   options.group = static_cast<int>(options_.shard_group);

@@ -19,6 +19,7 @@ namespace runner {
 
 class PowerSgd;
 struct Sharding;
+struct ShardingOptions;
 
 // Keeps the weights of all ranks equal: the part of an update that exists only with several ranks.
 class RankSync {
@@ -31,9 +32,9 @@ class RankSync {
   void take(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers);
   void prepare(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers);
 
-  // With zero3, after prepare(): each rank keeps only its part of the parameters: a slice of every parameter
-  // (`slices`), or some parameters whole.
-  void shard(const Model& model, bool slices, ParameterValues values);
+  // With zero3, after prepare(): each rank keeps only its part of the parameters. Of the options, those that
+  // are not in [distributed].
+  void shard(const Model& model, ShardingOptions options, ParameterValues values);
   Sharding* sharding() const { return sharding_.get(); }
 
   // Whether this rank's optimizer updates the parameter.

@@ -32,23 +32,30 @@ ShardedParameters::ShardedParameters(World& world, const torch::nn::Module& mode
                                      const ShardingOptions& options, ParameterValues values)
     : world_(world), options_(options) {
   if (options.group > 0 && options.group != world.size()) make_groups();
-  const auto cut = cut_into_units(model, options.unit_bytes);
+  auto cut = cut_into_units(model, options.unit_bytes);
+  std::vector<std::size_t> cast_counts(cut.size());
+  if (options.cast) cast_counts = put_multiplied_first(cut, model);
   std::vector<NamedTensor> all;
   for (const auto& unit : cut) all.insert(all.end(), unit.begin(), unit.end());
   const std::vector<int> owners =
       options.whole_parameters ? share_out(all, group().size()) : std::vector<int>();
   auto first = owners.begin();
-  for (const auto& parameters : cut) {
-    const auto last = first + (owners.empty() ? 0 : static_cast<std::ptrdiff_t>(parameters.size()));
-    units_.push_back(
-        std::make_unique<ShardedUnit>(world, group(), parameters, std::vector<int>(first, last), values));
+  for (std::size_t i = 0; i < cut.size(); ++i) {
+    const auto last = first + (owners.empty() ? 0 : static_cast<std::ptrdiff_t>(cut[i].size()));
+    units_.push_back(std::make_unique<ShardedUnit>(
+        world, group(), cut[i], std::vector<int>(first, last), values,
+        UnitOptions{cast_counts[i], options.cast.value_or(torch::kFloat), options.keep}));
     first = last;
   }
   std::vector<std::int64_t> sizes;
   for (const auto& unit : units_) sizes.push_back(unit->bytes());
   writers_ = share_out(sizes, group().size());
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) gatherables_.push_back({unit, ShardedUnit::all});
+  for (std::size_t unit = 0; unit < units_.size(); ++unit)
+    if (cast_counts[unit] > 0) gatherables_.push_back({unit, ShardedUnit::uncast});
+  for (std::size_t i = 0; i < gatherables_.size(); ++i)
+    for (const c10::StorageImpl* storage : copy(i).storages()) gatherable_of_[storage] = i;
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    unit_of_[units_[unit]->storage()] = unit;
     const auto& parameters = units_[unit]->parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       place_of_[parameters[i].tensor.unsafeGetTensorImpl()] = {unit, i};
@@ -86,74 +93,61 @@ const torch::Tensor& ShardedParameters::slice_of(const torch::Tensor& parameter)
   return units_[unit]->slices()[index];
 }
 
-ShardedParameters::Touched ShardedParameters::units_in(const c10::OperatorHandle& op,
-                                                       const torch::jit::Stack& stack) const {
-  Touched found;
-  const auto add = [](std::vector<std::size_t>& units, std::size_t unit) {
-    if (std::ranges::find(units, unit) == units.end()) units.push_back(unit);
-  };
-  const auto look_at = [&](const torch::Tensor& tensor, bool written) {
-    if (!tensor.defined() || !tensor.has_storage()) return;
-    const auto unit = unit_of_.find(tensor.storage().unsafeGetStorageImpl());
-    if (unit == unit_of_.end()) return;
-    add(found.all, unit->second);
-    if (written) add(found.written, unit->second);
-  };
-  const auto& arguments = op.schema().arguments();
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const c10::IValue& value = stack[stack.size() - arguments.size() + i];
-    const c10::AliasInfo* alias = arguments[i].alias_info();
-    const bool written = alias && alias->isWrite();
-    if (value.isTensor()) {
-      look_at(value.toTensor(), written);
-    } else if (value.isList()) {
-      for (const c10::IValue& each : value.toListRef())
-        if (each.isTensor()) look_at(each.toTensor(), written);
-    }
-  }
-  return found;
+const GatheredCopy& ShardedParameters::copy(std::size_t gatherable) const {
+  const auto [unit, copy] = gatherables_[gatherable];
+  return units_[unit]->copies()[copy];
 }
 
-void ShardedParameters::run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
-  const Touched units = units_in(op, stack);
-  if (!units.all.empty()) need(units.all);
-  op.callBoxed(&stack);
-  for (const std::size_t unit : units.written) units_[unit]->keep_changes();
+void ShardedParameters::finish_gather(std::size_t gatherable) {
+  const auto [unit, copy] = gatherables_[gatherable];
+  units_[unit]->finish_gather(copy);
+}
+
+void ShardedParameters::release(std::size_t gatherable) {
+  const auto [unit, copy] = gatherables_[gatherable];
+  units_[unit]->release(copy);
+}
+
+void ShardedParameters::keep_changes(std::size_t gatherable) {
+  const auto [unit, copy] = gatherables_[gatherable];
+  units_[unit]->keep_changes(copy);
+  // Those that are cast have become wrong.
+  if (copy == ShardedUnit::uncast && std::erase(gathered_, unit) > 0) release(unit);
 }
 
 void ShardedParameters::need(std::span<const std::size_t> needed) {
-  for (const std::size_t unit : needed) {
-    while (!units_[unit]->gathered()) {
+  for (const std::size_t each : needed) {
+    while (!copy(each).gathered()) {
       make_room(needed);
-      exchange({Exchange::gather, unit});
+      exchange({Exchange::gather, each});
     }
-    std::erase(gathered_, unit);
-    gathered_.push_back(unit);
+    std::erase(gathered_, each);
+    gathered_.push_back(each);
   }
   if (options_.prefetch) prefetch_after(needed);
-  for (const std::size_t unit : needed) units_[unit]->finish_gather();
+  for (const std::size_t each : needed) finish_gather(each);
 }
 
 // Beside what the present operator needs, one unit may stay: the one before, or the one to come.
 void ShardedParameters::make_room(std::span<const std::size_t> needed) {
   if (!options_.reshard_after_forward && (in_backward_ || torch::GradMode::is_enabled())) return;
   if (gathered_.empty()) return;
-  const auto spare = [&, last = gathered_.back()](std::size_t unit) {
-    return std::ranges::find(needed, unit) == needed.end() && unit != last;
+  const auto spare = [&, last = gathered_.back()](std::size_t each) {
+    return std::ranges::find(needed, each) == needed.end() && each != last;
   };
-  for (const std::size_t unit : gathered_)
-    if (spare(unit)) units_[unit]->release();
+  for (const std::size_t each : gathered_)
+    if (spare(each)) release(each);
   std::erase_if(gathered_, spare);
 }
 
 void ShardedParameters::prefetch_after(std::span<const std::size_t> needed) {
-  const std::size_t unit = needed.back();
-  if (current_ == unit) return;
+  const std::size_t now = needed.back();
+  if (current_ == now) return;
   auto& next = next_[in_backward_ ? 1 : 0];
-  if (current_) next[*current_] = unit;
-  current_ = unit;
-  const auto expected = next.find(unit);
-  if (expected == next.end() || units_[expected->second]->gathered()) return;
+  if (current_) next[*current_] = now;
+  current_ = now;
+  const auto expected = next.find(now);
+  if (expected == next.end() || copy(expected->second).gathered()) return;
   make_room(needed);
   exchange({Exchange::prefetch, expected->second});
 }
@@ -167,7 +161,9 @@ NextExchange ShardedParameters::exchange(const NextExchange& own) {
     if (!is_out_of_memory(error)) throw;
     // The other ranks are in the exchange already: unlike an operator of the model, it cannot be tried again
     // with fewer examples. So it must not look like something that can.
-    const auto bytes = static_cast<std::uint64_t>(units_[agreed.unit]->bytes());
+    const bool gradients = agreed.kind == Exchange::reduce;
+    const auto bytes =
+        static_cast<std::uint64_t>(gradients ? units_[agreed.unit]->bytes() : copy(agreed.unit).bytes());
     throw std::runtime_error(
         log::format("There is no memory left for a unit of {} of parameters: lower distributed.unit_size.",
                     approximately({bytes})));
@@ -177,16 +173,18 @@ NextExchange ShardedParameters::exchange(const NextExchange& own) {
 
 void ShardedParameters::carry_out(const NextExchange& agreed, const NextExchange& own) {
   if (agreed.kind == Exchange::nothing) return;
-  ShardedUnit& unit = *units_[agreed.unit];
   if (agreed.kind == Exchange::reduce) {
     if (reducing_) units_[*reducing_]->finish_reduce();
-    unit.begin_reduce(options_.wire);
+    units_[agreed.unit]->begin_reduce(options_.wire);
     reducing_ = agreed.unit;
-  } else if (own.gathers() && own.unit == agreed.unit) {
-    unit.begin_gather();
+    return;
+  }
+  const auto [unit, copy] = gatherables_[agreed.unit];
+  if (own.gathers() && own.unit == agreed.unit) {
+    units_[unit]->begin_gather(copy);
     gathered_.push_back(agreed.unit);
   } else {
-    unit.help_gather();
+    units_[unit]->help_gather(copy);
   }
 }
 
@@ -205,7 +203,11 @@ void ShardedParameters::completed(std::size_t unit, std::size_t parameter) {
   units_[unit]->take_gradient(parameter);
   if (!units_[unit]->all_gradients_taken()) return;
   reduce(unit);
-  if (std::erase(gathered_, unit) > 0) units_[unit]->release();
+  std::erase_if(gathered_, [&](std::size_t each) {
+    if (gatherables_[each].unit != unit) return false;
+    release(each);
+    return true;
+  });
 }
 
 // Until it was its turn.
@@ -224,7 +226,7 @@ void ShardedParameters::end_backward() {
 void ShardedParameters::join() {
   while (exchange({}).kind != Exchange::nothing) {
   }
-  for (const std::size_t unit : gathered_) units_[unit]->release();
+  for (const std::size_t each : gathered_) release(each);
   gathered_.clear();
   if (reducing_) units_[*std::exchange(reducing_, {})]->finish_reduce();
 }

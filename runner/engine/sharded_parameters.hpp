@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,10 @@ struct ShardingOptions {
   bool prefetch = true;
   int group = 0;  // consecutive ranks that share one copy of the parameters; 0: all ranks
   std::optional<torch::ScalarType> wire = {};  // of gradients, where it is not their own
+  std::optional<torch::ScalarType> cast = {};  // what autocast casts parameters to, if they are gathered so
+  using Copy = std::function<torch::Tensor(const torch::Tensor& values)>;
+  Copy keep = {};       // what a rank keeps of them: UnitOptions::keep
+  Copy set_aside = {};  // what is about to be saved; none: a copy in main memory
 };
 
 // A model of which each rank keeps a part only (ZeRO stage 3, FSDP). Units of parameters are gathered when an
@@ -35,6 +40,9 @@ struct ShardingOptions {
 // Before every exchange ranks agree on it (NextExchange), and whoever needs something else says so again. So
 // ranks may run a different number of passes, or different parts of the model, and one that has nothing left
 // to do helps the others in join().
+//
+// With `cast`, parameters that layers multiply with are gathered in that type, and autocast gets them when it
+// asks for them in it. Who reads such a parameter itself gets it uncast, which is gathered separately.
 class ShardedParameters final : public OperatorMode {
  public:
   ShardedParameters(World& world, const torch::nn::Module& model, const ShardingOptions& options,
@@ -44,6 +52,7 @@ class ShardedParameters final : public OperatorMode {
   ShardedParameters& operator=(const ShardedParameters&) = delete;
 
   const std::vector<std::unique_ptr<ShardedUnit>>& units() const { return units_; }
+  const ShardingOptions& options() const { return options_; }
   // The ranks that share one copy of the parameters. The first group is the first ranks.
   World& group() const { return own_group_ ? *own_group_ : world_; }
   // The rank that saves a unit, whole: about as many bytes on each rank of the first group.
@@ -54,6 +63,7 @@ class ShardedParameters final : public OperatorMode {
 
   // Around the passes of the model: every operator of this thread comes here first.
   void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) override;
+  bool looks_inside(const c10::OperatorHandle& op, const torch::jit::Stack& stack) override;
   void begin_forward();
   void begin_backward();
   void end_backward();
@@ -71,11 +81,25 @@ class ShardedParameters final : public OperatorMode {
   class Hook;
 
   void make_groups();
-  struct Touched {
-    std::vector<std::size_t> all, written;
+  // Something to gather. It is known by a number: the copies for the passes by that of their unit, and after
+  // them those of parameters that are otherwise cast.
+  struct Gatherable {
+    std::size_t unit;
+    ShardedUnit::Copy copy;
   };
-  Touched units_in(const c10::OperatorHandle& op, const torch::jit::Stack& stack) const;
-  void need(std::span<const std::size_t> units);
+  struct Touched {
+    std::vector<std::size_t> all, written;  // gatherables
+  };
+  Touched touched_by(const c10::OperatorHandle& op, const torch::jit::Stack& stack,
+                     bool with_autocast = false) const;
+  void provide(std::span<const std::size_t> gatherables, const c10::OperatorHandle& op);
+  bool may_be_given_cast(const torch::Tensor& tensor) const;
+  bool give_cast(const c10::OperatorHandle& op, torch::jit::Stack& stack);
+  const GatheredCopy& copy(std::size_t gatherable) const;
+  void finish_gather(std::size_t gatherable);
+  void release(std::size_t gatherable);
+  void keep_changes(std::size_t gatherable);
+  void need(std::span<const std::size_t> gatherables);
   void make_room(std::span<const std::size_t> needed);
   void prefetch_after(std::span<const std::size_t> needed);
   void completed(std::size_t unit, std::size_t parameter);
@@ -88,7 +112,8 @@ class ShardedParameters final : public OperatorMode {
   std::unique_ptr<World> own_group_, copies_;  // none: the world; ranks of other groups that keep the same
   std::vector<std::unique_ptr<ShardedUnit>> units_;
   std::vector<int> writers_;  // of each unit
-  std::unordered_map<const c10::StorageImpl*, std::size_t> unit_of_;
+  std::vector<Gatherable> gatherables_;
+  std::unordered_map<const c10::StorageImpl*, std::size_t> gatherable_of_;
   std::unordered_map<const torch::TensorImpl*, std::pair<std::size_t, std::size_t>> place_of_;
   std::vector<std::size_t> gathered_;  // the one that was needed last is the last
   std::optional<std::size_t> reducing_;

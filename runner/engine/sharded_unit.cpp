@@ -21,39 +21,54 @@ void wait_for(std::vector<Work>& works) {
 }  // namespace
 
 ShardedUnit::ShardedUnit(World& world, World& ranks, std::vector<NamedTensor> parameters,
-                         const std::vector<int>& owners, ParameterValues& values)
+                         const std::vector<int>& owners, ParameterValues& values, const UnitOptions& options)
     : ranks_(ranks),
       parameters_(std::move(parameters)),
       layout_(parameters_, owners, ranks.size()),
+      of_parameters_(parameters_.front().tensor.options().requires_grad(false)),
       expected_(parameters_.size()),
       seen_here_(parameters_.size()),
       present_anywhere_(parameters_.size()) {
   const torch::NoGradGuard no_grad;
+  make_copies(options);
+  take_over(world, values, options);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& [name, parameter] = parameters_[i];
+    slices_.push_back(layout_.slice_in(kept_, i, ranks.rank()).detach());
+    if (values.from == ParameterValues::From::every_rank && slices_.back().numel() > 0)
+      values.take(name, [&](const torch::Tensor& value) { slices_.back().copy_(own_slice(value, i)); });
+    slices_.back().set_requires_grad(parameter.requires_grad());
+  }
+}
+
+// The parameters get their places in what is gathered, and this rank its part of their first values.
+void ShardedUnit::take_over(World& world, ParameterValues& values, const UnitOptions& options) {
   using From = ParameterValues::From;
   const bool from_one = values.from == From::model || values.from == From::rank_0;
-  flat_ = torch::zeros(layout_.size(), parameters_.front().tensor.options().requires_grad(false));
+  const torch::Tensor whole = torch::zeros(layout_.size(), of_parameters_);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     auto& [name, parameter] = parameters_[i];
-    const torch::Tensor view = layout_.parameter_in(flat_, i);
+    const torch::Tensor view = layout_.parameter_in(whole, i);
     if (values.in_model()) {
       view.copy_(parameter);
     } else if (from_one && world.is_main()) {
       values.take(name, [&](const torch::Tensor& value) { view.copy_(value); });
     }
-    parameter.set_data(view);
+    parameter.set_data(copies_[i < options.cast_count ? uncast : all].parameter(i));
   }
-  const UnitLayout::Stretch own = layout_.part(ranks.rank());
-  if (from_one) world.broadcast(flat_, 0, weights);
-  kept_ = flat_.narrow(0, own.first, own.count).clone();  // zeros, where values come from elsewhere
-  gathered_ = true;
-  release();
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const auto& [name, parameter] = parameters_[i];
-    slices_.push_back(layout_.slice_in(kept_, i, ranks.rank()).detach());
-    if (values.from == From::every_rank && slices_.back().numel() > 0)
-      values.take(name, [&](const torch::Tensor& value) { slices_.back().copy_(own_slice(value, i)); });
-    slices_.back().set_requires_grad(parameter.requires_grad());
-  }
+  const UnitLayout::Stretch own = layout_.part(ranks_.rank());
+  if (from_one) world.broadcast(whole, 0, weights);
+  const torch::Tensor part = whole.narrow(0, own.first, own.count);  // zeros, if values come from elsewhere
+  kept_ = options.keep ? options.keep(part) : part.clone();
+  free_memory(whole, GatheredCopy::not_gathered);  // others may hold the tensor a little longer
+}
+
+void ShardedUnit::make_copies(const UnitOptions& options) {
+  const std::size_t cast = options.cast_count, count = parameters_.size();
+  copies_.emplace_back(ranks_, layout_);
+  if (cast > 0) copies_[all].add(0, cast, of_parameters_.dtype(options.cast_type));
+  if (cast < count) copies_[all].add(cast, count, of_parameters_);
+  if (cast > 0) copies_.emplace_back(ranks_, layout_).add(0, cast, of_parameters_);
 }
 
 torch::Tensor ShardedUnit::own_slice(const torch::Tensor& whole, std::size_t parameter) const {
@@ -64,35 +79,15 @@ torch::Tensor ShardedUnit::own_slice(const torch::Tensor& whole, std::size_t par
       .view(layout_.slice_shape(parameter, ranks_.rank()));
 }
 
-void ShardedUnit::begin_gather() {
-  if (gathered_) return;
+torch::Tensor ShardedUnit::gather(const torch::Tensor& part, const char* what) const {
   const torch::NoGradGuard no_grad;
-  allocate_memory(flat_);
-  gathered_ = true;
-  gathering_ = layout_.begin_gather(ranks_, flat_, kept_, weights);
-}
-
-void ShardedUnit::finish_gather() { wait_for(gathering_); }
-
-void ShardedUnit::release() {
-  if (!gathered_) return;
-  finish_gather();
-  free_memory(flat_, not_gathered);
-  gathered_ = false;
-}
-
-void ShardedUnit::help_gather() const {
-  const torch::NoGradGuard no_grad;
-  const torch::Tensor copy = torch::empty({layout_.size()}, kept_.options());
-  auto works = layout_.begin_gather(ranks_, copy, kept_, weights);
+  const torch::Tensor whole = torch::empty({layout_.size()}, part.options());
+  auto works = layout_.begin_gather(ranks_, whole, part, what);
   wait_for(works);
+  return whole;
 }
 
-void ShardedUnit::keep_changes() {
-  const torch::NoGradGuard no_grad;
-  const UnitLayout::Stretch own = layout_.part(ranks_.rank());
-  kept_.copy_(flat_.narrow(0, own.first, own.count));
-}
+torch::Tensor ShardedUnit::gather_weights() const { return gather(kept_, weights); }
 
 void ShardedUnit::begin_backward() {
   for (std::size_t i = 0; i < expected_.size(); ++i) expected_[i] = parameters_[i].tensor.requires_grad();
@@ -103,7 +98,7 @@ void ShardedUnit::take_gradient(std::size_t parameter) {
   torch::Tensor& gradient = parameters_[parameter].tensor.mutable_grad();
   if (!gradient.defined()) return;
   const torch::NoGradGuard no_grad;
-  if (!gradient_.defined()) gradient_ = torch::zeros({layout_.size()}, kept_.options());
+  if (!gradient_.defined()) gradient_ = torch::zeros({layout_.size()}, of_parameters_);
   // A backward inside backward may complete a parameter more than once.
   layout_.parameter_in(gradient_, parameter)
       .add_(gradient.layout() == torch::kStrided ? gradient : gradient.to_dense());
@@ -117,7 +112,7 @@ void ShardedUnit::take_gradient(std::size_t parameter) {
 void ShardedUnit::begin_reduce(const std::optional<torch::ScalarType>& wire) {
   const torch::NoGradGuard no_grad;
   on_wire_ =
-      gradient_.defined() ? std::exchange(gradient_, {}) : torch::zeros({layout_.size()}, kept_.options());
+      gradient_.defined() ? std::exchange(gradient_, {}) : torch::zeros({layout_.size()}, of_parameters_);
   if (wire) on_wire_ = on_wire_.to(*wire);
   received_ = torch::empty({kept_.numel()}, on_wire_.options());
   reducing_ = layout_.begin_reduce(ranks_, received_, on_wire_, gradients);
@@ -129,9 +124,9 @@ void ShardedUnit::finish_reduce() {
   wait_for(reducing_);
   on_wire_.reset();
   if (kept_gradient_.defined()) {
-    kept_gradient_.add_(received_);
+    kept_gradient_.add_(received_.to(kept_.device()));
   } else {
-    kept_gradient_ = received_.to(kept_.scalar_type());
+    kept_gradient_ = received_.to(kept_.device(), kept_.scalar_type());
   }
   received_.reset();
 }
@@ -155,12 +150,7 @@ void ShardedUnit::drop_gradients() {
 }
 
 torch::Tensor ShardedUnit::gather_gradients() const {
-  const torch::NoGradGuard no_grad;
-  const torch::Tensor all = torch::empty({layout_.size()}, kept_.options());
-  auto works = layout_.begin_gather(
-      ranks_, all, kept_gradient_.defined() ? kept_gradient_ : torch::zeros_like(kept_), gradients);
-  wait_for(works);
-  return all;
+  return gather(kept_gradient_.defined() ? kept_gradient_ : torch::zeros_like(kept_), gradients);
 }
 
 }  // namespace runner

@@ -2,47 +2,60 @@
 
 #include <torch/types.h>
 
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "components/contract/weights.hpp"
+#include "runner/engine/gathered_copy.hpp"
 #include "runner/engine/parameter_values.hpp"
 #include "runner/engine/unit_layout.hpp"
 #include "runner/engine/world.hpp"
 
 namespace runner {
 
-// Parameters that are gathered and released together. The model's tensors are views of one flat tensor, whose
-// memory comes and goes: so does the memory of whatever autograd has kept of them. Each rank keeps its part,
-// and an optimizer gets slices of that part, one for each parameter.
+struct UnitOptions {
+  // The first so many parameters are gathered in this type, to which autocast casts them for every operator
+  // that multiplies with them.
+  std::size_t cast_count = 0;
+  torch::ScalarType cast_type = torch::kFloat;
+  // Where a rank keeps its part: makes a tensor of its values. None: where the parameters are.
+  std::function<torch::Tensor(const torch::Tensor& values)> keep = {};
+};
+
+// Parameters that are gathered and released together. Each rank keeps its part, and an optimizer gets slices
+// of that part, one for each parameter. The model's tensors are views of the gathered copies.
 class ShardedUnit {
  public:
-  static constexpr auto not_gathered =
-      "These weights are sharded across ranks and not gathered now. Read them through Engine::weights().";
+  // `all` is for the passes of the model: parameters as they are, or as autocast casts them. Who reads one of
+  // the latter itself needs `uncast`, which is only there if there are any.
+  enum Copy : std::size_t { all, uncast };
 
   // Takes the parameters over: afterwards they can be read only while the unit is gathered. `ranks`: those
   // that have one copy among them; `values`: what their first values are, from which it takes its own.
   ShardedUnit(World& world, World& ranks, std::vector<NamedTensor> parameters, const std::vector<int>& owners,
-              ParameterValues& values);
+              ParameterValues& values, const UnitOptions& options = {});
+  ShardedUnit(const ShardedUnit&) = delete;
+  ShardedUnit& operator=(const ShardedUnit&) = delete;
 
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
   const std::vector<torch::Tensor>& slices() const { return slices_; }  // leaves, of the same order
   const UnitLayout& layout() const { return layout_; }
   // Of any tensor of the parameter's shape, what belongs to this rank's slice.
   torch::Tensor own_slice(const torch::Tensor& whole, std::size_t parameter) const;
-  const c10::StorageImpl* storage() const { return flat_.storage().unsafeGetStorageImpl(); }
-  std::int64_t bytes() const { return static_cast<std::int64_t>(flat_.nbytes()); }       // gathered
-  std::int64_t kept_bytes() const { return static_cast<std::int64_t>(kept_.nbytes()); }  // always
+  std::int64_t bytes() const { return layout_.size() * static_cast<std::int64_t>(kept_.element_size()); }
 
-  // Every rank takes part in gathering; it is under way until finish_gather().
-  bool gathered() const { return gathered_; }  // or under way
-  void begin_gather();
-  void finish_gather();
-  void release();
-  // For other ranks: this one has it already, or does not need it.
-  void help_gather() const;
+  const std::vector<GatheredCopy>& copies() const { return copies_; }
+  void begin_gather(Copy copy) { copies_[copy].begin_gather(kept_); }
+  void finish_gather(Copy copy) { copies_[copy].finish_gather(); }
+  void release(Copy copy) { copies_[copy].release(); }
+  void help_gather(Copy copy) const { copies_[copy].help_gather(kept_); }
   // Something has been written into the gathered parameters.
-  void keep_changes();
+  void keep_changes(Copy copy) { copies_[copy].copy_changes_to(kept_); }
+  // Where the parameters that are cast lie in `all`, as they do in `uncast`; if there are any.
+  c10::Storage cast_storage() const { return copies_[all].parameter(0).storage(); }
+  // All parameters, whole and uncast, as one flat tensor; every rank takes part.
+  torch::Tensor gather_weights() const;
 
   // Gradients of this rank wait in a flat tensor until they are summed over the ranks.
   void begin_backward();
@@ -65,14 +78,17 @@ class ShardedUnit {
   const torch::Tensor& kept_gradients() const { return kept_gradient_; }
 
  private:
+  void make_copies(const UnitOptions& options);
+  void take_over(World& world, ParameterValues& values, const UnitOptions& options);
+  torch::Tensor gather(const torch::Tensor& part, const char* what) const;
+
   World& ranks_;
   std::vector<NamedTensor> parameters_;
   const UnitLayout layout_;
-  torch::Tensor flat_;  // all parameters; without memory while they are not gathered
-  torch::Tensor kept_;  // this rank's part
+  const torch::TensorOptions of_parameters_;  // where they are gathered, and their type
+  torch::Tensor kept_;                        // this rank's part
   std::vector<torch::Tensor> slices_;
-  bool gathered_ = false;
-  std::vector<Work> gathering_;
+  std::vector<GatheredCopy> copies_;  // by Copy
 
   torch::Tensor gradient_;       // flat, of this rank
   torch::Tensor kept_gradient_;  // this rank's part of the sum

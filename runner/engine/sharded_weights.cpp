@@ -13,22 +13,7 @@ namespace runner {
 
 namespace {
 
-// Its parameters can be read as long as this lives. Every rank makes one at the same time.
-class Gathered {
- public:
-  explicit Gathered(ShardedUnit& unit) : unit_(unit) {
-    unit_.begin_gather();
-    unit_.finish_gather();
-  }
-  ~Gathered() { unit_.release(); }
-  Gathered(const Gathered&) = delete;
-  Gathered& operator=(const Gathered&) = delete;
-
- private:
-  ShardedUnit& unit_;
-};
-
-torch::Tensor copied(const torch::Tensor& tensor) {
+torch::Tensor in_main_memory(const torch::Tensor& tensor) {
   return tensor.detach().to(torch::kCPU, tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true,
                             torch::MemoryFormat::Contiguous);
 }
@@ -50,13 +35,14 @@ std::vector<NamedTensor> ShardedWeights::held_buffers() const {
 
 void ShardedWeights::visit(const Visit& visit) const {
   for (const auto& unit : parameters_.units()) {
-    const Gathered gathered(*unit);
+    const UnitLayout& layout = unit->layout();
+    const torch::Tensor values = unit->gather_weights();
     const torch::Tensor gradients =
         unit->kept_gradients().defined() ? unit->gather_gradients() : torch::Tensor();
     for (std::size_t i = 0; i < unit->parameters().size(); ++i) {
-      const auto& [name, parameter] = unit->parameters()[i];
       const bool present = gradients.defined() && unit->has_gradient(i);
-      visit(name, parameter.detach(), present ? unit->layout().parameter_in(gradients, i) : torch::Tensor());
+      visit(unit->parameters()[i].name, layout.parameter_in(values, i),
+            present ? layout.parameter_in(gradients, i) : torch::Tensor());
     }
   }
 }
@@ -75,10 +61,13 @@ std::vector<NamedTensor> ShardedWeights::all(const std::filesystem::path& folder
   if (world_.is_main() && !folder.empty()) spool.emplace(folder);
   std::map<const torch::TensorImpl*, torch::Tensor> whole;
   for (const auto& unit : parameters_.units()) {
-    const Gathered gathered(*unit);
+    const torch::Tensor values = unit->gather_weights();
     if (!world_.is_main()) continue;
-    for (const auto& [name, parameter] : unit->parameters())
-      whole[parameter.unsafeGetTensorImpl()] = spool ? spool->put(parameter) : copied(parameter);
+    for (std::size_t i = 0; i < unit->parameters().size(); ++i) {
+      const torch::Tensor value = unit->layout().parameter_in(values, i);
+      whole[unit->parameters()[i].tensor.unsafeGetTensorImpl()] =
+          spool ? spool->put(value) : in_main_memory(value);
+    }
   }
   std::vector<NamedTensor> all;
   if (!world_.is_main()) return all;
@@ -90,12 +79,16 @@ std::vector<NamedTensor> ShardedWeights::all(const std::filesystem::path& folder
 
 State ShardedWeights::save() const {
   const torch::NoGradGuard no_grad;
+  const ShardingOptions::Copy set_aside =
+      parameters_.options().set_aside ? parameters_.options().set_aside : in_main_memory;
   std::map<const torch::TensorImpl*, torch::Tensor> own;
   for (std::size_t i = 0; i < parameters_.units().size(); ++i) {
-    const Gathered gathered(*parameters_.units()[i]);
+    const ShardedUnit& unit = *parameters_.units()[i];
+    const torch::Tensor values = unit.gather_weights();
     if (parameters_.writer_of(i) != world_.rank()) continue;
-    for (const auto& [name, parameter] : parameters_.units()[i]->parameters())
-      own[parameter.unsafeGetTensorImpl()] = copied(parameter);
+    for (std::size_t p = 0; p < unit.parameters().size(); ++p)
+      own[unit.parameters()[p].tensor.unsafeGetTensorImpl()] =
+          set_aside(unit.layout().parameter_in(values, p));
   }
   State state;
   for (const auto& item : model_.named_parameters())  // one parameter may have two names

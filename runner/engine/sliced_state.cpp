@@ -39,7 +39,7 @@ State without_tensors(State state) {
 }  // namespace
 
 SlicedStates::SlicedStates(const Model& model, const ShardedParameters& parameters, World& world)
-    : world_(world), group_size_(parameters.group().size()) {
+    : world_(world), set_aside_(parameters.options().set_aside), group_size_(parameters.group().size()) {
   for (const auto& item : model.named_parameters()) {
     const auto [unit, index] = parameters.place_of(item.value());
     places_[item.key()] = {parameters.units()[unit].get(), index, parameters.writer_of(unit)};
@@ -94,7 +94,7 @@ State SlicedStates::join(const State& own) const {
     const torch::Tensor mine = found == tensors.end() ? torch::Tensor() : found->second;
     if (holders.slices) {
       if (const torch::Tensor whole = join(*find(name_of(path)), holders, mine); whole.defined())
-        insert(saved, path, whole);
+        insert(saved, path, set_aside_ ? set_aside_(whole) : whole);
     } else if (holders.ranks.front() == world_.rank()) {
       insert(saved, path, mine);
     }
@@ -116,8 +116,9 @@ torch::Tensor SlicedStates::join(const Place& place, const Holders& holders, con
                      place.unit->parameters()[place.parameter].name + "\"");
   torch::Tensor elements;
   if (rank == joined)
-    elements =
-        torch::empty({parameter.numel()}, parameter.options().dtype(holders.type).requires_grad(false));
+    elements = torch::empty(
+        {parameter.numel()},
+        place.unit->slices()[place.parameter].options().dtype(holders.type).requires_grad(false));
   for (const int from : holders.ranks) {
     const UnitLayout::Stretch piece = layout.piece(place.parameter, from);
     if (piece.count == 0) continue;

@@ -43,6 +43,7 @@ class SlicedStates {
   torch::Tensor join(const Place& place, const Holders& holders, const torch::Tensor& own) const;
 
   World& world_;
+  const ShardingOptions::Copy set_aside_;
   const int group_size_;  // the ranks of the first group have it all
   std::map<std::string, Place> places_;
 };

@@ -29,16 +29,26 @@ UnitLayout::UnitLayout(const std::vector<NamedTensor>& parameters, const std::ve
   size_ = count * ranks;
 }
 
-UnitLayout::Stretch UnitLayout::piece(std::size_t parameter, int rank) const {
-  const Stretch whole = places_[parameter].stretch, kept = part(rank);
-  const std::int64_t first = std::max(whole.first, kept.first);
-  const std::int64_t end = std::min(whole.first + whole.count, kept.first + kept.count);
-  return end > first ? Stretch{first - whole.first, end - first} : Stretch{};
+UnitLayout::Stretch UnitLayout::part_of(Stretch elements, int rank) const {
+  const Stretch kept = part(rank);
+  const std::int64_t first = std::max(elements.first, kept.first);
+  const std::int64_t end = std::min(elements.first + elements.count, kept.first + kept.count);
+  return end > first ? Stretch{first, end - first} : Stretch{};
 }
 
-torch::Tensor UnitLayout::parameter_in(const torch::Tensor& flat, std::size_t parameter) const {
+UnitLayout::Stretch UnitLayout::piece(std::size_t parameter, int rank) const {
+  const Stretch whole = places_[parameter].stretch, own = part_of(whole, rank);
+  return own.count > 0 ? Stretch{own.first - whole.first, own.count} : Stretch{};
+}
+
+std::int64_t UnitLayout::end_of(std::size_t parameters) const {
+  return parameters < places_.size() ? places_[parameters].stretch.first : size_;
+}
+
+torch::Tensor UnitLayout::parameter_in(const torch::Tensor& flat, std::size_t parameter,
+                                       std::int64_t first) const {
   const Place& place = places_[parameter];
-  return flat.as_strided(place.sizes, place.strides, flat.storage_offset() + place.stretch.first);
+  return flat.as_strided(place.sizes, place.strides, flat.storage_offset() + place.stretch.first - first);
 }
 
 std::vector<std::int64_t> UnitLayout::slice_shape(std::size_t parameter, int rank) const {
@@ -74,23 +84,27 @@ torch::Tensor UnitLayout::in_shape(const torch::Tensor& elements, std::size_t pa
 
 // Gloo gathers into a copy, and sums a copy of everything on every rank: it takes the parts one by one.
 bool UnitLayout::at_once(const torch::Tensor& flat) const {
-  return equal_parts_ && !flat.device().is_cpu() && !flat.is_meta();
+  return equal_parts_ && flat.numel() == size_ && !flat.device().is_cpu() && !flat.is_meta();
 }
 
 std::vector<Work> UnitLayout::begin_gather(World& ranks, const torch::Tensor& flat, const torch::Tensor& kept,
-                                           std::string_view what) const {
+                                           std::string_view what, std::int64_t first) const {
   std::vector<Work> works;
+  const auto in_flat = [&](int rank) {
+    const Stretch found = part_of({first, flat.numel()}, rank);
+    return flat.narrow(0, found.count > 0 ? found.first - first : 0, found.count);
+  };
+  const Stretch own = part_of({first, flat.numel()}, ranks.rank());
+  if (own.count > 0)
+    in_flat(ranks.rank())
+        .copy_(kept.narrow(0, own.first - part(ranks.rank()).first, own.count), /*non_blocking=*/true);
   if (at_once(flat)) {
-    works.push_back(ranks.begin_all_gather(flat, kept, what));
+    works.push_back(ranks.begin_all_gather(flat, in_flat(ranks.rank()), what));
     return works;
   }
-  const Stretch own = part(ranks.rank());
-  flat.narrow(0, own.first, own.count).copy_(kept);
-  for (int rank = 0; rank < ranks.size(); ++rank) {
-    const Stretch theirs = part(rank);
-    if (theirs.count > 0)
-      works.push_back(ranks.begin_broadcast(flat.narrow(0, theirs.first, theirs.count), rank, what));
-  }
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    if (const torch::Tensor theirs = in_flat(rank); theirs.numel() > 0)
+      works.push_back(ranks.begin_broadcast(theirs, rank, what));
   return works;
 }
 

@@ -28,9 +28,14 @@ class UnitLayout {
   Stretch part(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
   // What a rank keeps of a parameter, counted from the parameter's first element.
   Stretch piece(std::size_t parameter, int rank) const;
+  // What a rank keeps of `count` elements from `first` on, counted from the beginning of the unit.
+  Stretch part_of(Stretch elements, int rank) const;
 
-  // The parameter as a view of the flat tensor.
-  torch::Tensor parameter_in(const torch::Tensor& flat, std::size_t parameter) const;
+  // Up to here the first so many parameters reach; all of them up to size().
+  std::int64_t end_of(std::size_t parameters) const;
+
+  // The parameter as a view of the flat tensor, or of one that has all elements from `first` on.
+  torch::Tensor parameter_in(const torch::Tensor& flat, std::size_t parameter, std::int64_t first = 0) const;
   // What a rank keeps of it: shaped as the parameter where it is all of it, and else a column of as many
   // dimensions; as a view of that rank's part.
   std::vector<std::int64_t> slice_shape(std::size_t parameter, int rank) const;
@@ -39,9 +44,10 @@ class UnitLayout {
   torch::Tensor in_order(const torch::Tensor& whole, std::size_t parameter) const;
   torch::Tensor in_shape(const torch::Tensor& elements, std::size_t parameter) const;
 
-  // All ranks' parts become one flat tensor; sums over the ranks of flat tensors become each rank's part.
+  // All ranks' parts become one flat tensor, in its number format, or as many elements from `first` on as it
+  // has; sums over the ranks of flat tensors become each rank's part.
   std::vector<Work> begin_gather(World& ranks, const torch::Tensor& flat, const torch::Tensor& part,
-                                 std::string_view what) const;
+                                 std::string_view what, std::int64_t first = 0) const;
   // What the flat tensor holds afterwards is not specified.
   std::vector<Work> begin_reduce(World& ranks, const torch::Tensor& part, const torch::Tensor& flat,
                                  std::string_view what) const;

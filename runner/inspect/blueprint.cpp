@@ -78,7 +78,8 @@ std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, bool hollow
     rank = weights + gradients / world.size();
   if (!world.alone() && distributed.strategy == RankStrategy::zero3) {
     const std::int64_t group = distributed.shard_group > 0 ? distributed.shard_group : world.size();
-    rank = std::max(hollow ? 0 : weights, (weights + gradients) / group);
+    const std::int64_t kept = distributed.offload == Offload::disk ? gradients : weights + gradients;
+    rank = std::max(hollow ? 0 : weights, kept / group);
   }
   return rank * world.local_size();
 }

@@ -15,6 +15,7 @@ struct RankEstimate {
   int ranks = 1;
   std::int64_t weight_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
   std::int64_t exchange_bytes = 0;                     // communication buffers
+  std::int64_t offloaded_bytes = 0;                    // not counted above: with distributed.offload
   std::int64_t smallest_share = 0, largest_share = 0;  // bytes of the parameters that a rank updates
   std::int64_t sent_bytes = 0;                         // by a rank in one update, on average
 };

@@ -21,11 +21,14 @@ std::int64_t bytes_of(const torch::Tensor& tensor) { return static_cast<std::int
 struct Unit {
   std::vector<NamedTensor> parameters;
   UnitLayout layout;
+  std::size_t cast_count;  // as UnitOptions has it
+  std::int64_t autocast;   // elements that autocast makes a copy of
 };
 
 // What a rank has of a unit at one time or another, in bytes.
 struct UnitBytes {
   std::int64_t gathered = 0, kept = 0;
+  std::int64_t autocast = 0;  // copies, from forward to backward
   std::int64_t gradients = 0,
                largest_gradient = 0;  // before they are summed over the ranks; 0: none is trained
   std::int64_t sent = 0, received = 0;
@@ -43,16 +46,27 @@ struct Moment {
 class ShardedModel {
  public:
   ShardedModel(const Recipe& recipe, Model& model, int ranks)
-      : recipe_(recipe), group_(group_of(recipe, ranks)), ranks_(ranks) {
-    const auto cut = cut_into_units(model, recipe.distributed.unit_size.bytes);
+      : recipe_(recipe),
+        cast_to_(recipe.precision.facts().weights_cast_to),
+        group_(group_of(recipe, ranks)),
+        ranks_(ranks) {
+    auto cut = cut_into_units(model, recipe.distributed.unit_size.bytes);
+    const auto in_order_of_model = cut;
+    const std::vector<std::size_t> multiplied = put_multiplied_first(cut, model);
+    std::vector<std::int64_t> autocast(cut.size());
+    for (std::size_t i = 0; i < cut.size(); ++i)
+      for (std::size_t p = 0; cast_to_ && !gathers_cast() && p < multiplied[i]; ++p)
+        autocast[i] += cut[i][p].tensor.numel();
+    if (!gathers_cast()) cut = in_order_of_model;
     std::vector<NamedTensor> all;
     for (const auto& unit : cut) all.insert(all.end(), unit.begin(), unit.end());
     whole_ = recipe.optimizer.facts().updates_by != UpdatesBy::element;
     const std::vector<int> owners = whole_ ? share_out(all, group_) : std::vector<int>();
     auto first = owners.begin();
-    for (const auto& parameters : cut) {
-      const auto last = first + (whole_ ? static_cast<std::ptrdiff_t>(parameters.size()) : 0);
-      units_.push_back({parameters, UnitLayout(parameters, std::vector<int>(first, last), group_)});
+    for (std::size_t i = 0; i < cut.size(); ++i) {
+      const auto last = first + (whole_ ? static_cast<std::ptrdiff_t>(cut[i].size()) : 0);
+      units_.push_back({cut[i], UnitLayout(cut[i], std::vector<int>(first, last), group_),
+                        gathers_cast() ? multiplied[i] : 0, autocast[i]});
       first = last;
     }
     for (const auto& item : model.named_buffers()) buffer_bytes_ += bytes_of(item.value());
@@ -75,12 +89,28 @@ class ShardedModel {
       result.gradient_bytes = moment.gradients;
       result.exchange_bytes = moment.exchanged;
       result.optimizer_bytes = optimizer.state + moment.updating;
+      offload(result, kept - buffer_bytes_, optimizer.state);
     }
     result.sent_bytes = sent_bytes();
     return result;
   }
 
  private:
+  bool gathers_cast() const { return cast_to_ && recipe_.distributed.gather != GatherAs::full; }
+
+  // What is not in the memory of the device that computes.
+  void offload(RankEstimate& found, std::int64_t kept, std::int64_t state) const {
+    const Offload where = recipe_.distributed.offload;
+    found.offloaded_bytes = 0;
+    if (where == Offload::none) return;
+    found.offloaded_bytes = kept + state;
+    found.weight_bytes -= kept;
+    found.optimizer_bytes -= state;
+    if (where == Offload::disk) return;
+    found.offloaded_bytes += found.gradient_bytes + found.optimizer_bytes;
+    found.gradient_bytes = found.optimizer_bytes = 0;
+  }
+
   static int group_of(const Recipe& recipe, int ranks) {
     const std::int64_t group = recipe.distributed.shard_group;
     if (group == 0) return ranks;
@@ -114,10 +144,12 @@ class ShardedModel {
 
   std::vector<UnitBytes> bytes_of_units(int rank) const {
     std::vector<UnitBytes> all;
-    for (const auto& [parameters, layout] : units_) {
+    for (const auto& [parameters, layout, cast_count, autocast] : units_) {
       const auto size = static_cast<std::int64_t>(parameters.front().tensor.element_size());
       const std::int64_t part = layout.part(rank).count;
-      UnitBytes unit{.gathered = size * layout.size(), .kept = size * part};
+      UnitBytes unit{.kept = size * part, .autocast = cast_size() * autocast};
+      const std::int64_t cast = cast_count > 0 ? layout.end_of(cast_count) : 0;
+      unit.gathered = cast_size() * cast + size * (layout.size() - cast);
       for (const auto& [name, parameter] : parameters)
         if (parameter.requires_grad())
           unit.largest_gradient = std::max(unit.largest_gradient, bytes_of(parameter));
@@ -138,10 +170,11 @@ class ShardedModel {
   Moment fullest(const std::vector<UnitBytes>& units, std::int64_t of_update) const {
     const bool reshard = recipe_.distributed.reshard_after_forward;
     const bool summed_before = recipe_.train.accumulation_steps > 1;
-    std::int64_t all = 0, all_gradients = 0;
+    std::int64_t all = 0, all_gradients = 0, copies = 0;
     for (const UnitBytes& unit : units) {
       all += unit.gathered;
       all_gradients += unit.kept_gradients;
+      copies += unit.autocast;
     }
     Moment most{.gradients = all_gradients, .updating = of_update};  // when the weights are updated
     const auto consider = [&](const Moment& moment) {
@@ -153,7 +186,8 @@ class ShardedModel {
       // The next unit comes while this one is computed with; the last two are still there after forward.
       const bool two = recipe_.distributed.prefetch || i + 1 == units.size();
       const std::int64_t beside = i > 0 && two ? units[i - 1].gathered : 0;
-      const std::int64_t gathered = reshard ? now.gathered + beside : up_to;
+      const std::int64_t gathered = copies + (reshard ? now.gathered + beside : up_to);
+      copies -= now.autocast;
       consider({gathered, summed_before ? all_gradients : summed,
                 now.gradients + now.largest_gradient + before.sent + before.received});
       summed += before.kept_gradients;
@@ -173,15 +207,18 @@ class ShardedModel {
     };
     std::int64_t summed = 0;
     for (std::size_t i = 0; i < units_.size(); ++i) {
-      const auto& [parameters, layout] = units_[i];
+      const auto& [parameters, layout, cast_count, autocast] = units_[i];
       const torch::ScalarType type = parameters.front().tensor.scalar_type();
       const bool trained = std::ranges::any_of(
           parameters, [](const NamedTensor& each) { return each.tensor.requires_grad(); });
       const std::int64_t part = layout.part(0).count;
       // The last two are still there after forward.
       const bool again = recipe_.distributed.reshard_after_forward && i + 2 < units_.size();
-      for (int gathers = 0; gathers < (again ? 2 : 1); ++gathers)
-        layout.begin_gather(world, meta(layout.size(), type), meta(part, type), "");
+      const std::int64_t cast = cast_count > 0 ? layout.end_of(cast_count) : 0;
+      for (int gathers = 0; gathers < (again ? 2 : 1); ++gathers) {
+        if (cast > 0) layout.begin_gather(world, meta(cast, *cast_to_), meta(part, type), "");
+        layout.begin_gather(world, meta(layout.size() - cast, type), meta(part, type), "", cast);
+      }
       if (!trained) continue;
       const torch::ScalarType wire =
           recipe_.distributed.compression == Compression::none ? type : torch::kHalf;
@@ -193,7 +230,12 @@ class ShardedModel {
            2 * (groups - 1) * summed / groups;
   }
 
+  std::int64_t cast_size() const {
+    return cast_to_ ? static_cast<std::int64_t>(torch::elementSize(*cast_to_)) : 0;
+  }
+
   const Recipe& recipe_;
+  const std::optional<torch::ScalarType> cast_to_;  // by autocast
   const int group_, ranks_;
   bool whole_ = false;  // each rank keeps whole parameters
   std::vector<Unit> units_;

@@ -139,16 +139,16 @@ def bytes_that_travel_are_those_of_the_estimate(folder):
         return int(line.split(":")[1].split()[8])
 
     cases = [(2, "distributed.strategy=ddp"), (2, "distributed.strategy=zero1"), (2, "distributed.strategy=zero2"),
-             (2, "distributed.compression=bf16"), (2, "distributed.strategy=zero3")]
+             (2, "distributed.compression=bf16"), (2, "distributed.strategy=zero3"), (2, "distributed.strategy=zero3", "precision=bf16")]
     if THOROUGH:
         cases += [(2, "distributed.compression=fp16"), (2, "distributed.reproducible=true"), (3, "distributed.strategy=ddp"),
                   (3, "distributed.strategy=zero2"), (4, "distributed.reproducible=true")]
-    for ranks, setting in cases:
-        measured = (bytes_of(ranks, 13, setting) - bytes_of(ranks, 3, setting)) / 10
-        estimate = json.loads(run("estimate", *recipe, "train.max_steps=1", setting, "--ranks", ranks, "--json").stdout)
+    for ranks, *settings in cases:
+        measured = (bytes_of(ranks, 13, *settings) - bytes_of(ranks, 3, *settings)) / 10
+        estimate = json.loads(run("estimate", *recipe, "train.max_steps=1", *settings, "--ranks", ranks, "--json").stdout)
         expected = ranks * estimate["sent_bytes"]
-        print(f"{ranks} ranks, {setting}: {measured:.0f} bytes an update, {expected} expected")
-        assert abs(measured - expected) < 0.05 * expected, (ranks, setting, measured, expected)
+        print(f"{ranks} ranks, {', '.join(settings)}: {measured:.0f} bytes an update, {expected} expected")
+        assert abs(measured - expected) < 0.05 * expected, (ranks, settings, measured, expected)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <c10/core/CPUAllocator.h>
+#include <c10/core/impl/alloc_cpu.h>
 
 #include <atomic>
+#include <cstddef>
 #include <deque>
 #include <limits>
 #include <memory>
@@ -43,25 +45,27 @@ class CountingAllocator final : public c10::Allocator {
   c10::DataPtr allocate(std::size_t bytes) override {
     const auto count = static_cast<std::int64_t>(bytes);
     if (memory && !memory->add(count)) throw std::bad_alloc();
-    c10::DataPtr data = c10::GetDefaultCPUAllocator()->allocate(bytes);
-    if (!memory) return data;
-    void* const start = data.get();
-    auto* counted = new Counted{std::move(data), memory, count};
-    return {start, counted, &release, c10::Device(c10::kCPU)};
+    auto* const block = static_cast<std::byte*>(c10::alloc_cpu(header + bytes));
+    new (block) Counted{memory, count};
+    // Who asks for raw memory needs the data to be its own context.
+    return {block + header, block + header, &release, c10::Device(c10::kCPU)};
   }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
   void copy_data(void* to, const void* from, std::size_t bytes) const override {
     default_copy_data(to, from, bytes);
   }
 
  private:
   struct Counted {
-    c10::DataPtr data;
     TensorMemory* memory;
     std::int64_t bytes;
   };
-  static void release(void* context) {
-    const std::unique_ptr<Counted> counted(static_cast<Counted*>(context));
-    counted->memory->add(-counted->bytes);
+  static constexpr std::size_t header = 64;  // before the data, which stays aligned
+  static void release(void* data) {
+    std::byte* const block = static_cast<std::byte*>(data) - header;
+    const Counted& counted = *reinterpret_cast<Counted*>(block);
+    if (counted.memory) counted.memory->add(-counted.bytes);
+    c10::free_cpu(block);
   }
 };
 

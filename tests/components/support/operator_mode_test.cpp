@@ -5,7 +5,11 @@
 
 #include <atomic>
 #include <catch2/catch_all.hpp>
+#include <string>
 #include <thread>
+#include <vector>
+
+#include "components/support/precision/autocast.hpp"
 
 using namespace runner;
 
@@ -39,6 +43,26 @@ TEST_CASE("operator mode: the innermost one sees every operator, unless it pause
   ones.add(ones);
   CHECK(outer.count == 2);
   CHECK(inner.count == 2);
+}
+
+TEST_CASE("operator mode: one that looks inside an operator sees what autocast calls with its arguments") {
+  struct Inside final : OperatorMode {
+    void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) override {
+      seen.push_back(op.operator_name().name);
+      op.callBoxed(&stack);
+    }
+    bool looks_inside(const c10::OperatorHandle&, const torch::jit::Stack&) override {
+      return at::autocast::is_autocast_enabled(torch::kCPU);
+    }
+    std::vector<std::string> seen;
+  } mode;
+  const torch::Tensor ones = torch::ones({2, 2});
+  {
+    const OperatorModeScope scope(mode);
+    const AutocastScope autocast(torch::kCPU, torch::kBFloat16);
+    CHECK(torch::mm(ones, ones).scalar_type() == torch::kBFloat16);
+  }
+  CHECK(mode.seen == std::vector<std::string>{"aten::to", "aten::to", "aten::mm"});
 }
 
 TEST_CASE("operator mode: threads that get this thread's state have it, others do not") {

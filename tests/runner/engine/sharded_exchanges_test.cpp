@@ -3,6 +3,7 @@
 #include <catch2/catch_all.hpp>
 #include <mutex>
 
+#include "components/support/precision/autocast.hpp"
 #include "runner/engine/out_of_memory.hpp"
 #include "runner/engine/sharding.hpp"
 #include "tests/support/parts.hpp"
@@ -141,6 +142,42 @@ TEST_CASE("sharded parameters: a rank holds its part, and two units at the most 
       }
       require(refused.find("sharded across ranks and not gathered") != std::string::npos, "cannot be read");
     }
+  });
+}
+
+TEST_CASE("sharded parameters: gathered in the compute type they take half the memory, and no copy stays",
+          "[zero3]") {
+  constexpr std::int64_t cast_bytes = 2 * 64 * 64 + 4 * 64;  // biases are not cast
+  std::vector<TensorMemory*> memories{&CountedTensors::new_memory(), &CountedTensors::new_memory()};
+  const CountedTensors counted;
+  on_ranks(2, [&](World& world) {
+    TensorMemory& memory = *memories[static_cast<std::size_t>(world.rank())];
+    const CountOnThisThread counting(memory);
+    const auto model = make_model();
+    Sharding sharding(world, *model, {.unit_bytes = unit_bytes, .cast = torch::kBFloat16});
+    constexpr std::int64_t some = 14000;  // activations, and what kernels take for a moment
+    const std::int64_t kept = memory.now();
+    memory.forget_most();
+    torch::Tensor loss;
+    {
+      const ForwardPass pass(&sharding);
+      const AutocastScope autocast(torch::kCPU, torch::kBFloat16);
+      loss = model->forward(examples()).square().mean();
+      require(memory.most() <= kept + 2 * cast_bytes + some,
+              std::to_string(memory.most() - kept) + " bytes are two units in bf16");
+      require(memory.most() > kept + cast_bytes, "something was gathered");
+    }
+    require(memory.now() <= kept + 2 * cast_bytes + some, "autocast keeps no copies for backward");
+    sharding.parameters.begin_backward();
+    {
+      const OperatorModeScope gathering(sharding.parameters);
+      loss.backward();
+    }
+    sharding.parameters.end_backward();
+    sharding.parameters.join();
+    const auto count = [&](Exchange kind) { return sharding.parameters.exchanges(kind); };
+    // As without: nobody needed them uncast.
+    require(count(Exchange::gather) + count(Exchange::prefetch) == 2 * layers - 3, "gathered once more");
   });
 }
 

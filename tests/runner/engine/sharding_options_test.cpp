@@ -9,8 +9,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// What is wrong with a recipe that has these settings in [distributed].
-std::string complaint(const std::string& distributed) {
+// What is wrong with a recipe that has these settings in [distributed], and more before that.
+std::string complaint(const std::string& distributed, const std::string& more = "") {
   const Recipes files(R"(
 [model]
 name = "mlp"
@@ -20,8 +20,8 @@ name = "synthetic"
 name = "sgd"
 [train]
 max_steps = 1
-[distributed]
-)" + distributed);
+)" + more + "\n[distributed]\n" +
+                      distributed);
   try {
     decoded_recipe(files);
   } catch (const std::exception& error) {
@@ -33,8 +33,9 @@ max_steps = 1
 }  // namespace
 
 TEST_CASE("sharding options: what has no effect without zero3 is refused", "[zero3]") {
-  const std::string setting = GENERATE("unit_size = \"1MiB\"", "prefetch = false",
-                                       "reshard_after_forward = false", "shard_group = 2");
+  const std::string setting =
+      GENERATE("unit_size = \"1MiB\"", "prefetch = false", "reshard_after_forward = false", "shard_group = 2",
+               "gather = \"full\"", "offload = \"disk\"");
   CAPTURE(setting);
   CHECK(complaint("strategy = \"zero3\"\n" + setting) == "");
   CHECK(complaint("strategy = \"fsdp\"\n" + setting) == "");
@@ -52,4 +53,24 @@ TEST_CASE("sharding options: what zero3 cannot do is refused", "[zero3]") {
        {"average_every = 4", "applies only with strategy = \"local_sgd\""}}));
   CAPTURE(setting);
   CHECK_THAT(complaint("strategy = \"zero3\"\n" + setting), ContainsSubstring(why));
+}
+
+TEST_CASE("sharding options: weights are gathered in a compute type only where autocast casts them",
+          "[zero3]") {
+  const std::string compute = "strategy = \"zero3\"\ngather = \"compute\"";
+  for (const std::string precision : {"bf16", "fp16"})
+    CHECK(complaint(compute, "[precision]\nname = \"" + precision + "\"") == "");
+  for (const std::string precision : {"fp32", "fp8"})
+    CHECK_THAT(complaint(compute, "[precision]\nname = \"" + precision + "\""),
+               ContainsSubstring("needs a precision that casts the weights") &&
+                   ContainsSubstring("with precision \"" + precision + "\"") &&
+                   ContainsSubstring("delete it"));
+}
+
+TEST_CASE("sharding options: an offload that would change nothing is refused", "[zero3]") {
+  CHECK_THAT(complaint("strategy = \"zero3\"\noffload = \"cpu\"", "[run]\ndevice = \"cpu\""),
+             ContainsSubstring("has them already") && ContainsSubstring("\"disk\""));
+  CHECK_THAT(complaint("strategy = \"zero3\"\noffload_dir = \"somewhere\""),
+             ContainsSubstring("applies only with offload = \"disk\""));
+  CHECK(complaint("strategy = \"zero3\"\noffload = \"disk\"\noffload_dir = \"somewhere\"") == "");
 }

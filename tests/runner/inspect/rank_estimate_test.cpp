@@ -95,17 +95,20 @@ TEST_CASE("estimate: the memory of a rank is what it takes") {
 
 TEST_CASE("estimate: the memory of a rank is what it takes with sharded parameters", "[zero3]") {
   const int ranks = GENERATE(2, 3);
-  const auto more =
-      GENERATE(std::vector<std::string>{}, std::vector<std::string>{"train.accumulation_steps=2"},
-               std::vector<std::string>{"distributed.reshard_after_forward=false"},
-               std::vector<std::string>{"distributed.prefetch=false"},
-               std::vector<std::string>{"distributed.compression=bf16"},
-               std::vector<std::string>{"optimizer={name=\"sgd\", lr=0.01}"},
-               std::vector<std::string>{"optimizer={name=\"lamb\", lr=0.01}"},
-               std::vector<std::string>{"optimizer={name=\"adafactor\", lr=0.01}"},
-               // One layer is more than the others together.
-               std::vector<std::string>{"model.hidden=[1500, 64, 64]", "optimizer={name=\"lamb\", lr=0.01}"},
-               std::vector<std::string>{"model.hidden=[64, 64, 64, 1500]"});
+  const auto more = GENERATE(
+      std::vector<std::string>{}, std::vector<std::string>{"train.accumulation_steps=2"},
+      std::vector<std::string>{"distributed.reshard_after_forward=false"},
+      std::vector<std::string>{"distributed.prefetch=false"},
+      std::vector<std::string>{"distributed.compression=bf16"}, std::vector<std::string>{"precision=bf16"},
+      std::vector<std::string>{"precision=bf16", "optimizer={name=\"lamb\", lr=0.01}"},
+      std::vector<std::string>{"precision=bf16", "distributed.gather=full"},
+      std::vector<std::string>{"distributed.offload=disk"},
+      std::vector<std::string>{"optimizer={name=\"sgd\", lr=0.01}"},
+      std::vector<std::string>{"optimizer={name=\"lamb\", lr=0.01}"},
+      std::vector<std::string>{"optimizer={name=\"adafactor\", lr=0.01}"},
+      // One layer is more than the others together.
+      std::vector<std::string>{"model.hidden=[1500, 64, 64]", "optimizer={name=\"lamb\", lr=0.01}"},
+      std::vector<std::string>{"model.hidden=[64, 64, 64, 1500]"});
   CAPTURE(ranks, more);
   // Many layers, because Gloo's threads may hold the gradients of a unit a little longer than anybody needs
   // them.

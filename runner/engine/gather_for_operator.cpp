@@ -1,0 +1,120 @@
+// ShardedParameters::run: what an operator of the model reads is gathered before it runs.
+#include <ATen/autocast_mode.h>
+#include <torch/types.h>
+
+#include <algorithm>
+
+#include "runner/engine/cast_parameter.hpp"
+#include "runner/engine/sharded_parameters.hpp"
+
+namespace runner {
+
+namespace {
+
+bool casts(const c10::OperatorHandle& op) {
+  static const c10::OperatorHandle to_type =
+      c10::Dispatcher::singleton().findSchemaOrThrow("aten::to", "dtype");
+  return op == to_type;
+}
+
+// Reads no number.
+bool makes_views(const c10::OperatorHandle& op) {
+  const auto& results = op.schema().returns();
+  const auto is_view = [](const c10::Argument& result) {
+    return result.alias_info() && !result.alias_info()->isWrite();
+  };
+  return !results.empty() && std::ranges::all_of(results, is_view) &&
+         !op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);  // which may copy
+}
+
+}  // namespace
+
+ShardedParameters::Touched ShardedParameters::touched_by(const c10::OperatorHandle& op,
+                                                         const torch::jit::Stack& stack,
+                                                         bool with_autocast) const {
+  Touched found;
+  const auto add = [](std::vector<std::size_t>& gatherables, std::size_t one) {
+    if (std::ranges::find(gatherables, one) == gatherables.end()) gatherables.push_back(one);
+  };
+  const auto look_at = [&](const torch::Tensor& tensor, bool written) {
+    if (!tensor.defined() || !tensor.has_storage()) return;
+    const auto found_storage = gatherable_of_.find(tensor.storage().unsafeGetStorageImpl());
+    if (found_storage == gatherable_of_.end()) return;
+    const bool cast = with_autocast && may_be_given_cast(tensor);
+    const std::size_t gatherable = cast ? gatherables_[found_storage->second].unit : found_storage->second;
+    add(found.all, gatherable);
+    if (written) add(found.written, gatherable);
+  };
+  const auto& arguments = op.schema().arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const c10::IValue& value = stack[stack.size() - arguments.size() + i];
+    const c10::AliasInfo* alias = arguments[i].alias_info();
+    const bool written = alias && alias->isWrite();
+    if (value.isTensor()) {
+      look_at(value.toTensor(), written);
+    } else if (value.isList()) {
+      for (const c10::IValue& each : value.toListRef())
+        if (each.isTensor()) look_at(each.toTensor(), written);
+    }
+  }
+  return found;
+}
+
+// Whether autocast will cast a parameter only its kernels know; so the operators that these call are looked
+// at, and what they read is gathered. What autocast may ask for is gathered before: when it asks it holds a
+// lock of the process, and waiting for other ranks would not be a good idea.
+bool ShardedParameters::looks_inside(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  if (!options_.cast || units_.empty()) return false;
+  const torch::DeviceType device = units_.front()->parameters().front().tensor.device().type();
+  if (!at::autocast::is_autocast_enabled(device)) return false;
+  const bool has_rule =
+      op.hasKernelForDispatchKey(at::autocast::get_autocast_dispatch_key_from_device_type(device));
+  if (!has_rule && !op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) return false;
+  const std::vector<std::size_t> touched = touched_by(op, stack, /*with_autocast=*/true).all;
+  if (touched.empty()) return false;
+  if (has_rule) need(touched);
+  return true;
+}
+
+void ShardedParameters::provide(std::span<const std::size_t> gatherables, const c10::OperatorHandle& op) {
+  const auto at_hand = [&](std::size_t each) { return copy(each).gathered(); };
+  // Part of another operator, and gathered for that one.
+  if (options_.cast && casts(op) && std::ranges::all_of(gatherables, at_hand)) {
+    for (const std::size_t each : gatherables) finish_gather(each);
+  } else {
+    need(gatherables);
+  }
+}
+
+// A parameter, or a view of one, such as its transpose, that lies as its cast would.
+bool ShardedParameters::may_be_given_cast(const torch::Tensor& tensor) const {
+  const auto gatherable = gatherable_of_.find(tensor.storage().unsafeGetStorageImpl());
+  return gatherable != gatherable_of_.end() && gatherables_[gatherable->second].copy == ShardedUnit::uncast &&
+         tensor.is_non_overlapping_and_dense();
+}
+
+// Autocast casts a parameter: it was gathered that way. Only autocast: others may write into what they get.
+bool ShardedParameters::give_cast(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  if (!options_.cast || !casts(op)) return false;
+  const std::size_t arguments = op.schema().arguments().size(), first = stack.size() - arguments;
+  const torch::Tensor& uncast = stack[first].toTensor();
+  const bool asked_by_autocast = stack[first + 1].toScalarType() == *options_.cast &&
+                                 !at::autocast::is_autocast_enabled(uncast.device().type());
+  if (!asked_by_autocast || !uncast.has_storage() || !may_be_given_cast(uncast)) return false;
+  const std::size_t unit = gatherables_[gatherable_of_.at(uncast.storage().unsafeGetStorageImpl())].unit;
+  provide(std::array{unit}, op);
+  torch::Tensor cast = as_cast_of(uncast, units_[unit]->cast_storage(), *options_.cast);
+  torch::jit::drop(stack, arguments);
+  torch::jit::push(stack, std::move(cast));
+  return true;
+}
+
+void ShardedParameters::run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  if (give_cast(op, stack)) return;
+  const Touched touched = touched_by(op, stack);
+  if (!touched.all.empty() && !(options_.cast && makes_views(op))) provide(touched.all, op);
+  op.callBoxed(&stack);
+  for (const std::size_t written : touched.written) keep_changes(written);
+}
+
+}  // namespace runner

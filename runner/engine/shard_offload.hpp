@@ -1,0 +1,31 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "components/optimizers/optimizer.hpp"
+#include "runner/engine/distributed_options.hpp"
+#include "runner/engine/sharded_parameters.hpp"
+
+namespace runner {
+
+// Where a rank keeps its part of sharded parameters, and the state of their optimizer: on the device, in main
+// memory, or in a temporary file.
+class ShardOffload {
+ public:
+  // Throws where the device, or the folder, is none for it.
+  ShardOffload(const DistributedSection& distributed, const torch::Device& device);
+
+  void apply_to(ShardingOptions& options) const;
+  // The optimizer's state goes where its parameters are kept.
+  std::unique_ptr<Optimizer> make_optimizer(const std::function<std::unique_ptr<Optimizer>()>& make) const;
+
+ private:
+  const Offload kind_;
+  std::filesystem::path folder_;  // with Offload::disk
+};
+
+}  // namespace runner
