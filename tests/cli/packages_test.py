@@ -55,8 +55,18 @@ class Packages(unittest.TestCase):
         bare = {"env": {"HOME": str(home)}, "cwd": home}
         self.assertRegex(call(program, "--version", **bare), r"^runner [\d.]+ \(commit [0-9a-f]{7,}")
         self.assertEqual(from_elsewhere(program, program.parents[1]), [])
-        call(program, "shapes", "train.max_steps=3", "dataset.train_limit=200", "dataset.eval_limit=100", "run.dir=run", **bare)
+        short = ["train.max_steps=3", "dataset.train_limit=200", "dataset.eval_limit=100"]
+        call(program, "shapes", *short, "run.dir=run", **bare)
         self.assertTrue((home / "run/model.safetensors").exists())
+        recipe = next(program.parents[1].rglob("recipes/shapes.toml"))
+        call(program, "launch", "-n", "2", recipe, *short, "run.dir=ranks", **bare)
+        self.assertTrue((home / "ranks/ranks").is_dir())
+
+    def builds_a_plugin(self, program, **more):
+        tools = {"env": {"HOME": str(self.folder), "PATH": "/usr/bin:/bin", **more}, "cwd": self.folder}
+        call(program, "plugin", "new", "my_loss", "--kind", "loss", **tools)
+        call(program, "plugin", "build", "my_loss", "--test", **tools)
+        self.assertIn("my_loss", call(program, "list", "loss", "--plugin", "my_loss/libmy_loss.so", **tools))
 
     def test_the_version_names_the_commit(self):
         head = call("git", "rev-parse", "HEAD", cwd=ROOT).strip()
@@ -118,6 +128,8 @@ class Packages(unittest.TestCase):
         moved = self.folder / "a place with spaces"
         unpacked.rename(moved)
         self.runs(moved / "bin/runner")
+        if SITE:  # the archive has no headers of LibTorch
+            self.builds_a_plugin(moved / "bin/runner", LIBTORCH_DIR=str(SITE / "torch"))
         self.assertIn("torch=${prefix}\n", next(moved.rglob("runner.pc")).read_text())
         self.assertFalse([file for file in moved.rglob("*") if file.suffix in (".cmake", ".pc") and str(ROOT) in file.read_text()])
 
@@ -147,9 +159,7 @@ class Packages(unittest.TestCase):
         self.assertIn("shapes", call(self.folder / "venv/bin/runner", "list", "recipes", **bare))
         call(self.folder / "venv/bin/runner", "shapes", "train.max_steps=3", "dataset.train_limit=200", "dataset.eval_limit=100", "run.dir=run", **bare)
         self.assertTrue((home / "run/model.safetensors").exists())
-        call(program, "plugin", "new", "my_loss", "--kind", "loss", **bare)
-        call(program, "plugin", "build", "my_loss", "--test", **bare)
-        self.assertIn("my_loss", call(program, "list", "loss", "--plugin", "my_loss/libmy_loss.so", **bare))
+        self.builds_a_plugin(program)
 
 
 if __name__ == "__main__":

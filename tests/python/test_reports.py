@@ -200,6 +200,18 @@ def pages_fit_a_phone_and_the_dark(folder):
         assert page.console() == []
 
 
+def a_long_name_leaves_room_for_the_number_on_a_phone(folder):
+    write_run(folder / "one", "one", 50, 50)
+    with open(folder / "one/metrics.jsonl", "a") as file:
+        file.write(json.dumps({"step": 51, "epoch": 1, "time": 2, "eval/" + 40 * "long_": 0.125}) + "\n")
+    run("report", folder / "one")
+    with browser.Browser(390, 800) as page:
+        page.open(folder / "one/report.html")
+        right = page.run("return [...document.querySelectorAll('td')].find(cell => cell.innerText === '0.125').getBoundingClientRect().right")
+        assert right <= 390, right
+        assert "51 steps · 1 epoch · " in page.run("return document.body.innerText")
+
+
 def many_points_and_a_hundred_runs_stay_small(folder):
     for i in range(100):
         write_run(folder / f"runs/{i:03}", f"run{i}", 2500, i + 1)  # with 4 metrics each: a million points
@@ -264,5 +276,5 @@ if __name__ == "__main__":
         sys.exit(77)
     main([a_run_leaves_a_page_that_shows_what_it_measured, a_run_of_several_ranks_leaves_one_page, stand_in_data_is_told_in_red_and_warnings_stand_out,
           the_page_zooms_smooths_and_has_a_logarithmic_scale, a_flat_curve_is_drawn_flat, axes_and_charts_say_what_they_show,
-          pages_fit_a_phone_and_the_dark, many_points_and_a_hundred_runs_stay_small,
+          pages_fit_a_phone_and_the_dark, a_long_name_leaves_room_for_the_number_on_a_phone, many_points_and_a_hundred_runs_stay_small,
           runs_are_listed_filtered_and_sorted, a_resumed_run_started_when_it_first_did, runs_are_compared, a_run_is_watched])

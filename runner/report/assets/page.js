@@ -21,6 +21,10 @@ function section(title, ...children) {
   return element('section', {'aria-labelledby': id}, element('h2', {id}, title), ...children);
 }
 
+function counted(count, noun) {
+  return `${number_text(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 function number_text(value, digits = 5) {
   const number = Number(value);
   if (value === null || value === undefined || value === '') return '';

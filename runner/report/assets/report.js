@@ -94,7 +94,7 @@ function heading(data) {
   if (data.runs.length > 1) return [element('h1', {}, data.title)];
   return [element('h1', {}, data.title), element('p', {},
       element('span', {class: `status ${run.status}`}, run.status), ' ', run.message ? run.message + ' · ' : '',
-      `${number_text(run.steps)} steps · ${number_text(run.epochs)} epochs · ${duration_text(run.seconds)}`,
+      `${counted(run.steps, 'step')} · ${counted(run.epochs, 'epoch')} · ${duration_text(run.seconds)}`,
       element('br'), element('span', {class: 'quiet'}, `${run.folder} · started ${when(run)}`))];
 }
 
