@@ -78,7 +78,7 @@ Command run_command() {
       .run = &run,
       .details =
           "The whole recipe is checked before anything is written.\n"
-          "Exit code 0: done; 1: failed; 2: the recipe has mistakes."};
+          "Exit code 0: done; 1: failed; 2: a mistake in the recipe or on the command line."};
 }
 
 }  // namespace runner::cli
