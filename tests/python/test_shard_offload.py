@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -50,27 +51,28 @@ def steps_done(metrics):
     return len(re.findall(r'"train/loss"', metrics.read_text())) if metrics.exists() else 0
 
 
-def most_memory(folder, name, *more):
-    """The most that a rank had between the first step and the last."""
-    process, most = start(folder, name, "checkpoint.every=never", "checkpoint.at_end=false", *more), 0
+def usual_memory(folder, name, *more):
+    """Of a rank, between the first step and the last, in tensors so large that the C library gives the memory of those that are freed back."""
+    process = start(folder, name, "model.hidden=[4096, 4096]", "checkpoint.every=never", "checkpoint.at_end=false", *more)
+    seen = []
     while process.poll() is None:
         now = list(private_bytes(process))
         if 0 < steps_done(folder / name / "metrics.jsonl") < STEPS:  # asked last: it was so when memory was looked at
-            most = max([most, *now])
+            seen += now
         time.sleep(0.005)
-    assert process.returncode == 0 and most > 0, process.stderr.read()
-    return most
+    assert process.returncode == 0 and seen, process.stderr.read()
+    return statistics.median(seen)
 
 
 def private_memory_is_less_by_shard_and_state(folder):
     (folder / "recipe.toml").write_text(RECIPE)
     (folder / "files").mkdir()
     on_disk = ["distributed.offload=disk", f"distributed.offload_dir={folder}/files"]
-    memory = most_memory(folder, "memory")
-    less = memory - most_memory(folder, "disk", *on_disk)
-    offloaded = json.loads(run("estimate", folder / "recipe.toml", *on_disk, "--ranks", RANKS, "--json").stdout)["offloaded_bytes"]
+    memory = usual_memory(folder, "memory")
+    less = memory - usual_memory(folder, "disk", *on_disk)
+    offloaded = json.loads(run("estimate", folder / "recipe.toml", "model.hidden=[4096, 4096]", *on_disk, "--ranks", RANKS, "--json").stdout)["offloaded_bytes"]
     print(f"{memory / 1e6:.1f} MB of private memory, {less / 1e6:.1f} MB less on disk, {offloaded / 1e6:.1f} MB by the estimate")
-    assert 0.85 * offloaded < less < 1.5 * offloaded, (less, offloaded)  # what the C library keeps differs, too
+    assert 0.8 * offloaded < less < 1.2 * offloaded, (less, offloaded)
     assert (folder / "memory/model.safetensors").read_bytes() == (folder / "disk/model.safetensors").read_bytes()
 
 
