@@ -143,8 +143,25 @@ std::optional<int> load_plugins(Session& session) {
   return std::nullopt;
 }
 
+// "cifar10" stands for the recipe of that name, unless there is a file that is called so.
+void find_named_recipes(const Command& command, const Session& session, Arguments& arguments) {
+  const auto find_in = [&](std::string_view name) {
+    const auto typed = arguments.values.find(name);
+    if (typed == arguments.values.end()) return;
+    for (std::string& word : typed->second) {
+      std::error_code ignored;
+      if (fs::exists(word, ignored)) continue;
+      if (const auto recipe = known_recipe(word, session.environment)) word = recipe->string();
+    }
+  };
+  for (const Argument& each : command.arguments)
+    if (each.word == Word::recipe || each.word == Word::recipes_and_overrides) find_in(each.name);
+  for (const Option& each : command.options)
+    if (each.word == Word::recipe) find_in(each.name);
+}
+
 int run(const Command& command, const std::vector<std::string>& words, Session& session) {
-  const auto parsed = parse(command, words);
+  auto parsed = parse(command, words);
   if (std::holds_alternative<HelpWanted>(parsed)) {
     session.out << help(command, session.out_style);
     return Exit::done;
@@ -161,7 +178,9 @@ int run(const Command& command, const std::vector<std::string>& words, Session& 
     if (const auto exit = load_plugins(session)) return *exit;
   }
   try {
-    return command.run(std::get<Arguments>(parsed), session);
+    Arguments& arguments = std::get<Arguments>(parsed);
+    find_named_recipes(command, session, arguments);
+    return command.run(arguments, session);
   } catch (const RecipeError& error) {
     session.err << render(diagnostic_of(error), session.err_style.colour);
     return Exit::bad_input;
@@ -202,11 +221,8 @@ int dispatch(std::vector<std::string> words, Session& session) {
   // A word that is there in the file system is a recipe, whatever it is called; reading it says what is wrong
   // with it.
   std::error_code ignored;
-  if (first == "-" || fs::exists(first, ignored)) return run(*find_command("run"), words, session);
-  if (const auto recipe = known_recipe(first, session.environment)) {
-    words.front() = recipe->string();
+  if (first == "-" || fs::exists(first, ignored) || known_recipe(first, session.environment))
     return run(*find_command("run"), words, session);
-  }
   return unknown_word(first, session);
 }
 

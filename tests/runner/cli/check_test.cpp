@@ -33,6 +33,16 @@ TEST_CASE("several recipes are all checked, with the same overrides", "[cli]") {
   CHECK_THAT(Program{}.run({"check", good, "run.sed=1"}).err, ContainsSubstring("did you mean \"seed\"?"));
 }
 
+TEST_CASE("every command finds a recipe by its name, unless a file is called so", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string mine = write_file(folder / "recipes/mine.toml", right).string();
+  const Program program{.environment = {{"RUNNER_PLUGIN_PATH", folder.path().string()}}};
+  CHECK(program.run({"check", "mine", "run.seed=1"}).out == mine + ": ok\n");
+  CHECK_THAT(program.run({"show", "mine"}).out, ContainsSubstring("simple_cnn"));
+  CHECK(program.run({"check", "min"}).code == 2);
+  CHECK(Program{}.run({"check", "mine"}).code == 2);
+}
+
 TEST_CASE("check for programs gives places that can be jumped to", "[cli]") {
   const TemporaryFolder folder;
   const std::string bad = write_file(folder / "bad.toml", right + "[loader]\nbatch = 1\n").string();
