@@ -33,11 +33,20 @@ std::string without_internals(std::string reason) {
   return reason;
 }
 
+// From oneDNN, which computes layers on CPUs: it adds advice for its developers.
+bool lacks_kernel(std::string_view text) { return text.starts_with("could not create a primitive"); }
+
+std::string about_kernel(std::string_view text) {
+  return "this CPU cannot compute a layer of the model in this precision (oneDNN " +
+         std::string(text.substr(0, text.find(". "))) + "); precision=fp32 works with every layer";
+}
+
 }  // namespace
 
 std::string reason_of(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
   const std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
+  if (lacks_kernel(text)) return about_kernel(text);
   const bool traced = text.find("Exception raised from ") != std::string::npos;
   if (!from_torch(error) && !from_interpreter(text) && !traced) return text;
   std::istringstream lines(text);

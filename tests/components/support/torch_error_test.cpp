@@ -31,6 +31,17 @@ TEST_CASE("memory that runs out is told by its size alone") {
         "not enough memory: 4504 TB could not be allocated");
 }
 
+// As LSTMs in fp16 give it on CPUs without instructions for it.
+TEST_CASE("a layer that oneDNN cannot compute is told with a remedy") {
+  const std::string said = reason([] {
+    throw std::runtime_error(
+        "could not create a primitive descriptor for the LSTM forward propagation primitive. Run workload "
+        "with environment variable ONEDNN_VERBOSE=all to get additional diagnostic information.");
+  });
+  CHECK_THAT(said, ContainsSubstring("LSTM") && ContainsSubstring("precision=fp32"));
+  CHECK_THAT(said, !ContainsSubstring("ONEDNN_VERBOSE"));
+}
+
 TEST_CASE("what is not from LibTorch is told as it is") {
   CHECK(reason([] { throw std::runtime_error("two\nlines"); }) == "two\nlines");
 }
