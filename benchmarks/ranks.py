@@ -20,7 +20,7 @@ def ours(work, data, ranks):
         folder = Path(scratch) / "run"
         start = [RUNNER, "launch", "-n", ranks] if ranks > 1 else [RUNNER]
         run([*start, HERE / "recipes" / work.recipe, f"run.dir={folder}", "run.threads=1", f"train.max_steps={2 * half}",
-             f"train.log_every={half}step", f"model={work.model}", f"loader.batch_size={work.batch}", *data.overrides(work),
+             f"train.log_every={half}step", "checkpoint.every=never", f"model={work.model}", f"loader.batch_size={work.batch}", *data.overrides(work),
              *work.overrides], ranks, 1)
         records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
         times = {record["step"]: record["time"] for record in records if "time" in record}

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from contenders import runner_once
 
 FILES = ["csv", "tensorboard", "wandb", "swanlab", "comet", "console"]
-STEPS = 300
+STEPS = 1000
 
 
 class Server:
