@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ATen/Parallel.h>
 #include <c10/util/intrusive_ptr.h>
 
 #include <catch2/catch_all.hpp>
@@ -28,6 +29,7 @@ inline StoreServer::Limits few_strangers() {
 inline std::vector<std::exception_ptr> try_on_ranks(int count, const std::function<void(World&)>& work,
                                                     GroupOptions options = {}) {
   options.timeout = std::min(options.timeout, std::chrono::milliseconds(30000));
+  at::set_num_threads(1);  // for each rank, as in a launched run: sums and memory do not depend on the machine
   const StoreServer server(listen_on({"127.0.0.1", 0}), run_secret);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(count));
   {
