@@ -8,9 +8,10 @@ namespace {
 
 // "auto": saving takes at most this share of the time.
 constexpr double most_share = 0.03;
-// Seconds between checkpoints, at least: a part of the time between failures, so that little of it is lost.
-constexpr double usual_interval = 10, least_interval = 1;
-constexpr double part_between_failures = 1.0 / 30;
+// Seconds between checkpoints, at least: a part of the time that a process has lived on average so far, which
+// is the best guess of how long this one will. So little is lost if the run is new or fails often.
+constexpr double shortest_interval = 1, usual_interval = 10;
+constexpr double part_of_life = 1.0 / 30;
 // Writing in the background takes some of the processor away from training.
 constexpr double background_share = 0.5;
 
@@ -21,8 +22,7 @@ CheckpointPolicy::CheckpointPolicy(const CheckpointSection& section)
       disabled_(section.every == "never"),
       at_end_(section.at_end),
       on_exception_(section.on_exception),
-      async_(section.async),
-      shortest_interval_(usual_interval) {
+      async_(section.async) {
   const auto parsed = parse_duration(section.every);
   if (const auto* every = std::get_if<Duration>(&parsed)) every_.emplace(*every);
   if (section.keep_every) keep_every_.emplace(*section.keep_every);
@@ -31,14 +31,17 @@ CheckpointPolicy::CheckpointPolicy(const CheckpointSection& section)
 bool CheckpointPolicy::due(const Progress& before, const Progress& now) const {
   if (disabled_) return false;
   if (keep_every_ && keep_every_->passed(before, now)) return true;
-  if (automatic_) return now.seconds - last_.seconds >= std::max(shortest_interval_, cost_ / most_share);
+  if (automatic_) {
+    const double interval =
+        std::clamp(now.seconds / processes_ * part_of_life, shortest_interval, usual_interval);
+    return now.seconds - last_.seconds >= std::max(interval, cost_ / most_share);
+  }
   return every_ && every_->passed(before, now);
 }
 
-void CheckpointPolicy::resumed(const Progress& place, double seconds_between_failures) {
+void CheckpointPolicy::resumed(const Progress& place, std::int64_t restarts) {
   last_ = place;
-  shortest_interval_ =
-      std::clamp(seconds_between_failures * part_between_failures, least_interval, usual_interval);
+  processes_ = 1 + static_cast<double>(restarts);
 }
 
 bool CheckpointPolicy::taken(const Progress& now) {

@@ -21,8 +21,8 @@ class CheckpointPolicy {
   bool at_end(bool interrupted) const { return interrupted || (at_end_ && !disabled_); }
   bool on_exception() const { return on_exception_ && !disabled_; }
 
-  // The run was resumed from a checkpoint of this place. If it fails often, it saves often.
-  void resumed(const Progress& place, double seconds_between_failures);
+  // The run was resumed from a checkpoint of this place, and was restarted so often by now.
+  void resumed(const Progress& place, std::int64_t restarts);
   // A checkpoint of this place is being taken. Returns whether it is never to be deleted.
   bool taken(const Progress& now);
 
@@ -35,7 +35,7 @@ class CheckpointPolicy {
   bool automatic_, disabled_, at_end_, on_exception_, async_;
   std::optional<Interval> every_, keep_every_;
   Progress last_ = {};  // of the newest checkpoint; else where the run started
-  double shortest_interval_;
+  double processes_ = 1;  // that have worked on the run
   double cost_ = 0;  // seconds that a checkpoint takes away from training, about
 };
 

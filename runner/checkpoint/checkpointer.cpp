@@ -60,7 +60,7 @@ Checkpointer::~Checkpointer() {
 }
 
 void Checkpointer::resumed(const Progress& place) {
-  policy_.resumed(place, times_.seconds_between_failures());
+  policy_.resumed(place, times_.restarts());
   const auto folder = store_.path_of(place.step);
   if (!is_writer_ || !std::filesystem::exists(folder)) return;  // a new run that starts from another one
   for (const std::string& change : changed_surroundings(read_summary(folder), versions_, ranks_.world.size()))

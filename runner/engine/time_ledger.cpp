@@ -1,6 +1,5 @@
 #include "runner/engine/time_ledger.hpp"
 
-#include <limits>
 #include <numeric>
 #include <string>
 
@@ -19,14 +18,9 @@ double TimeLedger::seconds(Activity activity) const {
   return spent_[activity] + running;
 }
 
-void TimeLedger::add_lost(double seconds) {
-  if (seconds <= 0) return;
-  spent_[lost] += seconds;
-  ++failures_;
-}
-
-double TimeLedger::seconds_between_failures() const {
-  return failures_ > 0 ? total() / static_cast<double>(failures_) : std::numeric_limits<double>::infinity();
+void TimeLedger::restarted(double seconds_lost) {
+  spent_[lost] += seconds_lost;
+  ++restarts_;
 }
 
 double TimeLedger::total() const {
@@ -38,14 +32,14 @@ State TimeLedger::save() const {
   State state;
   for (std::size_t i = 0; i < names.size(); ++i)
     state.numbers[std::string(names[i])] = seconds(static_cast<Activity>(i));
-  state.integers["failures"] = failures_;
+  state.integers["restarts"] = restarts_;
   return state;
 }
 
 void TimeLedger::load(const State& state) {
   StateReader saved(state);
   for (std::size_t i = 0; i < names.size(); ++i) spent_[i] += saved.number(std::string(names[i]));
-  failures_ += saved.integer("failures");
+  restarts_ += saved.integer("restarts");
   saved.finish();
 }
 

@@ -35,12 +35,11 @@ class TimeLedger final : public Stateful {
 
   [[nodiscard]] Scope during(Activity activity) { return {*this, activity}; }
   void switch_to(Activity activity);
-  // The process before this one ended without saving its last steps.
-  void add_lost(double seconds);
+  // This process continues the run of an earlier one, which did not save its last steps.
+  void restarted(double seconds_lost);
 
   double seconds(Activity activity) const;
-  // So far, on average; infinite if no work was ever lost.
-  double seconds_between_failures() const;
+  std::int64_t restarts() const { return restarts_; }
   double total() const;  // of all activities, with what earlier attempts of a resumed run took
 
   State save() const override;
@@ -50,7 +49,7 @@ class TimeLedger final : public Stateful {
   using Clock = std::chrono::steady_clock;
 
   std::array<double, names.size()> spent_{};
-  std::int64_t failures_ = 0;
+  std::int64_t restarts_ = 0;
   Activity current_ = starting;
   Clock::time_point since_ = Clock::now();
 };

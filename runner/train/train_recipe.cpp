@@ -109,7 +109,7 @@ std::string resume(Run& run, RunStart& start, const RunFolder& folder, const Tra
     if (options.resume_from && is_about_checkpoint(error)) throw UnusableCheckpoint(error.what());
     throw;
   }
-  run.engine.times().add_lost(lost);
+  run.engine.times().restarted(lost);
   return recipe;
 }
 

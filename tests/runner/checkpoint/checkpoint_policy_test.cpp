@@ -1,7 +1,7 @@
 #include "runner/checkpoint/checkpoint_policy.hpp"
 
 #include <catch2/catch_all.hpp>
-#include <limits>
+#include <cmath>
 
 #include "registry/diagnostics.hpp"
 #include "runner/recipe.hpp"
@@ -9,8 +9,6 @@
 using namespace runner;
 
 namespace {
-
-constexpr double no_failures = std::numeric_limits<double>::infinity();  // seconds between them
 
 // A run of 100 steps, ten to an epoch, half a minute each.
 Progress place_at(std::int64_t step) {
@@ -74,7 +72,7 @@ TEST_CASE("checkpoint policy: after resuming, intervals count from the restored 
   CheckpointPolicy policy({.every = "auto", .keep_every = duration("20step")});
   policy.waited(1.5);  // at most every 50 s, so every second step
   CheckpointPolicy fresh = policy;
-  policy.resumed(place_at(30), no_failures);
+  policy.resumed(place_at(30), 1);
   CHECK_FALSE(policy.due(place_at(30), place_at(31)));
   CHECK(fresh.due(place_at(30), place_at(31)));  // as if nothing had been saved since the start of the run
   CHECK(policy.due(place_at(31), place_at(32)));
@@ -88,8 +86,8 @@ TEST_CASE("checkpoint policy: auto keeps what saving costs to 3 % of the time", 
     progress.seconds = seconds;
     return progress;
   };
-  CHECK_FALSE(policy.due({}, place(9.9)));
-  CHECK(policy.due({}, place(10)));  // nothing is known of the cost yet
+  CHECK_FALSE(policy.due({}, place(0.9)));
+  CHECK(policy.due({}, place(1)));  // nothing is known of the cost yet
   policy.taken(place(10));
   policy.waited(0.6);
   CHECK_FALSE(policy.due({}, place(29.9)));
@@ -102,20 +100,23 @@ TEST_CASE("checkpoint policy: auto keeps what saving costs to 3 % of the time", 
   CHECK(policy.due({}, place(61.1)));
 }
 
-TEST_CASE("checkpoint policy: auto saves more often in a run that fails often", "[checkpoint]") {
-  const auto interval = [](double seconds_between_failures, double cost = 0) {
+TEST_CASE("checkpoint policy: auto saves more often in a run that is new or restarts often", "[checkpoint]") {
+  const auto interval = [](double seconds, std::int64_t restarts, double cost = 0) {
     CheckpointPolicy policy({.every = "auto"});
-    policy.resumed({}, seconds_between_failures);
-    policy.waited(cost);
     Progress now;
+    now.seconds = seconds;
+    policy.resumed(now, restarts);
+    policy.waited(cost);
     while (!policy.due({}, now)) now.seconds += 0.125;
-    return now.seconds;
+    return std::floor(now.seconds - seconds);
   };
-  CHECK(interval(no_failures) == 10);
-  CHECK(interval(3600) == 10);
-  CHECK(interval(60) == 2);
-  CHECK(interval(5) == 1);
-  CHECK(interval(60, 0.12) == 4);  // still not more than 3 % of the time
+  CHECK(interval(0, 0) == 1);
+  CHECK(interval(60, 0) == 2);
+  CHECK(interval(3600, 0) == 10);
+  CHECK(interval(3600, 9) == 10);
+  CHECK(interval(3600, 39) == 3);
+  CHECK(interval(3600, 1000) == 1);
+  CHECK(interval(3600, 1000, 0.12) == 4);  // still not more than 3 % of the time
 }
 
 TEST_CASE("checkpoint policy: training waits for all of a write that is not in the background",

@@ -14,7 +14,7 @@ TEST_CASE("time ledger: the parts add up to the whole, also over attempts", "[en
   const State saved = first.save();
   TimeLedger second;
   second.load(saved);
-  second.add_lost(2.5);
+  second.restarted(2.5);
   CHECK(second.seconds(TimeLedger::lost) == 2.5);
   second.switch_to(TimeLedger::other);
   double parts = 0;
@@ -23,14 +23,13 @@ TEST_CASE("time ledger: the parts add up to the whole, also over attempts", "[en
   CHECK(std::abs(second.total() - parts) < 0.1);
 }
 
-TEST_CASE("time ledger: it knows how often the run has failed", "[engine]") {
+TEST_CASE("time ledger: it knows how often the run was restarted", "[engine]") {
   TimeLedger ledger;
-  ledger.add_lost(0);  // stopped by a signal, say: nothing was lost
-  CHECK(std::isinf(ledger.seconds_between_failures()));
-  ledger.add_lost(60);
-  CHECK(std::abs(ledger.seconds_between_failures() - 60) < 1);
+  CHECK(ledger.restarts() == 0);
+  ledger.restarted(0);  // killed right after a checkpoint: nothing was lost
   TimeLedger next;
   next.load(ledger.save());
-  next.add_lost(30);
-  CHECK(std::abs(next.seconds_between_failures() - 45) < 1);
+  next.restarted(30);
+  CHECK(next.restarts() == 2);
+  CHECK(next.seconds(TimeLedger::lost) == 30);
 }
