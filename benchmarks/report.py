@@ -71,12 +71,18 @@ def growth_table(found):
 def trackers_table(found):
     bound = 1.02
 
-    def ratio(one, steps):
-        found = median(steps) / median(one["no trackers"])
+    def ratio(one, name, what):
+        # Of the runs of one round, which were neighbours in time.
+        found = median([mine[what] / other[what] for mine, other in zip(one[name], one["no trackers"])])
         return f"{found:.3f}" + (f", above the bound of {bound}" if found > bound else "")
 
-    rows = [[cores, name, spread(steps, 1000), ratio(one, steps)] for cores, one in found.items() for name, steps in one.items()]
-    return "### Trackers (simple_cnn, batch 64, every step logged)\n\n" + table(["", "", "ms a step", "ratio to no trackers"], rows) + "\n"
+    rows = []
+    for cores, one in found.items():
+        for name, runs in one.items():
+            spreads = [spread([run[what] for run in runs], 1000) for what in ("step", "cpu")]
+            rows.append([cores, name, spreads[0], ratio(one, name, "step"), spreads[1], ratio(one, name, "cpu")])
+    return "### Trackers (simple_cnn, batch 64, every step logged)\n\n" + table(
+        ["", "", "ms a step", "ratio to no trackers", "ms of a processor, start included", "ratio"], rows) + "\n"
 
 
 def strategies_table(found):

@@ -56,5 +56,6 @@ def measure(data, cores, rounds):
         names = list(contenders)
         for name in names[round_ % len(names):] + names[: round_ % len(names)]:
             overrides = [f"dataset.dir={data.cifar}", f"tracker=[{','.join(contenders[name])}]", "train.log_every=1step"]
-            found[name].append(runner_once("images.toml", overrides, cores, STEPS)[1])
+            done, step = runner_once("images.toml", overrides, cores, STEPS)
+            found[name].append({"step": step, "cpu": done.cpu_seconds / STEPS})
     return found

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <typeinfo>
 
+#include "registry/build_scope.hpp"
 #include "registry/codec.hpp"
 #include "registry/diagnostics.hpp"
 #include "registry/part_settings.hpp"
-#include "registry/recipe_error.hpp"
 #include "registry/schema.hpp"
 
 namespace runner {
@@ -224,16 +224,26 @@ class Part {
   Value encode() const;                             // the name, and what is set besides
   const Origin& origin() const { return origin_; }  // where the recipe says so
 
-  // If the component throws std::runtime_error, its parameters do not fit its inputs, and a RecipeError is
-  // thrown instead. Errors of other types, such as DataError, are passed on.
+  // Whatever goes wrong becomes an exception that says what, and where the recipe names the component. If the
+  // component throws std::runtime_error, its parameters do not fit its inputs: a RecipeError is thrown
+  // instead. Errors of other types, such as DataError, are passed on.
   std::unique_ptr<typename K::Product> build(const typename K::Inputs& inputs) const {
     const auto call = reinterpret_cast<typename Registration<K>::Caller>(descriptor_->call_build);
+    const BuildScope scope(K::name, name_);
     try {
-      return call(descriptor_->build, params_.get(), inputs);
+      if (auto product = call(descriptor_->build, params_.get(), inputs)) return product;
     } catch (const std::runtime_error& error) {
       if (typeid(error) != typeid(std::runtime_error)) throw;
       throw RecipeError(origin_, error.what());
+    } catch (const std::logic_error& error) {
+      throw scope.failure(origin_, error.what());
+    } catch (const std::exception&) {
+      throw;
+    } catch (...) {
+      throw scope.failure(
+          origin_, "it threw " + thrown_type() + ", which is not a std::exception and says nothing more");
     }
+    throw scope.failure(origin_, "build() returned nullptr");
   }
 
   ComponentFacts<K> facts() const {

@@ -1,11 +1,13 @@
 #pragma once
 
-#include <cstdint>
+#include <concepts>
+#include <type_traits>
 
 namespace runner {
 
 // How many parts of that size the whole takes; for a whole of at least 0 and a part of at least 1.
-constexpr std::int64_t divide_up(std::int64_t whole, std::int64_t part) {
+template <std::integral Whole>
+constexpr Whole divide_up(Whole whole, std::type_identity_t<Whole> part) {
   return whole / part + (whole % part != 0 ? 1 : 0);
 }
 

@@ -7,6 +7,7 @@
 #include "components/support/io/open_file.hpp"
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
+#include "registry/divide_up.hpp"
 #include "runner/plugins/recipe_walk.hpp"
 #include "runner/resolve.hpp"
 
@@ -23,7 +24,7 @@ constexpr std::size_t block = std::size_t{64} << 10, most_blocks = 512;
 
 DataFile read_data_file(const fs::path& path) {
   const OpenFile file(path);
-  const std::size_t blocks = std::min(most_blocks, (file.size() + block - 1) / block);
+  const std::size_t blocks = std::min(most_blocks, divide_up(file.size(), block));
   Sha256 digest;
   std::vector<std::uint8_t> bytes;
   for (std::size_t i = 0; i < blocks; ++i) {

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "components/support/torch_error.hpp"
-#include "registry/build_part.hpp"
+#include "registry/build_scope.hpp"
 #include "registry/wording.hpp"
 #include "runner/engine/out_of_memory.hpp"
 

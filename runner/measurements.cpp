@@ -1,6 +1,5 @@
 #include "runner/measurements.hpp"
 
-#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 #include "registry/wording.hpp"
 
@@ -85,7 +84,7 @@ std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const D
                                                    const Loss& loss) {
   std::vector<std::unique_ptr<Metric>> metrics;
   for (const auto& part : recipe.eval.metric)
-    metrics.push_back(build_part(part, {data, &loss, targets_for(part, recipe.loss, data)}));
+    metrics.push_back(part.build({data, &loss, targets_for(part, recipe.loss, data)}));
   return metrics;
 }
 

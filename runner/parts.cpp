@@ -3,7 +3,6 @@
 #include <torch/utils.h>
 
 #include "components/models/support/load_weights.hpp"
-#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 #include "registry/saturating_product.hpp"
 #include "runner/data/prepare_splits.hpp"
@@ -14,10 +13,11 @@ EngineOptions engine_options(const Recipe& recipe) {
   EngineOptions options;
   options.device = recipe.run.device;
   options.memory_format = recipe.run.memory_format;
-  options.precision = [&](const PrecisionInputs& inputs) { return build_part(recipe.precision, inputs); };
+  options.precision = [&](const PrecisionInputs& inputs) { return recipe.precision.build(inputs); };
   options.clip_norm = recipe.train.clip_norm;
   options.clip_value = recipe.train.clip_value;
   options.on_out_of_memory = recipe.train.on_out_of_memory;
+  options.graphs = recipe.train.cuda_graphs;
   options.distributed = recipe.distributed;
   options.updates_by = recipe.optimizer.facts().updates_by;
   options.weights_cast_to = recipe.precision.facts().weights_cast_to;
@@ -25,7 +25,7 @@ EngineOptions engine_options(const Recipe& recipe) {
 }
 
 std::unique_ptr<Dataset> build_dataset(const Recipe& recipe) {
-  return build_part(recipe.dataset, {static_cast<std::uint64_t>(recipe.run.seed)});
+  return recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
 }
 
 Splits open_data(const Recipe& recipe) {
@@ -39,7 +39,7 @@ Splits open_data(const Recipe& recipe) {
 
 std::shared_ptr<Model> build_bare_model(const Recipe& recipe, const DataSpec& data) {
   torch::manual_seed(static_cast<std::uint64_t>(recipe.run.seed));
-  return build_part(recipe.model, {data});
+  return recipe.model.build({data});
 }
 
 std::shared_ptr<Model> build_model(const Recipe& recipe, const DataSpec& data) {

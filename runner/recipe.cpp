@@ -161,9 +161,26 @@ void check_shards(const Recipe& recipe, Report& report) {
                  "delete one of the two");
 }
 
+// What happens in the middle of a pass besides operators on the GPU cannot be recorded.
+void check_graphs(const Recipe& recipe, Report& report) {
+  if (!recipe.train.cuda_graphs) return;
+  const DistributedSection& distributed = recipe.distributed;
+  const auto refuse = [&](bool together, const std::string& with) {
+    if (together)
+      report.error("train.cuda_graphs", "cannot be combined with " + with + ": delete one of the two");
+  };
+  refuse(recipe.run.device == "cpu", "run.device = \"cpu\", which has no graphs");
+  refuse(recipe.precision.facts().has_host_state, "precision " + in_quotes(recipe.precision.name()));
+  refuse(recipe.train.on_out_of_memory == OnOutOfMemory::split, "train.on_out_of_memory = \"split\"");
+  refuse(distributed.reproducible, "distributed.reproducible");
+  refuse(distributed.sync_batch_norm, "distributed.sync_batch_norm");
+  refuse(distributed.strategy == RankStrategy::zero3, "distributed.strategy = \"zero3\"");
+}
+
 }  // namespace
 
 void check(const Recipe& recipe, Report& report) {
+  check_graphs(recipe, report);
   check_backend(recipe, report);
   check_shards(recipe, report);
   check_sharding(recipe, report);

@@ -113,6 +113,7 @@ struct TrainSection {
   std::optional<double> clip_value;
   Duration log_every = steps(50);
   OnOutOfMemory on_out_of_memory = OnOutOfMemory::stop;
+  bool cuda_graphs = false;
   OnDivergence on_divergence = OnDivergence::stop;
 };
 constexpr auto describe(std::type_identity<TrainSection>) {
@@ -135,6 +136,10 @@ constexpr auto describe(std::type_identity<TrainSection>) {
             "What to do when a micro-batch does not fit into memory. With \"split\", batch norm sees the "
             "smaller "
             "batches.",
+            harmless()),
+      field("cuda_graphs", &TrainSection::cuda_graphs,
+            "Record forward and backward as CUDA graphs and replay them: faster for small models on a GPU. "
+            "Micro-batches of other shapes than the usual ones are computed as without it.",
             harmless()),
       field("on_divergence", &TrainSection::on_divergence,
             "What to do when the loss is no longer a finite number.", harmless()));

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles and links what only ranks on GPUs need (runner/nccl/) against a CUDA build of LibTorch, and loads it. Needs no GPU, and
+# Compiles and links what only GPUs need (runner/cuda/) against a CUDA build of LibTorch, and loads it. Needs no GPU, and
 # runs nothing on one. Not part of the ordinary tests: the first time it installs several GB into .deps/cuda.
 #   scripts/check_cuda.sh
 # CUDA_HOME: a CUDA 13 toolkit (default: /usr/local/cuda). LIBTORCH_DIR: a CUDA build of LibTorch, instead of installing one.
@@ -26,11 +26,11 @@ if [[ -z "${LIBTORCH_DIR-}" ]]; then
 fi
 
 cmake -S . -B build/cuda -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_BUILD_TYPE=Release -DRUNNER_TESTS=OFF \
-      -DLIBTORCH_DIR="$LIBTORCH_DIR" | grep -E 'LibTorch|NCCL|rror' || true
-cmake --build build/cuda --target runner_nccl
+      -DLIBTORCH_DIR="$LIBTORCH_DIR" | grep -E 'LibTorch|CUDA|rror' || true
+cmake --build build/cuda --target runner_cuda
 
 # Everything it refers to is there: the dynamic linker resolves all of it at once.
-library=build/cuda/lib/librunner_nccl.so
+library=build/cuda/lib/librunner_cuda.so
 paths=$(echo "$LIBTORCH_DIR"/lib "$LIBTORCH_DIR"/../nvidia/*/lib | tr ' ' ':')
 LD_LIBRARY_PATH=$paths python3 - "$library" <<'PYTHON'
 import ctypes

@@ -7,7 +7,6 @@
 #include "components/support/text/text_file.hpp"
 #include "components/support/text/token_store.hpp"
 #include "components/tokenizers/tokenizer.hpp"
-#include "registry/build_part.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -124,7 +123,7 @@ class TextDataset final : public Dataset {
   // out as large as it may.
   DataSpec spec() const override {
     if (facts_.vocabulary > 0) return spec_of(facts_.vocabulary);
-    return spec_of((facts_.learns ? tokenizer(parts()) : build_part(params_.tokenizer, {}))->vocabulary());
+    return spec_of((facts_.learns ? tokenizer(parts()) : params_.tokenizer.build({}))->vocabulary());
   }
 
   Splits open(const TransformPipeline&) const override {
@@ -145,7 +144,7 @@ class TextDataset final : public Dataset {
 
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
                                            const std::string& learned) const override {
-    return std::make_unique<TextInterpreter>(build_part(params_.tokenizer, {.learned = learned}));
+    return std::make_unique<TextInterpreter>(params_.tokenizer.build({.learned = learned}));
   }
 
  private:

@@ -5,7 +5,6 @@
 #include "components/support/text/labelled_sentences.hpp"
 #include "components/support/text/text_fallback.hpp"
 #include "components/tokenizers/tokenizer.hpp"
-#include "registry/build_part.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -97,7 +96,7 @@ class TextClassificationDataset final : public Dataset {
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
                                            const std::string& learned) const override {
     return std::make_unique<SentenceInterpreter>(
-        SentenceEncoder(build_part(params_.tokenizer, {.learned = learned}), params_.length));
+        SentenceEncoder(params_.tokenizer.build({.learned = learned}), params_.length));
   }
 
  private:

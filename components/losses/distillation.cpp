@@ -6,7 +6,6 @@
 #include "components/losses/loss.hpp"
 #include "components/losses/support/class_targets.hpp"
 #include "components/models/support/load_weights.hpp"
-#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -104,7 +103,7 @@ class DistillationLoss final : public Loss {
 LossFacts facts(const Distillation&) { return {{Targets::class_index, Targets::class_shares}}; }
 
 std::unique_ptr<Loss> build(const Distillation& settings, const LossInputs& inputs) {
-  std::shared_ptr<Model> teacher = build_part(settings.teacher, {inputs.data});
+  std::shared_ptr<Model> teacher = settings.teacher.build({inputs.data});
   const auto loaded = apply_common(*teacher, settings.teacher.common);
   if (loaded) log::info("The teacher: {}", loaded->text());
   return std::make_unique<DistillationLoss>(settings, std::move(teacher), inputs.data.classes);

@@ -106,6 +106,9 @@ class Fp8Precision final : public Precision {
   std::vector<std::string> left_;
 };
 
+// The ring of its histories is turned by the host.
+PrecisionFacts facts(const Fp8&) { return {.has_host_state = true}; }
+
 std::unique_ptr<Precision> build(const Fp8& settings, const PrecisionInputs& inputs) {
   return std::make_unique<Fp8Precision>(settings, inputs.device.type());
 }

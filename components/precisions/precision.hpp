@@ -41,6 +41,8 @@ struct PrecisionFacts {
   // The type that forward() casts the weights of linear layers and convolutions to, by LibTorch's autocast;
   // none: layers read the weights themselves.
   std::optional<torch::ScalarType> weights_cast_to = {};
+  // Passes also depend on numbers that the host keeps: a recording of one pass does not do for the next.
+  bool has_host_state = false;
 };
 
 struct PrecisionKind {

@@ -2,7 +2,6 @@
 #include <string>
 
 #include "components/transforms/transform.hpp"
-#include "registry/build_part.hpp"
 
 namespace runner {
 namespace {
@@ -24,7 +23,7 @@ TransformPipeline build_pipeline(const std::vector<Part<TransformKind>>& parts, 
   for (const Part<TransformKind>& part : parts) {
     const bool training = part.common.when != TransformPhase::evaluation;
     try {
-      pipeline.push_back(step(build_part(part, {after(pipeline, data, training)}), part.common.when));
+      pipeline.push_back(step(part.build({after(pipeline, data, training)}), part.common.when));
     } catch (const std::exception& error) {
       throw RecipeError(part.origin(), "dataset.transform." + std::to_string(pipeline.size()) + " (" +
                                            part.name() + "): " + error.what());

@@ -6,7 +6,6 @@
 #include <exception>
 #include <stdexcept>
 
-#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 #include "registry/make_part.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
@@ -32,8 +31,8 @@ EngineOptions engine_options(const AcceleratorOptions& options, const Registry& 
   engine.device_placement = options.device_placement;
   engine.memory_format = options.memory_format;
   engine.precision = [&](const PrecisionInputs& inputs) {
-    return build_part(make_part<PrecisionKind>(registry, options.precision.name, options.precision.settings),
-                      inputs);
+    return make_part<PrecisionKind>(registry, options.precision.name, options.precision.settings)
+        .build(inputs);
   };
   engine.distributed = options.distributed;
   return engine;

@@ -2,7 +2,6 @@
 
 #include "components/models/support/load_weights.hpp"
 #include "components/optimizers/support/groups.hpp"
-#include "registry/build_part.hpp"
 #include "registry/make_part.hpp"
 #include "runner/accelerator/accelerator.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
@@ -13,7 +12,7 @@ namespace runner {
 Splits Accelerator::open_dataset(const ComponentChoice& dataset) {
   const auto part = make_part<DatasetKind>(impl_->registry, dataset.name, dataset.settings);
   const auto open = [&] {
-    return prepare_splits(*build_part(part, {impl_->options.seed}), SplitRules{part.common, {}});
+    return prepare_splits(*part.build({impl_->options.seed}), SplitRules{part.common, {}});
   };
   std::optional<Splits> data;
   world().once(World::Once::on_each_machine, "the preparation of the data", [&] { data = open(); });
@@ -22,7 +21,7 @@ Splits Accelerator::open_dataset(const ComponentChoice& dataset) {
 
 std::shared_ptr<Model> Accelerator::build_model(const ComponentChoice& model, const DataSpec& data) {
   const auto part = make_part<ModelKind>(impl_->registry, model.name, model.settings);
-  std::shared_ptr<Model> built = build_part(part, {data});
+  std::shared_ptr<Model> built = part.build({data});
   apply_common(*built, part.common);
   return built;
 }
@@ -47,7 +46,7 @@ PreparedOptimizer Accelerator::build_optimizer_for(const ComponentChoice& optimi
   if (parameters.is_empty())
     throw std::logic_error("build_optimizer() needs the parameters of a model: prepare() it first.");
   const auto part = make_part<OptimizerKind>(impl_->registry, optimizer.name, optimizer.settings);
-  return prepare_optimizer(build_part(part, {make_groups(parameters, part.common)}), parameters.values());
+  return prepare_optimizer(part.build({make_groups(parameters, part.common)}), parameters.values());
 }
 
 }  // namespace runner

@@ -30,13 +30,13 @@ CheckpointPolicy::CheckpointPolicy(const CheckpointSection& section)
 
 bool CheckpointPolicy::due(const Progress& before, const Progress& now) const {
   if (disabled_) return false;
-  if (keep_every_ && keep_every_->passed(before, now)) return true;
-  if (automatic_) {
-    const double interval =
-        std::clamp(now.seconds / processes_ * part_of_life, shortest_interval, usual_interval);
-    return now.seconds - last_.seconds >= std::max(interval, cost_ / most_share);
-  }
-  return every_ && every_->passed(before, now);
+  return (keep_every_ && keep_every_->passed(before, now)) || (every_ && every_->passed(before, now));
+}
+
+bool CheckpointPolicy::due_by_clock(const Progress& now) const {
+  const double interval =
+      std::clamp(now.seconds / processes_ * part_of_life, shortest_interval, usual_interval);
+  return automatic_ && now.seconds - last_.seconds >= std::max(interval, cost_ / most_share);
 }
 
 void CheckpointPolicy::resumed(const Progress& place, std::int64_t restarts) {

@@ -15,8 +15,10 @@ class CheckpointPolicy {
 
   bool disabled() const { return disabled_; }  // checkpoint.every = "never"
 
-  // Whether one is due after the update that led from one place to the other.
+  // Whether one is due after the update that led from one place to the other; and with "auto", because of the
+  // time that has passed and of what saving costs.
   bool due(const Progress& before, const Progress& now) const;
+  bool due_by_clock(const Progress& now) const;
   // A signal always saves: the run is to continue later.
   bool at_end(bool interrupted) const { return interrupted || (at_end_ && !disabled_); }
   bool on_exception() const { return on_exception_ && !disabled_; }
@@ -34,9 +36,9 @@ class CheckpointPolicy {
  private:
   bool automatic_, disabled_, at_end_, on_exception_, async_;
   std::optional<Interval> every_, keep_every_;
-  Progress last_ = {};  // of the newest checkpoint; else where the run started
+  Progress last_ = {};    // of the newest checkpoint; else where the run started
   double processes_ = 1;  // that have worked on the run
-  double cost_ = 0;  // seconds that a checkpoint takes away from training, about
+  double cost_ = 0;       // seconds that a checkpoint takes away from training, about
 };
 
 }  // namespace runner

@@ -74,10 +74,6 @@ void Checkpointer::measured(const Measurements& metrics) {
   }
 }
 
-bool Checkpointer::due(const Progress& before, const Progress& now) const {
-  return is_writer_ && policy_.due(before, now);
-}
-
 void Checkpointer::after_step(const Progress& now, bool wanted) {
   if (writing_.valid() && writing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) wait();
   if (wanted) save(now);

@@ -46,8 +46,10 @@ class Checkpointer {
   // The metrics of the last evaluation, for the manifest.
   void measured(const Measurements& metrics);
 
-  // Whether a checkpoint is due after this update. Only valid on rank 0.
-  bool due(const Progress& before, const Progress& now) const;
+  // Whether a checkpoint is due after this update: every rank says the same. Whether one is due because of
+  // the time that has passed, rank 0 says alone.
+  bool due(const Progress& before, const Progress& now) const { return policy_.due(before, now); }
+  bool due_by_clock(const Progress& now) const { return is_writer_ && policy_.due_by_clock(now); }
   // After every update: saves if `wanted`.
   void after_step(const Progress& now, bool wanted);
   // When the loop has ended. Waits until everything is on disk.

@@ -5,37 +5,26 @@
 #include <stdexcept>
 
 #include "registry/log.hpp"
+#include "runner/engine/cuda_library.hpp"
 
 namespace runner {
 
-namespace {
-
-constexpr auto library = "librunner_nccl.so";
-
-// Stays loaded: LibTorch keeps pointers to what it brings.
-void* loaded_library() {
-  static void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  return handle;
-}
-
-}  // namespace
-
 c10::intrusive_ptr<c10d::Backend> make_nccl_group(const NcclWish& wish) {
   if (const std::string problem = nccl_problem(); !problem.empty()) throw std::runtime_error(problem);
-  const auto make = reinterpret_cast<MakeNcclGroup>(dlsym(loaded_library(), make_nccl_group_symbol));
+  const auto make = reinterpret_cast<MakeNcclGroup>(dlsym(cuda_library().handle, make_nccl_group_symbol));
   return c10::intrusive_ptr<c10d::Backend>::reclaim(make(wish));
 }
 
 std::string nccl_problem() {
-  if (!loaded_library()) {
-    const char* const why = dlerror();
+  const CudaLibrary& library = cuda_library();
+  if (!library.handle) {
     return log::format(
         "This program was built without NCCL, so several ranks can train on CPUs only: run.device=cpu. "
         "docs/distributed.md says how to build it with CUDA. ({})",
-        why ? why : "librunner_nccl.so is not there");
+        library.problem);
   }
-  if (!dlsym(loaded_library(), make_nccl_group_symbol))
-    return log::format("{} is of another version of this program.", library);
+  if (!dlsym(library.handle, make_nccl_group_symbol))
+    return log::format("{} is of another version of this program.", CudaLibrary::name);
   return "";
 }
 

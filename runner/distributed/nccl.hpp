@@ -8,9 +8,7 @@
 
 namespace runner {
 
-// NCCL carries what ranks exchange between GPUs. All that needs the headers of CUDA is a library of its own,
-// librunner_nccl.so, made of runner/nccl/ with a CUDA build of LibTorch, and loaded where ranks compute on
-// GPUs: without it this program is the same.
+// NCCL carries what ranks exchange between GPUs. It is reached through librunner_cuda.so.
 struct NcclWish {
   c10::intrusive_ptr<c10d::Store> store;
   int rank = 0, size = 1;

@@ -51,7 +51,7 @@ WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
     }
     finish_passes();
     const bool again = start && ranks_ ? world_->any(!why.empty(), "whether memory ran out") : !why.empty();
-    if (!again) return over_all_ranks(result);
+    if (!again) return over_all_ranks(result, window);
     discard_gradients();
     if (!why.empty()) make_micro_batches_smaller(window, why);
     start->restore();
@@ -81,7 +81,7 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
     if (sync_norm_ && micro_batch.size() == 0) {  // the others wait for this rank in every layer
       sync_norm_->set_counting(false);
       const torch::Tensor nothing = 0 * loss_sum_of(placed(stand_in_for(micro_batch)), loss);
-      send_loss_early(total);
+      send_loss_early(total, window);
       backward(nothing);
       sync_norm_->set_counting(true);
       continue;
@@ -89,9 +89,14 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
     const std::int64_t size = micro_batch.size(), at_once = examples_at_once(size);
     for (std::int64_t first = 0; first < size; first += at_once) {
       const Batch batch = placed(part_of(micro_batch, first, std::min(at_once, size - first)));
+      if (graphs_) {
+        const torch::Tensor sum = graphed_pass(batch, loss);
+        total = total.defined() ? total + sum : sum;
+        continue;
+      }
       const torch::Tensor sum = loss_sum_of(batch, loss);
       total = total.defined() ? total + sum.detach() : sum.detach();
-      send_loss_early(total);
+      send_loss_early(total, window);
       backward(sum);
     }
   }
@@ -118,25 +123,31 @@ void Engine::make_micro_batches_smaller(const Window& window, const std::string&
       largest, *most_examples_);
 }
 
-void Engine::send_loss(const torch::Tensor& own_sum) {
-  loss_sum_ = own_sum.defined() ? own_sum.to(torch::kFloat64, /*non_blocking=*/false, /*copy=*/true)
-                                : torch::zeros({}, torch::dtype(torch::kFloat64).device(device_));
+void Engine::send_loss(const torch::Tensor& own_sum, const Window& window) {
+  const std::vector<double> notice = window.notice ? window.notice() : std::vector<double>();
+  const auto size = static_cast<std::int64_t>(notice.size());
+  loss_sum_ = torch::zeros({1 + size}, torch::kFloat64);
+  std::ranges::copy(notice, loss_sum_.mutable_data_ptr<double>() + 1);
+  loss_sum_ = loss_sum_.to(device_);
+  if (own_sum.defined()) loss_sum_[0].copy_(own_sum);
   loss_work_ = world_->begin_all_reduce(loss_sum_, Reduction::sum, "the loss");
 }
 
-void Engine::send_loss_early(const torch::Tensor& own_sum) {
-  if (backward_left_ == 1 && sends_during_backward()) send_loss(own_sum);
+void Engine::send_loss_early(const torch::Tensor& own_sum, const Window& window) {
+  if (backward_left_ == 1 && sends_during_backward()) send_loss(own_sum, window);
 }
 
 // Every gradient, and the loss, of all ranks together. All ranks send the loss before the gradients, also one
 // that had no examples.
-WindowLoss Engine::over_all_ranks(const WindowLoss& own) {
+WindowLoss Engine::over_all_ranks(const WindowLoss& own, const Window& window) {
   if (!ranks_) return own;
   const auto counted = times_->during(TimeLedger::communication);
-  if (!loss_sum_.defined()) send_loss(own.sum);
+  if (!loss_sum_.defined()) send_loss(own.sum, window);
   exchange_gradients();
   loss_work_.wait();
-  return {std::exchange(loss_sum_, {}), own.weight};
+  const torch::Tensor sums = std::exchange(loss_sum_, {}), notice = sums.slice(0, 1).cpu();
+  const auto* numbers = notice.const_data_ptr<double>();
+  return {sums[0], own.weight, {numbers, numbers + notice.numel()}};
 }
 
 }  // namespace runner

@@ -160,7 +160,14 @@ WindowLoss Engine::accumulate_in_shards(const Window& window, const Loss& loss) 
     world_->all_reduce(counts[i], Reduction::max, "the buffers");
     held.counted[i].copy_(counts[i]);
   }
-  return {losses.total("the loss").squeeze(), window_weight_};
+  WindowLoss result{losses.total("the loss").squeeze(), window_weight_};
+  if (window.notice) {
+    result.notice = window.notice();
+    const auto size = static_cast<std::int64_t>(result.notice.size());
+    world_->all_reduce(torch::from_blob(result.notice.data(), {size}, torch::kFloat64), Reduction::sum,
+                       "what to do next");
+  }
+  return result;
 }
 
 }  // namespace runner

@@ -10,6 +10,7 @@
 #include "components/support/pattern.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/device.hpp"
+#include "runner/engine/graphed_passes.hpp"
 #include "runner/engine/local_average.hpp"
 #include "runner/engine/shard_offload.hpp"
 #include "runner/engine/sharded_optimizer.hpp"
@@ -58,6 +59,7 @@ Engine::Engine(const EngineOptions& options, World& world)
       options_(options),
       precision_(options.precision({device_})) {
   if (!device_.is_cpu()) c10::impl::VirtualGuardImpl(device_.type()).setDevice(device_);
+  if (options_.graphs) graphs_ = std::make_unique<GraphedPasses>(device_);
 }
 
 Engine::Engine(Engine&& other) noexcept = default;
@@ -91,6 +93,7 @@ void Engine::adopt(torch::nn::Module& module, bool channels_last, ParameterValue
     for (const torch::Tensor& parameter : module.parameters())
       place_without_memory(parameter, device_, layout_, GatheredCopy::not_gathered);
   if (options_.device_placement) module.to(device_);
+  if (graphs_) graphs_->forget();
   names_.clear();
   parameters_.clear();
   torch::NoGradGuard no_grad;
@@ -174,6 +177,7 @@ void Engine::set_trainable(const std::vector<Trainability>& changes) {
       if (selects(pattern, names_[i])) set_trained(i, trained);
     }
   }
+  if (!changes.empty() && graphs_) graphs_->forget();
   const auto trained = [](const torch::Tensor& parameter) { return parameter.requires_grad(); };
   if (!changes.empty() && std::ranges::none_of(parameters_, trained))
     throw std::runtime_error("A hook has frozen every parameter: nothing is left to train.");
@@ -231,6 +235,7 @@ void Engine::load(const State& state) {
   if (const State* compression = saved.find_part("compression"); compression && ranks_)
     ranks_->load(*compression);
   StateReader frozen(saved.part("frozen"));
+  if (graphs_) graphs_->forget();
   for (std::size_t i = 0; i < names_.size(); ++i) set_trained(i, !frozen.find_integer(names_[i]).has_value());
   frozen.finish();
   saved.finish();

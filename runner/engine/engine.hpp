@@ -21,6 +21,7 @@
 
 namespace runner {
 
+class GraphedPasses;
 class LocalAverage;
 class ShardOffload;
 class SyncBatchNorm;
@@ -145,13 +146,19 @@ class Engine final : public Stateful {
   void adopt(torch::nn::Module& module, bool channels_last, ParameterValues values);
   void connect_ranks(const torch::nn::Module& module, ParameterValues values);
   double global_window_weight();
-  // Not if backward may have to be repeated, nor if ranks gather weights in it, each at its own pace.
+  // Not if backward may have to be repeated or is replayed, nor if ranks gather weights in it, each at its
+  // own pace.
   bool sends_during_backward() const {
-    return ranks_ && !sharding() && options_.on_out_of_memory == OnOutOfMemory::stop;
+    return ranks_ && !sharding() && !graphs_ && options_.on_out_of_memory == OnOutOfMemory::stop;
   }
-  void send_loss(const torch::Tensor& own_sum);
-  void send_loss_early(const torch::Tensor& own_sum);  // if the next backward is the last one
-  WindowLoss over_all_ranks(const WindowLoss& own);
+  double own_divisor();  // of the losses of this rank
+  void count_backward();
+  torch::Tensor graphed_pass(const Batch& batch, const Loss& loss);  // forward and backward
+  // With the notice of the window.
+  void send_loss(const torch::Tensor& own_sum, const Window& window);
+  void send_loss_early(const torch::Tensor& own_sum,
+                       const Window& window);  // if the next backward is the last
+  WindowLoss over_all_ranks(const WindowLoss& own, const Window& window);
 
   World* world_;
   std::unique_ptr<TimeLedger> times_ = std::make_unique<TimeLedger>();
@@ -167,12 +174,14 @@ class Engine final : public Stateful {
   std::vector<torch::Tensor> parameters_;      // those that are trained
   std::vector<torch::Tensor> updated_;         // what this rank holds of each: itself, or a slice
   std::optional<std::int64_t> most_examples_;  // at once; none: whole micro-batches fit
+  std::unique_ptr<GraphedPasses> graphs_;      // if passes are recorded
   std::unique_ptr<ShardOffload> offload_;      // with strategy = "zero3"
   std::unique_ptr<RankSync> ranks_;            // none where there is one rank
   std::unique_ptr<LocalAverage> local_;        // with strategy = "local_sgd"
   std::unique_ptr<SyncBatchNorm> sync_norm_;   // with sync_batch_norm
   std::vector<std::unique_ptr<Stateful>> wholes_;
-  torch::Tensor weight_sum_, loss_sum_;  // of the window, on their way between ranks
+  torch::Tensor weight_sum_;  // of the window, on its way between ranks
+  torch::Tensor loss_sum_;    // the same, with the notice
   Work weight_work_, loss_work_;
   bool gradients_reduced_ = true;
   double window_weight_ = 1;        // of the window under way, over all ranks once they have told each other

@@ -1,15 +1,31 @@
 // ShardedParameters::run: what an operator of the model reads is gathered before it runs.
 #include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
 #include <torch/types.h>
 
 #include <algorithm>
 
-#include "runner/engine/cast_parameter.hpp"
 #include "runner/engine/sharded_parameters.hpp"
 
 namespace runner {
 
 namespace {
+
+// What autocast makes of a parameter, or of a view of it, if all parameters are there in a narrower type
+// already and lie in the same order: a tensor in that storage, with a gradient that leads to `uncast`.
+struct Cast final : torch::autograd::Function<Cast> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& uncast,
+                               const c10::Storage& cast, torch::ScalarType type) {
+    context->saved_data["type"] = uncast.scalar_type();
+    return torch::empty({0}, uncast.options().dtype(type).requires_grad(false))
+        .set_(cast, uncast.storage_offset(), uncast.sizes(), uncast.strides());
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    return {gradients[0].to(context->saved_data["type"].toScalarType()), {}, {}};
+  }
+};
 
 bool casts(const c10::OperatorHandle& op) {
   static const c10::OperatorHandle to_type =
@@ -103,7 +119,7 @@ bool ShardedParameters::give_cast(const c10::OperatorHandle& op, torch::jit::Sta
   if (!asked_by_autocast || !uncast.has_storage() || !may_be_given_cast(uncast)) return false;
   const std::size_t unit = gatherables_[gatherable_of_.at(uncast.storage().unsafeGetStorageImpl())].unit;
   provide(std::array{unit}, op);
-  torch::Tensor cast = as_cast_of(uncast, units_[unit]->cast_storage(), *options_.cast);
+  torch::Tensor cast = Cast::apply(uncast, units_[unit]->cast_storage(), *options_.cast);
   torch::jit::drop(stack, arguments);
   torch::jit::push(stack, std::move(cast));
   return true;

@@ -36,6 +36,7 @@ struct EngineOptions {
   std::optional<double> clip_norm = {};   // gradients are scaled down to this total norm
   std::optional<double> clip_value = {};  // each gradient element is limited to this size
   OnOutOfMemory on_out_of_memory = OnOutOfMemory::stop;
+  bool graphs = false;  // record passes and replay them: on GPUs, with batches of fixed shapes
   DistributedSection distributed = {};  // for several ranks
   // What the optimizer needs of parameters that are sharded: facts().updates_by of its part.
   UpdatesBy updates_by = UpdatesBy::parameter;

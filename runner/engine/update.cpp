@@ -7,6 +7,7 @@
 
 #include "runner/engine/engine.hpp"
 #include "runner/engine/gradients.hpp"
+#include "runner/engine/graphed_passes.hpp"
 #include "runner/engine/local_average.hpp"
 #include "runner/engine/sharding.hpp"
 #include "runner/engine/sync_batch_norm.hpp"
@@ -76,14 +77,29 @@ torch::Tensor Engine::forward(const Batch& batch) {
   return model_->forward(placed(batch));
 }
 
-void Engine::backward(const torch::Tensor& loss_sum) {
+double Engine::own_divisor() {
+  return local_ ? (own_weight_ != 0 ? own_weight_ : 1) : global_window_weight();
+}
+
+void Engine::count_backward() {
   if (backward_left_-- <= 0)
     throw std::logic_error("backward() was called more often than begin_window() announced");
+}
+
+torch::Tensor Engine::graphed_pass(const Batch& batch, const Loss& loss) {
+  count_backward();
+  return graphs_->run(
+      batch, parameters_, [&](const Batch& fixed) { return loss_sum_of(fixed, loss); },
+      [&](const torch::Tensor& sum) { return precision_->scale(torch::full_like(sum, 1 / own_divisor())); });
+}
+
+void Engine::backward(const torch::Tensor& loss_sum) {
+  count_backward();
   backward(loss_sum, backward_left_ == 0);
 }
 
 void Engine::backward(const torch::Tensor& loss_sum, bool last, bool keep_graph) {
-  const double weight = local_ ? (own_weight_ != 0 ? own_weight_ : 1) : global_window_weight();
+  const double weight = own_divisor();
   if (last && !local_ && sends_during_backward()) ranks_->begin_last_backward();
   // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
   const torch::Tensor start = precision_->scale(torch::full_like(loss_sum, 1 / weight));

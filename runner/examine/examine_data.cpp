@@ -5,7 +5,6 @@
 
 #include "components/contract/sample_random.hpp"
 #include "components/support/io/image_uri.hpp"
-#include "registry/build_part.hpp"
 #include "runner/data/prepare_splits.hpp"
 #include "runner/examine/data_findings.hpp"
 #include "runner/examine/problems.hpp"
@@ -113,7 +112,7 @@ TransformPipeline without_augmentation(TransformPipeline pipeline) {
 DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
   const torch::NoGradGuard no_grad;
   const auto seed = static_cast<std::uint64_t>(recipe.run.seed);
-  const auto dataset = build_part(recipe.dataset, {seed});
+  const auto dataset = recipe.dataset.build({seed});
   const TransformPipeline pipeline = recipe.dataset.common.transform.empty()
                                          ? TransformPipeline{}
                                          : build_pipeline(recipe.dataset.common.transform, dataset->spec());

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "components/support/meta_mode.hpp"
-#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
 #include "registry/told_apart.hpp"
@@ -30,15 +29,15 @@ Blueprint draw_blueprint(const Recipe& recipe) {
   require_targets(recipe.loss, data);
   // As many examples of each class: what shapes go through does not depend on the numbers.
   const std::vector<std::int64_t> counts(static_cast<std::size_t>(data.classes), 1);
-  return {data, sketch_model(recipe, data), build_part(recipe.loss, {data, counts})};
+  return {data, sketch_model(recipe, data), recipe.loss.build({data, counts})};
 }
 
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
   // Code that looks at the numbers of a tensor it has made would read memory that is not there.
-  if (from_plugin(recipe.model)) return build_part(recipe.model, {data});
+  if (from_plugin(recipe.model)) return recipe.model.build({data});
   MetaMode meta(MetaMode::most_of_a_model);
   const OperatorModeScope scope(meta);
-  return build_part(recipe.model, {data});
+  return recipe.model.build({data});
 }
 
 Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
@@ -60,7 +59,7 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
     if (!small_enough) throw;  // the real model says it better
   }
   if (!fits(sketched)) return sketched;
-  blueprint.model = build_part(recipe.model, {blueprint.data});
+  blueprint.model = recipe.model.build({blueprint.data});
   return inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
 }
 

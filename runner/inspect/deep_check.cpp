@@ -1,7 +1,6 @@
 #include "runner/inspect/deep_check.hpp"
 
 #include "components/models/support/model_weights.hpp"
-#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 #include "runner/data/loader.hpp"
 #include "runner/data/prepare_splits.hpp"
@@ -57,7 +56,7 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const Recipe& recipe, const Inspe
   inputs.weights = &weights;
   inputs.data = data;
   std::vector<std::unique_ptr<Hook>> hooks;
-  for (const auto& part : recipe.hook) hooks.push_back(build_part(part, inputs));
+  for (const auto& part : recipe.hook) hooks.push_back(part.build(inputs));
   return hooks;
 }
 

@@ -6,7 +6,6 @@
 #include "components/models/support/load_weights.hpp"
 #include "components/optimizers/support/groups.hpp"
 #include "components/schedulers/support/learning_rate.hpp"
-#include "registry/build_part.hpp"
 #include "registry/divide_up.hpp"
 #include "registry/saturating_product.hpp"
 #include "runner/inspect/blueprint.hpp"
@@ -48,8 +47,8 @@ Estimate estimate(const Value& resolved, const Registry& registry, int ranks) {
   Inspection found = inspect(recipe, blueprint);
   freeze_parameters(*blueprint.model, recipe.model.common.freeze);
   found.trained_parameters = count_weights(*blueprint.model).trained_parameters;
-  const auto optimizer = build_part(
-      recipe.optimizer, {make_groups(blueprint.model->named_parameters(), recipe.optimizer.common)});
+  const auto optimizer =
+      recipe.optimizer.build({make_groups(blueprint.model->named_parameters(), recipe.optimizer.common)});
   Estimate result;
   result.model = recipe.model.name();
   result.optimizer = recipe.optimizer.name();

@@ -7,7 +7,6 @@
 #include <bit>
 
 #include "components/optimizers/support/groups.hpp"
-#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/own_groups.hpp"
 #include "runner/engine/rank_sync.hpp"
@@ -124,7 +123,7 @@ OptimizerBytes optimizer_bytes_of_rank(const Recipe& recipe,
                                        int ranks) {
   try {
     const auto groups = own_groups(make_groups(parameters, recipe.optimizer.common), updates);
-    return optimizer_bytes(parameters.values(), *build_part(recipe.optimizer, {groups}));
+    return optimizer_bytes(parameters.values(), *recipe.optimizer.build({groups}));
   } catch (const std::exception& error) {
     std::int64_t share = 0;
     for (const auto& item : parameters)

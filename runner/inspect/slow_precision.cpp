@@ -9,7 +9,6 @@
 #include <cmath>
 #include <functional>
 
-#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/device.hpp"
 
@@ -52,7 +51,7 @@ double slowdown(const Operator& run, torch::ScalarType type) {
 
 std::string slow_precision(const Recipe& recipe) {
   const torch::Device device = resolve_device(recipe.run.device);
-  const torch::ScalarType type = build_part(recipe.precision, {device})->compute_type();
+  const torch::ScalarType type = recipe.precision.build({device})->compute_type();
   if (!device.is_cpu() || (type != torch::kBFloat16 && type != torch::kHalf)) return "";
   const double of_product = slowdown(product, type), of_convolution = slowdown(convolution, type);
   if (std::max(of_product, of_convolution) < worth_a_word) return "";

@@ -1,5 +1,4 @@
 #include "runner/tracking/build_trackers.hpp"
-#include "registry/build_part.hpp"
 
 #include <map>
 
@@ -20,7 +19,7 @@ std::vector<NamedTracker> build_trackers(const std::vector<Part<TrackerKind>>& p
                                          const Registry& registry, const TrackerInputs& inputs) {
   std::vector<NamedTracker> trackers;
   if (inputs.rank == 0)
-    trackers.push_back({always_on, build_part(default_part(registry, always_on), inputs), true});
+    trackers.push_back({always_on, default_part(registry, always_on).build(inputs), true});
   std::map<std::string, int> count;
   for (const Part<TrackerKind>& part : parts) {
     if (part.name() == always_on) continue;
@@ -32,7 +31,7 @@ std::vector<NamedTracker> build_trackers(const std::vector<Part<TrackerKind>>& p
     own.logging_dir = part.common.logging_dir;
     std::string name = part.name() + (number > 1 ? "-" + std::to_string(number) : "") +
                        (inputs.rank > 0 ? ".rank" + std::to_string(inputs.rank) : "");
-    trackers.push_back({std::move(name), build_part(part, own), false, facts});
+    trackers.push_back({std::move(name), part.build(own), false, facts});
   }
   return trackers;
 }

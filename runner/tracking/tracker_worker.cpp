@@ -138,7 +138,9 @@ void TrackerWorker::send_all() {
     attempt([&] { tracker_->start(run_); });
     keep_state();
   }
-  const ItemQueue::Seconds for_more(facts_.remote ? patience_.between_sends : 0);
+  const ItemQueue::Seconds for_more(essential_      ? 0
+                                    : facts_.remote ? patience_.between_sends
+                                                    : patience_.between_writes);
   for (auto items = queue_.take(for_more); !items.empty(); items = queue_.take(for_more)) {
     for (const SharedItem& item : items) {
       if (ended_) break;  // told of the end already, and of nothing after that

@@ -22,7 +22,9 @@ struct NamedTracker {
 // How long a tracker may take.
 struct TrackerPatience {
   double between_sends = 1;  // seconds in which a remote tracker gathers what it sends together
-  double first_retry = 1;    // seconds; each further one twice as long, up to the longest
+  double between_writes =
+      0.1;                 // the same of a tracker that writes files, so that it seldom disturbs training
+  double first_retry = 1;  // seconds; each further one twice as long, up to the longest
   double longest_retry = 10;
   double at_the_end = 10;        // for a remote tracker to send what is left
   double outage_at_the_end = 5;  // the same while its server does not answer

@@ -1,11 +1,23 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "components/contract/requests.hpp"
 #include "runner/engine/world.hpp"
 
 namespace runner {
+
+// What comes from outside, to any rank and at any time.
+struct Events {
+  int signal = 0;           // that asks the process to stop; 0: none
+  bool checkpoint = false;  // one is requested, or the clock says that it is due
+  double seconds = 0;       // of the run: the clock of rank 0
+};
+
+// As numbers whose sums over all ranks tell what any of them has seen.
+std::vector<double> to_sums(const Events& own, const World& world);
+Events from_sums(const std::vector<double>& sums);
 
 // What hooks ask of an update.
 struct UpdateRequests {
@@ -16,17 +28,14 @@ struct UpdateRequests {
 UpdateRequests take_update_requests(Requests& requests);
 void put_back(const UpdateRequests& taken, Requests& requests);
 
-// What ranks tell each other after every update.
+// What ranks do next, all of them at the same step.
 struct Agreement {
+  Events events = {};
   bool stop = false;           // a hook asks for it
-  int signal = 0;              // that asks the process to stop; 0: none
-  bool checkpoint = false;     // one is due, or requested
-  double seconds = 0;          // of the run: all ranks use the same clock
   UpdateRequests update = {};  // of the next update
 };
 
-// All ranks do what any of them wants, at the same step: of each number, the largest counts. Every rank calls
-// it.
+// All ranks do what any of them wants: of each number, the largest counts. Every rank calls it.
 Agreement agree(const Agreement& own, World& world);
 
 }  // namespace runner

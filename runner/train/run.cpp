@@ -7,7 +7,6 @@
 
 #include "components/datasets/support/selection.hpp"
 #include "components/optimizers/support/groups.hpp"
-#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/own_groups.hpp"
 #include "runner/engine/process.hpp"
@@ -26,8 +25,7 @@ std::unique_ptr<Loss> build_loss(const Recipe& recipe, const Split& train) {
   const DataSpec data = train.spec();
   require_targets(recipe.loss, data);
   const bool counted = recipe.loss.facts().needs_class_counts;
-  return build_part(recipe.loss,
-                    {data, counted ? class_counts(train, data.classes) : std::vector<std::int64_t>{}});
+  return recipe.loss.build({data, counted ? class_counts(train, data.classes) : std::vector<std::int64_t>{}});
 }
 
 HookInputs hook_inputs(const Engine& engine, const Inspection& inspection, const DataSpec& data) {
@@ -47,7 +45,7 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const std::vector<Part<HookKind>>
                                                const std::vector<Measured>& measured) {
   inputs.measured = measured;
   std::vector<std::unique_ptr<Hook>> hooks;
-  for (const auto& part : parts) hooks.push_back(build_part(part, inputs));
+  for (const auto& part : parts) hooks.push_back(part.build(inputs));
   return hooks;
 }
 
@@ -79,7 +77,7 @@ std::unique_ptr<Optimizer> build_optimizer(const Recipe& recipe, std::vector<Par
                                            const Engine& engine) {
   const auto own = own_groups(std::move(all), [&](const std::string& name) { return engine.updates(name); });
   try {
-    return build_part(recipe.optimizer, {own});
+    return recipe.optimizer.build({own});
   } catch (const std::exception& error) {
     if (!engine.updates_a_part()) throw;
     throw std::runtime_error(

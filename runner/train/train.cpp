@@ -89,7 +89,7 @@ class Loop {
       if (diverged()) break;
       if (eval_interval_.passed(before, run_.progress)) evaluate();
       carry_out_requests();
-      agree_on_next(checkpoint_due(before, run_.progress));
+      agree_on_next(before);
       if (control_.checkpoints) save_if_wanted();
       remove_displaced();
     }
@@ -105,25 +105,41 @@ class Loop {
       evaluate();
       carry_out_requests();
     }
-    agree_on_next(false);
+    agree();
   }
 
   bool done() const {
     return run_.plan.reached(run_.progress) || (control_.steps && run_.progress.step >= *control_.steps);
   }
   bool over() const { return done() || agreed_.stop || interrupted() || diverged(); }
-  bool interrupted() const { return agreed_.signal != 0; }
+  bool interrupted() const { return agreed_.events.signal != 0; }
   bool diverged() const { return !run_.divergence.problem().empty(); }
   bool checkpoint_due(const Progress& before, const Progress& now) const {
     return control_.checkpoints && control_.checkpoints->due(before, now);
   }
+  bool due_by_clock(const Progress& now) const {
+    return control_.checkpoints && control_.checkpoints->due_by_clock(now);
+  }
 
-  // All ranks use the clock they last agreed on.
-  double seconds() const { return engine_.world().alone() ? clock_.seconds() : agreed_.seconds; }
+  // All ranks use the clock of rank 0.
+  double seconds() const { return engine_.world().alone() ? clock_.seconds() : agreed_.events.seconds; }
 
   TrainingWindow next_window() {
     const auto counted = engine_.times().during(TimeLedger::data);
-    return feed_.next();
+    TrainingWindow next = feed_.next();
+    if (!engine_.world().alone())
+      next.window.notice = [this] { return to_sums(own_events(), engine_.world()); };
+    return next;
+  }
+
+  Events own_events() const {
+    const bool asked = control_.checkpoint_asked && control_.checkpoint_asked();
+    return {control_.signal(), asked || due_by_clock(run_.progress), clock_.seconds()};
+  }
+
+  void learn_of(const Events& events) {
+    agreed_.events = events;
+    checkpoint_wanted_ = checkpoint_wanted_ || events.checkpoint;
   }
 
   // One update step: forward and backward over the window, then hooks, clipping and the optimizer.
@@ -134,6 +150,7 @@ class Loop {
       const auto counted = engine_.times().during(TimeLedger::compute);
       loss = engine_.accumulate(window.window, *run_.loss);
     }
+    if (!loss.notice.empty()) learn_of(from_sums(loss.notice));
     const auto counted = engine_.times().during(TimeLedger::update);
     const UpdateRequests asked = ask_hooks(loss);
     const Progress before = run_.progress;
@@ -173,7 +190,7 @@ class Loop {
   // ranks, all of them read the loss after every update, so that they see the same.
   bool loss_is_needed(const Progress& before, const Progress& now) const {
     return !engine_.world().alone() || log_interval_.passed(before, now) ||
-           eval_interval_.passed(before, now) || checkpoint_due(before, now);
+           eval_interval_.passed(before, now) || checkpoint_due(before, now) || due_by_clock(now);
   }
 
   void log_training() {
@@ -210,22 +227,28 @@ class Loop {
       journal_.histogram(run_.progress, std::move(tag), std::move(histogram));
   }
 
-  // The one point per update where ranks agree on what to do next. What hooks ask of the next update waits in
-  // `requests`, where a checkpoint saves it.
-  void agree_on_next(bool due) {
-    const bool asked =
-        run_.requests.take_checkpoint() || (control_.checkpoint_asked && control_.checkpoint_asked());
+  // With the loss of the update ranks have told each other what came from outside. What only one of them may
+  // want after it, because of a hook or of a signal during an evaluation, they agree on here.
+  void agree_on_next(const Progress& before) {
     engine_.world().reached(run_.progress.step);
-    agreed_ = agree_with_ranks({run_.requests.stop_reason().has_value(), control_.signal(), asked || due,
-                                clock_.seconds(), take_update_requests(run_.requests)});
+    checkpoint_wanted_ = checkpoint_wanted_ || checkpoint_due(before, run_.progress);
+    const bool evaluated = eval_interval_.passed(before, run_.progress);
+    if (engine_.world().alone() || !run_.hooks.empty() || evaluated) agree();
+  }
+
+  // What hooks ask of the next update waits in `requests`, where a checkpoint saves it.
+  void agree() {
+    Agreement own{own_events(), run_.requests.stop_reason().has_value(), take_update_requests(run_.requests)};
+    if (run_.requests.take_checkpoint()) own.events.checkpoint = true;
+    agreed_ = agree_with_ranks(own);
+    learn_of(agreed_.events);
     put_back(agreed_.update, run_.requests);
-    checkpoint_wanted_ = checkpoint_wanted_ || agreed_.checkpoint;
   }
 
   Agreement agree_with_ranks(const Agreement& own) const {
     if (engine_.world().alone()) return own;
     const auto counted = engine_.times().during(TimeLedger::communication);
-    return agree(own, engine_.world());
+    return runner::agree(own, engine_.world());
   }
 
   // The end of a run is saved by finish(), once everything is recorded. While ranks hold different weights
@@ -272,7 +295,7 @@ class Loop {
     }
     remove_displaced();
     if (diverged()) return {TrainingEnd::diverged, run_.divergence.problem()};
-    if (interrupted()) return {TrainingEnd::interrupted, "", agreed_.signal};
+    if (interrupted()) return {TrainingEnd::interrupted, "", agreed_.events.signal};
     return end_of(run_);
   }
 
@@ -290,7 +313,7 @@ class Loop {
     if (interrupted() || diverged() || !evaluates || journal_.evaluated(run_.progress)) return;
     evaluate();
     // A signal, to any rank, broke it off: the run is not finished until it has been evaluated.
-    if (run_.evaluation_due) agree_on_next(false);
+    if (run_.evaluation_due) agree();
   }
 
   void save_at_end() {

@@ -1,4 +1,4 @@
-"""Every hostile input (hostile_files.py) is refused: exit code 1 or 2, in less than 5 seconds of computing, with little more
+"""Every hostile input (hostile_*.py) is refused: exit code 1 or 2, in less than 5 seconds of computing, with little more
 memory than the file has bytes, and with a message that is short, says nothing to the terminal but text, and has no
 backtrace. Files that are valid and only hold hostile text are used, and keep to the same limits."""
 
@@ -9,6 +9,10 @@ import subprocess
 import sys
 import tempfile
 
+import hostile_data  # noqa: F401
+import hostile_recipes  # noqa: F401
+import hostile_tokenizers  # noqa: F401
+import hostile_weights  # noqa: F401
 from hostile_files import GENERATORS
 from run_helpers import RUNNER, environment
 

@@ -153,6 +153,11 @@ def mistakes_in_the_recipe_are_said_once(folder):
     assert done.returncode == 2 and "exchanges between GPUs" in done.stderr, done.stderr
     done = run("launch", "-n", 2, *SMALL, "distributed.backend=nccl", f"run.dir={folder}/run", check=False)
     assert done.returncode == 1 and "this rank computes on a CPU" in done.stderr, done.stderr
+    for conflict in ("run.device=cpu", "precision=fp8", "train.on_out_of_memory=split", "distributed.strategy=zero3"):
+        done = run("check", SHAPES, "train.cuda_graphs=true", conflict, check=False)
+        assert done.returncode == 2 and "train.cuda_graphs" in done.stderr and "delete one of the two" in done.stderr, done.stderr
+    done = run(*SMALL, "train.cuda_graphs=true", f"run.dir={folder}/run", check=False)
+    assert done.returncode != 0 and "needs a GPU" in done.stderr, done.stderr
 
 
 def torchrun_starts_ranks(folder):

@@ -36,6 +36,7 @@ TEST_CASE("parts: the engine gets what the recipe says") {
   const testing::Recipes files(small);
   const Recipe plain = decoded_recipe(files);
   CHECK_FALSE(engine_options(plain).clip_norm);
+  CHECK(engine_options(decoded_recipe(files, {"train.cuda_graphs=true"})).graphs);
   const Recipe recipe = decoded_recipe(
       files, {"run.device=cpu", "train.clip_norm=2.5", "train.clip_value=0.5", "train.on_out_of_memory=split",
               "precision=bf16", "distributed.bucket_size=\"1MiB\""});

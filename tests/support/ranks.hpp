@@ -29,7 +29,7 @@ inline StoreServer::Limits few_strangers() {
 inline std::vector<std::exception_ptr> try_on_ranks(int count, const std::function<void(World&)>& work,
                                                     GroupOptions options = {}) {
   options.timeout = std::min(options.timeout, std::chrono::milliseconds(30000));
-  at::set_num_threads(1);  // for each rank, as in a launched run: sums and memory do not depend on the machine
+  at::set_num_threads(1);  // for each rank: sums and memory then do not depend on the machine
   const StoreServer server(listen_on({"127.0.0.1", 0}), run_secret);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(count));
   {

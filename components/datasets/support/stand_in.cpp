@@ -1,6 +1,5 @@
 #include "components/datasets/support/stand_in.hpp"
 
-#include "registry/build_part.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -20,7 +19,7 @@ std::unique_ptr<Dataset> build_stand_in(const std::optional<Part<DatasetKind>>& 
                                         const DatasetInputs& inputs, const DataSpec& wanted,
                                         const std::string& title) {
   if (!fallback) return nullptr;
-  auto dataset = build_part(*fallback, inputs);
+  auto dataset = fallback->build(inputs);
   const DataSpec given = dataset->spec();
   if (given.input_shape == wanted.input_shape && given.input_type == wanted.input_type &&
       given.target_shape == wanted.target_shape && given.classes == wanted.classes &&

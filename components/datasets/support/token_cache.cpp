@@ -11,7 +11,6 @@
 #include "components/datasets/support/published_files.hpp"
 #include "components/support/io/content_cache.hpp"
 #include "components/support/io/sha256.hpp"
-#include "registry/build_part.hpp"
 #include "registry/value.hpp"
 
 namespace runner {
@@ -99,7 +98,7 @@ std::unique_ptr<Tokenizer> read_again(const Part<TokenizerKind>& part, const Tok
   const std::size_t end = kept.find('\n');
   if (end == std::string::npos) return nullptr;
   try {
-    auto tokenizer = build_part(part, {.unknown = inputs.unknown, .learned = kept.substr(end + 1)});
+    auto tokenizer = part.build({.unknown = inputs.unknown, .learned = kept.substr(end + 1)});
     return build_of(*tokenizer) == kept.substr(0, end) ? std::move(tokenizer) : nullptr;
   } catch (const std::exception&) {
     return nullptr;
@@ -109,7 +108,7 @@ std::unique_ptr<Tokenizer> read_again(const Part<TokenizerKind>& part, const Tok
 }  // namespace
 
 std::unique_ptr<Tokenizer> cached_tokenizer(const Part<TokenizerKind>& part, const TokenizerInputs& inputs) {
-  if (!part.facts().learns || size_of(inputs.texts) < worth_keeping) return build_part(part, inputs);
+  if (!part.facts().learns || size_of(inputs.texts) < worth_keeping) return part.build(inputs);
   Name name;
   name.add("tokenizer").add(build_at(reinterpret_cast<const void*>(&cached_tokenizer)));
   name.add(to_toml(part.encode())).add(inputs.unknown ? "unknown" : "");
@@ -117,11 +116,11 @@ std::unique_ptr<Tokenizer> cached_tokenizer(const Part<TokenizerKind>& part, con
     for (const std::string_view text : *texts) name.add(text);
   std::unique_ptr<Tokenizer> learnt;
   const CachedBytes kept = cache().get(name.hex() + ".json", [&] {
-    learnt = build_part(part, inputs);
+    learnt = part.build(inputs);
     return bytes_of(build_of(*learnt) + "\n" + learnt->json());
   });
   if (!learnt) learnt = read_again(part, inputs, {kept.bytes.begin(), kept.bytes.end()});
-  return learnt ? std::move(learnt) : build_part(part, inputs);
+  return learnt ? std::move(learnt) : part.build(inputs);
 }
 
 TokenStore cached_tokens(const Tokenizer& tokenizer, std::string_view text) {

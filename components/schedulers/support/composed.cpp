@@ -1,6 +1,5 @@
 #include "components/schedulers/support/composed.hpp"
 
-#include "registry/build_part.hpp"
 #include "registry/wording.hpp"
 
 #include <algorithm>
@@ -60,13 +59,13 @@ std::unique_ptr<Scheduler> build_inside(const Part<SchedulerKind>& part, Schedul
         in_quotes(part.name()) + ".");
   }
   inputs.warmup = inputs.stretch(part.common.warmup);
-  if (inputs.warmup == 0) return build_part(part, inputs);
+  if (inputs.warmup == 0) return part.build(inputs);
   if (inputs.units_per_step != 1) {
     throw std::runtime_error("The part " + in_quotes(part.name()) +
                              " has a warm-up, which moves at every update, but scheduler.by is \"epoch\".");
   }
   inputs.begin += inputs.warmup;
-  return std::make_unique<AfterWarmup>(inputs.warmup, part.common.warmup_start, build_part(part, inputs));
+  return std::make_unique<AfterWarmup>(inputs.warmup, part.common.warmup_start, part.build(inputs));
 }
 
 }  // namespace runner

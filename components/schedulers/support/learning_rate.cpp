@@ -4,7 +4,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "registry/build_part.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -29,7 +28,7 @@ LearningRate::LearningRate(const Part<SchedulerKind>& part, std::int64_t total_s
   }
   inputs.begin = inputs.warmup;
   inputs.measured = std::move(measured);
-  scheduler_ = build_part(part, inputs);
+  scheduler_ = part.build(inputs);
 }
 
 double LearningRate::factor(std::int64_t step) const {

@@ -31,7 +31,7 @@ struct Saved {
 Saved saved_by(CheckpointPolicy policy, std::int64_t from = 0, std::int64_t until = 40) {
   Saved saved;
   for (std::int64_t step = from + 1; step <= until; ++step) {
-    if (!policy.due(place_at(step - 1), place_at(step))) continue;
+    if (!policy.due(place_at(step - 1), place_at(step)) && !policy.due_by_clock(place_at(step))) continue;
     saved.steps.push_back(step);
     if (policy.taken(place_at(step))) saved.kept.push_back(step);
   }
@@ -73,9 +73,9 @@ TEST_CASE("checkpoint policy: after resuming, intervals count from the restored 
   policy.waited(1.5);  // at most every 50 s, so every second step
   CheckpointPolicy fresh = policy;
   policy.resumed(place_at(30), 1);
-  CHECK_FALSE(policy.due(place_at(30), place_at(31)));
-  CHECK(fresh.due(place_at(30), place_at(31)));  // as if nothing had been saved since the start of the run
-  CHECK(policy.due(place_at(31), place_at(32)));
+  CHECK_FALSE(policy.due_by_clock(place_at(31)));
+  CHECK(fresh.due_by_clock(place_at(31)));  // as if nothing had been saved since the start of the run
+  CHECK(policy.due_by_clock(place_at(32)));
   CHECK_FALSE(policy.taken(place_at(32)));  // 20 was passed before the restored place
 }
 
@@ -86,18 +86,18 @@ TEST_CASE("checkpoint policy: auto keeps what saving costs to 3 % of the time", 
     progress.seconds = seconds;
     return progress;
   };
-  CHECK_FALSE(policy.due({}, place(0.9)));
-  CHECK(policy.due({}, place(1)));  // nothing is known of the cost yet
+  CHECK_FALSE(policy.due_by_clock(place(0.9)));
+  CHECK(policy.due_by_clock(place(1)));  // nothing is known of the cost yet
   policy.taken(place(10));
   policy.waited(0.6);
-  CHECK_FALSE(policy.due({}, place(29.9)));
-  CHECK(policy.due({}, place(30.1)));  // 0.6 s of 20
-  policy.written(1.2);                 // in the background, which costs about half of it
-  CHECK_FALSE(policy.due({}, place(49.9)));
-  CHECK(policy.due({}, place(50.1)));
+  CHECK_FALSE(policy.due_by_clock(place(29.9)));
+  CHECK(policy.due_by_clock(place(30.1)));  // 0.6 s of 20
+  policy.written(1.2);                      // in the background, which costs about half of it
+  CHECK_FALSE(policy.due_by_clock(place(49.9)));
+  CHECK(policy.due_by_clock(place(50.1)));
   policy.taken(place(51));
   policy.waited(0.3);  // of the newest one alone
-  CHECK(policy.due({}, place(61.1)));
+  CHECK(policy.due_by_clock(place(61.1)));
 }
 
 TEST_CASE("checkpoint policy: auto saves more often in a run that is new or restarts often", "[checkpoint]") {
@@ -107,7 +107,7 @@ TEST_CASE("checkpoint policy: auto saves more often in a run that is new or rest
     now.seconds = seconds;
     policy.resumed(now, restarts);
     policy.waited(cost);
-    while (!policy.due({}, now)) now.seconds += 0.125;
+    while (!policy.due_by_clock(now)) now.seconds += 0.125;
     return std::floor(now.seconds - seconds);
   };
   CHECK(interval(0, 0) == 1);
@@ -125,9 +125,9 @@ TEST_CASE("checkpoint policy: training waits for all of a write that is not in t
   policy.written(1.2);
   Progress now;
   now.seconds = 39.9;
-  CHECK_FALSE(policy.due({}, now));
+  CHECK_FALSE(policy.due_by_clock(now));
   now.seconds = 40.1;
-  CHECK(policy.due({}, now));
+  CHECK(policy.due_by_clock(now));
 }
 
 TEST_CASE("checkpoint policy: at the end, after a signal and after an exception", "[checkpoint]") {

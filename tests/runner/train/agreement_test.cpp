@@ -9,7 +9,9 @@ using namespace runner::testing;
 
 TEST_CASE("agreement: what one rank wants, all ranks do", "[ranks]") {
   const std::vector<Agreement> wishes{
-      {.seconds = 7}, {.checkpoint = true, .update = {.skip = true}}, {.signal = 15, .seconds = 3}};
+      {.events = {.seconds = 7}},
+      {.events = {.checkpoint = true, .seconds = 9}, .update = {.skip = true}},
+      {.events = {.signal = 15, .seconds = 3}}};
   std::vector<Agreement> agreed(3), rate(3), nothing(3);
   on_ranks(3, [&](World& world) {
     const auto rank = static_cast<std::size_t>(world.rank());
@@ -22,19 +24,34 @@ TEST_CASE("agreement: what one rank wants, all ranks do", "[ranks]") {
   for (std::size_t rank = 0; rank < 3; ++rank) {
     INFO("rank " << rank);
     CHECK_FALSE(agreed[rank].stop);
-    CHECK(agreed[rank].signal == 15);
-    CHECK(agreed[rank].checkpoint);
-    CHECK(agreed[rank].seconds == 7);
+    CHECK(agreed[rank].events.signal == 15);
+    CHECK(agreed[rank].events.checkpoint);
+    CHECK(agreed[rank].events.seconds == 7);  // of rank 0
     CHECK(agreed[rank].update.skip);
     CHECK_FALSE(agreed[rank].update.learning_rate);
     CHECK(rate[rank].stop);
     CHECK(rate[rank].update.learning_rate == 0.0);
     CHECK_FALSE(rate[rank].update.skip);
-    CHECK(nothing[rank].signal == 0);
-    CHECK_FALSE(nothing[rank].checkpoint);
+    CHECK(nothing[rank].events.signal == 0);
+    CHECK_FALSE(nothing[rank].events.checkpoint);
     CHECK_FALSE(nothing[rank].update.skip);
     CHECK_FALSE(nothing[rank].update.learning_rate);
   }
+}
+
+TEST_CASE("agreement: the sums over all ranks tell what came to any of them", "[ranks]") {
+  const std::vector<Events> seen{
+      {.seconds = 7}, {.checkpoint = true, .seconds = 9}, {.signal = 15, .seconds = 3}};
+  on_ranks(3, [&](World& world) {
+    std::vector<double> sums = to_sums(seen[static_cast<std::size_t>(world.rank())], world);
+    const auto size = static_cast<std::int64_t>(sums.size());
+    world.all_reduce(torch::from_blob(sums.data(), {size}, torch::kFloat64), Reduction::sum, "events");
+    const Events events = from_sums(sums);
+    if (events.signal != 15 || !events.checkpoint || events.seconds != 7)
+      throw std::runtime_error("the sums tell something else");
+    const Events nothing = from_sums(to_sums({}, world));
+    if (nothing.signal != 0 || nothing.checkpoint) throw std::runtime_error("nothing has happened");
+  });
 }
 
 TEST_CASE("agreement: requests that wait for the next update are put back unchanged") {

@@ -1,4 +1,4 @@
-#include "registry/build_part.hpp"
+#include "registry/build_scope.hpp"
 
 #include <catch2/catch_all.hpp>
 
@@ -28,12 +28,12 @@ struct DiskFull : std::runtime_error {
 template <auto build>
 std::unique_ptr<sample::Gadget> built_by() {
   static const Registration<sample::GadgetKind> whim{"whim", "Whatever it likes.", build};
-  return build_part(Part<sample::GadgetKind>(whim.descriptor(), {}, std::make_shared<const Whim>()), {});
+  return Part<sample::GadgetKind>(whim.descriptor(), {}, std::make_shared<const Whim>()).build({});
 }
 
 }  // namespace
 
-TEST_CASE("build_part: whatever a component does instead of being built is named", "[registry]") {
+TEST_CASE("Part::build: whatever a component does instead of being built is named", "[registry]") {
   CHECK_THROWS_MATCHES(built_by<&build_nothing>(), RecipeError,
                        Message("gadget \"whim\" could not be built: build() returned nullptr"));
   CHECK_THROWS_MATCHES(built_by<&throw_it<int>>(), RecipeError,

@@ -1,5 +1,4 @@
-// The only file that sees the headers of CUDA and NCCL: kept thin, because it has been compiled and linked
-// (scripts/check_cuda.sh), but not run.
+// NCCL's process group. Compiled and linked (scripts/check_cuda.sh), but not run.
 #include <c10/cuda/CUDAFunctions.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>

@@ -1,4 +1,4 @@
-#include "registry/build_part.hpp"
+#include "registry/build_scope.hpp"
 
 #include <cxxabi.h>
 
@@ -31,6 +31,10 @@ BuildScope::BuildScope(std::string_view kind, std::string_view name)
 }
 
 BuildScope::~BuildScope() { innermost = outer_; }
+
+RecipeError BuildScope::failure(const Origin& origin, const std::string& reason) const {
+  return {origin, component_ + " could not be built: " + reason};
+}
 
 std::string thrown_type() {
   const std::type_info* type = abi::__cxa_current_exception_type();

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "registry/recipe_error.hpp"
+
+namespace runner {
+
+// While it lives, this thread builds a component. One that calls exit() would end the program without a word:
+// then a message names it.
+class BuildScope {
+ public:
+  BuildScope(std::string_view kind, std::string_view name);  // "model", "mlp"
+  ~BuildScope();
+  BuildScope(const BuildScope&) = delete;
+  BuildScope& operator=(const BuildScope&) = delete;
+
+  const std::string& component() const { return component_; }  // model "mlp"
+  RecipeError failure(const Origin& origin, const std::string& reason) const;
+
+ private:
+  std::string component_;
+  const BuildScope* outer_;
+};
+
+// The type of the exception that is being handled, such as "int".
+std::string thrown_type();
+
+}  // namespace runner

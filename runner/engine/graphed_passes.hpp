@@ -1,0 +1,48 @@
+#pragma once
+
+#include <ATen/core/GraphImplInterface.h>
+#include <torch/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "components/contract/batch.hpp"
+
+namespace runner {
+
+// Forward and backward of a micro-batch as a graph that the device replays (CUDA graphs): starting many small
+// operators then costs the CPU nothing. A graph is recorded for each shape of micro-batches that comes often;
+// others are computed as usual. What a graph reads and writes has fixed addresses: batches are copied there,
+// and gradients from there, so that nothing else has to know of it.
+class GraphedPasses {
+ public:
+  using Forward = std::function<torch::Tensor(const Batch&)>;  // the sum of the losses
+  using Start =
+      std::function<torch::Tensor(const torch::Tensor& sum)>;  // the gradient that backward starts with
+
+  // Makes a stream of its own the current one, as recording needs. Throws if the device cannot record.
+  explicit GraphedPasses(const torch::Device& device);
+  ~GraphedPasses();
+  GraphedPasses(const GraphedPasses&) = delete;
+  GraphedPasses& operator=(const GraphedPasses&) = delete;
+
+  // Adds the gradients of the micro-batch to those of the parameters. Returns the sum of the losses.
+  torch::Tensor run(const Batch& batch, const std::vector<torch::Tensor>& parameters, const Forward& forward,
+                    const Start& start);
+  void forget();  // what was recorded: other parameters are trained from now on
+
+ private:
+  struct Recording;
+
+  void record(Recording& recording, const Batch& batch, const std::vector<torch::Tensor>& parameters,
+              const Forward& forward, const torch::Tensor& start) const;
+
+  const torch::Device device_;
+  const c10::Stream before_;
+  std::map<std::string, Recording> recordings_;  // by the shapes of the batch
+};
+
+}  // namespace runner
