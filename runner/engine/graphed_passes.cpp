@@ -120,8 +120,9 @@ void GraphedPasses::record(Recording& recording, const Batch& batch,
   recording.start = start;
   auto graph = at::create_graph_impl(device_.type());
   // Without earlier ones, gradients are made while recording, in memory of the graph.
-  std::vector<torch::Tensor> earlier;
-  for (torch::Tensor parameter : parameters) earlier.push_back(std::exchange(parameter.mutable_grad(), {}));
+  std::vector<torch::Tensor> earlier(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    earlier[i] = std::exchange(torch::Tensor(parameters[i]).mutable_grad(), {});
   graph->capture_begin({0, 0}, at::GraphCaptureMode::ThreadLocal);
   try {
     const torch::Tensor sum = forward(recording.batch);

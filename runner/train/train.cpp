@@ -99,12 +99,14 @@ class Loop {
  private:
   void start() {
     engine_.times().switch_to(TimeLedger::other);
+    any_hooks_ = engine_.world().any(!run_.hooks.empty(), "whether there are hooks");
     for (const auto& hook : run_.hooks) hook->start(run_.progress, control_.folder, run_.requests);
     carry_out_requests();
     if (run_.evaluation_due) {  // the previous attempt was stopped during an evaluation
       evaluate();
       carry_out_requests();
     }
+    engine_.world().reached(run_.progress.step);
     agree();
   }
 
@@ -233,7 +235,7 @@ class Loop {
     engine_.world().reached(run_.progress.step);
     checkpoint_wanted_ = checkpoint_wanted_ || checkpoint_due(before, run_.progress);
     const bool evaluated = eval_interval_.passed(before, run_.progress);
-    if (engine_.world().alone() || !run_.hooks.empty() || evaluated) agree();
+    if (engine_.world().alone() || any_hooks_ || evaluated) agree();
   }
 
   // What hooks ask of the next update waits in `requests`, where a checkpoint saves it.
@@ -301,7 +303,7 @@ class Loop {
 
   // Any rank may have asked to stop; the first one's reason counts, everywhere.
   std::string stop_reason() const {
-    const std::string own = run_.requests.stop_reason().value_or("");
+    std::string own = run_.requests.stop_reason().value_or("");
     if (engine_.world().alone()) return own;
     for (const std::string& reason : engine_.world().gather_texts(own, "why the run stops"))
       if (!reason.empty()) return reason;
@@ -330,6 +332,7 @@ class Loop {
   Feed feed_;
   const RunClock clock_;
   Agreement agreed_;
+  bool any_hooks_ = false;  // on any rank
   bool checkpoint_wanted_ = false;
 };
 

@@ -352,7 +352,7 @@ TEST_CASE("world: in debug mode two ranks that exchange something are compared")
                                        if (world.rank() == 1)
                                          world.receive(torch::zeros(2), 2, "the weights");
                                      },
-                                     {.timeout = 1s, .check_collectives = true});
+                                     {.timeout = 4s, .check_collectives = true});
     CHECK_THAT(message_of(errors[0]), ContainsSubstring("Rank 0 stopped in send of the weights to rank 1") &&
                                           ContainsSubstring("in receive of the weights from rank 2"));
   }
