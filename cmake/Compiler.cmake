@@ -17,6 +17,7 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverl
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fpch-preprocess                                # lets ccache see through the precompiled header
                       -Wno-dangling-pointer -Wno-maybe-uninitialized  # g++ 12: false alarms inside inlined LibTorch code
+                      -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread  # g++ 12: false alarms about moved std::strings
                       -Wno-missing-field-initializers)                # designated initialisers keep the defaults on purpose
 else()
   add_compile_options(-Wno-missing-field-initializers -Wno-missing-designated-field-initializers

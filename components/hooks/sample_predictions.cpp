@@ -89,8 +89,8 @@ class SamplePredictionsHook : public Hook {
   void add_line(const std::string& truth, const std::string& prediction, std::optional<double> probability,
                 bool wrong) {
     std::ostringstream line;
-    line << (shown_ > 0 ? "\n" : "") << "  " << shown_++ << ": true " << truth << ", predicted "
-         << prediction;
+    line << (shown_ > 0 ? "\n" : "") << "  " << shown_ << ": true " << truth << ", predicted " << prediction;
+    ++shown_;
     if (probability) line << std::fixed << std::setprecision(2) << " (" << *probability << ")";
     if (wrong) line << "  wrong";
     text_ += line.str();

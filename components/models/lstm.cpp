@@ -51,17 +51,18 @@ void check(const Lstm& lstm, Report& report) {
 // Hochreiter and Schmidhuber 1997: an embedding, nn.LSTM and a linear head.
 class Recurrent {
  public:
-  Recurrent(torch::nn::Module& owner, const Lstm& lstm, std::int64_t outputs)
-      : dropout_(lstm.dropout),
-        embedding(owner.register_module("embedding", torch::nn::Embedding(lstm.vocabulary, lstm.width))),
-        lstm(
-            owner.register_module("lstm", torch::nn::LSTM(torch::nn::LSTMOptions(lstm.width, lstm.hidden)
-                                                              .num_layers(lstm.layers)
-                                                              .batch_first(true)
-                                                              .bidirectional(lstm.bidirectional)
-                                                              .dropout(lstm.layers > 1 ? lstm.dropout : 0)))),
-        fc(owner.register_module("fc",
-                                 torch::nn::Linear(lstm.hidden * (lstm.bidirectional ? 2 : 1), outputs))) {}
+  Recurrent(torch::nn::Module& owner, const Lstm& settings, std::int64_t outputs)
+      : dropout_(settings.dropout),
+        embedding(
+            owner.register_module("embedding", torch::nn::Embedding(settings.vocabulary, settings.width))),
+        lstm(owner.register_module(
+            "lstm", torch::nn::LSTM(torch::nn::LSTMOptions(settings.width, settings.hidden)
+                                        .num_layers(settings.layers)
+                                        .batch_first(true)
+                                        .bidirectional(settings.bidirectional)
+                                        .dropout(settings.layers > 1 ? settings.dropout : 0)))),
+        fc(owner.register_module(
+            "fc", torch::nn::Linear(settings.hidden * (settings.bidirectional ? 2 : 1), outputs))) {}
 
   torch::Tensor embedded(const torch::Tensor& tokens, bool training) {
     return torch::dropout(embedding(tokens), dropout_, training);

@@ -114,7 +114,9 @@ class CsvTable : public Tracker {
     std::string rows;
     for (std::string row; std::getline(in, row);) {
       rows += row + empty_cells + "\n";
-      if (rows.size() > 1 << 16) out.append(std::exchange(rows, {}));
+      if (rows.size() <= 1 << 16) continue;
+      out.append(rows);
+      rows.clear();
     }
     out.append(rows);
   }

@@ -1,13 +1,13 @@
 #include "runner/checkpoint/rank_parts.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "components/support/io/atomic_file.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/read_json.hpp"
+#include "components/support/weights/sharded_safetensors.hpp"
 #include "runner/checkpoint/manifest.hpp"
 #include "runner/checkpoint/state_json.hpp"
 
@@ -61,9 +61,7 @@ std::vector<std::string> tensor_names(const Json& state, const std::string& pref
 }  // namespace
 
 std::string RankPart::file() const {
-  char text[32];
-  std::snprintf(text, sizeof text, "-%05d-of-%05d.safetensors", rank + 1, ranks);
-  return name + text;
+  return shard_name(name, static_cast<std::size_t>(rank) + 1, static_cast<std::size_t>(ranks));
 }
 
 WrittenFile write_part(const fs::path& folder, const RankPart& part, const State& own) {

@@ -89,7 +89,7 @@ int run(const Arguments& arguments, Session& session) {
     write_safetensors(out, {weights.tensors.begin(), weights.tensors.end()}, {{"format", "pt"}},
                       [&](const torch::Tensor& tensor) { weights.give_back(tensor); });
   }
-  session.out << out.string() << ": " << weights.tensors.size() << " tensors\n";
+  session.out << out.string() << ": " << weights.tensors.size() << " tensors of " << folder.string() << "\n";
   return Exit::done;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <utility>
 
 #include "registry/log.hpp"
 #include "runner/launch/rank_process.hpp"
@@ -59,6 +60,7 @@ void Attempt::wait() {
     for (int signal = signals_.next(); signal != 0; signal = signals_.next()) handle(signal);
     reap();
     hear_of_failures();
+    notice_suspension();
     find_folder();
     report_recovery();
     for (LaunchedRank& rank : ranks_) rank.output.take();
@@ -77,7 +79,8 @@ void Attempt::poll_once() {
   const bool told_of_failures = options_.nodes == 1 || store_.failure_descriptor() >= 0;
   if (store_.failure_descriptor() >= 0) events.push_back({store_.failure_descriptor(), POLLIN, 0});
   constexpr int until_the_next_look = 200, for_ever = -1;
-  const bool looking = !folder_ || failed_at_ || recovery_.running() || !told_of_failures;
+  const bool looking = !folder_ || failed_at_ || recovery_.running() || !told_of_failures ||
+                       suspended_for_ > Clock::duration::zero();
   poll(events.data(), events.size(), looking ? until_the_next_look : for_ever);
 }
 
@@ -96,10 +99,26 @@ void Attempt::reap() {
     order_of_ends_.push_back(rank.number);
     if (exit_code_of(status) == 0) continue;
     store_.tell_end(restart_, rank.number);
-    if (failed_at_) continue;
-    failed_at_ = Clock::now();
-    if (options_.nodes > 1) store_.tell_failure(restart_);
+    if (!failed_at_) fail_now();
   }
+}
+
+void Attempt::fail_now() {
+  failed_at_ = Clock::now();
+  if (options_.nodes > 1) store_.tell_failure(restart_);
+}
+
+// A rank that is frozen is noticed by the others. If all are, only their parent can tell. It may have been
+// suspended together with them (Ctrl-Z), so not much of the time between two looks counts.
+void Attempt::notice_suspension() {
+  constexpr std::chrono::seconds most{1};
+  const auto passed = Clock::now() - std::exchange(looked_at_, Clock::now());
+  if (failed_at_ || !only_suspended_are_left()) {
+    suspended_for_ = {};
+    return;
+  }
+  suspended_for_ += std::clamp<Clock::duration>(passed, std::chrono::milliseconds(1), most);
+  if (suspended_for_ > options_.timeout) fail_now();
 }
 
 // On another machine; ranks here may be waiting for one that is gone.

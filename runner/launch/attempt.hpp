@@ -59,6 +59,8 @@ class Attempt {
   void handle(int signal);
   void reap();
   void hear_of_failures();
+  void notice_suspension();
+  void fail_now();
   void kill_all(int signal);
   bool only_suspended_are_left() const;
   void find_folder();
@@ -74,6 +76,8 @@ class Attempt {
   std::vector<int> order_of_ends_;
   std::optional<std::string> folder_;
   std::optional<Clock::time_point> failed_at_;  // the first rank, on any machine
+  Clock::time_point looked_at_ = Clock::now();
+  Clock::duration suspended_for_{};  // all ranks that run here, as far as this process was awake
   bool failed_elsewhere_ = false, interrupted_ = false, asked_twice_ = false;
 };
 

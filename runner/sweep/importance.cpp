@@ -30,7 +30,7 @@ std::vector<std::size_t> groups_of(const std::vector<double>& values) {
   return groups;
 }
 
-double explained(const std::vector<std::size_t>& groups, const std::vector<double>& results) {
+std::optional<double> explained(const std::vector<std::size_t>& groups, const std::vector<double>& results) {
   const auto count = static_cast<double>(results.size());
   const double mean = std::accumulate(results.begin(), results.end(), 0.0) / count;
   std::map<std::size_t, std::pair<double, double>> sums;  // of a group: how many, their sum
@@ -43,15 +43,17 @@ double explained(const std::vector<std::size_t>& groups, const std::vector<doubl
   double between = 0;
   for (const auto& [group, sum] : sums) between += sum.first * std::pow(sum.second / sum.first - mean, 2);
   const double freedom = static_cast<double>(sums.size()) - 1, rest = count - freedom - 1;
-  if (whole <= 0 || rest <= 0) return 0;
+  if (rest <= 0 || freedom <= 0) return std::nullopt;
+  if (whole <= 0) return 0;
   return std::clamp((between - freedom * (whole - between) / rest) / whole, 0.0, 1.0);
 }
 
 }  // namespace
 
-std::vector<double> importance(const std::vector<Parameter>& parameters,
-                               const std::vector<Observation>& observations) {
-  std::vector<double> results, shares;
+std::vector<std::optional<double>> importance(const std::vector<Parameter>& parameters,
+                                              const std::vector<Observation>& observations) {
+  std::vector<double> results;
+  std::vector<std::optional<double>> shares;
   for (const Observation& observation : observations) results.push_back(observation.value);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     std::vector<double> values;

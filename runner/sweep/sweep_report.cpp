@@ -29,12 +29,12 @@ Json to_json(const SweepPlan& plan, const Trial& trial) {
 }
 
 Json importance_json(const SweepPlan& plan, const std::vector<Trial>& trials) {
-  const std::vector<double> shares = importance(plan.parameters, observations_of(trials, plan.objective));
-  std::vector<std::pair<std::string, double>> named;
+  const auto shares = importance(plan.parameters, observations_of(trials, plan.objective));
+  std::vector<std::pair<std::string, std::optional<double>>> named;
   for (std::size_t i = 0; i < shares.size(); ++i) named.emplace_back(plan.parameters[i].key, shares[i]);
   std::ranges::stable_sort(named, std::greater{}, [](const auto& each) { return each.second; });
   Json json = Json::array();
-  for (const auto& [key, share] : named) json.push_back({key, share});
+  for (const auto& [key, share] : named) json.push_back({key, share ? Json(*share) : Json()});
   return json;
 }
 

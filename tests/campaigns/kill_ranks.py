@@ -98,7 +98,7 @@ def disturb(campaign, launcher, folder, length, done):
         time.sleep(0.05)
     name = campaign.chance.choice(["SIGKILL", "SIGKILL", "SIGSTOP"])
     ranks = ranks_of(launcher)
-    if not ranks or (name == "SIGSTOP" and len(ranks) == 1):  # nobody would notice that the only one has stopped
+    if not ranks:
         return launcher.poll() is None
     rank = campaign.chance.choice(sorted(ranks))
     try:

@@ -177,3 +177,11 @@ class TwoMachines:
 
     def launch(self, number, folder, *arguments):
         return launch_machine(number, "10.77.0.1:4711", folder, *arguments, through=("ip", "netns", "exec", self.names[number]))
+
+
+def whole_checkpoints(folder):
+    """The steps of a run's checkpoints, all of which have to be complete."""
+    listed = run("checkpoints", folder).stdout
+    steps = sorted(int(path.name.split("-")[1]) for path in (folder / "checkpoints").glob("step-*"))
+    assert steps and "damaged" not in listed and "incomplete" not in listed, listed
+    return steps

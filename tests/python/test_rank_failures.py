@@ -11,7 +11,8 @@ import time
 import zlib
 
 from launch_helpers import (ENDLESS, SHAPES, SMALL, TwoMachines, compare, free_address, hold_connections, launch, launch_machine,
-                            listening_ports, load_file, ranks_of, start, wait_for_steps, wait_for_text, wait_until_gone)
+                            listening_ports, load_file, ranks_of, start, wait_for_steps, wait_for_text, wait_until_gone,
+                            whole_checkpoints)
 from run_helpers import RUNNER, SOURCE, THOROUGH, environment, main, records, run
 
 
@@ -22,14 +23,6 @@ def png(size, shade):
     header = size.to_bytes(4, "big") * 2 + bytes([8, 2, 0, 0, 0])
     rows = (b"\0" + bytes([shade] * 3 * size)) * size
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-
-
-def whole_checkpoints(folder):
-    """The steps of a run's checkpoints, all of which have to be complete."""
-    listed = run("checkpoints", folder).stdout
-    steps = sorted(int(path.name.split("-")[1]) for path in (folder / "checkpoints").glob("step-*"))
-    assert steps and "damaged" not in listed and "incomplete" not in listed, listed
-    return steps
 
 
 def a_killed_rank_is_named_and_the_others_end(folder):
@@ -82,19 +75,6 @@ def a_rank_that_dies_before_it_joins_is_named(folder):
     assert "Rank 2 of 3 ended before it joined the others" in output, output
 
 
-def a_frozen_rank_is_named_within_the_timeout(folder):
-    launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, "checkpoint.every=2step", "distributed.timeout=8s", f"run.dir={folder}/run")
-    wait_for_steps(folder / "run", launcher)
-    ranks = ranks_of(launcher)
-    os.kill(ranks[1], signal.SIGSTOP)
-    output = launcher.communicate(timeout=300)[0]
-    assert launcher.returncode != 0, output
-    assert re.search(r"rank 1 \(host .*\) does not respond: frozen or disconnected; last seen at step \d+", output), output
-    assert f"rank 1 (process {ranks[1]}) was stopped by a signal (SIGSTOP)" in output, output
-    wait_until_gone(ranks.values())
-    whole_checkpoints(folder / "run")
-
-
 def picture_recipe(folder, name="pictures"):
     """A recipe for a folder of 16 grey squares, which it makes."""
     for kind in ("first", "second"):
@@ -123,21 +103,6 @@ def a_rank_that_throws_is_named_with_its_reason(folder):
     assert re.search(r"rank (\d) \(process \d+\) failed first: exit code 1, at step \d+", output), output
     both = output + (folder / "run/ranks/rank-1.log").read_text()
     assert "3.png" in both and re.search(r"Rank (\d) stopped in .*: rank (?!\1)\d \(host .*\) failed at step \d+.*3\.png", both), both
-
-
-def a_suspended_launcher_is_not_taken_for_a_dead_one(folder):
-    launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, "distributed.timeout=3s", f"run.dir={folder}/run")
-    wait_for_steps(folder / "run", launcher)
-    ranks = ranks_of(launcher)
-    launcher.send_signal(signal.SIGSTOP)
-    time.sleep(8)  # longer than a rank waits for the store
-    launcher.send_signal(signal.SIGCONT)
-    steps = len(records(folder / "run"))
-    wait_for_steps(folder / "run", launcher, wanted=steps + 20)
-    os.kill(ranks[1], signal.SIGKILL)
-    output = launcher.communicate(timeout=300)[0]
-    assert launcher.returncode == 128 + signal.SIGKILL, output
-    assert re.search(r"Rank 0 stopped in .*: rank 1 \(host .*\) died without an error message at step \d+", output), output
 
 
 def different_settings_are_refused_by_name(folder):
@@ -443,8 +408,8 @@ def a_campaign_of_kills_ends_with_the_weights_of_a_quiet_run(folder):
 if __name__ == "__main__":
     chosen = set(sys.argv[1:])
     cases = [a_killed_rank_is_named_and_the_others_end, a_killed_rank_is_named_though_its_connections_stay_open,
-             a_rank_that_dies_before_it_joins_is_named, a_frozen_rank_is_named_within_the_timeout,
-             a_rank_that_throws_is_named_with_its_reason, a_suspended_launcher_is_not_taken_for_a_dead_one,
+             a_rank_that_dies_before_it_joins_is_named,
+             a_rank_that_throws_is_named_with_its_reason,
              different_settings_are_refused_by_name, different_data_is_refused, the_only_rank_restarts_in_its_folder,
              a_run_from_another_checkpoint_restarts_from_its_own, two_machines_restart_together,
              a_signal_to_any_rank_stops_all_at_the_same_step, ranks_end_with_a_killed_launcher,

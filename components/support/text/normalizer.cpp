@@ -75,8 +75,8 @@ Normalize read_sequence(JsonStep& step) {
 
 Normalize read_one(JsonStep& step) {
   using unicode::Form;
-  const auto form = [](Form form) {
-    return [form](const std::string& text) { return unicode::normalized(text, form); };
+  const auto form = [](Form which) {
+    return [which](const std::string& text) { return unicode::normalized(text, which); };
   };
   const std::string type = step.type();
   if (type == "Sequence") return read_sequence(step);

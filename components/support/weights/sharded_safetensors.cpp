@@ -30,13 +30,13 @@ std::vector<Tensors> cut(const Tensors& tensors, std::int64_t most) {
   return shards;
 }
 
+}  // namespace
+
 std::string shard_name(const std::string& stem, std::size_t number, std::size_t count) {
-  char text[32];
+  char text[64];
   std::snprintf(text, sizeof text, "-%05zu-of-%05zu.safetensors", number, count);
   return stem + text;
 }
-
-}  // namespace
 
 std::vector<std::pair<std::string, WrittenFile>> write_sharded_safetensors(const fs::path& folder,
                                                                            const std::string& stem,

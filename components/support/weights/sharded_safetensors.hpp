@@ -6,6 +6,7 @@ namespace runner {
 
 // <stem>.safetensors, or where that would be larger than `most` bytes, <stem>-00001-of-00003.safetensors ..
 // with <stem>.safetensors.index.json, as HuggingFace's libraries write and read them.
+std::string shard_name(const std::string& stem, std::size_t number, std::size_t count);  // the first is 1
 
 std::vector<std::pair<std::string, WrittenFile>> write_sharded_safetensors(
     const std::filesystem::path& folder, const std::string& stem,

@@ -16,8 +16,10 @@ function sweep_sections(data) {
   if (done.length > 1) parts.push(section('Parallel coordinates', element('p', {class: 'quiet'},
       `One line per trial; the stronger a line, the better its ${sweep.metric}. The best is red.`), parallel_coordinates(sweep, done)));
   if (sweep.importance.length) {
+    const known = sweep.importance.filter(([, share]) => share !== null), unknown = sweep.importance.filter(([, share]) => share === null);
     parts.push(section('Importance', element('p', {class: 'quiet'}, 'How much of the variation of the result each setting explains by itself.'),
-        share_bars(sweep.importance, value => percent(value), 1)));
+        known.length ? share_bars(known, value => percent(value), 1) : null,
+        unknown.length ? element('p', {class: 'quiet'}, `Too few trials to tell: ${unknown.map(([key]) => key).join(', ')}.`) : null));
   }
   parts.push(section('Trials', table(['trial', 'outcome', sweep.metric, ...keys, 'steps', 'duration'], best_first(sweep).map(trial => ({
     differs: trial === best, cells: [
