@@ -26,14 +26,18 @@ def screen_of(command, folder):
 
 def spans(line):
     """Pieces of a line, each with its style."""
-    style = PLAIN
+    style, column = PLAIN, 0
     for piece in re.split(r"(\x1b\[[\d;]*m)", line):
         if match := re.fullmatch(r"\x1b\[([\d;]*)m", piece):
             codes = [code for code in match[1].split(";") if code in STYLES]
             style = STYLES[codes[-1]] if codes else PLAIN
         elif piece:
-            attributes = " ".join(f'{name}="{value}"' for name, value in style.items())
-            yield f"<tspan {attributes}>{escape(piece)}</tspan>"
+            attributes = dict(style)
+            if not piece.isascii():  # a browser may take these from another font, with other widths
+                attributes["x"] = " ".join(f"{MARGIN + LETTER * (column + i):.1f}" for i in range(len(piece)))
+            column += len(piece)
+            text = " ".join(f'{name}="{value}"' for name, value in attributes.items())
+            yield f"<tspan {text}>{escape(piece)}</tspan>"
 
 
 def picture(command, lines):
