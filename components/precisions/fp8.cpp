@@ -106,7 +106,7 @@ class Fp8Precision final : public Precision {
   std::vector<std::string> left_;
 };
 
-// The ring of its histories is turned by the host.
+// The host keeps the positions in its ring buffers.
 PrecisionFacts facts(const Fp8&) { return {.has_host_state = true}; }
 
 std::unique_ptr<Precision> build(const Fp8& settings, const PrecisionInputs& inputs) {

@@ -8,8 +8,8 @@ namespace {
 
 // "auto": saving takes at most this share of the time.
 constexpr double most_share = 0.03;
-// Seconds between checkpoints, at least: a part of the time that a process has lived on average so far, which
-// is the best guess of how long this one will. So little is lost if the run is new or fails often.
+// At least this many seconds between checkpoints: a thirtieth of the average lifetime of the processes of the
+// run so far, so that a run that is new or fails often loses little.
 constexpr double shortest_interval = 1, usual_interval = 10;
 constexpr double part_of_life = 1.0 / 30;
 // Writing in the background takes some of the processor away from training.

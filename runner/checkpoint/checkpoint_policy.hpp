@@ -15,15 +15,15 @@ class CheckpointPolicy {
 
   bool disabled() const { return disabled_; }  // checkpoint.every = "never"
 
-  // Whether one is due after the update that led from one place to the other; and with "auto", because of the
-  // time that has passed and of what saving costs.
+  // Whether one is due after the update that led from one place to the other.
   bool due(const Progress& before, const Progress& now) const;
+  // With "auto": whether enough time has passed, given what saving costs.
   bool due_by_clock(const Progress& now) const;
   // A signal always saves: the run is to continue later.
   bool at_end(bool interrupted) const { return interrupted || (at_end_ && !disabled_); }
   bool on_exception() const { return on_exception_ && !disabled_; }
 
-  // The run was resumed from a checkpoint of this place, and was restarted so often by now.
+  // The run was resumed from a checkpoint of this place; it has been restarted this many times.
   void resumed(const Progress& place, std::int64_t restarts);
   // A checkpoint of this place is being taken. Returns whether it is never to be deleted.
   bool taken(const Progress& now);

@@ -46,8 +46,8 @@ class Checkpointer {
   // The metrics of the last evaluation, for the manifest.
   void measured(const Measurements& metrics);
 
-  // Whether a checkpoint is due after this update: every rank says the same. Whether one is due because of
-  // the time that has passed, rank 0 says alone.
+  // Whether a checkpoint is due after this update, which is the same on every rank; and whether one is due
+  // because of the time that has passed, which only rank 0 knows.
   bool due(const Progress& before, const Progress& now) const { return policy_.due(before, now); }
   bool due_by_clock(const Progress& now) const { return is_writer_ && policy_.due_by_clock(now); }
   // After every update: saves if `wanted`.

@@ -22,15 +22,11 @@ namespace {
 // For a rank without examples that has to pass something: in the shape of its batch, two of them, because
 // batch norm refuses to train on one.
 Batch stand_in_for(const Batch& empty) {
-  const auto zeros = [](const torch::Tensor& tensor) {
-    if (!tensor.defined()) return tensor;
+  return map_tensors(empty, [](const torch::Tensor& tensor) {
     std::vector<std::int64_t> shape = tensor.sizes().vec();
     shape[0] = 2;
     return torch::zeros(shape, tensor.options());
-  };
-  Batch batch{zeros(empty.input), zeros(empty.target)};
-  for (const auto& [name, tensor] : empty.extra) batch.extra[name] = zeros(tensor);
-  return batch;
+  });
 }
 
 }  // namespace

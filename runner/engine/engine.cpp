@@ -9,6 +9,7 @@
 
 #include "components/support/pattern.hpp"
 #include "registry/log.hpp"
+#include "runner/engine/batch_part.hpp"
 #include "runner/engine/device.hpp"
 #include "runner/engine/graphed_passes.hpp"
 #include "runner/engine/local_average.hpp"
@@ -186,10 +187,8 @@ void Engine::set_trainable(const std::vector<Trainability>& changes) {
 Batch Engine::placed(const Batch& batch) const {
   if (device_.is_cpu() || !options_.device_placement) return batch;
   // Copies from pinned memory overlap with computing.
-  const auto move = [&](const torch::Tensor& tensor) { return tensor.to(device_, /*non_blocking=*/true); };
-  Batch moved{move(batch.input), move(batch.target)};
-  for (const auto& [name, tensor] : batch.extra) moved.extra.emplace(name, move(tensor));
-  return moved;
+  return map_tensors(batch,
+                     [&](const torch::Tensor& tensor) { return tensor.to(device_, /*non_blocking=*/true); });
 }
 
 torch::Tensor Engine::predict(Batch& batch) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "registry/log.hpp"
+#include "runner/engine/batch_part.hpp"
 #include "runner/engine/cuda_library.hpp"
 
 namespace runner {
@@ -21,16 +22,9 @@ constexpr std::int64_t usual_passes = 3;
 // Each one keeps the memory of its activations.
 constexpr std::int64_t most_graphs = 4;
 
-Batch changed(const Batch& batch, const std::function<torch::Tensor(const torch::Tensor&)>& change) {
-  const auto apply = [&](const torch::Tensor& tensor) { return tensor.defined() ? change(tensor) : tensor; };
-  Batch result{apply(batch.input), apply(batch.target)};
-  for (const auto& [name, tensor] : batch.extra) result.extra[name] = apply(tensor);
-  return result;
-}
-
 std::string shapes_of(const Batch& batch) {
   std::ostringstream text;
-  changed(batch, [&](const torch::Tensor& tensor) {
+  map_tensors(batch, [&](const torch::Tensor& tensor) {
     text << tensor.sizes() << tensor.strides() << tensor.dtype() << ';';
     return tensor;
   });
@@ -59,7 +53,7 @@ c10::Stream enter_own_stream(const torch::Device& device) {
     throw std::runtime_error(log::format(
         "train.cuda_graphs needs a GPU, but this run computes on {}: delete it, or set run.device.",
         device.str()));
-  if (device.is_cpu()) return guard.getStream(device);  // has no other
+  if (device.is_cpu()) return guard.getStream(device);  // which has only one
   return guard.exchangeStream(guard.getStreamFromGlobalPool(device));
 }
 
@@ -116,7 +110,7 @@ torch::Tensor GraphedPasses::run(const Batch& batch, const std::vector<torch::Te
 void GraphedPasses::record(Recording& recording, const Batch& batch,
                            const std::vector<torch::Tensor>& parameters, const Forward& forward,
                            const torch::Tensor& start) const {
-  recording.batch = changed(batch, [](const torch::Tensor& tensor) { return tensor.clone(); });
+  recording.batch = map_tensors(batch, [](const torch::Tensor& tensor) { return tensor.clone(); });
   recording.start = start;
   auto graph = at::create_graph_impl(device_.type());
   // Without earlier ones, gradients are made while recording, in memory of the graph.

@@ -109,7 +109,7 @@ void Attempt::fail_now() {
 }
 
 // A rank that is frozen is noticed by the others. If all are, only their parent can tell. It may have been
-// suspended together with them (Ctrl-Z), so not much of the time between two looks counts.
+// suspended together with them (Ctrl-Z), so at most a second between two looks counts.
 void Attempt::notice_suspension() {
   constexpr std::chrono::seconds most{1};
   const auto passed = Clock::now() - std::exchange(looked_at_, Clock::now());
