@@ -11,6 +11,7 @@
 #include "components/support/io/read_json.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/sharded_safetensors.hpp"
+#include "registry/wording.hpp"
 #include "runner/checkpoint/state_json.hpp"
 
 namespace runner {
@@ -134,8 +135,8 @@ void offer_models(const std::vector<ModelStatesHook>& hooks, Checkpoint& checkpo
   for (const ModelStatesHook& hook : hooks) hook(models, folder);
   for (auto& [name, state] : models) {
     if (!is_model(name))
-      throw std::runtime_error("A hook gave a checkpoint \"" + name +
-                               "\", which is not the name of a model.");
+      throw std::runtime_error("A hook gave a checkpoint " + in_quotes(name) +
+                               ", which is not the name of a model.");
     checkpoint.states.emplace(name, std::move(state));
   }
 }
@@ -225,8 +226,8 @@ Checkpoint read_checkpoint(const fs::path& folder, const DamageCheck& check) {
       checkpoint.states[name] = own_files ? state_from_json(json, read_sharded_safetensors(folder, name), "")
                                           : state_from_json(json, others, name + "/");
     } catch (const StateError& error) {
-      throw std::runtime_error("The checkpoint " + folder.string() + " is damaged: state.json, \"" + name +
-                               "\": " + error.what() + ".");
+      throw std::runtime_error("The checkpoint " + folder.string() + " is damaged: state.json, " +
+                               in_quotes(name) + ": " + error.what() + ".");
     }
   }
   for (const auto& [name, expected] : manifest.at("files").items()) {

@@ -7,6 +7,7 @@
 
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -128,14 +129,15 @@ std::string damage_of(const fs::path& folder, const Json& manifest, const ShareO
   for (const auto& [name, expected] : files_of(manifest, share)) {
     const fs::path path = folder / name;
     if (!is_inside(name)) return "manifest.json names a file outside the checkpoint";
-    if (!fs::is_regular_file(path)) return name + " is missing";
+    if (!fs::is_regular_file(path)) return escaped_name(name) + " is missing";
     const auto size = fs::file_size(path);
     if (size != expected.at("size").get<std::uint64_t>())
-      return name + " has " + std::to_string(size) + " bytes instead of " + expected.at("size").dump();
+      return escaped_name(name) + " has " + std::to_string(size) + " bytes instead of " +
+             expected.at("size").dump();
     const WrittenFile written = written_file_from(expected);
     const bool same =
         written.xxh3.empty() ? sha256_of_file(path) == written.sha256 : xxh3_of_file(path) == written.xxh3;
-    if (!same) return name + " has the wrong checksum: its contents have changed";
+    if (!same) return escaped_name(name) + " has the wrong checksum: its contents have changed";
   }
   return "";
 }

@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -29,8 +31,7 @@ const Json& member(const Json& json, const char* name) {
   static const Json none = Json::object();
   const auto found = json.find(name);
   if (found == json.end()) return none;
-  if (!found->is_object())
-    throw StateError("\"" + std::string(name) + "\" of a saved state is not an object");
+  if (!found->is_object()) throw StateError(in_quotes(name) + " of a saved state is not an object");
   return *found;
 }
 
@@ -54,19 +55,19 @@ State state_from_json(const Json& json, const std::map<std::string, torch::Tenso
     for (const Json& name : *names) {
       const std::string text = name.is_string() ? name.get<std::string>() : "";
       const auto tensor = tensors.find(prefix + text);
-      if (tensor == tensors.end()) throw StateError("the tensor \"" + prefix + text + "\" is missing");
+      if (tensor == tensors.end()) throw StateError("the tensor " + in_quotes(prefix + text) + " is missing");
       state.tensors[text] = tensor->second;
     }
   }
   for (const auto& [name, value] : member(json, "integers").items()) {
     if (!value.is_number_integer() || value > std::numeric_limits<std::int64_t>::max())
-      throw StateError("\"" + name + "\" of the saved state is not an integer of 64 bits");
+      throw StateError(in_quotes(name) + " of the saved state is not an integer of 64 bits");
     state.integers[name] = value.get<std::int64_t>();
   }
   for (const auto& [name, value] : member(json, "numbers").items())
     state.numbers[name] = number_from_json(value);
   for (const auto& [name, value] : member(json, "texts").items()) {
-    if (!value.is_string()) throw StateError("\"" + name + "\" of the saved state is not a text");
+    if (!value.is_string()) throw StateError(in_quotes(name) + " of the saved state is not a text");
     state.texts[name] = value.get<std::string>();
   }
   for (const auto& [name, part] : member(json, "parts").items())
