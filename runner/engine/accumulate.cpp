@@ -4,6 +4,9 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 
@@ -12,6 +15,7 @@
 #include "registry/log.hpp"
 #include "runner/engine/batch_part.hpp"
 #include "runner/engine/engine.hpp"
+#include "runner/engine/gradients.hpp"
 #include "runner/engine/out_of_memory.hpp"
 #include "runner/engine/sync_batch_norm.hpp"
 
@@ -27,6 +31,23 @@ Batch stand_in_for(const Batch& empty) {
     shape[0] = 2;
     return torch::zeros(shape, tensor.options());
   });
+}
+
+// Over all ranks.
+std::int64_t examples_of(const Window& window) {
+  return std::accumulate(window.sizes_of_batches.begin(), window.sizes_of_batches.end(), std::int64_t{0});
+}
+
+// A number as three, because gradients are often summed in single precision: exact if it comes from one rank,
+// or is a count.
+constexpr std::int64_t parts_of_number = 3;
+
+void split_number(double number, double* parts) {
+  for (std::int64_t part = 0; part < parts_of_number; ++part) {
+    const bool fits = std::abs(number) <= std::numeric_limits<float>::max();
+    parts[part] = fits ? static_cast<float>(number) : number;
+    number = fits ? number - parts[part] : 0;
+  }
 }
 
 }  // namespace
@@ -71,7 +92,7 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
     const std::int64_t size = batch.size(), at_once = examples_at_once(size);
     parts += at_once > 0 ? divide_up(size, at_once) : sync_norm_ ? 1 : 0;
   }
-  begin_window(weight, parts);
+  begin_window(weight, parts, expected_weight(window));
   torch::Tensor total;
   for (const Batch& micro_batch : window.batches) {
     if (sync_norm_ && micro_batch.size() == 0) {  // the others wait for this rank in every layer
@@ -119,13 +140,33 @@ void Engine::make_micro_batches_smaller(const Window& window, const std::string&
       largest, *most_examples_);
 }
 
+std::optional<double> Engine::expected_weight(const Window& window) const {
+  if (!ranks_ || local_ || !example_weight_ || window.sizes_of_batches.empty()) return {};
+  return *example_weight_ * static_cast<double>(examples_of(window));
+}
+
+// With the loss, ranks have told each other what their parts of the window weigh.
+void Engine::learn_weight(double weight, const Window& window) {
+  if (weight_expected_) {
+    if (weight != window_weight_ && weight > 0)
+      for (torch::Tensor& gradient : gradients_of(updated_)) gradient.mul_(window_weight_ / weight);
+    window_weight_ = weight;
+    weight_expected_ = false;
+  } else if (weight > 0 && !example_weight_ && !window.sizes_of_batches.empty()) {
+    example_weight_ = weight / static_cast<double>(examples_of(window));
+  }
+}
+
 void Engine::send_loss(const torch::Tensor& own_sum, const Window& window) {
-  const std::vector<double> notice = window.notice ? window.notice() : std::vector<double>();
-  const auto size = static_cast<std::int64_t>(notice.size());
-  loss_sum_ = torch::zeros({1 + size}, torch::kFloat64);
-  std::ranges::copy(notice, loss_sum_.mutable_data_ptr<double>() + 1);
+  std::vector<double> numbers = window.notice ? window.notice() : std::vector<double>();
+  numbers.insert(numbers.begin(), own_weight_);
+  const std::int64_t size = 1 + parts_of_number * static_cast<std::int64_t>(numbers.size());
+  loss_sum_ = torch::zeros({size}, torch::kFloat64);
+  double* place = loss_sum_.mutable_data_ptr<double>() + 1;
+  for (const double number : numbers) split_number(number, std::exchange(place, place + parts_of_number));
   loss_sum_ = loss_sum_.to(device_);
   if (own_sum.defined()) loss_sum_[0].copy_(own_sum);
+  if (ranks_->carries(size)) return ranks_->send_along(loss_sum_);
   loss_work_ = world_->begin_all_reduce(loss_sum_, Reduction::sum, "the loss");
 }
 
@@ -133,17 +174,27 @@ void Engine::send_loss_early(const torch::Tensor& own_sum, const Window& window)
   if (backward_left_ == 1 && sends_during_backward()) send_loss(own_sum, window);
 }
 
-// Every gradient, and the loss, of all ranks together. All ranks send the loss before the gradients, also one
-// that had no examples.
+// Every gradient, and the loss, of all ranks together. All ranks send the loss before the gradients or with
+// them, also one that had no examples.
 WindowLoss Engine::over_all_ranks(const WindowLoss& own, const Window& window) {
   if (!ranks_) return own;
   const auto counted = times_->during(TimeLedger::communication);
   if (!loss_sum_.defined()) send_loss(own.sum, window);
   exchange_gradients();
-  loss_work_.wait();
-  const torch::Tensor sums = std::exchange(loss_sum_, {}), notice = sums.slice(0, 1).cpu();
-  const auto* numbers = notice.const_data_ptr<double>();
-  return {sums[0], own.weight, {numbers, numbers + notice.numel()}};
+  if (loss_work_) {
+    loss_work_->wait();
+    loss_work_.reset();
+  } else {
+    loss_sum_ = ranks_->take_sums_along();
+  }
+  const torch::Tensor sums = std::exchange(loss_sum_, {});
+  const torch::Tensor parts = sums.slice(0, 1).cpu();
+  std::vector<double> numbers;
+  const auto* part = parts.const_data_ptr<double>();
+  for (; part != parts.const_data_ptr<double>() + parts.numel(); part += parts_of_number)
+    numbers.push_back(std::accumulate(part, part + parts_of_number, 0.0));
+  learn_weight(numbers[0], window);
+  return {sums[0], global_window_weight(), {numbers.begin() + 1, numbers.end()}};
 }
 
 }  // namespace runner

@@ -217,6 +217,7 @@ void Engine::finish_passes() {
 State Engine::save() const {
   State state{.parts = {{"precision", precision_->save()}}};
   if (most_examples_) state.integers["micro_batch"] = *most_examples_;
+  if (example_weight_) state.numbers["example_weight"] = *example_weight_;
   if (State compression = ranks_ ? ranks_->save() : State(); !compression.empty())
     state.parts["compression"] = std::move(compression);
   State& frozen = state.parts["frozen"];
@@ -230,6 +231,7 @@ void Engine::load(const State& state) {
   StateReader saved(state);
   precision_->load(saved.part("precision"));
   most_examples_ = saved.find_integer("micro_batch");
+  example_weight_ = saved.find_number("example_weight");
   // Without compression, or alone, what it once left out is lost.
   if (const State* compression = saved.find_part("compression"); compression && ranks_)
     ranks_->load(*compression);

@@ -128,7 +128,8 @@ class Engine final : public Stateful {
   // anything else: if each rank holds a part of the weights, ranks need each other until then.
   void finish_passes();
 
-  // The precision's state, which parameters are frozen, and the size of micro-batches that fits.
+  // The precision's state, which parameters are frozen, the size of micro-batches that fits, and what an
+  // example weighs.
   State save() const override;
   void load(const State& state) override;
 
@@ -145,7 +146,10 @@ class Engine final : public Stateful {
   torch::Tensor own_norm();
   void adopt(torch::nn::Module& module, bool channels_last, ParameterValues values);
   void connect_ranks(const torch::nn::Module& module, ParameterValues values);
+  void begin_window(double weight, std::int64_t micro_batches, std::optional<double> expected);
+  std::optional<double> expected_weight(const Window& window) const;  // over all ranks
   double global_window_weight();
+  void learn_weight(double weight, const Window& window);
   // Not if backward may have to be repeated or is replayed, nor if ranks gather weights in it, each at its
   // own pace.
   bool sends_during_backward() const {
@@ -154,7 +158,7 @@ class Engine final : public Stateful {
   double own_divisor();  // of the losses of this rank
   void count_backward();
   torch::Tensor graphed_pass(const Batch& batch, const Loss& loss);  // forward and backward
-  // With the notice of the window.
+  // With the notice of the window: along with the gradients, or in an exchange of its own.
   void send_loss(const torch::Tensor& own_sum, const Window& window);
   void send_loss_early(const torch::Tensor& own_sum,
                        const Window& window);  // if the next backward is the last
@@ -182,9 +186,14 @@ class Engine final : public Stateful {
   std::vector<std::unique_ptr<Stateful>> wholes_;
   torch::Tensor weight_sum_;  // of the window, on its way between ranks
   torch::Tensor loss_sum_;    // the same, with the notice
-  Work weight_work_, loss_work_;
+  Work weight_work_;
+  std::optional<Work> loss_work_;  // none: it goes along with the gradients
+  // What an example weighed in the first window of the run. Ranks expect the same of the next, so that none
+  // waits for the others before backward; what they learn afterwards counts.
+  std::optional<double> example_weight_;
   bool gradients_reduced_ = true;
   double window_weight_ = 1;        // of the window under way, over all ranks once they have told each other
+  bool weight_expected_ = false;    // not yet heard from all ranks
   double own_weight_ = 0;           // of this rank's part of it
   std::int64_t backward_left_ = 0;  // micro-batches of it that are still to come
   bool gradients_finite_ = true;

@@ -14,7 +14,8 @@ struct GradientBuckets::Bucket {
   std::vector<std::size_t> members;  // parameters
   std::optional<int> owner;          // the rank that gets the sums, where not all do
   torch::Tensor flat;                // all gradients, then a 1 for each that this rank has
-  torch::Tensor present;             // that end of it
+  torch::Tensor present;             // that part of it
+  torch::Tensor along;               // its end: room for other numbers; only of the last bucket
   std::vector<torch::Tensor> views;  // of flat, shaped as the parameters
   std::vector<bool> taken;
   std::size_t count_taken = 0;
@@ -71,13 +72,23 @@ void GradientBuckets::add_bucket(std::vector<std::size_t> members) {
   buckets_.push_back(std::move(bucket));
 }
 
+// Where every rank gets the sums, in a format with digits enough.
+bool GradientBuckets::carries(std::int64_t numbers) const {
+  if (buckets_.empty() || !options_.owners.empty() || options_.wire || numbers > room) return false;
+  const auto type = parameters_[buckets_.back()->members[0]].scalar_type();
+  return type == torch::kFloat32 || type == torch::kFloat64;
+}
+
 void GradientBuckets::allocate(Bucket& bucket) const {
   if (bucket.flat.defined()) return;
   std::int64_t elements = 0;
   for (const std::size_t member : bucket.members) elements += parameters_[member].numel();
   const auto count = static_cast<std::int64_t>(bucket.members.size());
-  bucket.flat = torch::empty(elements + count, parameters_[bucket.members[0]].options().requires_grad(false));
+  const std::int64_t others = &bucket == buckets_.back().get() && carries(0) ? room : 0;
+  bucket.flat =
+      torch::empty(elements + count + others, parameters_[bucket.members[0]].options().requires_grad(false));
   bucket.present = bucket.flat.narrow(0, elements, count);
+  bucket.along = bucket.flat.narrow(0, elements + count, others);
   bucket.views.clear();
   std::int64_t offset = 0;
   for (const std::size_t member : bucket.members) {
@@ -87,6 +98,10 @@ void GradientBuckets::allocate(Bucket& bucket) const {
                                  : bucket.flat.narrow(0, offset, parameter.numel()).view(parameter.sizes()));
     offset += parameter.numel();
   }
+}
+
+std::int64_t GradientBuckets::numbers_along(const Bucket& bucket) const {
+  return along_.defined() && bucket.along.numel() > 0 ? along_.numel() : 0;
 }
 
 void GradientBuckets::completed(std::size_t parameter) {
@@ -128,7 +143,10 @@ void GradientBuckets::send(Bucket& bucket) {
     bucket.views[i].zero_();
     bucket.present[static_cast<std::int64_t>(i)].zero_();
   }
-  bucket.on_wire = options_.wire ? bucket.flat.to(*options_.wire) : bucket.flat;
+  const std::int64_t others = numbers_along(bucket);
+  if (others > 0) bucket.along.narrow(0, 0, others).copy_(along_);
+  bucket.on_wire = bucket.flat.narrow(0, 0, bucket.flat.numel() - bucket.along.numel() + others);
+  if (options_.wire) bucket.on_wire = bucket.on_wire.to(*options_.wire);
   bytes_sent_ += static_cast<std::int64_t>(bucket.on_wire.nbytes());
   bucket.work = bucket.owner ? world_.begin_reduce(bucket.on_wire, *bucket.owner, "the gradients")
                              : world_.begin_all_reduce(bucket.on_wire, Reduction::sum, "the gradients");
@@ -139,6 +157,8 @@ void GradientBuckets::receive(Bucket& bucket) {
   const torch::NoGradGuard no_grad;
   if (options_.wire) bucket.flat.copy_(bucket.on_wire);
   bucket.on_wire.reset();
+  if (const std::int64_t others = numbers_along(bucket); others > 0)
+    along_ = bucket.along.narrow(0, 0, others).to(torch::kFloat64, false, /*copy=*/true);
   const bool ours = !bucket.owner || *bucket.owner == world_.rank();
   // Who has all of them need not ask which the others had.
   const bool complete = bucket.count_taken == bucket.members.size();
@@ -150,6 +170,7 @@ void GradientBuckets::receive(Bucket& bucket) {
   if (bucket.owner) {  // saving memory is the point: the gradients that stay keep it
     bucket.views.clear();
     bucket.present.reset();
+    bucket.along.reset();
     bucket.flat.reset();
   }
   std::fill(bucket.taken.begin(), bucket.taken.end(), false);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runner/engine/world.hpp"
@@ -33,6 +34,14 @@ class GradientBuckets {
   void begin_last_backward() { sending_ = true; }
   bool under_way() const { return sending_; }  // from then until finish()
 
+  // Numbers that the last bucket carries besides its gradients, so that they cost no exchange of their own:
+  // between begin_last_backward() and finish(), or before both. After finish() their sums over the ranks are
+  // there. All ranks send as many, or none.
+  static constexpr std::int64_t room = 128;
+  bool carries(std::int64_t numbers) const;
+  void send_along(const torch::Tensor& numbers) { along_ = numbers; }
+  torch::Tensor take_sums_along() { return std::exchange(along_, {}); }
+
   // Every gradient becomes the sum over the ranks, also if this rank has computed none. Gradients of
   // parameters that another rank owns are freed.
   void finish();
@@ -51,6 +60,7 @@ class GradientBuckets {
 
   void add_bucket(std::vector<std::size_t> members);
   void allocate(Bucket& bucket) const;
+  std::int64_t numbers_along(const Bucket& bucket) const;
   void completed(std::size_t parameter);
   void take(Bucket& bucket, std::size_t member);
   void send_full_buckets();
@@ -63,6 +73,7 @@ class GradientBuckets {
   const BucketOptions options_;
   std::vector<std::unique_ptr<Bucket>> buckets_;
   std::vector<std::pair<std::size_t, std::size_t>> places_;  // of each parameter: bucket and member
+  torch::Tensor along_;                                      // undefined where nothing goes along
   std::size_t next_ = 0;                                     // bucket to set out
   std::size_t arriving_ = 0;                                 // bucket to arrive next
   bool sending_ = false;

@@ -124,6 +124,12 @@ void RankSync::begin_last_backward() {
   buckets_->begin_last_backward();
 }
 
+bool RankSync::carries(std::int64_t numbers) {
+  if (sharding_ || local_gradients()) return false;
+  make_buckets();
+  return buckets_->carries(numbers);
+}
+
 void RankSync::reduce_gradients() {
   if (sharding_) return sharding_->parameters.give_gradients();
   make_buckets();

@@ -44,6 +44,10 @@ class RankSync {
 
   // The next backward is the last one of the window: gradients are sent while it runs.
   void begin_last_backward();
+  // Numbers that go with the gradients, if the strategy has room for them: see GradientBuckets.
+  bool carries(std::int64_t numbers);
+  void send_along(const torch::Tensor& numbers) { buckets_->send_along(numbers); }
+  torch::Tensor take_sums_along() { return buckets_->take_sums_along(); }
   // Gradients become sums over all ranks: those of the parameters that this rank updates, or all.
   void reduce_gradients();
 

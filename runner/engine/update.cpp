@@ -50,10 +50,16 @@ torch::Tensor Engine::loss_sum_of(const Batch& batch, const Loss& loss) {
 }
 
 void Engine::begin_window(double weight, std::int64_t micro_batches) {
+  begin_window(weight, micro_batches, std::nullopt);
+}
+
+void Engine::begin_window(double weight, std::int64_t micro_batches, std::optional<double> expected) {
   finish_passes();
   if (model_) model_->train();
-  window_weight_ = own_weight_ = weight;
-  if (ranks_) {  // on its way while this rank computes
+  window_weight_ = expected.value_or(weight);
+  weight_expected_ = expected.has_value();
+  own_weight_ = weight;
+  if (ranks_ && !expected) {  // on its way while this rank computes
     weight_sum_ = torch::full({1}, weight, torch::kFloat64);
     weight_work_ = world_->begin_all_reduce(weight_sum_, Reduction::sum, "the weight of the window");
   }

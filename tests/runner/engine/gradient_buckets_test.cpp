@@ -89,6 +89,32 @@ TEST_CASE("gradient buckets: ranks may use different parameters, or have nothing
   });
 }
 
+TEST_CASE("gradient buckets: other numbers go along, also from a rank that has no gradients") {
+  const std::int64_t bytes = GENERATE(1, 1 << 20);
+  on_ranks(3, [&](World& world) {
+    Net net;
+    GradientBuckets buckets(world, net.parameters(), {bytes, bytes});
+    require(buckets.carries(GradientBuckets::room) && !buckets.carries(GradientBuckets::room + 1), "room");
+    for (int round = 1; round < 4; ++round) {
+      buckets.send_along(torch::tensor({1.5 * world.rank(), 0.25 * round}, torch::kFloat64));
+      buckets.begin_last_backward();
+      if (world.rank() != 1) net.forward(input(0, 2)).backward();
+      buckets.finish();
+      require(torch::equal(buckets.take_sums_along(), torch::tensor({4.5, 0.75 * round}, torch::kFloat64)),
+              "sums");
+      Net alone;
+      alone.forward(input(0, 2)).backward();
+      require(torch::allclose(net.linear->weight.grad(), 2 * alone.linear->weight.grad()), "gradients");
+      for (torch::Tensor& parameter : net.parameters()) parameter.mutable_grad().reset();
+    }
+    BucketOptions half, owned;
+    half.wire = torch::kHalf;
+    owned.owners.assign(net.parameters().size(), 0);
+    require(!GradientBuckets(world, Net().parameters(), half).carries(1), "too few digits");
+    require(!GradientBuckets(world, Net().parameters(), owned).carries(1), "only one rank gets the sums");
+  });
+}
+
 TEST_CASE("gradient buckets: frozen parameters keep no gradient") {
   on_ranks(2, [](World& world) {
     Net net;

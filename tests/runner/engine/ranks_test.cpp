@@ -42,6 +42,42 @@ TEST_CASE("ranks: those without examples take part in every exchange, in the sam
   for (const Trained& rank : many) CHECK(same_bits(rank, many[0]));
 }
 
+TEST_CASE("ranks: windows are divided by their true weight, whatever the first of the run weighed") {
+  Case about;
+  about.distributed.strategy = GENERATE(RankStrategy::ddp, RankStrategy::zero1, RankStrategy::zero2);
+  about.distributed.bucket_size = {100};
+  about.counts_some = true;
+  about.optimizer = "sgd";  // adamw would hide a wrong divisor
+  about.clip_norm = {};
+  about.on_full = GENERATE(OnOutOfMemory::stop, OnOutOfMemory::split);
+  World alone;
+  const auto many = train_on(3, about);
+  check_close(train(alone, about), many[0]);
+  for (const Trained& rank : many) CHECK(same_bits(rank, many[0]));
+}
+
+TEST_CASE("ranks: resumed, they expect of a window what they expected before") {
+  Case about;
+  about.counts_some = true;
+  on_ranks(2, [&](World& world) {
+    Trainee whole(world, about);
+    whole.step(0);
+    const State engine = whole.engine.save().copy(),
+                weights = whole.engine.weights_state(false).save().copy(),
+                optimizer = whole.engine.optimizer().save().copy();
+    Trainee resumed(world, about);
+    resumed.engine.load(engine);
+    resumed.engine.weights_state(false).load(weights);
+    resumed.engine.optimizer().load(optimizer);
+    for (int step = 1; step < 4; ++step) {
+      if (whole.step(step) != resumed.step(step)) throw std::logic_error("another loss");
+    }
+    const auto one = whole.engine.full_weights(), other = resumed.engine.full_weights();
+    for (std::size_t i = 0; i < one.size(); ++i)
+      if (!torch::equal(one[i].tensor, other[i].tensor)) throw std::logic_error("another " + one[i].name);
+  });
+}
+
 TEST_CASE("ranks: where memory may run out, gradients are exchanged after backward, with the same result") {
   Case about;
   about.on_full = OnOutOfMemory::split;
