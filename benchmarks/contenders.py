@@ -35,7 +35,6 @@ class Process:
     seconds: float
     megabytes: float  # the most that was resident
     private: float  # the most of it that was no file's, as far as looking now and then tells
-    cpu_seconds: float  # of the process and its threads
 
 
 def run(command, cores, threads, preload=None):
@@ -56,8 +55,7 @@ def run(command, cores, threads, preload=None):
         output.seek(0), errors.seek(0)
         if status != 0:
             sys.exit(f"failed: {' '.join(map(str, command))}\n{errors.read().decode()}")
-        return Process(output.read().decode(), began, seconds, usage.ru_maxrss / 1024, max(seen),
-                       usage.ru_utime + usage.ru_stime)
+        return Process(output.read().decode(), began, seconds, usage.ru_maxrss / 1024, max(seen))
 
 
 def watch(pid, seen, ended):

@@ -109,8 +109,7 @@ def main():
         if wanted("growth"):
             result["growth"] = growth.measure(options.rounds)
         if wanted("trackers"):
-            result["trackers"] = {f"{cores} core" + ("s" if cores > 1 else ""): trackers.measure(data, cores, options.rounds)
-                                  for cores in options.cores}
+            result["trackers"] = trackers.measure(data, options.rounds)
         if wanted("strategies"):
             result["strategies"] = rank_strategies.measure(data, options.rounds)
         if wanted("rank_costs"):

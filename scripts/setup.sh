@@ -2,6 +2,7 @@
 # Installs what building and running needs: Debian packages, and LibTorch into .deps/ of this checkout.
 #   scripts/setup.sh            for building and running
 #   scripts/setup.sh --tests    adds what the tests need
+#   scripts/setup.sh --lint     clang-tidy alone, for scripts/test.sh --thorough
 # LIBTORCH_DIR, or a CMAKE_PREFIX_PATH that holds LibTorch, is used instead of downloading one.
 # Idempotent: done once, a further call costs a few milliseconds.
 set -euo pipefail
@@ -14,16 +15,19 @@ packages=(
   libspdlog-dev libssl-dev libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
 )
 test_packages=(
-  catch2 g++ clang-format-19 clang-tidy-19 libclang-rt-19-dev
+  catch2 g++ clang-format-19 libclang-rt-19-dev
   bash fish zsh dataset-fashion-mnist openmpi-bin chromium chromium-driver
   patchelf pkg-config
 )
+
+clang_tidy_version=22.1.8
 
 with_tests=false
 case "${1-}" in
   "") ;;
   --tests) with_tests=true ;;
-  *) echo "usage: scripts/setup.sh [--tests]" >&2; exit 2 ;;
+  --lint) ;;
+  *) echo "usage: scripts/setup.sh [--tests|--lint]" >&2; exit 2 ;;
 esac
 
 # Where the user has a LibTorch of their own, it is used as it is.
@@ -40,6 +44,19 @@ users_libtorch() {
   done
   return 1
 }
+
+# Debian's own Python first: it is a version the wheels exist for, whatever else the user has in PATH.
+make_venv() {
+  local folder=$1 python=/usr/bin/python3
+  "$python" -c 'import ensurepip' 2>/dev/null || python=python3
+  [[ -x $folder/bin/pip ]] || "$python" -m venv "$folder"
+}
+
+if [[ "${1-}" == --lint ]]; then
+  make_venv .deps/lint
+  .deps/lint/bin/pip install --quiet --disable-pip-version-check --no-input "clang-tidy==$clang_tidy_version"
+  exit
+fi
 
 have_wheel() { compgen -G ".deps/venv/lib/python3*/site-packages/torch/lib/libtorch_cpu.so" >/dev/null; }
 
@@ -85,13 +102,6 @@ install_packages() {
     printf 'setup: installing failed. As root, run:\n  %s\n' "$by_hand" >&2
     exit 1
   fi
-}
-
-# Debian's own Python first: it is a version the wheel exists for, whatever else the user has in PATH.
-make_venv() {
-  local folder=$1 python=/usr/bin/python3
-  "$python" -c 'import ensurepip' 2>/dev/null || python=python3
-  [[ -x $folder/bin/pip ]] || "$python" -m venv "$folder"
 }
 
 pip_install() { .deps/venv/bin/pip install --quiet --disable-pip-version-check --no-input "$@"; }

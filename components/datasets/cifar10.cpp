@@ -26,7 +26,7 @@ constexpr auto describe(std::type_identity<Cifar10>) {
 void check(const Cifar10& params, Report& report) { check_stand_in(params.fallback, report); }
 
 CifarFormat format_of(const Cifar10& params) {
-  constexpr std::size_t file_bytes = 10'000 * 3'073;
+  constexpr std::size_t file_bytes = std::size_t{10'000} * 3'073;
   CifarFormat format;
   format.published = {.title = "CIFAR-10",
                       .url = params.url,

@@ -32,7 +32,10 @@ class CosineRestartsSchedule final : public Scheduler {
     if (growth_ == 1) {
       at = std::fmod(at, period);
     } else {
-      for (; at >= period; period *= growth_) at -= period;
+      while (at >= period) {
+        at -= period;
+        period *= growth_;
+      }
     }
     return end_ + (1 - end_) * (1 + std::cos(std::numbers::pi * at / period)) / 2;
   }

@@ -1,6 +1,7 @@
 #include "runner/console/tables.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "registry/utf8.hpp"

@@ -225,7 +225,7 @@ class ShardedModel {
       layout.begin_reduce(world, meta(part, wire), meta(layout.size(), wire), "");
       summed += part * static_cast<std::int64_t>(torch::elementSize(type));
     }
-    const int groups = ranks_ / group_;
+    const std::int64_t groups = ranks_ / group_;
     return recipe_.train.accumulation_steps * world.bytes_sent() + (ranks_ - 1) * buffer_bytes_ / ranks_ +
            2 * (groups - 1) * summed / groups;
   }

@@ -103,7 +103,9 @@ class Canvas {
   }
 
  private:
-  float& at(int channel, int x, int y) { return values_[channel * pixels + y * drawing_size + x]; }
+  float& at(int channel, int x, int y) {
+    return values_[static_cast<std::size_t>(channel * pixels + y * drawing_size + x)];
+  }
 
   std::array<float, 3 * pixels> values_;
 };

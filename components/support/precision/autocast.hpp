@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/autocast_mode.h>
+#include <torch/types.h>
 
 #include "components/contract/precision_scope.hpp"
 

@@ -55,7 +55,7 @@ class JsonStep {
   template <class T>
   T get(const std::string& key, T fallback) {
     asked_.insert(key);
-    return has(key) ? get<T>(key) : fallback;
+    return has(key) ? get<T>(key) : std::move(fallback);
   }
 
   // After everything was asked for.

@@ -43,7 +43,7 @@ Parts merge(Parts parts, Behavior behavior) {
 }
 
 PreTokenize splitting(Find find, Behavior behavior) {
-  return [find = std::move(find), behavior](std::vector<TextPiece> pieces) {
+  return [find = std::move(find), behavior](const std::vector<TextPiece>& pieces) {
     std::vector<TextPiece> out;
     for (const TextPiece& piece : pieces) {
       Parts parts = find(piece.text);
