@@ -103,9 +103,32 @@ def runner_once(recipe, overrides, cores, steps, ranks=1):
         threads = cores // ranks
         done = run([RUNNER, *launch, HERE / "recipes" / recipe, f"run.dir={folder}", f"run.threads={threads}",
                     f"train.max_steps={steps}", f"train.log_every={half}step", *overrides], cores, threads)
-        records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-        times = {record["step"]: record["time"] for record in records if "time" in record}
-        return done, (times[2 * half] - times[half]) / half if steps > 1 else None
+        return done, step_seconds(folder, half, 2 * half) if steps > 1 else None
+
+
+def side_by_side(recipe, overrides, others, steps):
+    """Seconds a step with the one list of overrides by seconds with the other. Both runs train at the same time, each with all of its
+    threads on a core of its own, so that what changes the speed of the machine changes both; then again with the cores swapped."""
+    def once(cores):
+        with tempfile.TemporaryDirectory() as scratch:
+            folders = [Path(scratch) / name for name in ("one", "other")]
+            processes = [subprocess.Popen(["taskset", "-c", str(core), RUNNER, HERE / "recipes" / recipe, f"run.dir={folder}", "run.threads=1",
+                                           f"train.max_steps={steps}", "train.log_every=1step", *of],
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                         for core, folder, of in zip(cores, folders, (overrides, others))]
+            if any([process.wait() != 0 for process in processes]):
+                sys.exit(f"failed: {recipe} with {overrides} or {others}")
+            one, other = [step_seconds(folder, steps // 8, steps - steps // 8) for folder in folders]
+            return one / other
+
+    return (once((0, 1)) * once((1, 0))) ** 0.5
+
+
+def step_seconds(folder, first, last):
+    """Between these two steps, as the run's own records tell."""
+    records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    times = {record["step"]: record["time"] for record in records if "time" in record}
+    return (times[last] - times[first]) / (last - first)
 
 
 def ours(work, data, cores):

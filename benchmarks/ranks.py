@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from contenders import HERE, RUNNER, run
+from contenders import HERE, RUNNER, run, step_seconds
 
 BARE_RANKS = HERE.parent / "build/release/bin/benchmark_bare_ranks"
 RANKS = 2
@@ -22,9 +22,7 @@ def ours(work, data, ranks):
         run([*start, HERE / "recipes" / work.recipe, f"run.dir={folder}", "run.threads=1", f"train.max_steps={2 * half}",
              f"train.log_every={half}step", "checkpoint.every=never", f"model={work.model}", f"loader.batch_size={work.batch}", *data.overrides(work),
              *work.overrides], ranks, 1)
-        records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-        times = {record["step"]: record["time"] for record in records if "time" in record}
-        return (times[2 * half] - times[half]) / half
+        return step_seconds(folder, half, 2 * half)
 
 
 def accelerate(work, data):

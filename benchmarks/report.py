@@ -68,11 +68,17 @@ def growth_table(found):
         ["", "s for a process of one step", "ms a step", "peak MB", "of it private"], rows) + "\n"
 
 
-def trackers_table(found):
-    bound = 1.02
+def side_by_side_table(title, found, bound):
     rows = [[name, spread(ratios, digits=3), "above the bound" if median(ratios) > bound else "yes"] for name, ratios in found.items()]
-    return "### Trackers (simple_cnn, batch 64, every step logged, next to a run without trackers)\n\n" + table(
-        ["", "time of a step, ratio to no trackers", f"at most {bound}"], rows) + "\n"
+    return f"### {title}\n\n" + table(["", "time of a step, ratio to the run next to it", f"at most {bound}"], rows) + "\n"
+
+
+def trackers_table(found):
+    return side_by_side_table("Trackers (simple_cnn, batch 64, every step logged; next to it: no trackers)", found, 1.02)
+
+
+def checkpoints_table(found):
+    return side_by_side_table("Checkpoints in the background (resnet18, batch 16; next to it: no checkpoints)", found, 1.03)
 
 
 def strategies_table(found):
@@ -102,12 +108,6 @@ def sharding_table(found):
              f"{median(one['memory']) / median(ours['memory']):.2f}"] for name, one in found.items()]
     return "### Sharded parameters (mlp with adamw, two ranks, one core each; equal losses)\n\n" + table(
         ["", "ms a step", "ratio", "private MB of a rank", "ratio"], rows) + "\n"
-
-
-def checkpoints_table(found):
-    rows = [[cores, name, spread(steps, 1000), f"{median(steps) / median(one['no checkpoints']):.3f}"]
-            for cores, one in found.items() for name, steps in one.items()]
-    return "### Checkpoints in the background (resnet18, batch 16)\n\n" + table(["", "", "ms a step", "ratio to none"], rows) + "\n"
 
 
 def large_model_table(found):

@@ -117,8 +117,7 @@ def main():
         if wanted("sharding"):
             result["sharding"] = sharding.measure(options.rounds)
         if wanted("checkpoints"):
-            result["checkpoints"] = {f"{cores} core" + ("s" if cores > 1 else ""): checkpoints.while_training(data, cores, options.rounds)
-                                     for cores in options.cores}
+            result["checkpoints"] = checkpoints.while_training(data, options.rounds)
         if wanted("large_model"):
             result["large_model"] = checkpoints.large_model(options.rounds)
         if wanted("resuming"):

@@ -1,20 +1,17 @@
 """What trackers cost: simple_cnn, every step logged to all trackers at once, against no tracker but metrics.jsonl.
 
-Both runs train at the same time, each with all of its threads on a core of its own, so that what changes the speed of the machine changes
-both; the cores are swapped from one round to the next. MLflow is a server on loopback that accepts everything, at once or after five seconds; a real one would take processor time away from
+MLflow is a server on loopback that accepts everything, at once or after five seconds; a real one would take processor time away from
 training on the same machine, and that is not the tracker's.
 """
 import json
-import subprocess
-import tempfile
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from contenders import HERE, RUNNER
+from contenders import side_by_side
 
 FILES = ["csv", "tensorboard", "wandb", "swanlab", "comet", "console"]
-STEPS, TIMED = 800, (100, 700)  # both runs are training in the timed ones
+STEPS = 800
 
 
 class Server:
@@ -49,37 +46,14 @@ class Server:
         return f'{{name="mlflow",url="http://127.0.0.1:{self.server.server_port}",artifacts=false}}'
 
 
-def begin(core, folder, data, trackers):
-    return subprocess.Popen(["taskset", "-c", str(core), str(RUNNER), str(HERE / "recipes/images.toml"), f"run.dir={folder}", "run.threads=1",
-                             f"train.max_steps={STEPS}", "train.log_every=1step", "checkpoint.every=never", f"dataset.dir={data.cifar}",
-                             f"tracker=[{','.join(trackers)}]"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def step_seconds(folder):
-    with open(f"{folder}/metrics.jsonl") as records:
-        times = {record["step"]: record["time"] for record in map(json.loads, records) if "time" in record}
-    first, last = TIMED
-    return (times[last] - times[first]) / (last - first)
-
-
-def ratio(data, trackers, round_):
-    """Seconds a step with these trackers by seconds without any."""
-    with tempfile.TemporaryDirectory() as scratch:
-        runs = {f"{scratch}/with": trackers, f"{scratch}/without": []}
-        processes = [begin((round_ + place) % 2, folder, data, of) for place, (folder, of) in enumerate(runs.items())]
-        for process in processes:
-            if process.wait() != 0:
-                raise SystemExit("a run with trackers failed")
-        return step_seconds(f"{scratch}/with") / step_seconds(f"{scratch}/without")
-
-
 def measure(data, rounds):
-    """Ratios, each of two rounds with the cores swapped. Two runs without trackers tell how much of it is noise."""
+    """Ratios to no trackers. Two runs without trackers tell how much of it is noise."""
+    overrides = lambda trackers: [f"dataset.dir={data.cifar}", "checkpoint.every=never", f"tracker=[{','.join(trackers)}]"]
     files = [f'{{name="{name}"}}' for name in FILES]
     contenders = {"no trackers": [], "all trackers": [*files, Server(0).tracker()],
                   "all trackers, MLflow answers after 5 s": [*files, Server(5).tracker()]}
     found = {name: [] for name in contenders}
     for round_ in range(rounds):
         for name, trackers in contenders.items():
-            found[name].append((ratio(data, trackers, 0) * ratio(data, trackers, 1)) ** 0.5)
+            found[name].append(side_by_side("images.toml", overrides(trackers), overrides([]), STEPS))
     return found

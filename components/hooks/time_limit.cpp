@@ -1,10 +1,13 @@
 // For jobs that a scheduler kills at a fixed time. train.max_time is part of the training itself: it counts
 // training time, shapes the schedule and is the same wherever the run is made. This is about the job around
 // it: it counts from the start of the process, with loading and preparing, and stops early enough to save.
+#include <unistd.h>
+
 #include <chrono>
 #include <cmath>
-
-#include <unistd.h>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 #include "components/hooks/hook.hpp"
 #include "registry/log.hpp"

@@ -109,7 +109,7 @@ class BertModel : public Model, public WeightNames, public Pretrained {
     const auto whole = group(*this, "bert");
     const auto embeddings = group(*whole, "embeddings");
     auto tokens = torch::nn::EmbeddingOptions(bert.vocabulary, bert.width);
-    if (bert.padding) tokens.padding_idx(*bert.padding);
+    tokens.padding_idx(bert.padding);
     word_embeddings = embeddings->register_module("word_embeddings", torch::nn::Embedding(tokens));
     position_embeddings =
         embeddings->register_module("position_embeddings", torch::nn::Embedding(bert.context, bert.width));

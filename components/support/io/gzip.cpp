@@ -46,7 +46,8 @@ std::size_t GzipReader::read(std::span<std::uint8_t> into) {
     }
     if (count == 0) break;
     done += static_cast<std::size_t>(count);
-    if ((given_ += static_cast<std::size_t>(count)) > most_) {
+    given_ += static_cast<std::size_t>(count);
+    if (given_ > most_) {
       throw IoError(path_.string() + " unpacks to more than " + std::to_string(most_) +
                     " bytes, far more than its size.");
     }
