@@ -176,6 +176,8 @@ class Accelerator {
   const Module& unwrap(const Module& module) const {
     return module;
   }
+  template <class Module>
+  const Module& unwrap(const Module&& module) const = delete;  // it would be gone
   // model.safetensors, or several files with an index.
   void save_model(const torch::nn::Module& model, const std::filesystem::path& folder,
                   std::int64_t max_shard_bytes = std::int64_t{5} << 30);

@@ -52,7 +52,7 @@ bool GradientWindow::ready() {
 
 void GradientWindow::clear(const std::vector<torch::Tensor>& parameters) {
   if (open_) return;
-  for (torch::Tensor parameter : parameters) parameter.mutable_grad().reset();
+  for (const torch::Tensor& parameter : parameters) parameter.mutable_grad().reset();
   finite_ = true;
 }
 

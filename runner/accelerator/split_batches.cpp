@@ -5,7 +5,7 @@
 namespace runner {
 
 SplitBatches::SplitBatches(const Split& split, LoaderOptions options, RowShare share)
-    : split_(split), options_(std::move(options)), share_(share) {
+    : split_(split), options_(options), share_(share) {
   options_.batch_size *= share.ranks;
   options_.share = {share.rank, share.ranks};
 }

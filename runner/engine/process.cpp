@@ -30,7 +30,7 @@ int share_of_threads(int ranks) {
   CPU_ZERO(&allowed);
   sched_getaffinity(0, sizeof allowed, &allowed);
   const int cores = CPU_COUNT(&allowed);
-  const bool bound = cores * ranks <= sysconf(_SC_NPROCESSORS_ONLN);
+  const bool bound = std::int64_t{cores} * ranks <= sysconf(_SC_NPROCESSORS_ONLN);
   return bound ? cores : std::max(1, cores / ranks);
 }
 

@@ -39,7 +39,8 @@ Statistics statistics_of(World& world, const torch::Tensor& input, bool counting
   const std::int64_t channels = input.size(1);
   torch::Tensor own = torch::zeros(2 * channels + 1, input.options().dtype(torch::kDouble));
   if (counting && input.numel() > 0) {
-    const auto count = static_cast<double>(input.numel() / channels);
+    const std::int64_t elements = input.numel() / channels;
+    const auto count = static_cast<double>(elements);
     const auto [variance, mean] = torch::var_mean(input.to(statistics_type(input)), reduced_dimensions(input),
                                                   /*unbiased=*/false);
     own = torch::cat({mean.to(torch::kDouble), variance.to(torch::kDouble) * count,

@@ -5,6 +5,7 @@
 #include "components/support/meta_mode.hpp"
 #include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
+#include "registry/registry.hpp"
 #include "registry/told_apart.hpp"
 #include "runner/engine/memory.hpp"
 #include "runner/measurements.hpp"

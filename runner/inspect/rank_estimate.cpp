@@ -163,7 +163,8 @@ RankEstimate estimate_ranks(const Recipe& recipe, Model& model, int ranks) {
   const std::int64_t buffer_bytes = sizes.weights - sizes.parameters;
   if (distributed.reproducible) result.sent_bytes = depth_of(ranks) * (sizes.trained + buffer_bytes);
   if (local)  // weights and state of the optimizer, every now and then
-    result.sent_bytes = 2 * (ranks - 1) * (sizes.trained + buffer_bytes + result.optimizer_bytes) / ranks /
+    result.sent_bytes = 2 * std::int64_t{ranks - 1} *
+                        (sizes.trained + buffer_bytes + result.optimizer_bytes) / ranks /
                         distributed.average_every;
   return result;
 }

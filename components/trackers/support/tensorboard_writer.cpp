@@ -79,10 +79,14 @@ int hparam_type(const HParam& setting) {
 const std::vector<double>& bucket_limits() {
   static const std::vector<double> limits = [] {
     std::vector<double> positive;
-    for (double limit = 1e-12; limit < 1e20; limit *= 1.1) positive.push_back(limit);
+    double limit = 1e-12;
+    while (limit < 1e20) {
+      positive.push_back(limit);
+      limit *= 1.1;
+    }
     positive.push_back(std::numeric_limits<double>::max());
     std::vector<double> all(positive.rbegin(), positive.rend());
-    for (double& limit : all) limit = -limit;
+    for (double& each : all) each = -each;
     all.push_back(0);
     all.insert(all.end(), positive.begin(), positive.end());
     return all;
