@@ -174,10 +174,10 @@ class Accelerator {
   // Returns the model itself: prepared models are not wrapped.
   template <class Module>
   const Module& unwrap(const Module& module) const {
-    return module;
+    return module;  // NOLINT(bugprone-return-const-ref-from-parameter): a temporary is refused
   }
   template <class Module>
-  const Module& unwrap(const Module&& module) const = delete;  // it would be gone
+  const Module& unwrap(const Module&& module) const = delete;
   // model.safetensors, or several files with an index.
   void save_model(const torch::nn::Module& model, const std::filesystem::path& folder,
                   std::int64_t max_shard_bytes = std::int64_t{5} << 30);

@@ -107,7 +107,7 @@ class Canvas {
     return values_[static_cast<std::size_t>(channel * pixels + y * drawing_size + x)];
   }
 
-  std::array<float, 3 * pixels> values_;
+  std::array<float, std::size_t{3} * pixels> values_;
 };
 
 Colour any_colour(SampleRandom& random) {
