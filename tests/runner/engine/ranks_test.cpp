@@ -44,7 +44,8 @@ TEST_CASE("ranks: those without examples take part in every exchange, in the sam
 
 TEST_CASE("ranks: windows are divided by their true weight, whatever the first of the run weighed") {
   Case about;
-  about.distributed.strategy = GENERATE(RankStrategy::ddp, RankStrategy::zero1, RankStrategy::zero2);
+  about.distributed.strategy =
+      GENERATE(RankStrategy::ddp, RankStrategy::zero1, RankStrategy::zero2, RankStrategy::zero3);
   about.distributed.bucket_size = {100};
   about.counts_some = true;
   about.optimizer = "sgd";  // adamw would hide a wrong divisor
