@@ -1,12 +1,14 @@
 #include "runner/data_files.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "components/support/io/open_file.hpp"
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
+#include "components/support/io/written_file.hpp"
 #include "registry/divide_up.hpp"
 #include "runner/plugins/recipe_walk.hpp"
 #include "runner/resolve.hpp"
@@ -19,6 +21,25 @@ namespace {
 
 // A file of up to 32 MiB is read whole; of a larger one, as much.
 constexpr std::size_t block = std::size_t{64} << 10, most_blocks = 512;
+
+constexpr std::size_t most_sizes = 20000;
+
+void add_text(Sha256& digest, const std::string& text) {
+  digest.update({reinterpret_cast<const std::uint8_t*>(text.c_str()), text.size() + 1});
+}
+
+bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
+
+// Calls `visit` with every file below the folder, in no particular order. Links to folders are not followed.
+void each_file(const fs::path& folder, const std::function<void(const fs::directory_entry&)>& visit) {
+  const auto skip = fs::directory_options::skip_permission_denied;
+  for (auto entry = fs::recursive_directory_iterator(folder, skip); entry != fs::end(entry); ++entry) {
+    const bool is_folder = entry->is_directory();
+    if (is_folder && (is_hidden(entry->path()) || fs::exists(entry->path() / "run.json")))
+      entry.disable_recursion_pending();
+    if (!is_folder && !is_hidden(entry->path())) visit(*entry);
+  }
+}
 
 }  // namespace
 
@@ -41,6 +62,32 @@ DataFile read_data_file(const fs::path& path) {
   return {file.size(), digest.hex()};
 }
 
+DataFile read_data_folder(const fs::path& folder) {
+  // A folder may have millions of files: the sizes of those whose names have the smallest hashes are read,
+  // which are the same ones in any order.
+  std::uint64_t count = 0, sum = 0;
+  std::map<std::uint64_t, fs::directory_entry> sized;
+  try {
+    each_file(folder, [&](const fs::directory_entry& entry) {
+      const std::uint64_t hash = xxh3_of(entry.path().lexically_relative(folder).generic_string());
+      ++count;
+      sum += hash;
+      if (sized.size() == most_sizes && hash > sized.rbegin()->first) return;
+      sized.emplace(hash, entry);
+      if (sized.size() > most_sizes) sized.erase(std::prev(sized.end()));
+    });
+    Sha256 digest;
+    add_text(digest, std::to_string(sum));
+    for (const auto& [hash, entry] : sized) {
+      std::error_code dangling;  // a link may lead nowhere
+      add_text(digest, std::to_string(hash) + " " + std::to_string(entry.file_size(dangling)));
+    }
+    return {count, digest.hex(), true};
+  } catch (const fs::filesystem_error& error) {
+    throw IoError("Cannot read the folder " + folder.string() + ": " + error.code().message() + ".");
+  }
+}
+
 DataFiles data_files(const Value& resolved, const Registry& registry) {
   DataFiles found;
   RecipeVisitor visitor;
@@ -49,10 +96,14 @@ DataFiles data_files(const Value& resolved, const Registry& registry) {
     const auto* path = value.as<std::string>();
     std::error_code unreadable;
     if (!key.starts_with("dataset.") || type.kind != TypeInfo::Kind::path || !path ||
-        !fs::is_regular_file(*path, unreadable))
+        !fs::exists(*path, unreadable))
       return;
     try {
-      found[key] = read_data_file(*path);
+      if (fs::is_directory(*path)) {
+        found[key] = read_data_folder(*path);
+      } else if (fs::is_regular_file(*path)) {
+        found[key] = read_data_file(*path);
+      }
     } catch (const IoError&) {
       // The dataset says what is wrong with it, if it needs it.
     }
@@ -64,7 +115,8 @@ DataFiles data_files(const Value& resolved, const Registry& registry) {
 
 std::string to_json(const DataFiles& files) {
   nlohmann::json json = nlohmann::json::object();
-  for (const auto& [key, file] : files) json[key] = {{"size", file.size}, {"sha256", file.sha256}};
+  for (const auto& [key, file] : files)
+    json[key] = {{file.folder ? "files" : "size", file.size}, {"sha256", file.sha256}};
   return json.dump(1) + "\n";
 }
 
@@ -73,10 +125,12 @@ DataFiles read_data_files(const fs::path& path) {
   const nlohmann::json json = read_json_file_or_null(path);
   if (!json.is_object()) return files;
   for (const auto& [key, file] : json.items()) {
-    if (!file.is_object() || !file.contains("size") || !file["size"].is_number_unsigned() ||
+    const bool folder = file.is_object() && file.contains("files");
+    const char* size = folder ? "files" : "size";
+    if (!file.is_object() || !file.contains(size) || !file[size].is_number_unsigned() ||
         !file.contains("sha256") || !file["sha256"].is_string())
       continue;
-    files[key] = {file["size"].get<std::uint64_t>(), file["sha256"].get<std::string>()};
+    files[key] = {file[size].get<std::uint64_t>(), file["sha256"].get<std::string>(), folder};
   }
   return files;
 }

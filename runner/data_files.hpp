@@ -9,18 +9,21 @@
 
 namespace runner {
 
-// What a file of data held when a run started. Its place and its time do not matter.
+// What a file or a folder of data held when a run started. Its place and its times do not matter.
 struct DataFile {
-  std::uint64_t size = 0;
-  std::string sha256;  // of the whole file; of a large one, of blocks spread over it
+  std::uint64_t size = 0;  // of a folder: the number of its files
+  std::string sha256;      // of the whole file; of a large one, of blocks spread over it
+  bool folder = false;
 
   bool operator==(const DataFile&) const = default;
 };
 
 DataFile read_data_file(const std::filesystem::path& file);  // throws IoError
+// The names of all files in it, and the sizes of up to 20,000 of them. Hidden files and runs do not count.
+DataFile read_data_folder(const std::filesystem::path& folder);  // throws IoError
 
-// The files that the settings of the dataset name, by key: "dataset.train". Folders are not compared, nor are
-// files that cannot be read, which the dataset reports itself.
+// The files and folders that the settings of the dataset name, by key: "dataset.train". Those that cannot be
+// read are left out: the dataset reports them itself.
 using DataFiles = std::map<std::string, DataFile>;
 DataFiles data_files(const Value& resolved, const Registry& registry);
 

@@ -94,7 +94,8 @@ void judge_length(std::vector<RecipeChange>& changes, const Value& resolved, con
   }
 }
 
-// What a file holds counts, not its place: data that was moved is the same, and data that was edited is not.
+// What a file or a folder holds counts, not its place: data that was moved is the same, and data that was
+// edited is not.
 void judge_data(std::vector<RecipeChange>& changes, const DataFiles& before, const DataFiles& now) {
   for (const auto& [key, file] : now) {
     const auto saved = before.find(key);
@@ -103,9 +104,13 @@ void judge_data(std::vector<RecipeChange>& changes, const DataFiles& before, con
     if (saved->second == file) {
       if (moved == changes.end()) continue;
       moved->effect = OnResume::harmless;
-      moved->why = "the file is the same";
+      moved->why = "the contents are the same";
     } else if (moved == changes.end()) {
-      changes.push_back({key, "the contents of the file", "other contents"});
+      changes.push_back({key, "the contents when the run started", "other contents"});
+      if (!file.folder) continue;
+      // Files that are no data may lie there, too: whether examples have changed, the dataset alone knows.
+      changes.back().effect = OnResume::harmless;
+      changes.back().why = "unless the files that were added, removed or resized are data";
     }
   }
 }

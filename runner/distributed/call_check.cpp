@@ -9,14 +9,31 @@
 
 namespace runner {
 
-CallCheck::CallCheck(c10::intrusive_ptr<c10d::Store> store, std::vector<int> ranks, int own,
-                     std::chrono::milliseconds timeout)
-    : store_(std::move(store)), ranks_(std::move(ranks)), own_(own), timeout_(timeout), prefix_("call") {
+CallCheck::CallCheck(c10::intrusive_ptr<c10d::Store> store, Presence& presence, std::vector<int> ranks,
+                     int own, std::chrono::milliseconds timeout)
+    : store_(std::move(store)),
+      presence_(&presence),
+      ranks_(std::move(ranks)),
+      own_(own),
+      timeout_(timeout),
+      prefix_("call") {
   for (const int rank : ranks_) prefix_ += "-" + std::to_string(rank);
 }
 
 std::string CallCheck::key(std::int64_t number, int rank) const {
   return log::format("{}/{}/{}", prefix_, number, rank);
+}
+
+// In short waits: a rank that has failed will never come.
+void CallCheck::wait_for(std::int64_t number, int rank) {
+  const auto until = std::chrono::steady_clock::now() + timeout_;
+  for (const auto pause = std::min(timeout_, std::chrono::milliseconds(300));;) {
+    try {
+      return store_->wait({key(number, rank)}, pause);
+    } catch (const c10::DistStoreError&) {
+      if (std::chrono::steady_clock::now() >= until || presence_->trouble_with(rank)) throw;
+    }
+  }
 }
 
 void CallCheck::compare(const std::string& call) {
@@ -26,7 +43,7 @@ void CallCheck::compare(const std::string& call) {
 
   std::map<std::string, std::vector<int>> callers;
   for (const int rank : ranks_) {
-    store_->wait({key(number, rank)}, timeout_);
+    wait_for(number, rank);
     callers[store_->get_to_str(key(number, rank))].push_back(rank);
   }
   if (callers.size() == 1) return;

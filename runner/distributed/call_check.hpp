@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "runner/distributed/presence.hpp"
+
 namespace runner {
 
 // Compares, through the store, what ranks are about to call together: finds the mistake that would otherwise
@@ -14,7 +16,7 @@ namespace runner {
 class CallCheck {
  public:
   // `ranks`: those that call each other, by their numbers in the world; `own` is one of them.
-  CallCheck(c10::intrusive_ptr<c10d::Store> store, std::vector<int> ranks, int own,
+  CallCheck(c10::intrusive_ptr<c10d::Store> store, Presence& presence, std::vector<int> ranks, int own,
             std::chrono::milliseconds timeout);
 
   // Returns when all of them have come to the same call. Throws RankError that names those that differ.
@@ -22,8 +24,10 @@ class CallCheck {
 
  private:
   std::string key(std::int64_t number, int rank) const;
+  void wait_for(std::int64_t number, int rank);
 
   c10::intrusive_ptr<c10d::Store> store_;
+  Presence* presence_;
   std::vector<int> ranks_;
   int own_;
   std::chrono::milliseconds timeout_;

@@ -32,7 +32,6 @@ Presence::Presence(const c10::intrusive_ptr<c10d::Store>& store, const Place& pl
       last_new_(static_cast<std::size_t>(place.size), {-1, Clock::now()}) {
   own_.host = place.host;
   own_.process = getpid();
-  own_.doing = "the start";
   if (auto* const client = dynamic_cast<StoreClient*>(own_store_.get()))
     client->leave_when_gone(gone_key(place.rank), "");
   publish();
@@ -84,7 +83,7 @@ void Presence::publish() {
 void Presence::starts(std::string what) {
   const std::scoped_lock lock(mutex_);
   ++own_.collective;
-  own_.doing = std::move(what);
+  own_.exchange = std::move(what);
 }
 
 void Presence::reached(std::int64_t step) {
@@ -225,7 +224,7 @@ std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const Sighti
     return {Verdict::silent,
             log::format("{} does not respond: frozen or disconnected; last seen {}", name, where(now))};
   const std::scoped_lock lock(mutex_);
-  if (now.collective < own_.collective || now.doing != own_.doing)
+  if (now.collective < own_.collective || now.exchange != own_.exchange)
     return {Verdict::late, log::format("{} is running, but still {}", name, where(now))};
   return {Verdict::fine, ""};
 }

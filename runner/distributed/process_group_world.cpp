@@ -195,9 +195,9 @@ std::unique_ptr<World> ProcessGroupWorld::group(const std::vector<int>& ranks) {
   return std::make_unique<Group>(*this, std::move(place), ranks);
 }
 
-std::optional<CallCheck> ProcessGroupWorld::call_check(std::vector<int> ranks) const {
+std::optional<CallCheck> ProcessGroupWorld::call_check(std::vector<int> ranks) {
   if (!options_.check_collectives) return {};
-  return CallCheck(store_, std::move(ranks), rank(), options_.timeout);
+  return CallCheck(store_, presence_, std::move(ranks), rank(), options_.timeout);
 }
 
 void ProcessGroupWorld::compare_with(int peer, const std::string& call) {

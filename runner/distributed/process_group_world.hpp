@@ -54,7 +54,7 @@ class ProcessGroupWorld final : public CollectiveWorld {
   const std::string& machine() const { return place_.machine; }
   // Returns when each of these ranks has set its key.
   void wait_for_keys(std::map<int, std::string> expected, std::string_view what);
-  std::optional<CallCheck> call_check(std::vector<int> ranks) const;  // where the options ask for it
+  std::optional<CallCheck> call_check(std::vector<int> ranks);  // where the options ask for it
   void compare_with(int peer, const std::string& call);
   RankError explained(const std::string& call, const std::exception& error);
 

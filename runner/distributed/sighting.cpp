@@ -10,12 +10,13 @@ namespace runner {
 using nlohmann::json;
 
 std::string where(const Sighting& s) {
-  return (s.step < 0 ? "before the first step" : log::format("at step {}", s.step)) + ", in " + s.doing;
+  const std::string step = s.step < 0 ? "before the first step" : log::format("at step {}", s.step);
+  return s.exchange.empty() ? step : step + " (last exchange: " + s.exchange + ")";
 }
 
 std::string to_text(const Sighting& s) {
-  const json fields{s.beat,   s.collective, s.step,    s.first_step,
-                    s.doing,  s.host,       s.process, static_cast<int>(s.state),
+  const json fields{s.beat,     s.collective, s.step,    s.first_step,
+                    s.exchange, s.host,       s.process, static_cast<int>(s.state),
                     s.message};
   return fields.dump(-1, ' ', false, json::error_handler_t::replace);
 }

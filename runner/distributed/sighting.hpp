@@ -13,14 +13,14 @@ struct Sighting {
   std::int64_t collective = 0;   // how many it has started
   std::int64_t step = -1;        // that it has reached; -1: it does not train yet
   std::int64_t first_step = -1;  // that it has started at: 0, or that of a checkpoint
-  std::string doing = {};        // "all_reduce of the gradients"
+  std::string exchange = {};     // that it has started last: "all_reduce of the gradients"
   std::string host = {};
   std::int64_t process = 0;
   State state = State::running;
   std::string message = {};  // why it failed
 };
 
-// "at step 3, in all_reduce of the gradients", "before the first step, in .."
+// "at step 3 (last exchange: all_reduce of the gradients)", "before the first step"
 std::string where(const Sighting& sighting);
 std::string to_text(const Sighting& sighting);
 Sighting parse_sighting(const std::string& text);

@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 RUNNER = os.environ.get("RUNNER_BINARY", "build/release/bin/runner")
 SOURCE = pathlib.Path(os.environ.get("RUNNER_SOURCE_DIR", "."))
@@ -41,9 +42,10 @@ def main(cases):
     failed = 0
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
+            began = time.monotonic()
             try:
                 case(pathlib.Path(folder))
-                print(f"ok      {case.__name__}", flush=True)
+                print(f"ok {time.monotonic() - began:6.1f} s  {case.__name__}", flush=True)
             except Exception as error:
                 failed += 1
                 print(f"FAILED  {case.__name__}: {type(error).__name__}: {error}", flush=True)

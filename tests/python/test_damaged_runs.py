@@ -1,6 +1,7 @@
 """Run folders whose JSON files are damaged: every command says what is wrong in words of its own, with exit code 1 or 2, or does without the file."""
 
 import json
+import pathlib
 import random
 import shutil
 
@@ -77,15 +78,15 @@ def concerned(file, command):
     return command[0] in readers.get(file.name, (command[0],))
 
 
-def check_all(folder, recipe, given):
+def check_all(folder, recipe, given, only=None):
     whole = trained(folder, recipe)
     chance = random.Random(1)
     files = sorted(path.relative_to(whole) for path in whole.rglob("*.json") if "latest" not in path.parts)
     assert {"data_spec.json", "result.json", "dataset.json"} <= {str(file) for file in files}, files
-    for file in files:
+    for file in files if THOROUGH or not only else map(pathlib.Path, only):
         text = (whole / file).read_text()
         tried = list(damages(text, chance))
-        few = tried[:2] + chance.sample(tried, min(len(tried), 200 if THOROUGH else 2))
+        few = tried[:1] + chance.sample(tried, min(len(tried), 40 if THOROUGH else 2))
         for number, damage in enumerate(few):
             runs = folder / "runs"
             shutil.rmtree(runs, ignore_errors=True)
@@ -107,7 +108,7 @@ def a_run_on_a_table(folder):
 
 
 def a_run_on_texts(folder):
-    check_all(folder, TEXT, "a fine day")
+    check_all(folder, TEXT, "a fine day", only=["data_spec.json", "dataset.json"])  # the others are as those of a table
 
 
 def what_describes_the_data_is_named_with_the_remedy(folder):

@@ -385,7 +385,7 @@ def memory_that_runs_out_on_one_rank(folder):
     if "ReserveShadowMemoryRange" in there:
         return print("skipped: the address sanitizer takes more memory than the test leaves")
     assert first == second == 1, (here, there)
-    assert re.search(r"Rank 0 stopped in .*: rank 1 \(host .*, process \d+\) failed at step 0, in .*: 10000 examples at once "
+    assert re.search(r"Rank 0 stopped in .*: rank 1 \(host .*, process \d+\) failed at step 0 \(last exchange: .*\): 10000 examples at once "
                      "do not fit into memory", here), here
     assert "failed first: exit code 1" in there, there
 

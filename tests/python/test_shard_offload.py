@@ -18,7 +18,7 @@ model = {name = "mlp", hidden = [2048, 2048, 2048]}
 dataset = {name = "synthetic", shape = [256], train = 64, eval = 8}
 loader = {batch_size = 4, workers = 0}
 optimizer = {name = "adamw", lr = 0.001}
-train = {max_steps = 30, log_every = "1step"}
+train = {max_steps = 16, log_every = "1step"}
 eval = {every = "never"}
 run = {threads = 1}
 distributed = {strategy = "zero3", unit_size = "2MiB"}
@@ -53,7 +53,8 @@ def steps_done(metrics):
 
 def usual_memory(folder, name, *more):
     """Of a rank, between the first step and the last, in tensors so large that the C library gives the memory of those that are freed back."""
-    process = start(folder, name, "model.hidden=[4096, 4096]", "checkpoint.every=never", "checkpoint.at_end=false", *more)
+    process = start(folder, name, "model.hidden=[4096, 4096]", f"train.max_steps={STEPS}", "checkpoint.every=never",
+                    "checkpoint.at_end=false", *more)
     seen = []
     while process.poll() is None:
         now = list(private_bytes(process))
@@ -82,7 +83,7 @@ def checkpoints_continue_with_the_same_bits_and_nothing_is_left_after_a_kill(fol
     on_disk = ["distributed.offload=disk", f"distributed.offload_dir={folder}/files", "checkpoint.every=5step"]
     run("launch", "-n", RANKS, folder / "recipe.toml", f"run.dir={folder}/whole")
     process = start(folder, "killed", *on_disk)
-    while steps_done(folder / "killed/metrics.jsonl") < 12:
+    while steps_done(folder / "killed/metrics.jsonl") < 7:
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.01)
     os.kill(next(ranks_of(process))[0], signal.SIGKILL)

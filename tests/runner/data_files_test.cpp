@@ -3,6 +3,7 @@
 #include <catch2/catch_all.hpp>
 #include <filesystem>
 
+#include "components/support/io/io_error.hpp"
 #include "runner/resolve.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/recipes.hpp"
@@ -67,10 +68,36 @@ TEST_CASE("data files: of a huge file only parts are read, its beginning and its
   CHECK((read_data_file(path) != other_begin));
 }
 
+TEST_CASE("data files: a folder counts by the names and sizes of its files, wherever it lies",
+          "[checkpoint]") {
+  const TemporaryFolder scratch;
+  const std::filesystem::path folder = scratch / "data";
+  std::filesystem::create_directories(folder / "cats");
+  write_file(folder / "cats/1.png", "one");
+  write_file(folder / "labels.csv", "1");
+  const DataFile before = read_data_folder(folder);
+  CHECK(before.size == 2);
+  SECTION("moved, with hidden files, a run and a link to a folder") {
+    std::filesystem::rename(folder, scratch / "moved");
+    std::filesystem::create_directories(scratch / "moved/.cache");
+    std::filesystem::create_directories(scratch / "moved/runs/one");
+    for (const char* name : {".DS_Store", ".cache/file", "runs/one/run.json", "runs/one/log.txt"})
+      write_file(scratch / "moved" / name, "no data");
+    std::filesystem::create_directory_symlink(scratch.path(), scratch / "moved/around");
+    CHECK((read_data_folder(scratch / "moved") == before));
+  }
+  SECTION("a file more") { write_file(folder / "cats/2.png", "two"); }
+  SECTION("another name") { std::filesystem::rename(folder / "cats/1.png", folder / "cats/3.png"); }
+  SECTION("another place") { std::filesystem::rename(folder / "cats/1.png", folder / "1.png"); }
+  SECTION("another size") { write_file(folder / "cats/1.png", "ones"); }
+  if (std::filesystem::exists(folder)) CHECK((read_data_folder(folder) != before));
+  CHECK_THROWS_AS(read_data_folder(scratch / "nowhere"), IoError);
+}
+
 TEST_CASE("data files: what a checkpoint keeps is read back, and damage means nothing is known",
           "[checkpoint]") {
   const TemporaryFolder folder;
-  const DataFiles files{{"dataset.train", {7, "ab"}}, {"dataset.eval", {0, "cd"}}};
+  const DataFiles files{{"dataset.train", {7, "ab"}}, {"dataset.eval", {0, "cd", true}}};
   CHECK((read_data_files(write_file(folder / "data.json", to_json(files))) == files));
   CHECK(read_data_files(folder / "missing.json").empty());
   CHECK(read_data_files(write_file(folder / "bad.json", "{\"dataset.train\": [1]")).empty());

@@ -6,6 +6,8 @@
 #include <catch2/catch_all.hpp>
 #include <exception>
 #include <functional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,6 +18,11 @@
 namespace runner::testing {
 
 constexpr auto run_secret = "the secret of the tests";
+
+// For the thread of a rank: Catch's own macros are for one thread.
+inline void require(bool holds, const std::string& what) {
+  if (!holds) throw std::logic_error("does not hold: " + what);
+}
 
 inline StoreServer::Limits few_strangers() {
   StoreServer::Limits limits;
@@ -28,7 +35,7 @@ inline StoreServer::Limits few_strangers() {
 // Returns what each threw.
 inline std::vector<std::exception_ptr> try_on_ranks(int count, const std::function<void(World&)>& work,
                                                     GroupOptions options = {}) {
-  options.timeout = std::min(options.timeout, std::chrono::milliseconds(30000));
+  if (options.timeout == GroupOptions().timeout) options.timeout = std::chrono::seconds(30);
   at::set_num_threads(1);  // for each rank: sums and memory then do not depend on the machine
   const StoreServer server(listen_on({"127.0.0.1", 0}), run_secret);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(count));

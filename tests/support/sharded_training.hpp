@@ -47,11 +47,6 @@ inline Batch examples(const DataSpec& data, std::int64_t first, std::int64_t cou
   return batch;
 }
 
-// On the thread of a rank.
-inline void require(bool holds, const std::string& what) {
-  if (!holds) throw std::runtime_error("does not hold: " + what);
-}
-
 // Of any model, whatever its outputs mean.
 class Squares final : public Loss {
  public:

@@ -68,6 +68,8 @@ WrittenFile read_written_file(const std::filesystem::path& path) {
   return digest.result();
 }
 
+std::uint64_t xxh3_of(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+
 std::string xxh3_of_file(const std::filesystem::path& path) {
   if (OpenFile(path).size() == 0) return hex_of(XXH3_128bits("", 0));
   const MappedFile file(path);

@@ -33,6 +33,7 @@ class WrittenFileDigest {
 
 WrittenFile written_file(std::string_view text);                   // a file with this text
 WrittenFile read_written_file(const std::filesystem::path& path);  // throws IoError
+std::uint64_t xxh3_of(std::string_view text);                      // 64 bits
 std::string xxh3_of_file(const std::filesystem::path& path);  // 128 bits, as `xxhsum -H2`; throws IoError
 
 }  // namespace runner

@@ -4,14 +4,13 @@
 
 #include <torch/types.h>
 
-#include <cstdlib>
-
 #include "components/datasets/dataset.hpp"
 #include "components/models/model.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/thorough.hpp"
 
 namespace runner::testing {
 namespace {
@@ -109,8 +108,7 @@ TEST_CASE("every dataset and every model of its task make a recipe that fits", "
       const bool small = model_name == "mlp" || model_name == "simple_cnn" || model_name == "resnet20" ||
                          model_name == "autoencoder" || model_name == "vit";
       const bool images = !tasks.empty() && tasks.front() == Task::images;
-      const bool deep =
-          !images || small || dataset_name == "shapes" || std::getenv("RUNNER_THOROUGH") != nullptr;
+      const bool deep = !images || small || dataset_name == "shapes" || thorough();
       std::vector<std::string> check{"check", data.recipe().string()};
       if (deep) check.emplace_back("--deep");
       for (std::string& setting : data.settings(dataset_name, model_name))

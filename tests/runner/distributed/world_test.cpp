@@ -5,7 +5,6 @@
 #include <catch2/catch_all.hpp>
 #include <functional>
 
-#include "runner/engine/together.hpp"
 #include "tests/support/ranks.hpp"
 
 using namespace runner;
@@ -14,11 +13,6 @@ using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-// Catch's own macros are for one thread.
-void require(bool right, const std::string& what) {
-  if (!right) throw std::logic_error("wrong: " + what);
-}
 
 torch::Tensor numbers(const std::vector<float>& values) { return torch::tensor(values); }
 
@@ -238,149 +232,6 @@ TEST_CASE("world: ranks that never start are named") {
       ContainsSubstring("Ranks 1, 2 of 3 did not start"));
 }
 
-TEST_CASE("world: in debug mode the rank that differs is named") {
-  GroupOptions options{.timeout = 5s};
-  options.check_collectives = true;
-  SECTION("nothing differs") {
-    on_ranks(
-        3,
-        [](World& world) {
-          for (int i = 0; i < 5; ++i) world.all_reduce(torch::zeros(2), Reduction::sum, "a test");
-          world.gather(torch::zeros({world.rank(), 2}), "a test");
-        },
-        options);
-  }
-  SECTION("shapes") {
-    const auto errors = try_on_ranks(
-        3,
-        [](World& world) {
-          world.all_reduce(torch::zeros(world.rank() == 1 ? 3 : 2), Reduction::sum, "the gradients");
-        },
-        options);
-    for (const auto& error : errors)
-      CHECK_THAT(message_of(error), ContainsSubstring("rank 1: all_reduce (sum) of the gradients: float [3]; "
-                                                      "rank 0, rank 2:"));
-  }
-  SECTION("order") {
-    const auto errors = try_on_ranks(
-        3,
-        [](World& world) {
-          if (world.rank() == 2)
-            world.broadcast(torch::zeros(2), 0, "the weights");
-          else
-            world.all_reduce(torch::zeros(2), Reduction::sum, "the gradients");
-        },
-        options);
-    CHECK_THAT(message_of(errors[0]), ContainsSubstring("rank 2: broadcast (from rank 0) of the weights"));
-  }
-  SECTION("where a broadcast comes from") {
-    const auto errors = try_on_ranks(
-        2, [](World& world) { world.broadcast(torch::zeros(2), world.rank(), "the weights"); }, options);
-    CHECK_THAT(message_of(errors[0]), ContainsSubstring("rank 1: broadcast (from rank 1) of the weights"));
-  }
-  SECTION("among some of the ranks") {
-    const auto errors = try_on_ranks(
-        3,
-        [](World& world) {
-          if (world.rank() == 0) return;
-          const auto pair = world.group({1, 2});
-          pair->all_reduce(torch::zeros(world.rank()), Reduction::sum, "the gradients");
-        },
-        options);
-    for (const int rank : {1, 2})
-      CHECK_THAT(message_of(errors[static_cast<std::size_t>(rank)]),
-                 ContainsSubstring("rank 1: all_reduce (sum) of the gradients: float [1]; rank 2: "
-                                   "all_reduce (sum) of the gradients: float [2]"));
-  }
-}
-
-TEST_CASE("world: in debug mode two ranks that exchange something are compared") {
-  const GroupOptions options{.timeout = 5s, .check_collectives = true};
-  const auto errors_of = [&](const std::function<void(World&)>& work) {
-    return try_on_ranks(2, work, options);
-  };
-  SECTION("nothing differs") {
-    on_ranks(
-        3,
-        [](World& world) {
-          for (int round = 0; round < 4; ++round) {
-            if (world.rank() < 2) world.exchange(torch::ones(2), torch::empty(2), 1 - world.rank(), "a test");
-            if (world.rank() == 1) continue;
-            require(world.pass_text("text", 2, 0, "a test") == (world.rank() == 0 ? "text" : ""), "a text");
-          }
-        },
-        options);
-  }
-  SECTION("shapes") {
-    const auto errors = errors_of([](World& world) {
-      const torch::Tensor tensor = torch::zeros(world.rank() + 2);
-      world.rank() == 0 ? world.send(tensor, 1, "the weights") : world.receive(tensor, 0, "the weights");
-    });
-    for (const auto& error : errors)
-      CHECK_THAT(message_of(error),
-                 ContainsSubstring("rank 0: transfer of the weights from rank 0 to rank 1: float [2]; rank "
-                                   "1: transfer of the weights from rank 0 to rank 1: float [3]"));
-  }
-  SECTION("order") {
-    const auto errors = errors_of([](World& world) {
-      const torch::Tensor tensor = torch::zeros(2);
-      for (const char* what : {"one", "two"})
-        world.rank() == 0 ? world.send(tensor, 1, what)
-                          : world.receive(tensor, 0, what[0] == 'o' ? "two" : "one");
-    });
-    CHECK_THAT(message_of(errors[1]), ContainsSubstring("(call 0): rank 0: transfer of one from rank 0") &&
-                                          ContainsSubstring("rank 1: transfer of two from rank 0"));
-  }
-  SECTION("direction") {
-    const auto errors =
-        errors_of([](World& world) { world.receive(torch::zeros(2), 1 - world.rank(), "the weights"); });
-    CHECK_THAT(message_of(errors[0]),
-               ContainsSubstring("rank 0: transfer of the weights from rank 1 to rank 0"));
-  }
-  SECTION("what is exchanged, in either direction") {
-    const auto errors = errors_of([](World& world) {
-      world.exchange(torch::zeros(2), torch::zeros(world.rank() == 0 ? 3 : 2), 1 - world.rank(), "sums");
-    });
-    CHECK_THAT(message_of(errors[0]),
-               ContainsSubstring("rank 0: exchange: transfer of sums from rank 0 to rank 1: float [2], "
-                                 "transfer of sums from rank 1 to rank 0: float [3]"));
-  }
-  SECTION("the peer") {
-    const auto errors = try_on_ranks(3,
-                                     [](World& world) {
-                                       if (world.rank() == 0) world.send(torch::zeros(2), 1, "the weights");
-                                       if (world.rank() == 1)
-                                         world.receive(torch::zeros(2), 2, "the weights");
-                                     },
-                                     {.timeout = 4s, .check_collectives = true});
-    CHECK_THAT(message_of(errors[0]), ContainsSubstring("Rank 0 stopped in send of the weights to rank 1") &&
-                                          ContainsSubstring("in receive of the weights from rank 2"));
-  }
-}
-
-TEST_CASE("together: many tensors in one broadcast, of any kind and layout") {
-  on_ranks(2, [](World& world) {
-    const auto own = static_cast<double>(world.rank());
-    const std::vector<torch::Tensor> tensors{
-        torch::full({2, 3, 4, 4}, own).contiguous(torch::MemoryFormat::ChannelsLast),
-        torch::full({3}, own, torch::kInt64), torch::full({}, own), torch::full({5}, own, torch::kFloat64)};
-    broadcast_together(world, tensors, 1, "a test");
-    for (const torch::Tensor& tensor : tensors) require((tensor == 1).all().item<bool>(), "a tensor");
-    require(tensors[0].is_contiguous(torch::MemoryFormat::ChannelsLast), "the layout");
-  });
-}
-
-TEST_CASE("together: tensors that differ are named, and the rank") {
-  const auto errors = try_on_ranks(3, [](World& world) {
-    std::vector<NamedTensor> tensors{{"first", torch::ones(3)}, {"second", torch::ones(3)}};
-    require_equal(world, tensors, "the weights");
-    if (world.rank() == 2) tensors[1].tensor[0] = 1.0000001F;
-    require_equal(world, tensors, "the weights");
-  });
-  for (const auto& error : errors)
-    CHECK(message_of(error) == "Rank 2 and rank 0 differ in \"second\" (the weights).");
-}
-
 TEST_CASE("world: some of the ranks exchange among themselves") {
   on_ranks(4, [](World& world) {
     const int first = world.rank() / 2 * 2;
@@ -393,25 +244,4 @@ TEST_CASE("world: some of the ranks exchange among themselves") {
     world.all_reduce(sum, Reduction::sum, "a test");
     require(sum.item<float>() == 12, "the sum of all");
   });
-}
-
-TEST_CASE("together: claims that differ are all named") {
-  const auto errors = try_on_ranks(3, [](World& world) {
-    require_equal(world, {{"version", "1"}, {"recipe", "a"}});
-    require_equal(world, {{"version", world.rank() == 1 ? "2" : "1"}, {"recipe", "a"}, {"data", "d"}});
-  });
-  const std::string message = message_of(errors[0]);
-  CHECK_THAT(message, ContainsSubstring("version: 1 on ranks 0, 2; 2 on rank 1."));
-  CHECK_THAT(message, !ContainsSubstring("recipe"));
-  CHECK_THAT(message, ContainsSubstring("do not have the same settings"));
-}
-
-TEST_CASE("together: a claim that only some ranks make is named") {
-  const auto errors = try_on_ranks(3, [](World& world) {
-    Claims claims{{"model.name", "mlp"}};
-    if (world.rank() == 1) claims.emplace_back("model.hidden", "64");
-    require_equal(world, claims);
-  });
-  CHECK_THAT(message_of(errors[0]), ContainsSubstring("model.hidden: 64 on rank 1; missing on ranks 0, 2.") &&
-                                        !ContainsSubstring("model.name"));
 }

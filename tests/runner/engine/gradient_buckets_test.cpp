@@ -11,10 +11,6 @@ using namespace runner::testing;
 
 namespace {
 
-void require(bool right, const std::string& what) {
-  if (!right) throw std::logic_error("wrong: " + what);
-}
-
 struct Net : torch::nn::Module {
   Net()
       : convolution(register_module("convolution", torch::nn::Conv2d(3, 4, 3))),

@@ -36,10 +36,6 @@ torch::Tensor from(const std::vector<double>& numbers, at::IntArrayRef shape) {
   return torch::tensor(numbers, torch::kDouble).to(torch::kFloat).view(shape);
 }
 
-void require(bool right, const std::string& what) {
-  if (!right) throw std::logic_error("wrong: " + what);
-}
-
 }  // namespace
 
 TEST_CASE("powersgd: as PyTorch computes it") {

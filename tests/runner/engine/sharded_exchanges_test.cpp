@@ -29,11 +29,6 @@ std::shared_ptr<Model> make_model() {
 
 Batch examples() { return {torch::ones({2, 64}), torch::zeros({2}, torch::kInt64)}; }
 
-// On the thread of a rank.
-void require(bool holds, const std::string& what) {
-  if (!holds) throw std::runtime_error("does not hold: " + what);
-}
-
 void step(Model& model, Sharding& sharding) {
   torch::Tensor loss;
   {

@@ -13,10 +13,6 @@ using namespace runner::testing;
 
 namespace {
 
-void require(bool right, const std::string& what) {
-  if (!right) throw std::logic_error("wrong: " + what);
-}
-
 bool close(const torch::Tensor& one, const torch::Tensor& other) {
   return torch::allclose(one.to(torch::kDouble), other.to(torch::kDouble), 1e-4, 1e-5);
 }

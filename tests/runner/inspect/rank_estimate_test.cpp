@@ -7,6 +7,7 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/recipes.hpp"
 #include "tests/support/tensor_memory.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace runner;
 using namespace runner::testing;
@@ -88,6 +89,7 @@ TEST_CASE("estimate: the memory of a rank is what it takes") {
   const std::string strategy = GENERATE("ddp", "zero1", "zero2");
   const std::string more = GENERATE("train.accumulation_steps=1", "train.accumulation_steps=2");
   CAPTURE(ranks, strategy, more);
+  if (ranks == 3 && strategy != "zero2" && !thorough()) SKIP(takes_long);
   const std::vector<std::string> overrides{"distributed.strategy=" + strategy, more};
   const auto expected = static_cast<double>(estimated(many_layers, overrides, ranks).total_bytes());
   CHECK_THAT(least_measured(overrides, ranks, expected), WithinRel(expected, 0.05));
@@ -110,6 +112,7 @@ TEST_CASE("estimate: the memory of a rank is what it takes with sharded paramete
       std::vector<std::string>{"model.hidden=[1500, 64, 64]", "optimizer={name=\"lamb\", lr=0.01}"},
       std::vector<std::string>{"model.hidden=[64, 64, 64, 1500]"});
   CAPTURE(ranks, more);
+  if (ranks == 3 && !more.empty() && !thorough()) SKIP(takes_long);
   // Many layers, because Gloo's threads may hold the gradients of a unit a little longer than anybody needs
   // them.
   std::string layers = "256";

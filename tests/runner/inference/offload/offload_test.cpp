@@ -15,12 +15,12 @@
 #include "runner/hollow_model.hpp"
 #include "runner/inference/generate.hpp"
 #include "runner/inference/load_run.hpp"
-#include "runner/inference/offload/operator_arguments.hpp"
 #include "runner/parts.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace runner;
 using namespace runner::testing;
@@ -145,7 +145,7 @@ TEST_CASE("offload: every model of the registry gives the same bits", "[offload]
     CAPTURE(name);
     REQUIRE(cases.contains(name));  // a new model needs a line above
     const auto& [settings, data, large] = cases.at(name);
-    if (large && !std::getenv("RUNNER_THOROUGH")) continue;
+    if (large && !thorough()) continue;
     const TemporaryFolder folder;
     leave_run(folder, "name = \"" + name + "\"" + (settings.empty() ? "" : ", " + settings), data);
     TrainedRun whole = loaded({.run = folder.path()});
@@ -289,26 +289,6 @@ TEST_CASE("offload: operators run where their weights are", "[offload]") {
   torch::Tensor written = torch::zeros({5, 2});
   CHECK(written.add_(first).is_cpu());
   CHECK(torch::equal(written, first));
-}
-
-TEST_CASE("offload: arguments in lists are moved, and what is written into stays where it is", "[offload]") {
-  const torch::Tensor here = torch::ones({2}), there = torch::ones({2}, torch::kMeta),
-                      number = torch::ones({});
-  auto& dispatcher = c10::Dispatcher::singleton();
-  torch::jit::Stack list{std::vector<torch::Tensor>{here, there, number}, 0};
-  const auto cat = dispatcher.findSchemaOrThrow("aten::cat", "");
-  bring_together(cat, list, torch::Device(torch::kMeta));
-  CHECK(list[0].toTensorVector()[0].is_meta());
-  CHECK(list[0].toTensorVector()[1].is_meta());
-  CHECK(list[0].toTensorVector()[2].is_cpu());
-  torch::jit::Stack optional{there, c10::List<std::optional<torch::Tensor>>({std::nullopt, here})};
-  bring_together(dispatcher.findSchemaOrThrow("aten::index", "Tensor"), optional, std::nullopt);
-  CHECK(optional[1].toListRef()[0].isNone());
-  CHECK(optional[1].toListRef()[1].toTensor().is_meta());
-  torch::jit::Stack write{there, here, 1};
-  bring_together(dispatcher.findSchemaOrThrow("aten::add_", "Tensor"), write, torch::Device(torch::kCPU));
-  CHECK(write[0].toTensor().is_same(there));
-  CHECK(write[1].toTensor().is_meta());
 }
 
 TEST_CASE("offload: autocast keeps no copies of weights that are gone", "[offload]") {

@@ -1,0 +1,77 @@
+"""What plugins_test.py is about: an installed copy of the program, and plugins of every kind and programs built against it."""
+
+import os
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+from program import BINARY, ROOT, environment
+
+BINARY_DIR = Path(os.environ.get("RUNNER_BINARY_DIR", BINARY.parents[1]))
+# Always the same place, so that the compiler cache knows it again.
+WORK = BINARY_DIR / "plugin-test"
+PREFIX = WORK / "installed"
+THOROUGH = bool(os.environ.get("RUNNER_THOROUGH"))
+CLANG = "clang++-19"
+COMPILERS = [CLANG, "g++"] if THOROUGH else [CLANG]
+KINDS = sorted(folder.name for folder in (ROOT / "examples/plugin").iterdir())
+# As the build of this tree does it: the cache understands precompiled headers.
+CCACHE = ["cmake", "-E", "env", "CCACHE_INODECACHE=true", "CCACHE_DEPEND=true",
+          "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime", "ccache"] if shutil.which("ccache") else []
+STAMP_SECTION = b"runner_plugin"
+
+
+def run(*words, cwd=WORK, stdin=None, **changes):
+    command = [PREFIX / "bin/runner", *words]
+    return subprocess.run(command, cwd=cwd, input=stdin, env=environment(**changes), capture_output=True, text=True, timeout=600)
+
+
+def compile(*words):
+    subprocess.run([os.environ.get("CXX", CLANG), "-shared", "-fPIC", *words], check=True)
+
+
+def call(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def install():
+    WORK.mkdir(exist_ok=True)
+    shutil.rmtree(PREFIX, ignore_errors=True)
+    subprocess.run(["cmake", "--install", BINARY_DIR, "--prefix", PREFIX], check=True, stdout=subprocess.DEVNULL)
+
+
+def build_with(compiler):
+    """WORK/<compiler>/<kind>/libmy_<kind>.so, WORK/<compiler>/new_kind/libpoints.so and WORK/<compiler>/build/<program>."""
+    place = WORK / compiler
+    for kind in KINDS:
+        shutil.rmtree(place / kind, ignore_errors=True)
+        made = run("plugin", "new", f"my_{kind}", "--kind", kind, "--output", place / kind)
+        assert made.returncode == 0, made.stderr
+    shutil.rmtree(place / "new_kind", ignore_errors=True)
+    shutil.copytree(ROOT / "examples/new_kind", place / "new_kind", ignore=shutil.ignore_patterns("build", "runs", "*.so"))
+    built = run("plugin", "build", place / "model", "--test", CXX=compiler, **({"CMAKE_CXX_COMPILER_LAUNCHER": "ccache"} if CCACHE else {}))
+    assert built.returncode == 0, built.stdout + built.stderr
+    shutil.rmtree(place / "broken", ignore_errors=True)
+    shutil.copytree(ROOT / "tests/cli/plugin_project/broken", place / "broken")
+    plugins = [place / kind for kind in KINDS if kind != "model"] + [place / "new_kind", place / "broken"]
+    programs = [ROOT / "examples/recipe_in_code/train.cpp", *sorted((ROOT / "examples/library").glob("*.cpp"))]
+    call("cmake", "-S", ROOT / "tests/cli/plugin_project", "-B", place / "build", f"-DCMAKE_PREFIX_PATH={PREFIX}", "-DCMAKE_BUILD_TYPE=Release",
+         "-DCMAKE_CXX_FLAGS_RELEASE=", f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={';'.join(CCACHE)}",
+         f"-DPLUGINS={';'.join(map(str, plugins))}", f"-DPROGRAMS={';'.join(map(str, programs))}")
+    call("cmake", "--build", place / "build", "--parallel")
+    call("ctest", "--test-dir", place / "build", "--output-on-failure")
+
+
+def section(file):
+    """Offset and size of the stamp, read with Python's own means."""
+    data = Path(file).read_bytes()
+    table, entry, count, names = (struct.unpack_from(form, data, at)[0] for form, at in (("<Q", 40), ("<H", 58), ("<H", 60), ("<H", 62)))
+    header = lambda i: struct.unpack_from("<IIQQQQ", data, table + i * entry)
+    for i in range(count):
+        name, _, _, _, offset, size = header(i)
+        start = header(names)[4] + name
+        if data[start:data.index(b"\0", start)] == STAMP_SECTION:
+            return offset, size
+    raise AssertionError(f"{file} has no section {STAMP_SECTION}")

@@ -1,0 +1,82 @@
+#include <torch/nn.h>
+#include <torch/optim/schedulers/step_lr.h>
+#include <torch/optim/sgd.h>
+
+#include <catch2/catch_all.hpp>
+
+#include "runner/accelerator/accelerator.hpp"
+#include "runner/accelerator/launch.hpp"
+#include "tests/runner/accelerator/small_training.hpp"
+#include "tests/support/ranks.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("accelerator: mistakes are named", "[accelerator]") {
+  World alone;
+  CHECK_THROWS_WITH(Accelerator(alone, {.precision = {"fp61"}}), ContainsSubstring("fp61"));
+  CHECK_THROWS_WITH(Accelerator(alone, {.accumulation_steps = 0}), ContainsSubstring("accumulation_steps"));
+  AcceleratorOptions sharded;
+  sharded.distributed.strategy = RankStrategy::zero1;
+  CHECK_THROWS_WITH(Accelerator(alone, sharded), ContainsSubstring("ddp"));
+  Accelerator accelerator(alone, {.device = "cpu"});
+  CHECK_THROWS_WITH(accelerator.backward(torch::ones({})), ContainsSubstring("prepare() it first"));
+  CHECK_THROWS_WITH(accelerator.log({}, 1), ContainsSubstring("init_trackers"));
+  torch::nn::Linear model = model_of_test();
+  CHECK_THROWS_WITH(accelerator.prepare_model(model.ptr(), "a.b"), ContainsSubstring("\"a.b\""));
+  accelerator.prepare_model(model.ptr(), "head");
+  CHECK_THROWS_WITH(accelerator.prepare(model), "A model was prepared twice.");
+  torch::nn::Linear second = model_of_test();
+  CHECK_THROWS_WITH(accelerator.prepare_model(second.ptr(), "head"),
+                    "Another model is called \"head\" already.");
+  torch::optim::SGD sgd(model->parameters(), 0.1);
+  torch::optim::StepLR step_lr(sgd, 2);
+  accelerator.prepare(sgd, step_lr);
+  CHECK_THROWS_WITH(accelerator.prepare(sgd), "An optimizer was prepared twice.");
+  CHECK_THROWS_WITH(accelerator.prepare(step_lr), "A scheduler was prepared twice.");
+  struct Nothing final : Stateful {
+  } counted;
+  accelerator.register_for_checkpointing("progress", counted);
+  CHECK_THROWS_WITH(accelerator.register_for_checkpointing("progress", counted),
+                    ContainsSubstring("as \"progress\""));
+}
+
+TEST_CASE("accelerator: an optimizer of a model that was not prepared is noticed", "[accelerator]") {
+  World alone;
+  Accelerator accelerator(alone, {.device = "cpu"});
+  torch::nn::Linear model = model_of_test(), forgotten = model_of_test();
+  torch::optim::SGD sgd(forgotten->parameters(), 0.1);
+  accelerator.prepare(sgd, model);
+  const auto loss = [&] { return model(torch::ones({1, 3})).sum(); };
+  CHECK_THROWS_WITH(accelerator.backward(loss()), ContainsSubstring("belongs to no prepared model"));
+  accelerator.prepare(forgotten);
+  CHECK_NOTHROW(accelerator.backward(loss()));
+}
+
+TEST_CASE("accelerator: an exception on a single rank is an exit code, as on several", "[accelerator]") {
+  CHECK(launch([](World&) {}, 1) == 0);
+  CHECK(launch([](World&) { throw std::runtime_error("this is part of a test"); }, 1) == 1);
+  CHECK(launch([](World&) { throw 42; }, 1) == 1);
+}
+
+TEST_CASE("accelerator: tensors that cannot be gathered are described on every rank",
+          "[accelerator][ranks]") {
+  on_ranks(2, [](World& world) {
+    Accelerator accelerator(world, {.device = "cpu"});
+    const auto require_refused = [&](const torch::Tensor& tensor, const std::string& wanted) {
+      std::string said;
+      try {
+        accelerator.gather(tensor);
+      } catch (const std::invalid_argument& error) {
+        said = error.what();
+      }
+      if (said.find(wanted) == std::string::npos) throw std::runtime_error("not refused: " + said);
+    };
+    require_refused(torch::zeros({2, 3 + world.rank()}), "rank 0 has Float [2, 3], rank 1 has Float [2, 4]");
+    require_refused(torch::zeros({2}, world.rank() == 0 ? torch::kFloat : torch::kLong),
+                    "rank 0 has Float [2], rank 1 has Long [2]");
+    if (accelerator.gather(torch::zeros({2 + world.rank(), 3})).size(0) != 5)
+      throw std::runtime_error("the first dimension may differ");
+  });
+}
