@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr auto fast = "xxh3_of_pieces";  // the checksum that a file is compared with where it has one
+
 // Whatever is read from a manifest later is of the type that it is read as.
 void require_types(const Json& manifest, const fs::path& path) {
   const auto require = [&](bool right, const std::string& what) {
@@ -38,7 +40,7 @@ void require_types(const Json& manifest, const fs::path& path) {
   require(member(manifest, "files").is_object(), "files");
   for (const auto& [name, file] : manifest["files"].items())
     require(file.is_object() && member(file, "size").is_number_unsigned() &&
-                member(file, "sha256").is_string() && (!file.contains("xxh3") || file["xxh3"].is_string()),
+                member(file, "sha256").is_string() && (!file.contains(fast) || file[fast].is_string()),
             "files");
 }
 
@@ -95,11 +97,11 @@ std::map<std::string, std::string> versions_of(const Json& manifest) {
 }  // namespace
 
 Json to_json(const WrittenFile& file) {
-  return {{"size", file.size}, {"sha256", file.sha256}, {"xxh3", file.xxh3}};
+  return {{"size", file.size}, {"sha256", file.sha256}, {fast, file.xxh3_of_pieces}};
 }
 
 WrittenFile written_file_from(const Json& entry) {
-  return {entry.value("size", std::uint64_t{0}), entry.value("sha256", ""), entry.value("xxh3", "")};
+  return {entry.value("size", std::uint64_t{0}), entry.value("sha256", ""), entry.value(fast, "")};
 }
 
 Json read_json_object(const fs::path& path) {
@@ -135,8 +137,8 @@ std::string damage_of(const fs::path& folder, const Json& manifest, const ShareO
       return escaped_name(name) + " has " + std::to_string(size) + " bytes instead of " +
              expected.at("size").dump();
     const WrittenFile written = written_file_from(expected);
-    const bool same =
-        written.xxh3.empty() ? sha256_of_file(path) == written.sha256 : xxh3_of_file(path) == written.xxh3;
+    const bool same = written.xxh3_of_pieces.empty() ? sha256_of_file(path) == written.sha256
+                                                     : xxh3_of_pieces(path) == written.xxh3_of_pieces;
     if (!same) return escaped_name(name) + " has the wrong checksum: its contents have changed";
   }
   return "";

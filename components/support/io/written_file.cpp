@@ -3,27 +3,74 @@
 #define XXH_INLINE_ALL  // compiled in: no library to find at run time
 #include <xxhash.h>
 
+#include <sched.h>
+
 #include <algorithm>
-#include <array>
+#include <atomic>
+#include <future>
+#include <utility>
+#include <vector>
 
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/io/open_file.hpp"
 #include "components/support/io/sha256.hpp"
+#include "registry/divide_up.hpp"
 
 namespace runner {
 
 namespace {
 
-std::string hex_of(XXH128_hash_t hash) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, hash);
+constexpr std::size_t piece_size = std::size_t{4} << 20;
+constexpr std::size_t in_cache = std::size_t{1}
+                                 << 18;  // what is read or hashed first is still there for the next
+
+class Xxh3 {
+ public:
+  Xxh3() {
+    XXH3_INITSTATE(&state_);
+    XXH3_128bits_reset(&state_);
+  }
+  void update(std::span<const std::byte> bytes) { XXH3_128bits_update(&state_, bytes.data(), bytes.size()); }
+  XXH128_canonical_t digest() const {
+    XXH128_canonical_t digest;
+    XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(&state_));
+    return digest;
+  }
+
+ private:
+  XXH3_state_t state_;
+};
+
+std::string hex_of_pieces(const std::vector<XXH128_canonical_t>& pieces) {
+  Xxh3 all;
+  all.update(std::as_bytes(std::span(pieces)));
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
-  for (const unsigned char byte : canonical.digest) {
+  for (const unsigned char byte : all.digest().digest) {
     text += digits[byte >> 4];
     text += digits[byte & 15];
   }
   return text;
+}
+
+XXH128_canonical_t digest_of_piece(const OpenFile& file, std::size_t begin) {
+  std::vector<std::uint8_t> buffer(in_cache);
+  const std::size_t end = std::min(file.size(), begin + piece_size);
+  Xxh3 digest;
+  for (std::size_t at = begin; at < end;) {
+    const auto bytes = std::span(buffer).first(std::min(buffer.size(), end - at));
+    file.read_at(at, bytes);
+    digest.update(std::as_bytes(bytes));
+    at += bytes.size();
+  }
+  return digest.digest();
+}
+
+std::size_t cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? static_cast<std::size_t>(CPU_COUNT(&allowed))
+                                                               : 1;
 }
 
 }  // namespace
@@ -31,29 +78,35 @@ std::string hex_of(XXH128_hash_t hash) {
 struct WrittenFileDigest::State {
   std::uint64_t size = 0;
   Sha256 sha256;
-  XXH3_state_t xxh3;
+  std::vector<XXH128_canonical_t> pieces;  // that are complete
+  Xxh3 piece;
+  std::size_t piece_bytes = 0;
+
+  void end_piece() {
+    pieces.push_back(std::exchange(piece, {}).digest());
+    piece_bytes = 0;
+  }
 };
 
-WrittenFileDigest::WrittenFileDigest() : state_(std::make_unique<State>()) {
-  XXH3_INITSTATE(&state_->xxh3);
-  XXH3_128bits_reset(&state_->xxh3);
-}
+WrittenFileDigest::WrittenFileDigest() : state_(std::make_unique<State>()) {}
 
 WrittenFileDigest::~WrittenFileDigest() = default;
 
 void WrittenFileDigest::update(std::span<const std::byte> bytes) {
-  constexpr std::size_t in_cache = std::size_t{1} << 18;  // the second checksum finds the bytes there
   state_->size += bytes.size();
   while (!bytes.empty()) {
-    const auto piece = bytes.first(std::min(bytes.size(), in_cache));
-    state_->sha256.update({reinterpret_cast<const std::uint8_t*>(piece.data()), piece.size()});
-    XXH3_128bits_update(&state_->xxh3, piece.data(), piece.size());
-    bytes = bytes.subspan(piece.size());
+    const auto some = bytes.first(std::min({bytes.size(), in_cache, piece_size - state_->piece_bytes}));
+    state_->sha256.update({reinterpret_cast<const std::uint8_t*>(some.data()), some.size()});
+    state_->piece.update(some);
+    state_->piece_bytes += some.size();
+    if (state_->piece_bytes == piece_size) state_->end_piece();
+    bytes = bytes.subspan(some.size());
   }
 }
 
 WrittenFile WrittenFileDigest::result() {
-  return {state_->size, state_->sha256.hex(), hex_of(XXH3_128bits_digest(&state_->xxh3))};
+  if (state_->piece_bytes > 0) state_->end_piece();
+  return {state_->size, state_->sha256.hex(), hex_of_pieces(state_->pieces)};
 }
 
 WrittenFile written_file(std::string_view text) {
@@ -68,12 +121,22 @@ WrittenFile read_written_file(const std::filesystem::path& path) {
   return digest.result();
 }
 
-std::uint64_t xxh3_of(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
-
-std::string xxh3_of_file(const std::filesystem::path& path) {
-  if (OpenFile(path).size() == 0) return hex_of(XXH3_128bits("", 0));
-  const MappedFile file(path);
-  return hex_of(XXH3_128bits(file.bytes().data(), file.bytes().size()));
+std::string xxh3_of_pieces(const std::filesystem::path& path) {
+  const OpenFile file(path);
+  std::vector<XXH128_canonical_t> pieces(divide_up(file.size(), piece_size));
+  std::atomic<std::size_t> next = 0;
+  const auto read_some = [&] {
+    for (std::size_t i = next++; i < pieces.size(); i = next++)
+      pieces[i] = digest_of_piece(file, i * piece_size);
+  };
+  std::vector<std::future<void>> others;
+  for (std::size_t i = 1; i < std::min(cores(), pieces.size()); ++i)
+    others.push_back(std::async(std::launch::async, read_some));
+  read_some();
+  for (std::future<void>& other : others) other.get();
+  return hex_of_pieces(pieces);
 }
+
+std::uint64_t xxh3_of(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
 }  // namespace runner

@@ -10,11 +10,12 @@
 
 namespace runner {
 
-// What a file was when it was written. SHA-256 is for the user's own tools; XXH3 is several times faster, and
-// is what a file is compared with before it is used.
+// What a file was when it was written. SHA-256 is for the user's own tools. The other checksum, which a file
+// is compared with before it is used, is many times faster: the XXH3 (128 bits) of the XXH3s of its pieces of
+// 4 MiB, which several threads can compute at the same time.
 struct WrittenFile {
   std::uint64_t size = 0;
-  std::string sha256 = {}, xxh3 = {};
+  std::string sha256 = {}, xxh3_of_pieces = {};
 };
 
 // Collects it from the bytes of a file, in their order.
@@ -33,7 +34,9 @@ class WrittenFileDigest {
 
 WrittenFile written_file(std::string_view text);                   // a file with this text
 WrittenFile read_written_file(const std::filesystem::path& path);  // throws IoError
-std::uint64_t xxh3_of(std::string_view text);                      // 64 bits
-std::string xxh3_of_file(const std::filesystem::path& path);  // 128 bits, as `xxhsum -H2`; throws IoError
+// Reads as many pieces at a time as the process has cores. Throws IoError.
+std::string xxh3_of_pieces(const std::filesystem::path& path);
+
+std::uint64_t xxh3_of(std::string_view text);  // 64 bits
 
 }  // namespace runner

@@ -50,7 +50,7 @@ struct Model {
       changed.replace(changed.find(old, changed.find("\"state.json\"")), old.size(), other);
     };
     replace(before.sha256, now.sha256);
-    replace(before.xxh3, now.xxh3);
+    replace(before.xxh3_of_pieces, now.xxh3_of_pieces);
     replace("\"size\": " + std::to_string(before.size), "\"size\": " + std::to_string(now.size));
     return changed;
   }
