@@ -22,6 +22,9 @@ namespace {
 // A file of up to 32 MiB is read whole; of a larger one, as much.
 constexpr std::size_t block = std::size_t{64} << 10, most_blocks = 512;
 
+// Of a folder with more files than that nothing is known: the start of a run must not wait for a walk through
+// a disk full of datasets.
+constexpr std::uint64_t most_entries = 200000;
 constexpr std::size_t most_sizes = 20000;
 
 void add_text(Sha256& digest, const std::string& text) {
@@ -33,7 +36,9 @@ bool is_hidden(const fs::path& path) { return path.filename().string().starts_wi
 // Calls `visit` with every file below the folder, in no particular order. Links to folders are not followed.
 void each_file(const fs::path& folder, const std::function<void(const fs::directory_entry&)>& visit) {
   const auto skip = fs::directory_options::skip_permission_denied;
+  std::uint64_t entries = 0;
   for (auto entry = fs::recursive_directory_iterator(folder, skip); entry != fs::end(entry); ++entry) {
+    if (++entries > most_entries) throw IoError(folder.string() + " holds too many files to be compared.");
     const bool is_folder = entry->is_directory();
     if (is_folder && (is_hidden(entry->path()) || fs::exists(entry->path() / "run.json")))
       entry.disable_recursion_pending();

@@ -20,7 +20,8 @@ struct DataFile {
 
 DataFile read_data_file(const std::filesystem::path& file);  // throws IoError
 // The names of all files in it, and the sizes of up to 20,000 of them. Hidden files and runs do not count.
-DataFile read_data_folder(const std::filesystem::path& folder);  // throws IoError
+// Throws IoError, also for a folder of more than 200,000 files.
+DataFile read_data_folder(const std::filesystem::path& folder);
 
 // The files and folders that the settings of the dataset name, by key: "dataset.train". Those that cannot be
 // read are left out: the dataset reports them itself.

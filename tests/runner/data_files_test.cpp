@@ -7,6 +7,7 @@
 #include "runner/resolve.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/recipes.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace runner;
 using namespace runner::testing;
@@ -92,6 +93,26 @@ TEST_CASE("data files: a folder counts by the names and sizes of its files, wher
   SECTION("another size") { write_file(folder / "cats/1.png", "ones"); }
   if (std::filesystem::exists(folder)) CHECK((read_data_folder(folder) != before));
   CHECK_THROWS_AS(read_data_folder(scratch / "nowhere"), IoError);
+}
+
+TEST_CASE("data files: in a large folder every name counts, and in a huge one nothing is compared",
+          "[checkpoint]") {
+  const TemporaryFolder scratch;
+  const auto add = [&](int from, int to) {
+    for (int i = from; i < to; ++i) std::filesystem::create_symlink("x", scratch / std::to_string(i));
+  };
+  add(0, 30000);
+  const DataFile before = read_data_folder(scratch.path());
+  CHECK(before.size == 30000);
+  CHECK((read_data_folder(scratch.path()) == before));
+  for (const char* name : {"0", "17", "29999"}) {
+    std::filesystem::rename(scratch / name, scratch / "other");
+    CHECK((read_data_folder(scratch.path()) != before));
+    std::filesystem::rename(scratch / "other", scratch / name);
+  }
+  if (!thorough()) return;
+  add(30000, 200001);
+  CHECK_THROWS_WITH(read_data_folder(scratch.path()), Catch::Matchers::ContainsSubstring("too many files"));
 }
 
 TEST_CASE("data files: what a checkpoint keeps is read back, and damage means nothing is known",
