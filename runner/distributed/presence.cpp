@@ -213,7 +213,14 @@ std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const Sighti
   if (now.state == State::failed)
     return {Verdict::failed, log::format("{} failed {}: {}", name, where(now), now.message)};
   if (now.state == State::left) return {Verdict::left, log::format("{} has ended {}", name, where(now))};
-  if (now.state != State::running) return {Verdict::fine, ""};
+  const auto own_exchange = [&] {
+    const std::scoped_lock lock(mutex_);
+    return std::pair(own_.collective, own_.exchange);
+  }();
+  if (now.state != State::running) {  // because of another, which may be this rank
+    if (now.exchange == own_exchange.second) return {Verdict::fine, ""};
+    return {Verdict::stopped, log::format("{} has stopped {}", name, where(now))};
+  }
   if (gone(rank)) {
     // It may have published its reason since `now` was read.
     const std::optional<Sighting> last = seen(rank);
@@ -223,8 +230,7 @@ std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const Sighti
   if (before && now.beat == before->beat)
     return {Verdict::silent,
             log::format("{} does not respond: frozen or disconnected; last seen {}", name, where(now))};
-  const std::scoped_lock lock(mutex_);
-  if (now.collective < own_.collective || now.exchange != own_.exchange)
+  if (now.collective < own_exchange.first || now.exchange != own_exchange.second)
     return {Verdict::late, log::format("{} is running, but still {}", name, where(now))};
   return {Verdict::fine, ""};
 }

@@ -41,7 +41,7 @@ class Presence {
 
  private:
   // How much a rank's state explains, from the least to the most.
-  enum class Verdict { fine, late, left, silent, died, failed };
+  enum class Verdict { fine, stopped, late, left, silent, died, failed };
 
   void beat(const std::stop_token& stop);
   void publish();

@@ -23,8 +23,10 @@ std::unique_ptr<Tokenizer> from_json(const Json& json) {
   JsonStep entries(json, "list of entries");
   const auto name = entries.get<std::string>("tokenizer");
   if (name == "byte") return byte_tokenizer();
-  if (name == "char")
-    return char_tokenizer(code_points(entries.get<std::string>("characters")), entries.get<bool>("unknown"));
+  if (name == "char") {
+    const auto characters = entries.get<std::string>("characters");
+    return char_tokenizer(code_points(characters), entries.get<bool>("unknown"));
+  }
   if (name == "word") return word_tokenizer(entries.get<std::vector<std::string>>("words"));
   throw std::runtime_error("there is no tokenizer " + in_quotes(name));
 }
