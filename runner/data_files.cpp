@@ -68,8 +68,8 @@ DataFile read_data_file(const fs::path& path) {
 }
 
 DataFile read_data_folder(const fs::path& folder) {
-  // A folder may have millions of files: the sizes of those whose names have the smallest hashes are read,
-  // which are the same ones in any order.
+  // Sizes take longer to read than names. Those of the files whose names have the smallest hashes are read,
+  // which are the same ones whatever the order.
   std::uint64_t count = 0, sum = 0;
   std::map<std::uint64_t, fs::directory_entry> sized;
   try {

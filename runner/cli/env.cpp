@@ -2,7 +2,6 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <dlfcn.h>
-#include <sched.h>
 #include <sys/utsname.h>
 #include <torch/version.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <ostream>
 
 #include "registry/byte_size.hpp"
+#include "registry/usable_cores.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/distributed/nccl.hpp"
@@ -67,13 +67,9 @@ std::string compiler() {
 std::string processor() {
   std::string model = line_value("/proc/cpuinfo", "model name");
   if (model.empty()) model = "unknown";
-  cpu_set_t allowed;
-  const bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   return model + ", " + std::to_string(cores) + " cores" +
-         (known && CPU_COUNT(&allowed) != cores
-              ? ", " + std::to_string(CPU_COUNT(&allowed)) + " for this process"
-              : "");
+         (usable_cores() != cores ? ", " + std::to_string(usable_cores()) + " for this process" : "");
 }
 
 std::string instruction_sets() {

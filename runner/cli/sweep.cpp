@@ -1,5 +1,3 @@
-#include <sched.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -7,6 +5,7 @@
 #include "components/support/io/atomic_file.hpp"
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
+#include "registry/usable_cores.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/launch_options.hpp"
 #include "runner/cli/option_number.hpp"
@@ -67,11 +66,6 @@ std::vector<Parameter> parsed(const std::vector<std::string>& texts) {
         "recipe");
   }
   return parameters;
-}
-
-std::int64_t usable_cores() {
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
 }
 
 void require_room_for(const SweepPlan& plan) {

@@ -2,7 +2,6 @@
 
 #include <c10/util/Exception.h>
 #include <malloc.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <torch/types.h>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "registry/log.hpp"
+#include "registry/usable_cores.hpp"
 
 namespace runner {
 
@@ -26,10 +26,7 @@ namespace {
 // What a launcher has not yet shared out, by binding each rank to cores of its own or by OMP_NUM_THREADS.
 int share_of_threads(int ranks) {
   if (ranks == 1 || std::getenv("OMP_NUM_THREADS")) return 0;
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  sched_getaffinity(0, sizeof allowed, &allowed);
-  const int cores = CPU_COUNT(&allowed);
+  const auto cores = static_cast<int>(usable_cores());
   const bool bound = std::int64_t{cores} * ranks <= sysconf(_SC_NPROCESSORS_ONLN);
   return bound ? cores : std::max(1, cores / ranks);
 }

@@ -3,8 +3,6 @@
 #define XXH_INLINE_ALL  // compiled in: no library to find at run time
 #include <xxhash.h>
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -15,14 +13,15 @@
 #include "components/support/io/open_file.hpp"
 #include "components/support/io/sha256.hpp"
 #include "registry/divide_up.hpp"
+#include "registry/usable_cores.hpp"
 
 namespace runner {
 
 namespace {
 
 constexpr std::size_t piece_size = std::size_t{4} << 20;
-constexpr std::size_t in_cache = std::size_t{1}
-                                 << 18;  // what is read or hashed first is still there for the next
+// Small enough to be in the processor's cache still when it is hashed, or hashed a second time.
+constexpr std::size_t in_cache = std::size_t{1} << 18;
 
 class Xxh3 {
  public:
@@ -64,13 +63,6 @@ XXH128_canonical_t digest_of_piece(const OpenFile& file, std::size_t begin) {
     at += bytes.size();
   }
   return digest.digest();
-}
-
-std::size_t cores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? static_cast<std::size_t>(CPU_COUNT(&allowed))
-                                                               : 1;
 }
 
 }  // namespace
@@ -130,7 +122,7 @@ std::string xxh3_of_pieces(const std::filesystem::path& path) {
       pieces[i] = digest_of_piece(file, i * piece_size);
   };
   std::vector<std::future<void>> others;
-  for (std::size_t i = 1; i < std::min(cores(), pieces.size()); ++i)
+  for (std::size_t i = 1; i < std::min(static_cast<std::size_t>(usable_cores()), pieces.size()); ++i)
     others.push_back(std::async(std::launch::async, read_some));
   read_some();
   for (std::future<void>& other : others) other.get();
