@@ -24,7 +24,7 @@ fi
 cmake --build --preset release
 cmake --build --preset release --target benchmarks  # that they still compile
 result=0
-ctest --preset release --parallel 2 "$@" || result=$?  # some tests wait for servers and browsers
+ctest --preset release --parallel 3 "$@" || result=$?  # on two cores: some tests wait for servers and browsers
 
 # A case that skips (no data, no tool) passes; say which ones did.
 grep -h -A1 'SKIPPED:' build/release/Testing/Temporary/LastTest.log | grep -v '^--$' | sort -u || true

@@ -100,7 +100,8 @@ class CometExperiment : public Tracker {
   void take_up(const std::filesystem::path& path) {
     cut_unfinished_line(path);
     cut_lines(path, step_of, [&](std::int64_t step) { return facts_.keeps(step); });
-    if (const auto last = BackwardLines(path).next())
+    BackwardLines lines(path);
+    if (const auto last = lines.next())
       messages_ = read_json(last->text).at("payload").at("message_id").get<std::int64_t>();
   }
 

@@ -12,6 +12,7 @@ RUNNER = os.environ.get("RUNNER_BINARY", "build/release/bin/runner")
 SOURCE = pathlib.Path(os.environ.get("RUNNER_SOURCE_DIR", "."))
 DATA = os.environ.get("RUNNER_TEST_DATA")
 SKIPPED = 77
+SANITIZED = "RUNNER_SANITIZED" in os.environ  # everything takes many times as long, and more memory
 THOROUGH = os.environ.get("RUNNER_THOROUGH") == "1"  # the long variants as well
 
 

@@ -135,7 +135,7 @@ class MLflow(unittest.TestCase):
             missed = count()
             until(lambda: count() > missed + 20)  # training does not notice
             self.server.start()
-            back = count()
+            back = count() - 1
             until(lambda: self.history(self.runs("outage")[0], "train/loss")[-1:] >= [(records(folder)[back]["step"], -1)])
         finally:
             process.send_signal(signal.SIGINT)

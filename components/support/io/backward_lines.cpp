@@ -23,7 +23,7 @@ bool BackwardLines::read_more() {
   return true;
 }
 
-std::optional<BackwardLines::Line> BackwardLines::next() {
+std::optional<BackwardLines::Line> BackwardLines::next() & {
   waiting_.resize(left_);
   for (;;) {
     const std::size_t end = waiting_.size() - (waiting_.ends_with('\n') ? 1 : 0);  // of the line's text

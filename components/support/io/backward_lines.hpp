@@ -19,7 +19,7 @@ class BackwardLines {
     std::uint64_t offset = 0;
     std::string_view text;  // without its line end; until the next call
   };
-  std::optional<Line> next();
+  std::optional<Line> next() &;  // of an object with a name: a line is a part of it
 
  private:
   bool read_more();
