@@ -30,8 +30,8 @@ class Data {
     write_file(folder_ / "words.txt",
                std::string(40, 'a') + " some words to learn from, and some more of them\n");
     write_file(folder_ / "films.csv", "text,label\ngood,yes\nbad,no\nfine,yes\nawful,no\n");
-    const std::string images = idx_header({0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 28, 0, 0, 0, 28}, 28 * 28);
-    const std::string labels = idx_header({0, 0, 8, 1, 0, 0, 0, 1}, 1);
+    const std::string images = idx_header({0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 28}, 2 * 28 * 28);
+    const std::string labels = idx_header({0, 0, 8, 1, 0, 0, 0, 2}, 2);
     for (const char* part : {"train", "t10k"}) {
       write_file(folder_ / "idx" / (std::string(part) + "-images-idx3-ubyte"), images);
       write_file(folder_ / "idx" / (std::string(part) + "-labels-idx1-ubyte"), labels);

