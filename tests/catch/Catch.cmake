@@ -1,5 +1,5 @@
-# Defines `catch_main`: Catch2 and its main(). Tests are written for Catch2 3 (its header names and SKIP). Debian 12 has
-# 2.13, for which the headers in this folder bear the names of version 3.
+# Defines `catch_main`: Catch2 and its main(). Tests are written for Catch2 3 (its catch_all.hpp and SKIP). Debian 12 has
+# 2.13, for which this folder has a header of that name.
 
 find_package(Catch2 3 QUIET)
 if(Catch2_FOUND)

@@ -2,8 +2,7 @@
 
 #include "registry/log_files.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
+#include <catch2/catch_all.hpp>
 
 #include <algorithm>
 #include <cstdio>

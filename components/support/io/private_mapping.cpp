@@ -27,19 +27,24 @@ bool PrivateMapping::contains(const void* address) const {
 }
 
 // Whole pages, with what else lies on the first and the last one.
-void PrivateMapping::advise(std::span<const std::byte> some, int advice) const {
-  if (some.empty() || !contains(some.data())) return;
+bool PrivateMapping::advise(std::span<const std::byte> some, int advice) const {
+  if (some.empty() || !contains(some.data())) return false;
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(some.data()) / page * page;
   const auto end = std::min(reinterpret_cast<std::uintptr_t>(some.data() + some.size()),
                             reinterpret_cast<std::uintptr_t>(bytes_.data() + bytes_.size()));
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);  // a kernel that refuses does no harm
+  return ::madvise(reinterpret_cast<void*>(begin), end - begin, advice) == 0;
 }
 
+// A kernel that does not take a hint does no harm.
 void PrivateMapping::will_need(std::span<const std::byte> some) const { advise(some, MADV_WILLNEED); }
 
 void PrivateMapping::give_back(std::span<const std::byte> some) const {
   if (access_ == Access::read_only) advise(some, MADV_DONTNEED);
+}
+
+bool PrivateMapping::read_now(std::span<const std::byte> some) const {
+  return advise(some, MADV_POPULATE_READ);
 }
 
 PrivateMapping::~PrivateMapping() {

@@ -4,24 +4,39 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <future>
 #include <utility>
 #include <vector>
 
 #include "components/support/io/mapped_file.hpp"
+#include "components/support/io/mapping_guard.hpp"
 #include "components/support/io/open_file.hpp"
+#include "components/support/io/private_mapping.hpp"
 #include "components/support/io/sha256.hpp"
 #include "registry/divide_up.hpp"
 #include "registry/usable_cores.hpp"
 
 namespace runner {
 
+using Digest = std::array<unsigned char, 16>;
+
+#ifdef __x86_64__
+Digest xxh3_with_avx2(const std::byte* bytes, std::size_t size);  // in xxh3_avx2.cpp
+#endif
+
 namespace {
 
 constexpr std::size_t piece_size = std::size_t{4} << 20;
-// Small enough to be in the processor's cache still when it is hashed, or hashed a second time.
+// Small enough to be in the processor's cache still when it is hashed a second time.
 constexpr std::size_t in_cache = std::size_t{1} << 18;
+
+Digest canonical(XXH128_hash_t hash) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, hash);
+  return std::to_array(canonical.digest);
+}
 
 class Xxh3 {
  public:
@@ -30,39 +45,40 @@ class Xxh3 {
     XXH3_128bits_reset(&state_);
   }
   void update(std::span<const std::byte> bytes) { XXH3_128bits_update(&state_, bytes.data(), bytes.size()); }
-  XXH128_canonical_t digest() const {
-    XXH128_canonical_t digest;
-    XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(&state_));
-    return digest;
-  }
+  Digest digest() const { return canonical(XXH3_128bits_digest(&state_)); }
 
  private:
   XXH3_state_t state_;
 };
 
-std::string hex_of_pieces(const std::vector<XXH128_canonical_t>& pieces) {
-  Xxh3 all;
-  all.update(std::as_bytes(std::span(pieces)));
+Digest xxh3(std::span<const std::byte> bytes) {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2")) return xxh3_with_avx2(bytes.data(), bytes.size());
+#endif
+  return canonical(XXH3_128bits(bytes.data(), bytes.size()));
+}
+
+std::string hex_of_pieces(const std::vector<Digest>& pieces) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
-  for (const unsigned char byte : all.digest().digest) {
+  for (const unsigned char byte : xxh3(std::as_bytes(std::span(pieces)))) {
     text += digits[byte >> 4];
     text += digits[byte & 15];
   }
   return text;
 }
 
-XXH128_canonical_t digest_of_piece(const OpenFile& file, std::size_t begin) {
-  std::vector<std::uint8_t> buffer(in_cache);
-  const std::size_t end = std::min(file.size(), begin + piece_size);
-  Xxh3 digest;
-  for (std::size_t at = begin; at < end;) {
-    const auto bytes = std::span(buffer).first(std::min(buffer.size(), end - at));
-    file.read_at(at, bytes);
-    digest.update(std::as_bytes(bytes));
-    at += bytes.size();
+Digest digest_of_piece(const PrivateMapping& file, std::size_t begin) {
+  const auto piece = file.bytes().subspan(begin, std::min(file.bytes().size() - begin, piece_size));
+  if (file.read_now(piece)) {
+    const Digest digest = xxh3(piece);
+    file.give_back(piece);
+    return digest;
   }
-  return digest.digest();
+  // The kernel is too old for that, or the disk fails: then this says why.
+  std::vector<std::uint8_t> copy(piece.size());
+  OpenFile(file.path()).read_at(begin, copy);
+  return xxh3(std::as_bytes(std::span(copy)));
 }
 
 }  // namespace
@@ -70,7 +86,7 @@ XXH128_canonical_t digest_of_piece(const OpenFile& file, std::size_t begin) {
 struct WrittenFileDigest::State {
   std::uint64_t size = 0;
   Sha256 sha256;
-  std::vector<XXH128_canonical_t> pieces;  // that are complete
+  std::vector<Digest> pieces;  // that are complete
   Xxh3 piece;
   std::size_t piece_bytes = 0;
 
@@ -114,18 +130,19 @@ WrittenFile read_written_file(const std::filesystem::path& path) {
 }
 
 std::string xxh3_of_pieces(const std::filesystem::path& path) {
-  const OpenFile file(path);
-  std::vector<XXH128_canonical_t> pieces(divide_up(file.size(), piece_size));
+  const auto file = PrivateMapping::open(path, PrivateMapping::Access::read_only);
+  std::vector<Digest> pieces(divide_up(file->bytes().size(), piece_size));
   std::atomic<std::size_t> next = 0;
   const auto read_some = [&] {
     for (std::size_t i = next++; i < pieces.size(); i = next++)
-      pieces[i] = digest_of_piece(file, i * piece_size);
+      pieces[i] = digest_of_piece(*file, i * piece_size);
   };
   std::vector<std::future<void>> others;
   for (std::size_t i = 1; i < std::min(static_cast<std::size_t>(usable_cores()), pieces.size()); ++i)
     others.push_back(std::async(std::launch::async, read_some));
   read_some();
   for (std::future<void>& other : others) other.get();
+  require_whole_files();
   return hex_of_pieces(pieces);
 }
 

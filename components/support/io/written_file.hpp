@@ -34,7 +34,7 @@ class WrittenFileDigest {
 
 WrittenFile written_file(std::string_view text);                   // a file with this text
 WrittenFile read_written_file(const std::filesystem::path& path);  // throws IoError
-// Reads as many pieces at a time as the process has cores. Throws IoError.
+// Computes as many pieces at a time as the process has cores. Throws IoError.
 std::string xxh3_of_pieces(const std::filesystem::path& path);
 
 std::uint64_t xxh3_of(std::string_view text);  // 64 bits

@@ -1,2 +1,0 @@
-#pragma once
-#include <catch2/catch_all.hpp>
