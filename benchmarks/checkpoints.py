@@ -66,17 +66,20 @@ TINY = ["model=mlp", "model.hidden=[16]", "dataset=synthetic", "~dataset.transfo
 
 
 def moved_to(folder, step):
-    """The run's checkpoint as if it had been written after so many steps, with a record of each in metrics.jsonl, metrics.csv and TensorBoard."""
+    """The run's checkpoint as if it had been written after so many steps, at the place in the data where the run would be then, with a record of each in metrics.jsonl, metrics.csv and TensorBoard."""
     checkpoint = next(path for path in (folder / "checkpoints").iterdir() if not path.is_symlink())
     state = json.loads((checkpoint / "state.json").read_text())
     progress = state["progress"]["integers"]
-    scale = step / progress["step"]
-    for name in ("step", "examples"):
-        progress[name] = int(progress[name] * scale)
+    # As train.cpp counts: whole epochs of steps_per_epoch updates, of which the last one of an epoch may be smaller.
+    examples, steps = progress["examples_per_epoch"], progress["steps_per_epoch"]
+    epoch, position = step // steps, step % steps * (progress["examples"] // progress["step"])
+    progress.update({"step": step, "examples": epoch * examples + position, "epoch": epoch, "cursor.epoch": epoch,
+                     "cursor.position": position})
+    state["progress"]["numbers"]["exact_epoch"] = epoch + position / examples
     text = json.dumps(state)
     (checkpoint / "state.json").write_text(text)
     manifest = json.loads((checkpoint / "manifest.json").read_text())
-    manifest["step"] = step
+    manifest.update({"step": step, "epoch": state["progress"]["numbers"]["exact_epoch"]})
     manifest["files"]["state.json"] = {"size": len(text), "sha256": hashlib.sha256(text.encode()).hexdigest()}
     (checkpoint / "manifest.json").write_text(json.dumps(manifest))
     checkpoint.rename(checkpoint.with_name(f"step-{step:08}"))
@@ -125,7 +128,8 @@ def resuming(rounds):
         def once():
             with tempfile.TemporaryDirectory() as scratch:
                 folder = Path(scratch) / "run"
-                words = [RUNNER, recipe, f"run.dir={folder}", *TINY, "tracker=[csv,tensorboard]"]
+                # The millionth step of epochs of 6251 is in the middle of one.
+                words = [RUNNER, recipe, f"run.dir={folder}", *TINY, "dataset.train=50008", "tracker=[csv,tensorboard]"]
                 run([*words, "train.max_steps=10", "train.log_every=1step", 'checkpoint.every="10step"'], 1, 1)
                 if step != 10:
                     moved_to(folder, step)

@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// While it lives, this thread builds a component. One that calls exit() would end the program without a word:
-// then a message names it.
+// While one exists, this thread is building a component. If the component calls exit(), which would end the
+// program silently, a message names it.
 class BuildScope {
  public:
   BuildScope(std::string_view kind, std::string_view name);  // "model", "mlp"

@@ -48,4 +48,10 @@ std::string approximately(const ByteSize& size) {
   return shortest(rounded) + " " + std::string(units[index].name);
 }
 
+std::pair<std::string, std::string> distinguishable(const ByteSize& one, const ByteSize& other) {
+  std::pair texts{approximately(one), approximately(other)};
+  if (texts.first != texts.second) return texts;
+  return {std::to_string(one.bytes) + " B", std::to_string(other.bytes) + " B"};
+}
+
 }  // namespace runner

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace runner {
@@ -18,5 +19,9 @@ struct ByteSize {
 std::variant<ByteSize, std::string> parse_byte_size(std::string_view text);
 std::string to_string(const ByteSize& size);      // exact: parses back to the same size
 std::string approximately(const ByteSize& size);  // for people: "43.7 MB"
+
+// Two different sizes for one sentence: "43.7 MB" and "1.1 MB", or the exact numbers of bytes if both would
+// be rounded to the same text.
+std::pair<std::string, std::string> distinguishable(const ByteSize& one, const ByteSize& other);
 
 }  // namespace runner

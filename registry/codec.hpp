@@ -21,8 +21,8 @@
 
 namespace runner {
 
-// How a C++ type is described, decoded from a validated Value, and encoded back. Decoding relies on conform()
-// having passed: it never meets a wrong type.
+// How a C++ type is described, decoded from a Value, and encoded back. Only a Value that has passed conform()
+// is decoded, so its types are right.
 template <class T>
 struct Codec;
 
@@ -226,7 +226,7 @@ struct IsOptional : std::false_type {};
 template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
 
-// Whether the default is worth stating: an optional that is unset, or a part that has no name, has none.
+// Whether there is a default to show: an unset optional and a part without a name have none.
 template <class T>
 bool holds_default(const T& value) {
   if constexpr (IsOptional<T>::value) {

@@ -23,8 +23,7 @@ namespace runner {
 //     using Inputs = OptimizerInputs;  // what a build gets at run time, beside its own parameters
 //     using Common = ..;               // optional: parameters that every component of the kind takes
 //     using Facts = ..;                // optional: what is known of a part before it is built
-//     static constexpr KindOnResume on_resume{..};  // optional: what changes mean for a run that is
-//     continued
+//     static constexpr KindOnResume on_resume{..};  // optional: the effect of changes on a resumed run
 //   };
 template <class K>
 concept Kind = requires {
@@ -41,15 +40,15 @@ struct KindOnResume {
   OnResume parameters = OnResume::course;
 };
 
-// Raised with every change to a type or function that a plugin shares with the program.
-inline constexpr std::uint32_t interface_version = 1;
+// Increased with every change to a type or function that a plugin shares with the program.
+inline constexpr std::uint32_t interface_version = 2;
 
 struct KindInfo {
   std::string_view name;
   std::string_view summary;
   const Schema& (*common)();
   KindOnResume on_resume;
-  // Of the types that pass between a component and its user: two libraries that disagree must not meet.
+  // Of the types that a component and its user exchange: libraries compiled with other sizes are rejected.
   std::uint32_t product_size, inputs_size, common_size, facts_size;
 
   bool same_layout(const KindInfo& other) const {
@@ -201,8 +200,9 @@ class Registration {
   Descriptor descriptor_;
 };
 
-// A component that a recipe names, with its parameters decoded: ready to be built once its inputs exist. One
-// written in code, Part<ModelKind>("mlp", {{"hidden", 64}}), is checked and decoded with the recipe it is in.
+// A component that a recipe names, with its parameters decoded: it can be built as soon as its inputs exist.
+// One written in code, Part<ModelKind>("mlp", {{"hidden", 64}}), is checked and decoded with the recipe it is
+// in.
 template <Kind K>
 class Part {
  public:
@@ -221,12 +221,12 @@ class Part {
 
   bool has_default() const { return !name_.empty(); }
   const std::string& name() const { return name_; }
-  Value encode() const;                             // the name, and what is set besides
-  const Origin& origin() const { return origin_; }  // where the recipe says so
+  Value encode() const;                             // the name and the settings
+  const Origin& origin() const { return origin_; }  // the place in the recipe that names it
 
-  // Whatever goes wrong becomes an exception that says what, and where the recipe names the component. If the
-  // component throws std::runtime_error, its parameters do not fit its inputs: a RecipeError is thrown
-  // instead. Errors of other types, such as DataError, are passed on.
+  // Throws RecipeError, with the place in the recipe, if the component returns nothing or throws
+  // std::runtime_error (its parameters do not fit its inputs), a logic error or something that is no
+  // exception. Exceptions of other types, such as DataError, are passed on.
   std::unique_ptr<typename K::Product> build(const typename K::Inputs& inputs) const {
     const auto call = reinterpret_cast<typename Registration<K>::Caller>(descriptor_->call_build);
     const BuildScope scope(K::name, name_);

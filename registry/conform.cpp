@@ -60,7 +60,7 @@ class Conformer {
 
   void run_check(const Schema& schema, const Value& result, const Place& place, std::size_t gaps_before) {
     if (!schema.check || gaps() > gaps_before) return;
-    // In the recipe as a whole the path itself says what is meant.
+    // At the top level of the recipe, the path says which key is meant.
     Report report(diagnostics_, result, place.path.empty() ? "" : place.label, place.see);
     schema.check(result, registry_, report);
   }
@@ -119,7 +119,7 @@ class Conformer {
     return std::nullopt;
   }
 
-  // Whether what an earlier choice of part set also suits the part that was chosen later.
+  // Whether a setting for an earlier component also applies to the one chosen later.
   bool suits(const Member& written, const FieldInfo& field, const Place& place) const {
     Diagnostics trial;
     const FieldReport report{field, place.key(field.name), place.see, trial};
@@ -254,7 +254,7 @@ class Conformer {
       diagnostics_.error(origin, std::move(message), std::move(hints), see);
       return std::nullopt;
     };
-    // A bare name stands for a table that holds just the name.
+    // A bare name is short for a table with only this name.
     const auto* given = value.as<Table>();
     const Value* name = given ? given->find("name") : &value;
     if (!name) name = report.field.default_part();
@@ -273,7 +273,7 @@ class Conformer {
     if (const Descriptor* descriptor = registry_.find(kind, *text))
       return component(value, *name, *descriptor, path);
     std::vector<std::string> hints;
-    if (const auto meant = nearest(*text, names)) hints.push_back("did you mean " + in_quotes(*meant) + "?");
+    if (const auto hint = did_you_mean(*text, names)) hints.push_back(*hint);
     const Descriptor* reader = registry_.find(kind, "file");
     if (reader && reader->own_schema().find("path") && text->find_first_of("/.") != std::string::npos)
       hints.push_back("a file is written { name = \"file\", path = " + quote_toml(*text) + " }");

@@ -43,7 +43,7 @@ std::optional<Value> integer(const Value& value, const TypeInfo& type, const Fie
     whole = static_cast<std::int64_t>(*real);  // 1e3 is a whole number to anyone who writes it
   }
   if (!whole) return report.wrong_type(value, type);
-  // The range of a narrow type says more than half of it would.
+  // For a narrow integer type, show its whole range instead of only the bound that was exceeded.
   const Rules& rules = report.field.rules;
   const bool narrow = rules.low_is_general && rules.high_is_general;
   const bool held = *whole >= type.lowest && *whole <= type.highest;

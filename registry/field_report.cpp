@@ -85,7 +85,7 @@ std::nullopt_t FieldReport::out_of_range(const Value& value) const {
   const auto* real = value.as<double>();
   const double number = whole ? static_cast<double>(*whole) : real ? *real : 0;
   std::string range = rule_text(field);
-  // What holds for any number is said to those alone who meet it.
+  // The general bounds are mentioned only if the number exceeds them.
   if (rules.high_is_general && number > rules.high) range = "at most " + bound(rules.high);
   if (rules.low_is_general && number < rules.low) range = "at least " + bound(rules.low);
   return wrong(value, "must be " + range + (hidden(field, value) ? "" : ", not " + to_toml(value)));
@@ -94,9 +94,7 @@ std::nullopt_t FieldReport::out_of_range(const Value& value) const {
 std::nullopt_t FieldReport::not_among(const Value& value, const std::string& held,
                                       const std::vector<std::string>& allowed) const {
   std::vector<std::string> hints;
-  if (const auto meant = nearest(held, allowed); meant && !hidden(field, value)) {
-    hints.push_back("did you mean " + in_quotes(*meant) + "?");
-  }
+  if (const auto hint = did_you_mean(held, allowed); hint && !hidden(field, value)) hints.push_back(*hint);
   hints.push_back("allowed: " + listed(allowed));
   return wrong(value, "cannot be " + (hidden(field, value) ? "this" : in_quotes(held)), std::move(hints));
 }

@@ -11,7 +11,7 @@
 
 namespace runner {
 
-// A field at its place in the recipe, and what is said about values that it cannot take.
+// Reports values that a field cannot take, with the place in the recipe.
 struct FieldReport {
   const FieldInfo& field;
   std::string path;  // optimizer.lr

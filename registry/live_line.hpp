@@ -4,11 +4,11 @@
 
 namespace runner {
 
-// The one line at the bottom of a terminal that is drawn again and again: the progress line. Code that prints
-// ordinary lines meanwhile pauses it first:
+// The progress line at the bottom of a terminal, which is redrawn all the time. Code that prints ordinary
+// lines pauses it first:
 //   const LiveLinePause pause;
 //   std::cout << "a whole line\n";
-// Usually no live line is set; then a pause only keeps two writers apart.
+// Usually no live line is set; then a pause only prevents two threads from printing at the same time.
 class LiveLine {
  public:
   virtual ~LiveLine() = default;

@@ -18,13 +18,12 @@
 #include <spdlog/spdlog.h>
 
 #include "registry/live_line.hpp"
-#include "registry/log_files.hpp"
 #include "registry/wording.hpp"
 
 namespace runner::log {
 namespace {
 
-// Tables are told as they are; what is wrong is told in a few lines.
+// Tables are shown in full; warnings and errors are shortened to a few lines.
 std::string shown(Level level, std::string_view message) {
   constexpr std::size_t longest_report = 1 << 16;
   return level == Level::info ? shown_message(message, longest_report) : shown_message(message);
@@ -45,7 +44,7 @@ spdlog::color_mode colours() {
   return no_color != nullptr && *no_color != '\0' ? spdlog::color_mode::never : spdlog::color_mode::automatic;
 }
 
-// On the terminal ordinary messages stand alone, the others are labelled.
+// On the terminal only warnings and errors get a label.
 class Label : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
@@ -71,16 +70,14 @@ struct Line {
   std::string text;
 };
 
-// One lock for all of it: messages are rare beside the work they tell about, and files may come and go
-// meanwhile.
+// One lock for everything: messages are rare, and files are added and closed while threads log.
 struct State {
   static constexpr std::size_t most_unfiled = 1000;
 
   std::mutex mutex;
   spdlog::logger logger{"runner", terminal_sink()};
-  std::string prefix;
   std::vector<std::string> warnings;
-  std::deque<Line> unfiled;  // said while there was no file
+  std::deque<Line> unfiled;  // logged while there was no file
   int silences = 0;
 
   bool has_file() const { return logger.sinks().size() > 1; }  // the terminal comes first
@@ -103,7 +100,7 @@ State& state() {
   return instance;
 }
 
-// spdlog would create missing directories and word the failure its own way.
+// spdlog would create missing directories, and its error message is less clear.
 void must_be_writable(const std::filesystem::path& path) {
   errno = 0;
   if (!std::ofstream{path, std::ios::app}) {
@@ -121,11 +118,6 @@ Silence::Silence() {
 Silence::~Silence() {
   const std::lock_guard lock{state().mutex};
   --state().silences;
-}
-
-void set_prefix(std::string prefix) {
-  const std::lock_guard lock{state().mutex};
-  state().prefix = std::move(prefix);
 }
 
 void add_file(const std::filesystem::path& path) {
@@ -153,28 +145,28 @@ void clear_warnings() {
   state().warnings.clear();
 }
 
-void write(Level level, std::string_view said) {
-  const std::string message = shown(level, said);
-  const LiveLinePause pause;  // before our own lock: the line may be drawn by somebody who logs
+void write(Level level, std::string_view text) {
+  const std::string message = shown(level, text);
+  const LiveLinePause pause;  // before our own lock: drawing the line may log
   const std::lock_guard lock{state().mutex};
   State& all = state();
   if (level == Level::warning && std::ranges::find(all.warnings, message) == all.warnings.end())
     all.warnings.emplace_back(message);
   if (all.silences > 0) return;
-  const Line line{spdlog::log_clock::now(), to_spdlog(level), all.prefix + std::string(message)};
+  const Line line{spdlog::log_clock::now(), to_spdlog(level), message};
   try {
     all.logger.sinks().front()->log({line.time, {}, all.logger.name(), line.level, line.text});
     all.logger.sinks().front()->flush();
   } catch (const spdlog::spdlog_ex&) {
-    // A terminal that is gone takes no more messages; the files still do.
+    // The terminal is gone; the files still get the message.
   }
-  all.to_files(line);  // flushed each time: a killed run must not lose its last words
+  all.to_files(line);  // flushed each time: a killed run must not lose its last messages
 }
 
 void write_to_files(std::string_view message, Level level) {
   const std::lock_guard lock{state().mutex};
   if (state().silences == 0)
-    state().to_files({spdlog::log_clock::now(), to_spdlog(level), state().prefix + shown(level, message)});
+    state().to_files({spdlog::log_clock::now(), to_spdlog(level), shown(level, message)});
 }
 
 }  // namespace runner::log

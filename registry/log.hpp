@@ -1,9 +1,9 @@
-// Messages to people: on stderr, and in any log file added while running. What programs read goes to stdout
-// or to files of its own, never through here.
+// Messages for people: to stderr, and to every log file that was added. Output for programs goes to stdout or
+// to its own files, never through here.
 //
 //   log::info("epoch {} of {}: loss {}", epoch, epochs, loss);
 //
-// spdlog does the work, in log.cpp alone: its headers and LibTorch's cannot be included together.
+// Only log.cpp includes spdlog: its headers and LibTorch's cannot be included together.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace runner::log {
 
 enum class Level { info, warning, error };
 
-// While it lives, nothing is written to stderr or to files; warnings are still collected. For tests.
+// For tests: while one exists, messages are neither shown nor written to files. Warnings are still collected.
 class Silence {
  public:
   Silence();
@@ -25,24 +25,25 @@ class Silence {
   Silence& operator=(const Silence&) = delete;
 };
 
-// A prefix for every message from now on, for example "[rank 1] ". Empty by default.
-void set_prefix(std::string prefix);
-
-// Also appends messages, without colours, to this file, first those logged before there was a file: a run has
-// a folder only once its data is open. Throws std::runtime_error if the file cannot be opened.
+// From now on, messages are also appended to this file, without colours. The first file also gets the
+// messages logged before: a run has no folder until its data is open. Throws std::runtime_error if the file
+// cannot be opened.
 void add_file(const std::filesystem::path& path);
 
 // Flushes and closes all files added.
 void close_files();
 
-// All warnings so far, in order, each text once, for a closing summary to repeat.
+// All warnings so far, in order, each text once: the summary at the end of a run repeats them.
 std::vector<std::string> warnings();
-void clear_warnings();
+void clear_warnings();  // for tests
 
 void write(Level level, std::string_view message);
 
-// Puts each value in the place of the next "{}". Values print as on a stream. A "{}" without a value stays as
-// it is, and a value without a "{}" is appended after a space: a message with a mistake in it is still shown.
+// Only to the log files: for what the console shows in a form of its own.
+void write_to_files(std::string_view message, Level level = Level::info);
+
+// Replaces each "{}" by the next value, printed as on a stream. A "{}" without a value stays as it is, and a
+// value without a "{}" is appended after a space: a message with a mistake in it is still shown.
 template <class... Values>
 std::string format(std::string_view text, const Values&... values);
 
@@ -64,7 +65,7 @@ void error(std::string_view text, const Values&... values) {
 template <class... Values>
 std::string format(std::string_view text, const Values&... values) {
   if constexpr (sizeof...(values) == 0) {
-    return std::string{text};  // already built: braces in it mean nothing
+    return std::string{text};  // a finished message: its braces are ordinary text
   } else {
     std::ostringstream out;
     out << std::boolalpha;

@@ -21,7 +21,7 @@ struct Origin {
   std::uint32_t line = 0;                // counted from 1
   std::uint32_t column = 0;              // counted from 1, in bytes
   std::uint32_t length = 0;              // how much of the line is meant; 0 where unknown
-  int layer = 0;  // later layers win: files in order of inheritance, environment, command line
+  int layer = 0;  // higher layers win: files in order of inheritance, environment, command line
 
   bool is_default() const { return source == nullptr; }
 };

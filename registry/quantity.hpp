@@ -8,18 +8,18 @@
 
 namespace runner {
 
-// A unit's spelling and how many of the base it is.
+// The spelling of a unit, and its factor to the base unit.
 struct UnitName {
   std::string_view name;
   double factor;
 };
 
-// Splits "500step" into 500 and the unit it names, or says what is wrong: for every quantity that carries its
-// unit.
+// Splits "500step" into 500 and its unit, or says what is wrong with the text.
 std::variant<std::pair<double, const UnitName*>, std::string> parse_quantity(std::string_view text,
                                                                              std::span<const UnitName> units,
                                                                              std::string_view example);
 
-std::string shortest(double number);  // as few digits as read back to the same number, never an exponent
+std::string shortest(
+    double number);  // the shortest digits that read back as the same number, without an exponent
 
 }  // namespace runner

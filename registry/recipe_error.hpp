@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "registry/diagnostics.hpp"
 #include "registry/origin.hpp"
 
 namespace runner {
@@ -15,5 +16,9 @@ struct RecipeError : std::runtime_error {
 
   Origin origin;
 };
+
+// The error as `check` would report it: the first line of its message is the message, further lines are
+// hints.
+Diagnostic diagnostic_of(const RecipeError& error);
 
 }  // namespace runner

@@ -30,8 +30,8 @@ struct Rules {
   bool non_empty = false;
   bool required = false;
   bool secret = false;
-  bool in_run_folder = false;  // a path that begins at the folder of the run
-  bool code = false;           // a path to a program: trusted by the rules for plugins
+  bool in_run_folder = false;  // a path relative to the run folder
+  bool code = false;           // a path to code, which the rules for plugins must allow
   OnResume on_resume = OnResume::unmarked;
   std::string_view renamed_from;
   std::array<std::string_view, most_words> words{};  // the allowed strings; none: any

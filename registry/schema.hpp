@@ -45,7 +45,7 @@ struct TypeInfo {
   std::shared_ptr<const TypeInfo> element = {};  // list, map
   const Schema& (*schema)() = nullptr;           // table
   std::string_view part_kind = {};               // part: which kind of component
-  std::vector<TypeInfo> alternatives = {};       // either: what it may be, told apart by how TOML writes them
+  std::vector<TypeInfo> alternatives = {};       // either: the possible types; their TOML types differ
 };
 
 struct FieldInfo {
@@ -73,11 +73,11 @@ struct Schema {
   std::vector<std::string> names() const;
 };
 
-// "number, above 0, default 0.1": one line for people.
+// Descriptions of one line, such as "number, above 0, default 0.1".
 std::string type_text(const TypeInfo& type);
 std::string rule_text(const FieldInfo& field);
 
-// With the bounds that hold for any number, where the field has none of its own.
+// Adds the general bounds of numbers if the field has no bounds of its own.
 Rules with_general_bounds(Rules rules, const TypeInfo& type);
 std::string summary_text(const FieldInfo& field);
 

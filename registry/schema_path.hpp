@@ -17,14 +17,14 @@ struct KnownKey {
   FieldInfo field;
 };
 
-// Where a dotted path such as "optimizer.group.0.match" leads: which keys a part takes depends on the part
-// that the tree names, so a path is followed through schema and tree together.
+// Finds the field for a dotted path such as "optimizer.group.0.match". The keys of a part depend on the
+// component that the tree names, so a path is followed through schema and tree together.
 class SchemaPath {
  public:
   SchemaPath(const Schema& root, const Registry& registry) : root_(root), registry_(registry) {}
 
-  // The field at the path; for an element of a list or a map, the field of a single one. None: nothing knows
-  // the path.
+  // The field at the path; for an element of a list or a map, the field of one element. None: there is no
+  // such path.
   std::optional<FieldInfo> find(const Value& tree, std::string_view path) const;
 
   // What may follow "path.": the keys of a table or a part, the indices of a list. An empty path: the

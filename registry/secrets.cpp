@@ -55,7 +55,7 @@ class Lines {
   std::map<const Source*, std::vector<std::size_t>> starts_;
 };
 
-// Keys that hold a secret wherever they stand, also where no component has them.
+// Keys that hold a secret in any section, even if no component has such a parameter.
 bool sounds_secret(std::string_view key) {
   std::string word;
   for (const char c : key) {
@@ -63,7 +63,7 @@ bool sounds_secret(std::string_view key) {
   }
   constexpr std::array<std::string_view, 8> words{"apikey",    "token",      "password",    "passwd",
                                                   "accesskey", "privatekey", "credentials", "secret"};
-  // A slip of the finger makes no other word of it.
+  // A typing mistake must not reveal it.
   return std::ranges::any_of(words, [&](std::string_view ending) {
     return word.ends_with(ending) || (word.size() > 3 && edit_distance(word, ending) <= 1);
   });

@@ -10,21 +10,21 @@
 
 namespace runner {
 
-// The names of all fields marked secret, those of every component included.
+// The names of all fields marked secret, including those of every component.
 std::vector<std::string> secret_names(const Schema& schema, const Registry& registry);
 
-// No message shows a line on which such a key, or one that is spelled almost like it, has its value: neither
-// a message about that key nor one about something else on the line.
+// Hides the source line of every message if such a key, or a similar one, has its value on that line,
+// whatever the message is about.
 void hide_secrets(const Value& tree, const std::vector<std::string>& names, Diagnostics& diagnostics);
 
-// The same before there is a tree, going by the words on the line.
+// The same for a text that could not be parsed: judged by the words on the line.
 void hide_lines_naming(const std::vector<std::string>& names, Diagnostics& diagnostics);
 
-// No message repeats what came from an environment variable by ${env:NAME}: it may be a secret.
+// Hides the lines of values that ${env:NAME} filled in: they may be secrets.
 void hide_variables(const Value& tree, Diagnostics& diagnostics);
 
-// An address with a password in it is a secret, and whatever repeats the text of a secret, as a reference to
-// it does, becomes one too.
+// Marks as secret every address that contains a password, and every value that repeats a secret, for example
+// through a reference to it.
 void follow_secrets(Value& recipe);
 
 }  // namespace runner

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <ranges>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -55,6 +57,11 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
     if (contains_part(candidate, word) || contains_part(word, candidate)) return candidate;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const auto meant = nearest(word, candidates);
+  return meant ? std::optional("did you mean " + in_quotes(*meant) + "?") : std::nullopt;
 }
 
 }  // namespace runner

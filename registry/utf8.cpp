@@ -52,4 +52,20 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+void append_utf8(std::string& text, char32_t code_point) {
+  const auto rest = [&](int shift) { text += static_cast<char>(0x80 | (code_point >> shift & 0x3F)); };
+  if (code_point < 0x80) {
+    text += static_cast<char>(code_point);
+  } else if (code_point < 0x800) {
+    text += static_cast<char>(0xC0 | code_point >> 6);
+    rest(0);
+  } else if (code_point < 0x10000) {
+    text += static_cast<char>(0xE0 | code_point >> 12);
+    rest(6), rest(0);
+  } else {
+    text += static_cast<char>(0xF0 | code_point >> 18);
+    rest(12), rest(6), rest(0);
+  }
+}
+
 }  // namespace runner

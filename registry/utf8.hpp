@@ -6,16 +6,18 @@
 
 namespace runner {
 
-// How many bytes the first character of the text takes; 0 where it is not well-formed UTF-8.
+// The length in bytes of the first character of the text; 0 if it is not well-formed UTF-8.
 std::size_t utf8_length(std::string_view text);
 
 bool is_utf8(std::string_view text);
 
-// What a terminal can show: control characters and anything that is not well-formed become '?', tabs a space.
+// For a terminal: control characters and malformed bytes become '?', tabs become spaces.
 std::string printable(std::string_view text);
 
-// Each NUL as "\\0": what() of an exception would end there.
+// Each NUL becomes "\\0", because what() of an exception would end there.
 std::string without_nul(std::string text);
+
+void append_utf8(std::string& text, char32_t code_point);
 
 inline bool continues_utf8(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 

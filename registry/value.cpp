@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+
+#include "registry/number_text.hpp"
 
 namespace runner {
 
@@ -109,10 +110,8 @@ namespace {
 std::string number_to_toml(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
-  std::array<char, 32> buffer{};
-  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
-  std::string text(buffer.data(), end);
-  // TOML tells a float from an integer by the point or the exponent.
+  std::string text = number_text(number);
+  // In TOML a float differs from an integer by its point or exponent.
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 

@@ -70,11 +70,11 @@ class Value {
 
   Data data;
   Origin origin;
-  // What was typed, for values from arguments and the environment: `run.name=007` means the text where the
+  // The original text of a value from an argument or the environment: `run.name=007` means "007" because the
   // key is a string.
   std::string typed;
   bool from_environment = false;  // by ${env:NAME}; messages about it do not repeat it
-  bool secret = false;            // set where a field is marked so; never printed, logged or saved
+  bool secret = false;            // its field is marked secret: never printed, logged or saved
 };
 
 struct Member {
@@ -86,12 +86,12 @@ struct Member {
 // "a string", "an integer" ..: for messages.
 std::string_view type_name(const Value& value);
 
-// Equal data, wherever it came from.
+// Whether the data is equal; the origins may differ.
 bool same_data(const Value& a, const Value& b);
 
 // The value as one line of TOML.
 std::string to_toml(const Value& value);
 std::string quote_toml(std::string_view text);
-std::string key_to_toml(std::string_view key);  // bare where TOML allows it, quoted elsewhere
+std::string key_to_toml(std::string_view key);  // bare if TOML allows it, otherwise quoted
 
 }  // namespace runner

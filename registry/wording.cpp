@@ -17,7 +17,7 @@ std::string hexadecimal(const char* format, unsigned number) {
   return text;
 }
 
-// Characters that turn the direction of writing can make a message read as another one.
+// Characters that change the direction of writing could make a message look like another one.
 bool turns_direction(std::string_view character) {
   if (character.size() != 3 || character[0] != '\xE2') return false;
   const auto second = static_cast<unsigned char>(character[1]),
@@ -76,7 +76,7 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 std::string shown_message(std::string_view text, std::size_t most) {
-  constexpr std::size_t kept = 400;  // of the end: the remedy stands there
+  constexpr std::size_t kept = 400;  // of the end, where the remedy is
   std::string_view rest = text;
   std::string out = escaped(rest, most, true);
   if (rest.empty()) return out;

@@ -1,5 +1,5 @@
-// Words that come from outside (recipes, files, archives) in messages: what a terminal would act on is
-// escaped, and what would bury the message is shortened.
+// For names and texts from outside (recipes, files, archives) in messages: characters that a terminal would
+// act on are escaped, and long texts are shortened.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ std::string in_quotes(std::string_view text);
 // "adam, adamw, sgd", or "a, b, c .. and 997 more".
 std::string listed(const std::vector<std::string>& names);
 
-// The same without quotes, for names that stand alone.
+// As in_quotes, without the quotes.
 std::string escaped_name(std::string_view text);
 
-// A whole message as it is shown and logged: line breaks stay, and the middle of one of more than `most`
-// bytes is left out.
+// A whole message as it is shown and logged. Line breaks stay; of a message longer than `most` bytes, the
+// middle is left out.
 std::string shown_message(std::string_view text, std::size_t most = 4000);
 
 }  // namespace runner

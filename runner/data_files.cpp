@@ -9,9 +9,9 @@
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
 #include "components/support/io/written_file.hpp"
-#include "registry/divide_up.hpp"
+#include "registry/arithmetic.hpp"
 #include "runner/plugins/recipe_walk.hpp"
-#include "runner/resolve.hpp"
+#include "runner/recipe.hpp"
 
 namespace runner {
 
@@ -114,7 +114,7 @@ DataFiles data_files(const Value& resolved, const Registry& registry) {
     }
   };
   Value walked = resolved;
-  walk_recipe(walked, recipe_schema(), registry, visitor);
+  walk_recipe(walked, schema_of<Recipe>(), registry, visitor);
   return found;
 }
 

@@ -111,7 +111,8 @@ std::shared_ptr<Model> build_under(FactoryMode& mode, const Recipe& recipe, cons
 
 }  // namespace
 
-// The first time, when no tensor has memory, tells which ones need none the second time.
+// A first build on the meta device finds out which tensors become parameters; the second build allocates only
+// the others.
 std::shared_ptr<Model> build_hollow_model(const Recipe& recipe, const DataSpec& data) {
   if (from_plugin(recipe.model)) return build_bare_model(recipe, data);
   ParametersOnMeta hollow(parameters_among_made(recipe, data));

@@ -15,8 +15,8 @@ namespace runner {
 // The parameters are on LibTorch's meta device.
 std::shared_ptr<Model> build_hollow_model(const Recipe& recipe, const DataSpec& data);
 
-// The parameters have their values, bit for bit, and those of so many bytes lie in a temporary file of the
-// folder, which is gone with them: the system can drop their pages from memory. Throws IoError.
+// The parameters have their values, bit for bit. Those of at least that many bytes are in a temporary file in
+// the folder, which is deleted with them: the system can drop their pages from memory. Throws IoError.
 std::shared_ptr<Model> build_spooled_model(const Recipe& recipe, const DataSpec& data,
                                            const std::filesystem::path& folder,
                                            std::int64_t least_bytes = 64 << 10);

@@ -10,6 +10,7 @@
 #include "runner/distributed/membership.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/failure.hpp"
+#include "runner/train/signals.hpp"
 
 namespace {
 
@@ -43,6 +44,7 @@ void open_standard_descriptors() {
 
 int main(int argc, char** argv) {
   using namespace runner;
+  keep_checkpoint_requests();  // first: until then, SIGUSR1 ends the process
   open_standard_descriptors();
   log_torch_warnings();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, which says so

@@ -67,7 +67,7 @@ void require_targets(const Part<LossKind>& loss, const DataSpec& data) {
 std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<LossKind>& loss,
                                    const DataSpec& data) {
   const std::vector<Targets> understood = metric.facts().targets, given = possible_targets(data);
-  // Where the loss is about mixed targets, those of the evaluation set are still classes.
+  // Where the loss is about mixed targets, those of the validation set are still classes.
   const auto by_loss = shared_targets(loss.facts().targets, given);
   if (!shared_targets(understood, given)) {
     throw RecipeError(metric.origin(), "metric " + in_quotes(metric.name()) + " needs " +

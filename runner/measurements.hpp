@@ -27,7 +27,7 @@ std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<Lo
 // Likewise for the loss alone.
 void require_targets(const Part<LossKind>& loss, const DataSpec& data);
 
-// The metrics of the recipe for an evaluation set.
+// The metrics of the recipe for a validation set.
 std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const DataSpec& data,
                                                    const Loss& loss);
 

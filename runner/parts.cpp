@@ -3,8 +3,8 @@
 #include <torch/utils.h>
 
 #include "components/models/support/load_weights.hpp"
+#include "registry/arithmetic.hpp"
 #include "registry/log.hpp"
-#include "registry/saturating_product.hpp"
 #include "runner/data/prepare_splits.hpp"
 
 namespace runner {

@@ -8,11 +8,11 @@
 #include "registry/secrets.hpp"
 #include "runner/data_files.hpp"
 #include "runner/distributed/membership.hpp"
+#include "runner/judge_changes.hpp"
 #include "runner/plugins/recipe_plugins.hpp"
 #include "runner/plugins/trusted_code.hpp"
 #include "runner/recipe.hpp"
 #include "runner/recipe/environment.hpp"
-#include "runner/run_length.hpp"
 
 namespace runner {
 
@@ -45,7 +45,7 @@ DefaultOf defaults_of(const Registry& registry) {
 }
 
 std::optional<Value> loaded(RecipeSources sources, const Registry& registry, Diagnostics& diagnostics) {
-  // Before the text is understood only its words can tell what must not be shown.
+  // Until the text is parsed, only its words show what must be hidden.
   for (std::string& name : secret_names(recipe_schema(), registry))
     sources.secret_words.push_back(std::move(name));
   return load_recipe(sources, defaults_of(registry), diagnostics);
@@ -77,21 +77,6 @@ std::string first_error(const Diagnostics& diagnostics) {
   for (const Diagnostic& diagnostic : diagnostics.all())
     if (diagnostic.severity == Diagnostic::Severity::error) return diagnostic.message;
   return "it cannot be understood";
-}
-
-// The settings say how long the run is; whether that matters for the steps so far, the schedule says.
-void judge_length(std::vector<RecipeChange>& changes, const Value& resolved, const Registry& registry) {
-  const auto sets_length = [](const RecipeChange& change) {
-    return change.key == "train.epochs" || change.key == "train.max_steps";
-  };
-  if (std::ranges::none_of(changes, sets_length) ||
-      !schedule_depends_on_length(decode_table<Recipe>(resolved, registry).scheduler))
-    return;
-  for (RecipeChange& change : changes) {
-    if (!sets_length(change)) continue;
-    change.effect = OnResume::course;
-    change.why = "the schedule depends on the length of the run";
-  }
 }
 
 // What a file or a folder holds counts, not its place: data that was moved is the same, and data that was
@@ -142,7 +127,7 @@ std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, cons
   Diagnostics problems;
   const RecipeSources sources{saved, {}, {}};
   const auto tree = loaded(sources, registry, problems);
-  // Blanks stand for secrets, which are never saved.
+  // Blanks replace secrets, which are never saved.
   const auto before =
       tree ? conformed(*tree, sources, registry, problems, Blanks::allowed) : std::optional<Value>();
   if (!before)
@@ -156,7 +141,7 @@ std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, cons
     return change.key.starts_with("plugins") || change.key == "run.dir" ||
            std::ranges::find(code, change.key, &CodeSetting::key) != code.end();
   });
-  judge_length(changes, resolved, registry);
+  judge_by_components(changes, *before, resolved, registry);
   if (const DataFiles before_files = read_data_files(saved.parent_path() / "data.json");
       !before_files.empty())
     judge_data(changes, before_files, data_files(resolved, registry));

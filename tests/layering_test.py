@@ -1,9 +1,9 @@
-"""Who may include whom, and what may stand where. Reads every source below registry/, components/ and runner/ and names
-each include that crosses a border, each circle of folders, and each component whose code others could run into.
+"""Which file may include which, and where code belongs. Reads every source below registry/, components/ and runner/ and reports
+each include that violates the layers, each cycle of folders, and each type that the linker could merge with another one.
 
     tests/layering_test.py [ROOT]
 
-Needs nothing but Python, so it runs where the tests' other tools are not installed, too.
+Needs only Python, so it also runs if the other tools of the tests are not installed.
 """
 
 import os
@@ -34,7 +34,7 @@ RULES = {
         (r"components/(?!contract/|support/)", "components/support/ stands below the kinds"),
     ],
     "runner": [
-        (r"components/.*(?<!\.hpp)$", "only contract headers of components/ are public"),
+        (r"components/.*(?<!\.hpp)$", "include headers of components/, never a .cpp"),
     ],
     "runner/recipe": [
         (TORCH, "runner/recipe/ answers in milliseconds: no LibTorch"),
@@ -75,12 +75,14 @@ def reasons(name: str, header: str):
 
 
 def folder_of(path: str):
-    """The node of the graph that a file belongs to: a folder below a layer; a file directly in a layer stands for itself."""
-    return "/".join(path.split("/")[:2])
+    """The node of the graph that a file belongs to: a folder below a layer, or x.* for x.hpp and x.cpp directly in a layer.
+    runner/recipe.* and the folder runner/recipe are different nodes."""
+    node = "/".join(path.split("/")[:2])
+    return re.sub(r"\.[ch]pp$", ".*", node)
 
 
-def circles(root: Path):
-    """Yields each circle of folders that include each other, as a list that ends where it began."""
+def cycles(root: Path):
+    """Yields each cycle of folders that include each other, as a list that ends where it began."""
     graph = {}
     for layer in ("components", "runner"):
         for file in sorted((root / layer).rglob("*.[ch]pp")):
@@ -144,6 +146,19 @@ def definitions_others_see(source: str, own: str):
             start = at + 1
 
 
+# Types with inline members and inline functions get merged without a message. Qualified names belong to a type of a header.
+MERGED_BY_LINKER = re.compile(r"^(?:template ?<.*> ?)?(?:(?:class|struct|union|enum(?: class)?) (?:\[\[.*\]\] )?(?:alignas\(.*\) )?(?!\w+::)\w+\b|inline\b)")
+
+
+def mergeable(root: Path):
+    """Yields (file, line, what is wrong) for what a .cpp defines at namespace scope and another file could define as well."""
+    for layer in ("registry", "components", "runner"):
+        for file in sorted((root / layer).rglob("*.cpp")):
+            for line, text in definitions_others_see(file.read_text(errors="replace"), file.stem):
+                if MERGED_BY_LINKER.search(text):
+                    yield file.relative_to(root).as_posix(), line, f"belongs in an unnamed namespace: {text}"
+
+
 def misplaced(root: Path):
     """Yields (file, line, what is wrong) for files directly in the folder of a kind."""
     for folder in sorted((root / "components").glob("*s")):
@@ -173,8 +188,8 @@ def quoted_by_hand(root: Path):
 
 
 def self_test():
-    """A test that cannot fail is worth nothing: each kind of trespass must be found, and what is allowed must pass."""
-    trespasses = {
+    """Each kind of violation must be found, and what is allowed must pass."""
+    forbidden = {
         "registry/a.cpp": ["torch/torch.h", "components/contract/batch.hpp", "runner/recipe.hpp", "toml++/toml.h", "fmt/core.h", "../x.hpp"],
         "components/models/a.cpp": ["runner/recipe.hpp", "spdlog/spdlog.h", "toml++/toml.h"],
         "components/contract/a.hpp": ["components/support/io/io_error.hpp", "components/models/model.hpp"],
@@ -200,19 +215,41 @@ def self_test():
                 (root / name).write_text("".join(f"#include <{header}>\n" for header in headers))
             return {(name, header) for name, _, header, _ in violations(root)}
 
-        expected = {(name, header) for name, headers in trespasses.items() for header in headers}
-        assert found(trespasses) == expected, found(trespasses) ^ expected
+        expected = {(name, header) for name, headers in forbidden.items() for header in headers}
+        assert found(forbidden) == expected, found(forbidden) ^ expected
         assert found(allowed) == set(), found(allowed)
 
         assert list(quoted_by_hand(root)) == []
         (root / "registry/quotes.cpp").write_text('fail("no \\"" + name + "\\"");\nfail("no " + in_quotes(name));\n')
         assert list(quoted_by_hand(root)) == [("registry/quotes.cpp", 1)]
 
-        assert list(circles(root)) == []
+        assert list(cycles(root)) == []
         (root / "components/losses").mkdir()
         (root / "components/losses/loss.hpp").write_text('#include "components/models/model.hpp"\n')
         (root / "components/models/model.hpp").write_text('#include "components/losses/loss.hpp"\n')
-        assert list(circles(root)) == [["components/losses", "components/models", "components/losses"]]
+        assert list(cycles(root)) == [["components/losses", "components/models", "components/losses"]]
+        (root / "components/losses/loss.hpp").write_text("")
+        (root / "runner/one.cpp").write_text('#include "runner/two.hpp"\n')
+        (root / "runner/two.hpp").write_text('#include "runner/one.hpp"\n')
+        assert list(cycles(root)) == [["runner/one.*", "runner/two.*", "runner/one.*"]]
+        (root / "runner/two.hpp").write_text("")
+
+        visible = {
+            "struct A { int x; };": 1,
+            "class A final : public B { };": 1,
+            "enum class A { a };": 1,
+            "template <class T> struct A { };": 1,
+            "inline int f() { return 1; }": 1,
+            "namespace { struct A { int x; }; }": 0,
+            "struct A::B { int x; };": 0,
+            "struct A; int f() { return 1; }": 0,
+            "void f(struct A* a) { struct Local { int x; }; }": 0,
+        }
+        for source, expected in visible.items():
+            (root / "runner/visible.cpp").write_text("namespace runner {\n" + source + "\n}\n")
+            found_now = [what for name, _, what in mergeable(root) if name.endswith("visible.cpp")]
+            assert len(found_now) == expected, (source, found_now)
+        (root / "runner/visible.cpp").unlink()
 
         component = "namespace runner {\n%s\nnamespace {\nstruct B {};\nconst Registration<LossKind> r{};\n}\n}\n"
         cases = {
@@ -233,13 +270,13 @@ def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("RUNNER_SOURCE_DIR", Path(__file__).parents[1]))
     self_test()
     bad = [f"{name}:{line}: includes <{header}>: {reason}" for name, line, header, reason in violations(root)]
-    bad += ["folders include each other in a circle: " + " -> ".join(circle) for circle in circles(root)]
-    bad += [f"{name}:{line}: {what}" for name, line, what in misplaced(root)]
+    bad += ["folders include each other in a cycle: " + " -> ".join(cycle) for cycle in cycles(root)]
+    bad += [f"{name}:{line}: {what}" for name, line, what in [*misplaced(root), *mergeable(root)]]
     bad += [f"{name}: is installed, but not {header}, which it includes (cmake/PublicHeaders.cmake)" for name, header in not_installed(root)]
     bad += [f"{name}:{line}: quotes a name by hand; use in_quotes()" for name, line in quoted_by_hand(root)]
     for problem in bad:
         print(problem)
-    print(f"{len(bad)} places break the order of the tree" if bad else "the tree is in order")
+    print(f"{len(bad)} layering violations" if bad else "no layering violations")
     return 1 if bad else 0
 
 

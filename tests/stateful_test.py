@@ -1,7 +1,8 @@
 """Everything that remembers something from one update to the next is in the list that a checkpoint holds.
 
-Each class below components/ and runner/ that derives from Stateful has an entry here: the name it is saved under in
-Run::stateful, or what saves it. A new class without one fails; so does a name that is no longer in the list.
+Each class below components/ and runner/ that derives from Stateful or declares save() of a State has an entry here: the name
+it is saved under in Run::stateful, or what saves it. A new class without one fails; so does a name that is no longer in the list,
+and a class with such a save() that does not derive from Stateful. A hook declares that it keeps no state exactly if it has no save().
 """
 
 import os
@@ -28,6 +29,8 @@ SAVED_AS = {  # the name in Run::stateful
 }
 SAVED_BY = {  # what saves it with its own state, or hands it over in another's place
     "Precision": "Engine",
+    "RankSync": "Engine",
+    "PowerSgd": "RankSync",
     "TrainingLoss": "Journal",
     "Tracker": "Trackers",
     "ShardedWeights": "Engine::weights_state()",
@@ -37,20 +40,55 @@ SAVED_BY = {  # what saves it with its own state, or hands it over in another's 
     "GeneratorsOfRanks": "Accelerator::save_state()",
     "LoaderPlace": "Accelerator::save_state()",
 }
-CLASS = re.compile(r"\b(?:class|struct) (\w+)(?: final)?\s*:\s*([^{;]*)\{")
+CLASS = re.compile(r"\b(?:class|struct) ([\w:]+)(?: final)?\s*(?::\s*([^{;()]*))?$")
+SAVE = re.compile(r"\bState save\(\) const")
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"')
 
 
-def stateful_classes():
-    for folder in ("components", "runner"):
-        for path in sorted((ROOT / folder).rglob("*.[ch]pp")):
-            for name, bases in CLASS.findall(path.read_text()):
-                if re.search(r"\bStateful\b", bases):
-                    yield name, path.relative_to(ROOT)
+def classes_of(source: str):
+    """Yields (name, bases, whether it declares save() itself) of each class that the source defines."""
+    code = COMMENT_OR_TEXT.sub("", source)
+    open_scopes, start = [], 0  # of each brace: [name, bases, declares save()], or None if it is no class
+    for at, c in enumerate(code):
+        if c not in "{};":
+            continue
+        head = code[start:at].strip()
+        if SAVE.search(head) and open_scopes and open_scopes[-1]:
+            open_scopes[-1][2] = True
+        start = at + 1
+        if c == "{":
+            found = CLASS.search(head)
+            open_scopes.append([found[1], re.findall(r"\w+(?=\s*(?:,|$|<))", found[2] or ""), False] if found else None)
+        elif c == "}" and open_scopes and (ended := open_scopes.pop()):
+            yield ended
+
+
+def self_test():
+    source = """class A final : public Stateful { State save() const override; };
+    struct B { struct Inner { int x; }; State save() const { return {}; } };
+    class C : public Hook, private Other<int> { void load(); };"""
+    assert {name: (bases, saves) for name, bases, saves in classes_of(source)} == {
+        "A": (["Stateful"], True), "Inner": ([], False), "B": ([], True), "C": (["Hook", "Other"], False)}, list(classes_of(source))
 
 
 def main():
-    problems = []
-    found = dict(stateful_classes())
+    self_test()
+    problems, bases_of, paths, saving = [], {}, {}, []
+    for folder in ("components", "runner"):
+        for path in sorted((ROOT / folder).rglob("*.[ch]pp")):
+            for name, bases, saves in classes_of(path.read_text()):
+                bases_of.setdefault(name, set()).update(bases)
+                paths[name] = path.relative_to(ROOT)
+                if saves:
+                    saving.append(name)
+
+    def is_stateful(name):
+        return name == "Stateful" or any(is_stateful(base) for base in bases_of.get(name, ()) if base != name)
+
+    found = {name: paths[name] for name, bases in bases_of.items() if "Stateful" in bases}
+    for name in saving:
+        if not is_stateful(name):
+            problems.append(f"{paths[name]}: {name} declares save() but does not derive from Stateful")
     for name, path in found.items():
         if name not in SAVED_AS and name not in SAVED_BY:
             problems.append(f"{path}: {name} is Stateful: add it to Run::stateful, and say here under which name it is saved")
@@ -62,6 +100,9 @@ def main():
     for name, saved_as in SAVED_AS.items():
         if f'{{"{saved_as}",&' not in listed and f'emplace_back("{saved_as}' not in listed:
             problems.append(f'"{saved_as}" ({name}) is not in Run::stateful')
+    for path in sorted((ROOT / "components/hooks").glob("*.cpp")):
+        if ("keeps_state = false" in path.read_text()) == bool(SAVE.search(path.read_text())):
+            problems.append(f"{path.relative_to(ROOT)}: facts() says keeps_state = false if, and only if, the hook has no save()")
     print("\n".join(problems) or f"{len(found)} classes that hold state are all saved")
     return 1 if problems else 0
 

@@ -27,6 +27,12 @@ struct DataSpec {
   std::int64_t train_examples = 0;     // 0: not known before the data is read
   bool pixels_final =
       false;  // normalised or erased by a transform: nothing that computes with bytes may follow
+
+  // The name of a class, or its number if it has none.
+  std::string class_name(std::int64_t index) const {
+    const bool named = index >= 0 && index < static_cast<std::int64_t>(class_names.size());
+    return named ? class_names[static_cast<std::size_t>(index)] : std::to_string(index);
+  }
 };
 
 }  // namespace runner

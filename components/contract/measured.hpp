@@ -30,11 +30,12 @@ struct Watched {
 
 const Measured* find_measured(const std::vector<Measured>& measured, const std::string& name);
 
-// What is wrong with it: the direction contradicts the metric or is not known, or nothing computes the
-// metric. The text continues a sentence that ends in "decides by "; empty: nothing is wrong.
+// Why the metric cannot be watched: nothing computes it, or its direction is unknown or contradicts the
+// recipe. The text completes a sentence that begins with "decides by ". Empty if all is well.
 std::string problem_of(const Watched& watched, const std::vector<Measured>& measured);
 
-// The direction of the metric. Throws std::runtime_error, which begins with `who`, if problem_of() finds one.
+// The direction of the metric. If problem_of() finds a problem, throws std::runtime_error: "<who> watches
+// ..".
 Better direction_of(const Watched& watched, const std::vector<Measured>& measured, const std::string& who);
 
 }  // namespace runner

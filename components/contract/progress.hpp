@@ -23,12 +23,13 @@ struct Progress {
   std::int64_t examples = 0;       // training examples seen in all
   std::int64_t skipped_steps = 0;  // updates skipped because a gradient was not finite
   double exact_epoch = 0;          // epochs done, with the fraction
-  double seconds = 0;              // of the run, earlier attempts of a resumed one included
+  double seconds = 0;              // of the run, including the attempts before a resume
   double share = 0;                // of the run that is done, 0 to 1
   std::int64_t total_steps = 0;    // as planned; 0: unknown, limited by time alone
   Cursor cursor = {};              // where the next update begins
 };
 
+// The value of each metric at one moment: {"eval/accuracy", 0.93}.
 using Measurements = std::vector<std::pair<std::string, double>>;
 
 // The value of that name, if it was measured.

@@ -1,6 +1,6 @@
 #include "components/contract/requests.hpp"
 
-#include <string_view>
+#include <sstream>
 
 namespace runner {
 
@@ -22,11 +22,8 @@ void Requests::load(const State& state) {
   StateReader saved(state);
   StateReader metrics(saved.part("metrics"));
   measurements_.clear();
-  for (std::string_view names = metrics.text("names"); !names.empty();) {
-    const std::string name(names.substr(0, names.find('\n')));
-    names.remove_prefix(name.size() + 1);
-    measurements_.emplace_back(name, metrics.number(name));
-  }
+  std::istringstream names(metrics.text("names"));
+  for (std::string name; std::getline(names, name);) measurements_.emplace_back(name, metrics.number(name));
   metrics.finish();
   const std::string* reason = saved.find_text("stop_reason");
   reason_ = reason ? std::optional(*reason) : std::nullopt;

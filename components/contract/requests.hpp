@@ -33,6 +33,10 @@ class Requests final : public Stateful {
   void stop(std::string reason) {  // after this step; the first reason counts
     if (!reason_) reason_ = std::move(reason);
   }
+  // Ends this process after this step as SIGTERM does: the run is saved, and the same command continues it.
+  void interrupt(std::string reason) {
+    if (!interrupt_reason_) interrupt_reason_ = std::move(reason);
+  }
   void skip_update() { skip_ = true; }
   void learning_rate(double rate) { rate_ = rate; }  // of the next update, instead of the schedule's
   void train_parameters(std::string pattern, bool on) { trainability_.push_back({std::move(pattern), on}); }
@@ -50,6 +54,8 @@ class Requests final : public Stateful {
   }
 
   const std::optional<std::string>& stop_reason() const { return reason_; }
+  const std::optional<std::string>& interrupt_reason() const { return interrupt_reason_; }
+  void forget_stop() { reason_.reset(); }  // a run that was stopped continues
   bool take_checkpoint() { return std::exchange(checkpoint_, false); }
   bool take_skip() { return std::exchange(skip_, false); }
   std::optional<double> take_learning_rate() { return std::exchange(rate_, std::nullopt); }
@@ -63,6 +69,7 @@ class Requests final : public Stateful {
 
  private:
   std::optional<std::string> reason_;
+  std::optional<std::string> interrupt_reason_;  // about this process: not saved
   bool checkpoint_ = false;
   bool skip_ = false;
   std::optional<double> rate_;

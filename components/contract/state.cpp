@@ -67,8 +67,8 @@ void StateReader::tensor_into(const std::string& name, torch::Tensor target) {
   const torch::Tensor& saved = tensor(name);
   if (saved.sizes() != target.sizes()) {
     std::ostringstream message;
-    message << "the saved state has \"" << name << "\" in the shape " << saved.sizes() << ", but here it is "
-            << target.sizes();
+    message << "the saved state has " << in_quotes(name) << " in the shape " << saved.sizes()
+            << ", but here it is " << target.sizes();
     throw StateError(message.str());
   }
   target.copy_(saved);

@@ -24,7 +24,7 @@ struct State {
 
   bool empty() const;
   std::int64_t bytes() const;  // of all tensors
-  State copy() const;          // that shares no memory, in main memory
+  State copy() const;          // a deep copy in main memory
 };
 
 // Reads a state strictly. A missing entry is an error that names it, and so is, at finish(), an entry that

@@ -8,8 +8,8 @@
 
 namespace runner {
 
-// What the targets of a dataset mean. The tensors alone do not tell: numbers in the shape of the outputs may
-// be answers of yes or no, shares of classes, or numbers to be predicted. The loss decides.
+// What the targets of a dataset mean. This cannot be seen from the tensors: floats in the shape of the
+// outputs may be binary labels, class probabilities, or numbers to predict. The loss decides.
 enum class Targets {
   class_index,   // one of several classes, by its number
   class_shares,  // a share for each class, as mixup makes them
@@ -24,7 +24,8 @@ std::string to_string(const std::vector<Targets>& targets);  // "class indices o
 // What targets of that shape and type can be.
 std::vector<Targets> possible_targets(const DataSpec& data);
 
-// What both take, in the order of the first; an empty list takes anything. None: they have nothing in common.
+// What both accept, in the order of the first; an empty list accepts anything. None: they have nothing in
+// common.
 std::optional<std::vector<Targets>> shared_targets(const std::vector<Targets>& one,
                                                    const std::vector<Targets>& other);
 

@@ -19,9 +19,9 @@ class Tokenizer {
   virtual std::int64_t vocabulary() const = 0;  // every token is below this
   // Appends the tokens of a text, which is UTF-8. Throws DataError if the vocabulary cannot represent it.
   virtual void encode(std::string_view text, std::vector<Token>& tokens) const = 0;
-  // Tokens are below vocabulary(). Bytes that are no UTF-8 together become U+FFFD.
+  // Tokens are below vocabulary(). Bytes that do not form UTF-8 become U+FFFD.
   virtual std::string decode(std::span<const Token> tokens) const = 0;
-  virtual std::string json() const = 0;  // what read_tokenizer() makes the same tokenizer from
+  virtual std::string json() const = 0;  // all that is needed to restore it: TokenizerInputs::learned
 
   // The tokens before and after a sentence, and for padding, if the vocabulary has them.
   virtual std::vector<Token> prefix() const { return {}; }

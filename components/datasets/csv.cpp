@@ -154,7 +154,7 @@ TableFormat format_of(const Csv& params) {
                       .units = params.units}};
 }
 
-// For a file: what separates its values is recognised where nobody says it.
+// For one file: the separator is detected if the recipe does not set it.
 TableFormat format_of(const Csv& params, const std::filesystem::path& file) {
   TableFormat format = format_of(params);
   if (!params.separator) format.csv.separator = separator_of_file(file, format);
@@ -188,8 +188,7 @@ class CsvDataset final : public Dataset {
  public:
   explicit CsvDataset(const Csv& params) : params_(params) {}
 
-  // How many inputs, categories and classes there are only the training part
-  // can tell, so it is read.
+  // Reads the training set: the numbers of inputs, categories and classes are not known otherwise.
   DataSpec spec() const override {
     const Table& table = this->table();
     DataSpec spec = table_spec(table.columns, params_.categories);

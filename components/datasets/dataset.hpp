@@ -62,9 +62,9 @@ class Split {
 struct Splits {
   std::unique_ptr<Split> train;
   std::unique_ptr<Split> eval;
-  std::string learned = {};   // what reading further inputs needs and the data alone told: a vocabulary,
-                              // column statistics. JSON; the run folder keeps it as dataset.json
-  std::string stand_in = {};  // not empty: this is not the data that was asked for, and why
+  std::string learned = {};   // facts from the training data that are needed to read further inputs: a
+                              // vocabulary, column statistics. JSON; saved as dataset.json of the run
+  std::string stand_in = {};  // if other data is used than what was asked for: why
 };
 
 // Converts user input in the same way as the training data, without that data: for `predict` and `sample`.
@@ -79,6 +79,16 @@ class Interpreter {
   virtual std::string text(std::span<const std::int64_t> tokens) const;
 };
 
+// Examples for training and evaluation.
+//   struct MyData { std::filesystem::path file; };
+//   constexpr auto describe(std::type_identity<MyData>) {
+//     return fields(field("file", &MyData::file, "File with the examples.", required()));
+//   }
+//   class Examples final : public Dataset { .. };  // spec(), and open(), which returns two Splits
+//   std::unique_ptr<Dataset> build(const MyData& params, const DatasetInputs&) {
+//     return std::make_unique<Examples>(params.file);
+//   }
+//   const Registration<DatasetKind> registration{"my_data", "Examples from one file.", &build};
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -87,7 +97,7 @@ class Dataset {
   // Reads or downloads the data. Throws DataError with the place and the remedy if it cannot. The pipeline is
   // built for spec(); splits keep what they need of it.
   virtual Splits open(const TransformPipeline& transforms) const = 0;
-  // Whether open() finds the data on this machine; false: it would download them.
+  // Whether the data is on this machine; false: open() would download it.
   virtual bool at_hand() const { return true; }
   // `learned` is what open() left in Splits when the model was trained.
   virtual std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
@@ -110,14 +120,15 @@ constexpr auto describe(std::type_identity<DatasetCommon>) {
       field("transform", &DatasetCommon::transform,
             "What happens to each image, in order. Random ones act in training only."),
       field("validation", &DatasetCommon::validation,
-            "Evaluate on this share of the training examples, which are then not trained on, and leave "
-            "the evaluation set of the dataset for the end: runner eval RUN ~dataset.validation.",
+            "Use this share of the training examples as the validation set, instead of training on them. The "
+            "dataset's own validation set is then the test set, for the end: runner eval RUN "
+            "~dataset.validation.",
             above(0), below(1)),
       field("train_limit", &DatasetCommon::train_limit,
             "Use only N training examples: a random sample, with the same share of each class.",
             within(1, 1e12)),
       field("eval_limit", &DatasetCommon::eval_limit,
-            "Use only N evaluation examples, chosen in the same way.", within(1, 1e12)),
+            "Use only N validation examples, chosen in the same way.", within(1, 1e12)),
       field("example_seed", &DatasetCommon::example_seed,
             "Seed of the choice of examples for validation, train_limit and eval_limit; default: 1. run.seed "
             "does not change them.",

@@ -62,7 +62,7 @@ class ImageFolderSplit final : public ImageSplit {
     return read_image(files_.path(index), scratch, turned_);
   }
   std::int64_t label(std::int64_t index) const override { return files_.label(index); }
-  std::string sample_name(std::int64_t index) const override { return files_.path(index).string(); }
+  std::string example_name(std::int64_t index) const override { return files_.path(index).string(); }
 
  private:
   LabelledFiles files_;

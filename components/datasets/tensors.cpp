@@ -53,10 +53,6 @@ bool holds_images(const torch::Tensor& input) {
 
 bool holds_classes(const torch::Tensor& target) { return is_integer(target) && target.dim() == 1; }
 
-std::string contents_text(const torch::Tensor& tensor) {
-  return std::string(torch::toString(tensor.scalar_type())) + " " + shape_text(tensor.sizes());
-}
-
 // LibTorch stores these types, but hardly computes with them.
 torch::Tensor computable(const torch::Tensor& tensor) {
   const auto type = tensor.scalar_type();
@@ -169,7 +165,7 @@ class TensorImages final : public ImageSplit {
     return ImageView::planar(pixels, input_.size(1), input_.size(2), input_.size(3));
   }
   std::int64_t label(std::int64_t index) const override { return integer_at(labels_, index); }
-  std::string sample_name(std::int64_t index) const override {
+  std::string example_name(std::int64_t index) const override {
     return name_ + ", example " + std::to_string(index);
   }
 
@@ -249,8 +245,8 @@ class TensorDataset final : public Dataset {
         data.images != other.images || data.input_type != other.input_type ||
         data.target_type != other.target_type) {
       throw DataError(params_.train.string() + " and " + params_.eval.string() + " do not fit together: " +
-                      contents_text(train.input) + " and " + contents_text(train.target) + " in one, " +
-                      contents_text(eval.input) + " and " + contents_text(eval.target) + " in the other.");
+                      form_text(train.input) + " and " + form_text(train.target) + " in one, " +
+                      form_text(eval.input) + " and " + form_text(eval.target) + " in the other.");
     }
     check_classes(train, data.classes);
     check_classes(eval, data.classes);

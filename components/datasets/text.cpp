@@ -3,7 +3,7 @@
 #include "components/datasets/support/image_split.hpp"
 #include "components/datasets/support/token_cache.hpp"
 #include "components/support/text/code_points.hpp"
-#include "components/support/text/text_fallback.hpp"
+#include "components/support/text/generated_text.hpp"
 #include "components/support/text/text_file.hpp"
 #include "components/support/text/token_store.hpp"
 #include "components/tokenizers/tokenizer.hpp"

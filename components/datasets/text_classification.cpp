@@ -3,7 +3,6 @@
 #include "components/support/stratified_split.hpp"
 #include "components/support/text/generated_text.hpp"
 #include "components/support/text/labelled_sentences.hpp"
-#include "components/support/text/text_fallback.hpp"
 #include "components/tokenizers/tokenizer.hpp"
 #include "registry/wording.hpp"
 

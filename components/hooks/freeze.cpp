@@ -54,7 +54,7 @@ class FreezeHook : public Hook {
   bool frozen_ = false;
 };
 
-HookFacts facts(const Freeze&) { return {.saves_models = false}; }
+HookFacts facts(const Freeze&) { return {.saves_models = false, .keeps_state = false}; }
 
 std::unique_ptr<Hook> build(const Freeze& params, const HookInputs& in) {
   const std::vector<std::string> names = in.weights->parameter_names();

@@ -17,11 +17,12 @@ struct Histograms {
   bool norms = true;
 };
 constexpr auto describe(std::type_identity<Histograms>) {
-  return fields(field("every", &Histograms::every, "Steps between two histograms; the first is at the start.",
-                      at_least(1)),
-                field("match", &Histograms::match, "The parameters, by pattern.", non_empty()),
-                field("norms", &Histograms::norms,
-                      "Log the norms as well: weight_norm/<parameter> and gradient_norm/<parameter>."));
+  return fields(
+      field("every", &Histograms::every, "Steps between two histograms; the first is at the start.",
+            at_least(1), harmless()),
+      field("match", &Histograms::match, "The parameters, by pattern.", non_empty(), harmless()),
+      field("norms", &Histograms::norms,
+            "Log the norms as well: weight_norm/<parameter> and gradient_norm/<parameter>.", harmless()));
 }
 
 class HistogramsHook : public Hook {
@@ -56,7 +57,7 @@ class HistogramsHook : public Hook {
   const Weights& weights_;
 };
 
-HookFacts facts(const Histograms&) { return {.saves_models = false}; }
+HookFacts facts(const Histograms&) { return {.saves_models = false, .keeps_state = false}; }
 
 std::unique_ptr<Hook> build(const Histograms& params, const HookInputs& in) {
   const std::vector<std::string> names = in.weights->parameter_names();

@@ -22,6 +22,15 @@ namespace runner {
 
 // Observes a run: progress, weights and measurements. It changes nothing itself; it makes requests to the
 // loop.
+//   struct StopBelow { double value = 0.1; };
+//   constexpr auto describe(std::type_identity<StopBelow>) {
+//     return fields(field("value", &StopBelow::value, "Stop once eval/loss is below this."));
+//   }
+//   class Stop final : public Hook { void after_eval(..) override; .. };  // calls requests.stop("why")
+//   std::unique_ptr<Hook> build(const StopBelow& params, const HookInputs&) {
+//     return std::make_unique<Stop>(params.value);
+//   }
+//   const Registration<HookKind> registration{"stop_below", "Ends the run at a low loss.", &build};
 class Hook : public Stateful {
  public:
   // Before the first step, or the first step after a resume, when the state is loaded. The hook may write its
@@ -62,12 +71,14 @@ struct HookFacts {
   std::optional<Watched> watches = {};  // the metric it decides by
   // False: before_save and before_load do nothing, and a sharded model need not be gathered for them.
   bool saves_models = true;
+  // False: save() is always empty, so the hook may be added to a run that is resumed, or removed from it.
+  bool keeps_state = true;
 };
 
 struct HookKind {
   static constexpr std::string_view name = "hook";
   static constexpr std::string_view summary =
-      "Watches the run; may ask it to stop, to skip an update or to note something.";
+      "Observes the run; may ask it to stop, to skip an update or to log something.";
   static constexpr KindOnResume on_resume{.part = OnResume::course, .parameters = OnResume::course};
   using Product = Hook;
   using Inputs = HookInputs;

@@ -1,4 +1,4 @@
-// One short run that tells a good learning rate: the rate rises exponentially from update to update while the
+// Finds a good learning rate in one short run: the rate rises exponentially from update to update while the
 // loss, smoothed, is watched. It falls fastest where the rate is as large as it usefully can be for long, and
 // rises again where it is too large. (L. N. Smith, Cyclical Learning Rates for Training Neural Networks.)
 #include <cmath>
@@ -57,14 +57,14 @@ class LrFinderHook : public Hook {
     const double smoothed = mean_ / weight_;
     if (!std::isfinite(smoothed)) {
       requests.skip_update();
-      return requests.stop("the learning rates have been tried; lr_finder says what came of it");
+      return requests.stop("lr_finder has finished; see its result");
     }
     points_.push_back({rate(static_cast<std::int64_t>(points_.size())), smoothed});
     requests.learning_rate(points_.back().rate);
     const double lowest = lowest_point().loss;
     const bool diverged = smoothed > lowest + (params_.diverged - 1) * std::abs(lowest);
     if (diverged || static_cast<std::int64_t>(points_.size()) == params_.steps)
-      requests.stop("the learning rates have been tried; lr_finder says what came of it");
+      requests.stop("lr_finder has finished; see its result");
   }
 
   void finish(const Progress&, Requests& requests) override {
@@ -95,6 +95,7 @@ class LrFinderHook : public Hook {
     mean_ = saved.number("mean");
     weight_ = saved.number("weight");
     const torch::Tensor curve = saved.tensor("curve").contiguous();
+    if (curve.dim() != 2 || curve.size(1) != 2) throw StateError("\"curve\" is not a list of points");
     points_.clear();
     for (std::int64_t i = 0; i < curve.size(0); ++i)
       points_.push_back({curve[i][0].item<double>(), curve[i][1].item<double>()});

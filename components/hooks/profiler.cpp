@@ -171,7 +171,7 @@ class ProfilerHook : public Hook {
 HookFacts facts(const Profiler&) { return {.saves_models = false}; }
 
 std::unique_ptr<Hook> build(const Profiler& params, const HookInputs& in) {
-  ::setenv("KINETO_LOG_LEVEL", "6", /*overwrite=*/0);  // else it tells on stderr that it begins and ends
+  ::setenv("KINETO_LOG_LEVEL", "6", /*overwrite=*/0);  // otherwise it prints its start and end on stderr
   return std::make_unique<ProfilerHook>(params, in.device);
 }
 

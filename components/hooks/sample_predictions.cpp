@@ -16,8 +16,8 @@ struct SamplePredictions {
   std::int64_t count = 8;
 };
 constexpr auto describe(std::type_identity<SamplePredictions>) {
-  return fields(
-      field("count", &SamplePredictions::count, "Number of evaluation examples to show.", at_least(1)));
+  return fields(field("count", &SamplePredictions::count, "Number of validation examples to show.",
+                      at_least(1), harmless()));
 }
 
 std::string numbers(const torch::Tensor& tensor) {
@@ -82,7 +82,7 @@ class SamplePredictionsHook : public Hook {
     const auto [sure, likely] = output.to(torch::kDouble).softmax(1).cpu().max(1);
     for (std::int64_t i = 0; i < truth.size(0); ++i) {
       const auto right = truth[i].item<std::int64_t>(), guess = likely[i].item<std::int64_t>();
-      add_line(name(right), name(guess), sure[i].item<double>(), right != guess);
+      add_line(data_.class_name(right), data_.class_name(guess), sure[i].item<double>(), right != guess);
     }
   }
 
@@ -99,11 +99,6 @@ class SamplePredictionsHook : public Hook {
     samples_.push_back(std::move(sample));
   }
 
-  std::string name(std::int64_t label) const {
-    const auto index = static_cast<std::size_t>(label);
-    return label >= 0 && index < data_.class_names.size() ? data_.class_names[index] : std::to_string(label);
-  }
-
   SamplePredictions params_;
   DataSpec data_;
   std::filesystem::path folder_;
@@ -112,14 +107,14 @@ class SamplePredictionsHook : public Hook {
   std::int64_t shown_ = 0;
 };
 
-HookFacts facts(const SamplePredictions&) { return {.saves_models = false}; }
+HookFacts facts(const SamplePredictions&) { return {.saves_models = false, .keeps_state = false}; }
 
 std::unique_ptr<Hook> build(const SamplePredictions& params, const HookInputs& in) {
   return std::make_unique<SamplePredictionsHook>(params, in.data);
 }
 
 const Registration<HookKind> registration{
-    "sample_predictions", "Shows predictions and targets of a few evaluation examples.", &build};
+    "sample_predictions", "Shows predictions and targets of a few validation examples.", &build};
 
 }  // namespace
 }  // namespace runner

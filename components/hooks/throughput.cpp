@@ -16,7 +16,8 @@ struct Throughput {
   std::int64_t every = 50;
 };
 constexpr auto describe(std::type_identity<Throughput>) {
-  return fields(field("every", &Throughput::every, "Steps over which the speed is averaged.", at_least(1)));
+  return fields(
+      field("every", &Throughput::every, "Steps over which the speed is averaged.", at_least(1), harmless()));
 }
 
 class ThroughputHook : public Hook {

@@ -1,6 +1,6 @@
 // For jobs that a scheduler kills at a fixed time. train.max_time is part of the training itself: it counts
 // training time, shapes the schedule and is the same wherever the run is made. This is about the job around
-// it: it counts from the start of the process, with loading and preparing, and stops early enough to save.
+// it: it counts from the start of the process, with loading and preparing, and exits early enough to save.
 #include <unistd.h>
 
 #include <chrono>
@@ -21,10 +21,10 @@ struct TimeLimit {
 };
 constexpr auto describe(std::type_identity<TimeLimit>) {
   return fields(field("limit", &TimeLimit::limit, "The time the job has, from the start of the process.",
-                      required(), in_units({"s"}), above(0)),
+                      required(), in_units({"s"}), above(0), harmless()),
                 field("margin", &TimeLimit::margin,
-                      "How long before the limit the run stops, to leave time for saving.", in_units({"s"}),
-                      at_least(0)));
+                      "How long before the limit the run exits, to leave time for saving.", in_units({"s"}),
+                      at_least(0), harmless()));
 }
 
 void check(const TimeLimit& params, Report& report) {
@@ -60,8 +60,8 @@ class TimeLimitHook : public Hook {
     last_ = now;
     // The next step may take as long as the longest so far, an evaluation between two of them included.
     if (now + longest_ + params_.margin.amount < params_.limit.amount) return;
-    requests.stop(log::format("the time limit of {} is near: {} since the process started",
-                              to_string(params_.limit), to_string(seconds(std::round(now)))));
+    requests.interrupt(log::format("the time limit of {} is near: {} since the process started",
+                                   to_string(params_.limit), to_string(seconds(std::round(now)))));
   }
 
  private:
@@ -71,14 +71,15 @@ class TimeLimitHook : public Hook {
   bool seen_a_step_ = false;
 };
 
-HookFacts facts(const TimeLimit&) { return {.saves_models = false}; }
+HookFacts facts(const TimeLimit&) { return {.saves_models = false, .keeps_state = false}; }
 
 std::unique_ptr<Hook> build(const TimeLimit& params, const HookInputs&) {
   return std::make_unique<TimeLimitHook>(params);
 }
 
 const Registration<HookKind> registration{
-    "time_limit", "Stops and saves before a job scheduler's limit, counted from the start of the process.",
+    "time_limit",
+    "Saves and exits before a job scheduler's limit, as after SIGTERM; the same command continues the run.",
     &build};
 
 }  // namespace

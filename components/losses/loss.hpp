@@ -9,6 +9,15 @@ namespace runner {
 
 // Losses are sums, not means: the loop divides by the true weight of the whole accumulation window, over all
 // ranks, so that a short last batch is weighted correctly.
+//   struct Tempered { double temperature = 1; };
+//   constexpr auto describe(std::type_identity<Tempered>) {
+//     return fields(field("temperature", &Tempered::temperature, "Divisor of the logits.", above(0)));
+//   }
+//   class TemperedLoss final : public Loss { torch::Tensor sum(..) const override; .. };
+//   std::unique_ptr<Loss> build(const Tempered& params, const LossInputs&) {
+//     return std::make_unique<TemperedLoss>(params.temperature);
+//   }
+//   const Registration<LossKind> registration{"tempered", "Cross-entropy with a temperature.", &build};
 class Loss {
  public:
   virtual ~Loss() = default;

@@ -25,7 +25,7 @@ constexpr std::size_t listed_mistakes = 10;  // what is shown instead
 class ConfusionMatrixMetric final : public Metric {
  public:
   ConfusionMatrixMetric(const ConfusionMatrix& settings, const MetricInputs& inputs)
-      : settings_(settings), targets_(inputs.targets), class_names_(inputs.data.class_names) {}
+      : settings_(settings), targets_(inputs.targets), data_(inputs.data) {}
 
   void reset() override {
     counts_.reset();
@@ -67,7 +67,7 @@ class ConfusionMatrixMetric final : public Metric {
           static_cast<double>(std::accumulate(rows[i].begin(), rows[i].end(), std::int64_t{0}));
       if (total == 0) continue;  // not in the set: it has no recall
       const double recall = static_cast<double>(rows[i][i]) / total;
-      recalls.emplace_back("recall/" + class_name(static_cast<std::int64_t>(i)), recall);
+      recalls.emplace_back("recall/" + data_.class_name(static_cast<std::int64_t>(i)), recall);
       sum += recall;
     }
     const double mean = recalls.empty() ? 0 : sum / static_cast<double>(recalls.size());
@@ -121,7 +121,7 @@ class ConfusionMatrixMetric final : public Metric {
       const bool has_yes = one.right_yes + one.wrong_no > 0, has_no = one.right_no + one.wrong_yes > 0;
       const double of_yes = has_yes ? share(one.right_yes, one.wrong_no) : 0;
       const double of_no = has_no ? share(one.right_no, one.wrong_yes) : 0;
-      if (has_yes) scores.emplace_back("recall/" + class_name(static_cast<std::int64_t>(i)), of_yes);
+      if (has_yes) scores.emplace_back("recall/" + data_.class_name(static_cast<std::int64_t>(i)), of_yes);
       if (has_yes || has_no) sum += (of_yes + of_no) / (has_yes && has_no ? 2 : 1);
     }
     if (!labels.empty()) scores.front().second = sum / static_cast<double>(labels.size());
@@ -146,13 +146,8 @@ class ConfusionMatrixMetric final : public Metric {
 
   using Matrix = std::vector<std::vector<std::int64_t>>;
 
-  std::string class_name(std::int64_t index) const {
-    const auto place = static_cast<std::size_t>(index);
-    return place < class_names_.size() ? class_names_[place] : std::to_string(index);
-  }
-
   // In tables that people read.
-  std::string shown_name(std::int64_t index) const { return escaped_name(class_name(index)); }
+  std::string shown_name(std::int64_t index) const { return escaped_name(data_.class_name(index)); }
 
   Matrix matrix() const {
     if (!counts_.defined()) return {};
@@ -207,7 +202,7 @@ class ConfusionMatrixMetric final : public Metric {
 
   ConfusionMatrix settings_;
   std::optional<Targets> targets_;
-  std::vector<std::string> class_names_;
+  DataSpec data_;
   torch::Tensor counts_;        // classes², flat, and one more; undefined before the first batch
   torch::Tensor label_counts_;  // [labels, 4], where each example has several labels of yes or no
 };

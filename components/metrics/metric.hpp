@@ -16,6 +16,14 @@
 namespace runner {
 
 // Computed exactly over a whole validation set, for any batch size: update() only accumulates.
+//   struct Sure { double probability = 0.5; };
+//   constexpr auto describe(std::type_identity<Sure>) {
+//     return fields(field("probability", &Sure::probability, "Of the right class.", within(0, 1)));
+//   }
+//   MetricFacts facts(const Sure&) { return {{{"sure", Better::max}}, {Targets::class_index}}; }
+//   class SureShare final : public Metric { .. };  // reset(), update(), compute(), accumulated(), merge()
+//   std::unique_ptr<Metric> build(const Sure& params, const MetricInputs&);
+//   const Registration<MetricKind> registration{"sure", "Share of confident right answers.", &build};
 class Metric {
  public:
   virtual ~Metric() = default;
@@ -23,9 +31,7 @@ class Metric {
   virtual void reset() = 0;
   virtual void update(const torch::Tensor& output, const Batch& batch) = 0;
   virtual std::vector<std::pair<std::string, double>> compute() const = 0;
-  virtual std::string text() const {
-    return {};
-  }  // what numbers alone do not show, for the log and the trackers
+  virtual std::string text() const { return {}; }  // in addition to the numbers, for the log and the trackers
 
   // What update() has accumulated since reset(). merge() adds what another object with the same settings has
   // accumulated: ranks that share a validation set merge in the order of the data, and get the result of one

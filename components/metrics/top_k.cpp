@@ -27,7 +27,7 @@ class TopKMetric final : public Metric {
   void update(const torch::Tensor& output, const Batch& batch) override {
     const torch::Tensor labels = labels_of(batch.target, output);
     if (output.size(1) < settings_.k) {
-      throw std::runtime_error(log::format("top_k: k = {} is more than the {} classes the model tells apart.",
+      throw std::runtime_error(log::format("top_k: k = {} is more than the {} classes of the model.",
                                            settings_.k, output.size(1)));
     }
     const torch::Tensor highest = std::get<1>(output.topk(settings_.k, 1));

@@ -14,11 +14,21 @@
 
 namespace runner {
 
-// Parameter names are those of the Python model of the same name, so that weights can be exchanged.
+// A network. Parameter names are those of the Python model of the same name, so that weights can be
+// exchanged.
+//   struct MyModel { std::int64_t width = 64; };
+//   constexpr auto describe(std::type_identity<MyModel>) {
+//     return fields(field("width", &MyModel::width, "Units of the hidden layer.", at_least(1)));
+//   }
+//   class MyNet final : public Model { torch::Tensor forward(const Batch& batch) override; .. };
+//   std::unique_ptr<Model> build(const MyModel& params, const ModelInputs& inputs) {
+//     return std::make_unique<MyNet>(params, inputs.data);
+//   }
+//   const Registration<ModelKind> registration{"my_model", "One hidden layer.", &build};
 class Model : public torch::nn::Module {
  public:
   virtual torch::Tensor forward(const Batch& batch) = 0;
-  virtual bool prefers_channels_last() const { return false; }  // convolution nets do
+  virtual bool prefers_channels_last() const { return false; }  // convolutional networks do
 };
 
 struct ModelInputs {

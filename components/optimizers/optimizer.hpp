@@ -16,7 +16,17 @@ struct ParameterGroup {
   std::optional<double> weight_decay = std::nullopt;  // instead of the optimizer's own
 };
 
-// Its state is saved per parameter, as "<parameter>.<slot>", so that parameters can be regrouped.
+// Updates the weights. Its state is saved per parameter, as "<parameter>.<slot>", so that parameters can be
+// regrouped.
+//   struct MySgd { double lr = 0.1; };
+//   constexpr auto describe(std::type_identity<MySgd>) {
+//     return fields(field("lr", &MySgd::lr, "Peak learning rate, before the schedule.", above(0)));
+//   }
+//   class Sgd final : public Optimizer { .. };  // peak_lr(), step(), and save() and load() if it keeps state
+//   std::unique_ptr<Optimizer> build(const MySgd& params, const OptimizerInputs& inputs) {
+//     return std::make_unique<Sgd>(params, inputs.groups);
+//   }
+//   const Registration<OptimizerKind> registration{"my_sgd", "Plain gradient descent.", &build};
 class Optimizer : public Stateful {
  public:
   virtual double peak_lr() const = 0;  // what the schedule multiplies

@@ -14,6 +14,15 @@
 namespace runner {
 
 // How numbers are represented while training. The engine calls the functions in this order.
+//   struct Scaled { double scale = 1024; };
+//   constexpr auto describe(std::type_identity<Scaled>) {
+//     return fields(field("scale", &Scaled::scale, "Factor of the loss.", above(0)));
+//   }
+//   class ScaledLoss final : public Precision { .. };  // scale(), unscale(), summary()
+//   std::unique_ptr<Precision> build(const Scaled& params, const PrecisionInputs&) {
+//     return std::make_unique<ScaledLoss>(params.scale);
+//   }
+//   const Registration<PrecisionKind> registration{"scaled", "fp32 with a constant loss scale.", &build};
 class Precision : public Stateful {
  public:
   using Scope = PrecisionScope;
@@ -41,7 +50,7 @@ struct PrecisionFacts {
   // The type that forward() casts the weights of linear layers and convolutions to, by LibTorch's autocast;
   // none: layers read the weights themselves.
   std::optional<torch::ScalarType> weights_cast_to = {};
-  // Passes also depend on numbers that the host keeps: a recording of one pass does not do for the next.
+  // Passes also depend on numbers kept by the host, so that a recorded pass (CUDA graph) cannot be replayed.
   bool has_host_state = false;
 };
 

@@ -8,6 +8,15 @@
 namespace runner {
 
 // A pure function of progress that need not be stepped. Only a schedule that follows metrics keeps state.
+//   struct Tent { double low = 0; };
+//   constexpr auto describe(std::type_identity<Tent>) {
+//     return fields(field("low", &Tent::low, "Start and end, as a share of the peak.", within(0, 1)));
+//   }
+//   class TentSchedule final : public Scheduler { double factor(double at) const override; .. };
+//   std::unique_ptr<Scheduler> build(const Tent& params, const SchedulerInputs& inputs) {
+//     return std::make_unique<TentSchedule>(params.low, inputs.stretch({}));
+//   }
+//   const Registration<SchedulerKind> registration{"tent", "Rises, then falls.", &build};
 class Scheduler : public Stateful {
  public:
   // The factor for the peak learning rate. `at` counts updates or epochs, as the recipe says, from the end of
@@ -31,10 +40,10 @@ struct SchedulerInputs {
   double run = 0;                       // updates or epochs in the whole run; 0: unknown
   double units_per_epoch = 1;           // 1 where epochs are counted
   double units_per_step = 1;            // 1 where updates are counted
-  double warmup = 0;                    // how long the rise before the schedule is
+  double warmup = 0;                    // length of the rise before the schedule
   double begin = 0;                     // where in the run the schedule begins: factor(0)
-  double end = 0;                       // and where another one follows; 0: none does
-  std::vector<Measured> measured = {};  // what observe() will be told: "eval/loss" ..; none: not known yet
+  double end = 0;                       // and where the next one begins; 0: there is none
+  std::vector<Measured> measured = {};  // what observe() will get: "eval/loss" ..; none: not known yet
 
   double stretch(const std::optional<Duration>& length) const;  // how long; not given: up to the end
   double moment(const Duration& since_start) const;             // a point of the run, from `begin`

@@ -46,8 +46,8 @@ std::string nothing_selected(std::string_view setting, std::string_view pattern,
     }
   }
   std::string message = std::string(setting) + ": " + in_quotes(pattern) + " matches nothing";
-  if (const auto near = nearest(pattern, {candidates.begin(), candidates.end()})) {
-    message += "; did you mean " + in_quotes(*near) + "?";
+  if (const auto hint = did_you_mean(pattern, {candidates.begin(), candidates.end()})) {
+    message += "; " + *hint;
   } else if (!names.empty()) {
     message += "; names look like " + in_quotes(names.front()) + " and " + in_quotes(names.back());
   }

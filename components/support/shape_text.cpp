@@ -8,4 +8,8 @@ std::string shape_text(torch::IntArrayRef shape) {
   return out + "]";
 }
 
+std::string form_text(const torch::Tensor& tensor) {
+  return std::string(torch::toString(tensor.scalar_type())) + " " + shape_text(tensor.sizes());
+}
+
 }  // namespace runner

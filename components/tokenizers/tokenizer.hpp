@@ -11,19 +11,29 @@ namespace runner {
 
 // What a tokenizer is made from. A component reads `learned` if it is given, otherwise it learns from the
 // texts.
+//   struct Letters { std::string alphabet = "abc"; };
+//   constexpr auto describe(std::type_identity<Letters>) {
+//     return fields(field("alphabet", &Letters::alphabet, "One token for each letter.", non_empty()));
+//   }
+//   class LetterTokenizer final : public Tokenizer { .. };  // vocabulary(), encode(), decode(), json()
+//   std::unique_ptr<Tokenizer> build(const Letters& params, const TokenizerInputs&) {
+//     return std::make_unique<LetterTokenizer>(params.alphabet);
+//   }
+//   const Registration<TokenizerKind> registration{"letters", "Single letters.", &build};
 struct TokenizerInputs {
   std::vector<std::string_view> texts = {};  // the training set
   std::vector<std::string_view> others =
-      {};                    // what else will be encoded: nothing but its characters may be learnt
-  bool unknown = false;      // what the vocabulary lacks becomes a token instead of an error
+      {};                    // further texts that will be encoded: only their characters may be learnt
+  bool unknown = false;      // text outside the vocabulary becomes a token instead of an error
   std::string learned = {};  // Tokenizer::json() of a run: the same tokenizer again
 };
 
 struct TokenizerFacts {
-  std::int64_t vocabulary = 0;  // its size, or the most it may come to; 0: only the texts or a file tell
-  bool learns = true;           // from the texts
-  bool reversible = true;       // decoding gives the text back
-  bool bytes = false;           // tokens are the bytes of the text, whatever they are
+  std::int64_t vocabulary =
+      0;                   // its size, or an upper bound; 0: not known before the texts or a file are read
+  bool learns = true;      // from the texts
+  bool reversible = true;  // decoding gives the text back
+  bool bytes = false;      // tokens are the bytes of the text, whatever they are
 };
 
 struct TokenizerKind {

@@ -10,9 +10,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "components/trackers/support/number_text.hpp"
 #include "components/trackers/tracker.hpp"
 #include "registry/live_line.hpp"
+#include "registry/number_text.hpp"
 
 namespace runner {
 namespace {

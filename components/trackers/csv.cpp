@@ -9,8 +9,8 @@
 #include "components/support/tables/csv_cell.hpp"
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/cut_lines.hpp"
-#include "components/trackers/support/number_text.hpp"
 #include "components/trackers/tracker.hpp"
+#include "registry/number_text.hpp"
 
 namespace runner {
 namespace {

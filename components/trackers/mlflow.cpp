@@ -9,10 +9,10 @@
 #include <set>
 #include <span>
 
-#include "components/trackers/support/file_name.hpp"
 #include "components/trackers/support/json_number.hpp"
 #include "components/trackers/support/mlflow_api.hpp"
 #include "components/trackers/support/mlflow_name.hpp"
+#include "components/trackers/support/tracker_files.hpp"
 #include "components/trackers/support/valid_utf8.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "components/trackers/tracker.hpp"
@@ -165,7 +165,7 @@ class MLflowRun : public Tracker {
   }
 
   // Not part of start(): the end of a short run waits for the call that is under way, and this takes several
-  // requests more. Where it does not come to it, the next process starts the run again.
+  // requests more. If it is never called, the next process starts the run again.
   void describe_run(const RunFacts& facts) {
     understood([&] { send_params(facts.settings, known_ ? params_there() : std::set<std::string>{}); });
     if (known_) api_->post("runs/update", {{"run_id", run_}, {"status", "RUNNING"}});
@@ -219,7 +219,7 @@ class MLflowRun : public Tracker {
     try {
       return api_->post("experiments/create", {{"name", params_.experiment}}).at("experiment_id");
     } catch (const MlflowRefusal&) {
-      return active(find());  // somebody else was faster
+      return active(find());  // another process was faster
     }
   }
 
@@ -251,7 +251,8 @@ class MLflowRun : public Tracker {
       if (there.contains(names_.of(name))) continue;
       const std::string value = param_value(setting);
       if (value.size() > longest_value)
-        log::warning("MLflow takes {} bytes of a parameter: \"{}\" is cut off there.", longest_value, name);
+        log::warning("MLflow takes {} bytes of a parameter: {} is cut off there.", longest_value,
+                     in_quotes(name));
       params.push_back({{"key", names_.of(name)}, {"value", valid_utf8(value, longest_value)}});
     }
     const std::span<const Json> all(params);

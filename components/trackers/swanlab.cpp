@@ -9,12 +9,11 @@
 
 #include "components/support/io/sha256.hpp"
 #include "components/trackers/support/chunk_log.hpp"
-#include "components/trackers/support/file_name.hpp"
 #include "components/trackers/support/json_number.hpp"
 #include "components/trackers/support/protobuf.hpp"
 #include "components/trackers/support/syncer.hpp"
+#include "components/trackers/support/tracker_files.hpp"
 #include "components/trackers/support/wall_clock.hpp"
-#include "components/trackers/support/write_file.hpp"
 #include "components/trackers/tracker.hpp"
 
 namespace runner {

@@ -28,7 +28,7 @@ class Events : public Tracker {
       : folder_(std::move(folder)), metrics_(std::move(metrics)) {}
 
   void start(const RunFacts& facts) override {
-    // The id tells the files of this run from others in the same folder.
+    // The id distinguishes the files of this run from others in the same folder.
     const std::string suffix = facts.id.empty() ? "" : "." + facts.id;
     if (facts.resumed_at && !suffix.empty()) {
       for (const auto& file : TensorBoardWriter::files(folder_, suffix)) {

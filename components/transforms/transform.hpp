@@ -13,6 +13,15 @@ namespace runner {
 
 // Changes one image, or a whole batch. All randomness comes from the generator it is given. Several threads
 // use one transform at once.
+//   struct Invert { double p = 0.5; };
+//   constexpr auto describe(std::type_identity<Invert>) {
+//     return fields(field("p", &Invert::p, "Probability that an image is inverted.", within(0, 1)));
+//   }
+//   class Inverted final : public Transform { void apply(Image&, SampleRandom&) const override; .. };
+//   std::unique_ptr<Transform> build(const Invert& params, const TransformInputs&) {
+//     return std::make_unique<Inverted>(params.p);
+//   }
+//   const Registration<TransformKind> registration{"invert", "Inverts the colours of some images.", &build};
 class Transform {
  public:
   virtual ~Transform() = default;
@@ -21,14 +30,14 @@ class Transform {
   virtual DataSpec output(DataSpec input) const { return input; }  // how it changes the shape of an example
   virtual void apply(Image& /*image*/, SampleRandom& /*random*/) const {}
   virtual void apply_to_batch(Batch& /*batch*/, SampleRandom& /*random*/) const {
-  }  // once the batch is whole, on the host
+  }  // when all examples of the batch are written, in main memory
 };
 
 // The transforms of a dataset, in order. Splits share them.
 struct TransformStep {
   std::shared_ptr<const Transform> transform;
-  bool training = true;    // whether it acts on the training part
-  bool evaluation = true;  // and on the evaluation part
+  bool training = true;    // whether it acts on the training set
+  bool evaluation = true;  // and on the validation set
 };
 using TransformPipeline = std::vector<TransformStep>;
 

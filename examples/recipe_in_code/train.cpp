@@ -28,5 +28,6 @@ int main(int argc, char** argv) {
 
   std::cout << write_toml(*resolved);  // runs with `runner FILE`, too
   World world;                         // of one process
+  set_up_process(*resolved, registry, world);
   return train_recipe(*resolved, registry, world, {.recipe_file = "in code", .quiet = true}).exit_code();
 }

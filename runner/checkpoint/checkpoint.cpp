@@ -37,13 +37,6 @@ std::vector<std::pair<std::string, torch::Tensor>> pairs(const std::vector<Named
   return all;
 }
 
-// Models and optimizers have files of their own: "model", "model.encoder". So have states that are
-// sharded across ranks.
-bool is_of(std::string_view kind, std::string_view state) {
-  return state.starts_with(kind) && (state.size() == kind.size() || state[kind.size()] == '.');
-}
-bool is_model(std::string_view state) { return is_of("model", state); }
-
 struct FolderContents {
   std::vector<fs::path> files, folders;  // relative to the folder
 };
@@ -77,7 +70,7 @@ class Writer {
     const auto ranks = static_cast<int>(layouts.size());
     const auto index = index_of(name, layouts);
     if (!index) {  // no rank has a tensor, and none writes a part
-      if (is_of("optimizer", name)) tensors(name + ".safetensors", {});
+      if (is_optimizer(name)) tensors(name + ".safetensors", {});
       return;
     }
     write_part(folder_, {name, 0, ranks}, own);
@@ -167,7 +160,7 @@ void write_checkpoint(TemporaryFolderBeside& folder, const Checkpoint& checkpoin
     states[name] = to_json(state);
     if (is_model(name)) {
       writer.model(name, tensors_of(state), settings.max_shard_bytes);
-    } else if (is_of("optimizer", name)) {
+    } else if (is_optimizer(name)) {
       writer.tensors(name + ".safetensors", tensors_of(state));
     } else {
       for (NamedTensor& tensor : tensors_of(state, name + "/")) others.push_back(std::move(tensor));
@@ -216,15 +209,17 @@ Checkpoint read_checkpoint(const fs::path& folder, const DamageCheck& check) {
   checkpoint.kept = summary.kept;
   checkpoint.metrics = std::move(summary.metrics);
   checkpoint.versions = std::move(summary.versions);
+  const auto listed = [&](const std::string& file) { return is_listed(manifest, file); };
   const auto others = read_safetensors(folder / "state.safetensors");
   const Json states = read_json_object(folder / "state.json");
   for (const auto& [name, json] : states.items()) {
     try {
       if (fs::path(name).filename() != name) throw StateError("it is not the name of a state");
-      const bool own_files = is_model(name) || is_of("optimizer", name) ||
-                             fs::exists(folder / (name + ".safetensors.index.json"));
-      checkpoint.states[name] = own_files ? state_from_json(json, read_sharded_safetensors(folder, name), "")
-                                          : state_from_json(json, others, name + "/");
+      // States that are sharded across ranks have files of their own, too.
+      const bool own_files = is_model(name) || is_optimizer(name) || listed(name + ".safetensors.index.json");
+      checkpoint.states[name] =
+          own_files ? state_from_json(json, read_sharded_safetensors(folder, name, listed), "")
+                    : state_from_json(json, others, name + "/");
     } catch (const StateError& error) {
       throw std::runtime_error("The checkpoint " + folder.string() + " is damaged: state.json, " +
                                in_quotes(name) + ": " + error.what() + ".");

@@ -34,9 +34,15 @@ bool CheckpointPolicy::due(const Progress& before, const Progress& now) const {
 }
 
 bool CheckpointPolicy::due_by_clock(const Progress& now) const {
+  // While one is written its cost is not known, and a second one would only wait for it.
+  if (!automatic_ || writing_) return false;
   const double interval =
       std::clamp(now.seconds / processes_ * part_of_life, shortest_interval, usual_interval);
-  return automatic_ && now.seconds - last_.seconds >= std::max(interval, cost_ / most_share);
+  return now.seconds - last_.seconds >= std::max(interval, cost_ / most_share);
+}
+
+bool CheckpointPolicy::keeps(const Progress& now) const {
+  return keep_every_ && keep_every_->passed(last_, now);
 }
 
 void CheckpointPolicy::resumed(const Progress& place, std::int64_t restarts) {
@@ -44,12 +50,12 @@ void CheckpointPolicy::resumed(const Progress& place, std::int64_t restarts) {
   processes_ = 1 + static_cast<double>(restarts);
 }
 
-bool CheckpointPolicy::taken(const Progress& now) {
-  const bool keep = keep_every_ && keep_every_->passed(last_, now);
-  last_ = now;
-  return keep;
-}
+void CheckpointPolicy::begun(const Progress& place, double seconds) { writing_ = Writing{place, seconds}; }
 
-void CheckpointPolicy::written(double seconds) { cost_ += (async_ ? background_share : 1) * seconds; }
+void CheckpointPolicy::written(double seconds) {
+  last_ = writing_->place;
+  cost_ = writing_->waited + (async_ ? background_share : 1) * seconds;
+  writing_.reset();
+}
 
 }  // namespace runner

@@ -9,8 +9,8 @@
 #include "components/support/io/folders.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/read_json.hpp"
+#include "registry/byte_size.hpp"
 #include "registry/log.hpp"
-#include "registry/told_apart.hpp"
 
 namespace runner {
 
@@ -27,7 +27,7 @@ void require_room(const fs::path& folder, std::uint64_t bytes) {
   const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   const std::uint64_t needed = bytes + bytes / 20 + (std::uint64_t{1} << 20);
   if (free >= needed) return;
-  const auto [wanted, left] = told_apart({needed}, {free});
+  const auto [wanted, left] = distinguishable({needed}, {free});
   throw IoError("Not enough disk space for a checkpoint in " + folder.string() + ": " + wanted + " needed, " +
                 left +
                 " free. Existing checkpoints are kept. Make room, lower checkpoint.keep, or choose another "
@@ -63,13 +63,30 @@ std::unique_ptr<TemporaryFolderBeside> CheckpointStore::begin(std::int64_t step,
   return std::make_unique<TemporaryFolderBeside>(path_of(step));
 }
 
+bool CheckpointStore::is_kept(std::int64_t step) const {
+  const fs::path folder = path_of(step);
+  try {
+    return fs::exists(folder) && read_summary(folder).kept;
+  } catch (const std::exception&) {
+    return false;  // damaged: it is replaced as a whole
+  }
+}
+
 void CheckpointStore::write(TemporaryFolderBeside& folder, const Checkpoint& checkpoint,
                             const CheckpointSettings& settings, std::int64_t keep,
                             const WaitOptions& wait) const {
   const fs::path path = path_of(checkpoint.step);
+  flush_folder(folder_.parent_path());  // what is flushed in a folder without a name is lost
   write_checkpoint(folder, checkpoint, settings, wait);
-  point_link(folder_ / "latest", path.filename());
+  point_latest_to(path);
   prune(path, keep);
+}
+
+void CheckpointStore::point_latest_to(const fs::path& checkpoint) const {
+  const fs::path latest = folder_ / "latest";
+  std::error_code not_a_link;
+  if (fs::read_symlink(latest, not_a_link) != checkpoint.filename())
+    point_link(latest, checkpoint.filename());
 }
 
 void CheckpointStore::prune(const fs::path& newest, std::int64_t keep) const {
@@ -81,6 +98,8 @@ void CheckpointStore::prune(const fs::path& newest, std::int64_t keep) const {
     } catch (const IoError& error) {
       // Whether it is to be kept can be read another time.
       log::warning("{} It is not deleted.", error.what());
+    } catch (const OtherFormat&) {
+      // Complete, for all we know, for the version that wrote it.
     } catch (const std::exception& error) {
       if (complete < keep) continue;
       log::warning("{} It is deleted, like other old checkpoints.", error.what());
@@ -120,13 +139,12 @@ void CheckpointStore::adopt_copy_of_latest() const {
 }
 
 void CheckpointStore::clear_leftovers() const {
+  clear_unfinished_folders(folder_);
   adopt_copy_of_latest();
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder_, none)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(TemporaryFolderBeside::prefix) || name.starts_with(removed_prefix) ||
-        name.starts_with(".latest-"))
-      fs::remove_all(entry.path(), none);
+    if (name.starts_with(removed_prefix) || name.starts_with(".latest")) fs::remove_all(entry.path(), none);
   }
 }
 

@@ -25,10 +25,17 @@ class CheckpointStore {
   // room for it.
   std::unique_ptr<TemporaryFolderBeside> begin(std::int64_t step, std::uint64_t bytes) const;
 
+  // Whether there is a checkpoint of this step that is never to be deleted.
+  bool is_kept(std::int64_t step) const;
+
   // Writes it, then moves `latest`, then removes old ones: the newest `keep` stay, and those that are marked
   // as kept. Throws IoError.
   void write(TemporaryFolderBeside& folder, const Checkpoint& checkpoint, const CheckpointSettings& settings,
              std::int64_t keep, const WaitOptions& wait = {}) const;
+
+  // Makes `latest` lead to this checkpoint if it does not: the run continues from it, and a crash may have
+  // come between writing a checkpoint and moving `latest`. Throws IoError.
+  void point_latest_to(const std::filesystem::path& checkpoint) const;
 
   // Deletes what a crash left of checkpoints that were being written or removed. In a copy of a run that was
   // made without links (`cp -rL`), `latest` is a folder: it becomes the checkpoint that it is.

@@ -5,8 +5,8 @@
 
 #include "components/support/io/io_error.hpp"
 #include "registry/log.hpp"
+#include "runner/checkpoint/environment_changes.hpp"
 #include "runner/checkpoint/state_json.hpp"
-#include "runner/checkpoint/surroundings.hpp"
 
 namespace runner {
 
@@ -63,7 +63,7 @@ void Checkpointer::resumed(const Progress& place) {
   policy_.resumed(place, times_.restarts());
   const auto folder = store_.path_of(place.step);
   if (!is_writer_ || !std::filesystem::exists(folder)) return;  // a new run that starts from another one
-  for (const std::string& change : changed_surroundings(read_summary(folder), versions_, ranks_.world.size()))
+  for (const std::string& change : environment_changes(read_summary(folder), versions_, ranks_.world.size()))
     log::warning("Not as when the checkpoint was written: {}. The results may differ.", change);
 }
 
@@ -105,18 +105,19 @@ void Checkpointer::on_exception(const Progress& now) noexcept {
     wait();
   } catch (const std::exception& error) {
     log::error("No checkpoint could be written of the run that failed: {}", error.what());
+  } catch (...) {  // of a hook in a plugin
+    log::error("No checkpoint could be written of the run that failed: unknown error.");
   }
 }
 
 void Checkpointer::save(const Progress& now) {
   if (saved_examples_ == now.examples) return;
   const auto counted = times_.during(TimeLedger::checkpoints);
+  const auto start_of_stall = Clock::now();
   wait();
-  const auto start_of_copy = Clock::now();
-  Checkpoint checkpoint = take(now);
-  call_hooks(checkpoint);
-  policy_.waited(seconds_since(start_of_copy));
-  if (Job job = writing(std::move(checkpoint))) start(std::move(job), now.step);
+  Job job = prepare(take(now));
+  saved_examples_ = now.examples;
+  if (job) start(std::move(job), now, seconds_since(start_of_stall));
 }
 
 // A copy of the state as it is now.
@@ -126,7 +127,8 @@ Checkpoint Checkpointer::take(const Progress& now) {
   checkpoint.epoch = now.exact_epoch;
   checkpoint.seconds = now.seconds;
   checkpoint.ranks = ranks_.world.size();
-  checkpoint.kept = policy_.taken(now);
+  // After a skipped update or in a resumed run, there may be one of the same step already.
+  checkpoint.kept = is_writer_ && (policy_.keeps(now) || store_.is_kept(now.step));
   checkpoint.metrics = metrics_;
   checkpoint.texts = texts_;
   checkpoint.versions = versions_;
@@ -135,18 +137,12 @@ Checkpoint Checkpointer::take(const Progress& now) {
     if (is_writer_ || ranks_.sharded_states.contains(name))
       checkpoint.states[name] = own_copy(std::move(state));
   }
-  saved_examples_ = now.examples;
   return checkpoint;
 }
 
-void Checkpointer::call_hooks(Checkpoint& checkpoint) const {
-  if (!is_writer_ || hooks_.empty()) return;
-  std::filesystem::create_directory(store_.folder());
-  call_save_hooks(hooks_, checkpoint, store_.path_of(checkpoint.step));
-}
-
-// What is left to do in the background, once the ranks know where, and what each of them writes.
-Checkpointer::Job Checkpointer::writing(Checkpoint checkpoint) {
+// Calls the hooks, once there is room on the disk. Returns what is left to do in the background, once the
+// ranks know where, and what each of them writes.
+Checkpointer::Job Checkpointer::prepare(Checkpoint checkpoint) {
   World& world = ranks_.world;
   const bool together = !ranks_.sharded_states.empty();
   if (!together && !is_writer_) return {};
@@ -154,7 +150,10 @@ Checkpointer::Job Checkpointer::writing(Checkpoint checkpoint) {
   for (const auto& [name, state] : checkpoint.states) bytes += static_cast<double>(state.bytes());
   if (together) bytes = world.all_reduce(bytes, Reduction::sum, "the size of the checkpoint");
   std::shared_ptr<TemporaryFolderBeside> folder;
-  if (is_writer_) folder = store_.begin(checkpoint.step, static_cast<std::uint64_t>(bytes));
+  if (is_writer_) {
+    folder = store_.begin(checkpoint.step, static_cast<std::uint64_t>(bytes));
+    call_save_hooks(hooks_, checkpoint, store_.path_of(checkpoint.step));
+  }
   std::filesystem::path shared;
   if (together)
     shared = world.broadcast_text(is_writer_ ? std::filesystem::absolute(folder->path()).string() : "", 0,
@@ -174,8 +173,9 @@ Checkpointer::Job Checkpointer::writing(Checkpoint checkpoint) {
       [this, held, folder] { store_.write(*folder, *held, settings_, keep_, {ranks_.timeout, &cancelled_}); };
 }
 
-void Checkpointer::start(Job job, std::int64_t step) {
-  writing_step_ = step;
+void Checkpointer::start(Job job, const Progress& now, double waited) {
+  policy_.begun(now, waited);
+  writing_step_ = now.step;
   writing_ = std::async(std::launch::async, [job = std::move(job)] {
     const auto start_of_writing = Clock::now();
     job();
@@ -186,7 +186,13 @@ void Checkpointer::start(Job job, std::int64_t step) {
 
 void Checkpointer::wait() {
   if (!writing_.valid()) return;
-  policy_.written(writing_.get());
+  try {
+    policy_.written(writing_.get());
+  } catch (...) {
+    policy_.failed();
+    saved_examples_.reset();  // on_exception() tries once more
+    throw;
+  }
   durable_step_ = writing_step_;
 }
 

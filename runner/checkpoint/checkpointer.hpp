@@ -65,9 +65,8 @@ class Checkpointer {
 
   void save(const Progress& now);
   Checkpoint take(const Progress& now);
-  void call_hooks(Checkpoint& checkpoint) const;
-  Job writing(Checkpoint checkpoint);
-  void start(Job job, std::int64_t step);
+  Job prepare(Checkpoint checkpoint);
+  void start(Job job, const Progress& now, double waited);
   void wait();
   void agree_on_failure(const std::string& own) const;
 
@@ -84,7 +83,7 @@ class Checkpointer {
   std::atomic<bool> cancelled_ = false;  // others need not be waited for any longer
   const std::vector<ModelStatesHook> hooks_;
   std::map<std::string, double> metrics_;
-  std::optional<std::int64_t> saved_examples_;  // of the newest checkpoint: the same moment is saved once
+  std::optional<std::int64_t> saved_examples_;  // of the newest checkpoint, or the one being written
   std::int64_t writing_step_ = -1, durable_step_ = -1;
   std::future<double> writing_;  // gives the seconds that writing took
 };

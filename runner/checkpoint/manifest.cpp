@@ -7,6 +7,8 @@
 
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
+#include "components/support/weights/weight_index.hpp"
+#include "registry/log.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -33,6 +35,7 @@ void require_types(const Json& manifest, const fs::path& path) {
     return number.is_number_integer() && number >= least &&
            number <= std::numeric_limits<std::int64_t>::max();
   };
+  require(member(manifest, "format").is_number_integer(), "format");
   require(is_count(member(manifest, "step"), 0), "step");
   require(is_count(member(manifest, "ranks"), 1), "ranks");
   for (const char* name : {"epoch", "seconds"}) require(member(manifest, name).is_number(), name);
@@ -70,6 +73,27 @@ std::vector<NamedFile> files_of(const Json& manifest, const ShareOfFiles& share)
   return own;
 }
 
+bool is_of(std::string_view kind, std::string_view state) {
+  return state.starts_with(kind) && (state.size() == kind.size() || state[kind.size()] == '.');
+}
+
+// A file that is not listed is not verified: what the state of the run is read from has to be.
+std::string unlisted_file(const fs::path& folder, const Json& manifest) {
+  for (const char* name : {"state.json", "state.safetensors"})
+    if (!is_listed(manifest, name)) return name;
+  const Json states = read_json_object(folder / "state.json");
+  for (const auto& [state, content] : states.items()) {
+    const std::string whole = state + ".safetensors", index = whole + ".index.json";
+    if ((is_model(state) || is_optimizer(state)) && !is_listed(manifest, whole) &&
+        !is_listed(manifest, index))
+      return whole;
+    if (!is_listed(manifest, index)) continue;
+    for (const auto& [file, tensors] : read_weight_index(folder / index))
+      if (!is_listed(manifest, file)) return file;
+  }
+  return "";
+}
+
 std::map<std::string, double> metrics_of(const Json& manifest) {
   std::map<std::string, double> metrics;
   const auto found = manifest.find("metrics");
@@ -96,6 +120,10 @@ std::map<std::string, std::string> versions_of(const Json& manifest) {
 
 }  // namespace
 
+bool is_listed(const Json& manifest, const std::string& file) { return manifest.at("files").contains(file); }
+bool is_model(std::string_view state) { return is_of("model", state); }
+bool is_optimizer(std::string_view state) { return is_of("optimizer", state); }
+
 Json to_json(const WrittenFile& file) {
   return {{"size", file.size}, {"sha256", file.sha256}, {fast, file.xxh3_of_pieces}};
 }
@@ -120,9 +148,12 @@ Json read_manifest(const fs::path& folder) {
                                   : ""));
   }
   Json manifest = read_json_object(path);
-  const auto found = manifest.find("format");
-  if (found == manifest.end() || *found != manifest_format)
-    throw std::runtime_error(path.string() + " is not a manifest of this version of the runner.");
+  if (const auto format = manifest.find("format");
+      format != manifest.end() && format->is_number_integer() && *format != manifest_format)
+    throw OtherFormat(
+        log::format("{} was written by another version of the runner: its format is {}, and this version "
+                    "reads format {}.",
+                    path.string(), format->dump(), manifest_format));
   require_types(manifest, path);
   return manifest;
 }
@@ -141,7 +172,13 @@ std::string damage_of(const fs::path& folder, const Json& manifest, const ShareO
                                                      : xxh3_of_pieces(path) == written.xxh3_of_pieces;
     if (!same) return escaped_name(name) + " has the wrong checksum: its contents have changed";
   }
-  return "";
+  if (share.part != 0) return "";
+  try {
+    const std::string unlisted = unlisted_file(folder, manifest);
+    return unlisted.empty() ? "" : "manifest.json does not list " + escaped_name(unlisted);
+  } catch (const std::runtime_error&) {
+    return "";  // a file that cannot be read is reported where it is compared, which may be on another rank
+  }
 }
 
 CheckpointSummary summary_of(const Json& manifest, const fs::path& folder) {

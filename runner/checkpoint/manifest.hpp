@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "components/support/io/written_file.hpp"
 
@@ -15,11 +17,17 @@ namespace runner {
 
 inline constexpr int manifest_format = 1;
 
+// The checkpoint is not damaged, but cannot be read here.
+struct OtherFormat : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Bounded in size, depth and number of values: a checkpoint may come from anywhere.
 nlohmann::json read_json_object(const std::filesystem::path& path);
 
 // What a manifest says, without looking at the files it speaks of. Reading it throws IoError where the disk
-// fails, and another std::runtime_error where there is none or it is damaged.
+// fails, OtherFormat where another version of the runner wrote it, and another std::runtime_error where there
+// is none or it is damaged.
 struct CheckpointSummary {
   std::filesystem::path folder;
   std::int64_t step = 0;
@@ -33,7 +41,8 @@ struct CheckpointSummary {
   std::map<std::string, std::string> versions = {};
 };
 CheckpointSummary read_summary(const std::filesystem::path& folder);
-// What is wrong with the first file that is missing or does not match its size and checksum; empty: nothing.
+// What is wrong with the first file that is missing, does not match its size and checksum, or belongs to the
+// state of the run and is not listed; empty: nothing.
 std::string damage_of(const std::filesystem::path& folder);
 
 // One of its files, as the manifest has it.
@@ -42,6 +51,10 @@ WrittenFile written_file_from(const nlohmann::json& entry);
 
 // For those that read more of it. The manifest has the entries of a summary, and "files" as it should be.
 nlohmann::json read_manifest(const std::filesystem::path& folder);
+bool is_listed(const nlohmann::json& manifest, const std::string& file);
+// Models and optimizers have files of their own: "model", "model.encoder".
+bool is_model(std::string_view state);
+bool is_optimizer(std::string_view state);
 CheckpointSummary summary_of(const nlohmann::json& manifest, const std::filesystem::path& folder);
 
 // One of several parts of the files, of about as many bytes each.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "components/support/io/open_file.hpp"
 #include "components/support/io/read_json.hpp"
+#include "registry/wording.hpp"
+#include "runner/checkpoint/manifest.hpp"
 #include "runner/checkpoint/state_json.hpp"
 
 namespace runner {
@@ -49,6 +52,14 @@ bool same_bits(const torch::Tensor& one, const torch::Tensor& other) {
   return a.nbytes() == 0 || std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
 }
 
+// Files of states and texts; all others are those of hooks.
+bool belongs_to_run(const std::string& file, const Checkpoint& checkpoint) {
+  if (file.starts_with("state.") || file == "recipe.toml" || file == "data.json") return true;
+  return std::ranges::any_of(checkpoint.states, [&](const auto& state) {
+    return file.starts_with(state.first + ".") || file.starts_with(state.first + "-");
+  });
+}
+
 }  // namespace
 
 std::string ReplayRange::text() const {
@@ -77,17 +88,51 @@ ReplayRange choose_replay(const fs::path& run_folder, const ReplayRequest& reque
                            std::to_string(all.back().step) + ", so there is nothing to compare");
 }
 
+ComparedCheckpoint open_to_compare(const fs::path& folder) {
+  ComparedCheckpoint opened{read_checkpoint(folder)};
+  const nlohmann::json manifest = read_manifest(folder);
+  for (const auto& [name, file] : manifest.at("files").items())
+    if (!belongs_to_run(name, opened.checkpoint))
+      opened.hook_files[name] = file.at("sha256").get<std::string>();
+  return opened;
+}
+
 std::string first_difference(const Checkpoint& recorded, const Checkpoint& replayed) {
+  const auto only_in = [](const std::string& what, bool in_recorded) {
+    return what + ", which only the " + (in_recorded ? "recorded" : "recomputed") + " checkpoint has";
+  };
   for (const auto& [state, before] : recorded.states) {
     const auto now = replayed.states.find(state);
-    if (now == replayed.states.end()) continue;
-    const auto ours = tensors_of(now->second);
-    for (const auto& [name, tensor] : tensors_of(before)) {
+    if (now == replayed.states.end()) return only_in("the state " + in_quotes(state), true);
+    const auto theirs = tensors_of(before), ours = tensors_of(now->second);
+    for (const auto& [name, tensor] : theirs) {
+      const std::string what = "the tensor " + in_quotes(state + " " + name);
       const auto other = std::ranges::find(ours, name, &NamedTensor::name);
-      if (other == ours.end() || !same_bits(tensor, other->tensor)) return state + " " + name;
+      if (other == ours.end()) return only_in(what, true);
+      if (!same_bits(tensor, other->tensor)) return what;
     }
+    for (const auto& [name, tensor] : ours)
+      if (std::ranges::find(theirs, name, &NamedTensor::name) == theirs.end())
+        return only_in("the tensor " + in_quotes(state + " " + name), false);
   }
+  for (const auto& [state, now] : replayed.states)
+    if (!recorded.states.contains(state)) return only_in("the state " + in_quotes(state), false);
   return "";
+}
+
+std::vector<std::string> not_compared(const ComparedCheckpoint& recorded,
+                                      const ComparedCheckpoint& replayed) {
+  std::vector<std::string> all;
+  for (const auto& [name, checksum] : recorded.hook_files) {
+    const auto now = replayed.hook_files.find(name);
+    if (now == replayed.hook_files.end() || now->second != checksum)
+      all.push_back(name + ", a file that a hook wrote and whose bytes differ");
+  }
+  const bool has_model = std::ranges::any_of(recorded.checkpoint.states,
+                                             [](const auto& state) { return is_model(state.first); });
+  if (!has_model && recorded.hook_files.empty())
+    all.emplace_back("the model, which a hook took out of the checkpoint");
+  return all;
 }
 
 }  // namespace runner

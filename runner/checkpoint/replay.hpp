@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runner/checkpoint/checkpoint_store.hpp"
 
@@ -29,8 +31,20 @@ struct ReplayRequest {
 // why there is none.
 ReplayRange choose_replay(const std::filesystem::path& run_folder, const ReplayRequest& request);
 
-// The first tensor that differs between two checkpoints of the same step, bit by bit, among the states that
-// both have: "model fc1.weight". Empty: none.
+// A checkpoint to compare. It is opened before the replay starts, and its tensors stay readable if a run that
+// is still training deletes it meanwhile.
+struct ComparedCheckpoint {
+  Checkpoint checkpoint;
+  std::map<std::string, std::string> hook_files = {};  // that hooks wrote in formats of their own: SHA-256
+};
+ComparedCheckpoint open_to_compare(const std::filesystem::path& folder);
+
+// The first tensor that differs between two checkpoints of the same step, bit by bit, or a tensor or state
+// that only one of them has: "the tensor \"model fc1.weight\"". Empty: none.
 std::string first_difference(const Checkpoint& recorded, const Checkpoint& replayed);
+
+// What such a comparison cannot tell: a file of a hook whose bytes differ, which may mean the same, and a
+// model that a hook took out of the checkpoint without writing a file there. For people, each a phrase.
+std::vector<std::string> not_compared(const ComparedCheckpoint& recorded, const ComparedCheckpoint& replayed);
 
 }  // namespace runner

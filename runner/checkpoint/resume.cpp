@@ -2,17 +2,31 @@
 
 #include <set>
 #include <stdexcept>
+#include <system_error>
+#include <type_traits>
 
+#include "components/support/io/io_error.hpp"
 #include "registry/log.hpp"
 #include "runner/checkpoint/state_json.hpp"
+#include "runner/engine/world.hpp"
 
 namespace runner {
+
+bool is_about_checkpoint(const std::exception& error) {
+  const auto is = [&]<class Failure>(std::type_identity<Failure>) {
+    return dynamic_cast<const Failure*>(&error) != nullptr;
+  };
+  return is(std::type_identity<std::runtime_error>()) && !is(std::type_identity<IoError>()) &&
+         !is(std::type_identity<RankError>()) && !is(std::type_identity<std::system_error>()) &&
+         !is(std::type_identity<OtherFormat>());
+}
 
 std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store, const DamageCheck& check) {
   for (const auto& folder : store.all()) {
     try {
       return FoundCheckpoint{folder, read_checkpoint(folder, check)};
     } catch (const std::exception& error) {
+      if (!is_about_checkpoint(error)) throw;
       log::warning("{} Skipping it.", error.what());
     }
   }
@@ -25,12 +39,13 @@ std::string restore(const FoundCheckpoint& found,
   std::set<std::string> known;
   for (const auto& [name, object] : objects) known.insert(name);
   for (const auto& [name, state] : found.checkpoint.states) {
-    if (!known.contains(name))
+    if (!known.contains(name) && !state.empty())
       throw std::runtime_error(where + " has a state \"" + name + "\", which this run does not have.");
   }
   std::string text;
   for (const auto& [name, object] : objects) {
     const auto state = found.checkpoint.states.find(name);
+    if (state == found.checkpoint.states.end() && object->save().empty()) continue;
     if (state == found.checkpoint.states.end())
       throw std::runtime_error(where + " has no state \"" + name + "\", which this run needs.");
     try {

@@ -14,12 +14,18 @@ struct FoundCheckpoint {
   Checkpoint checkpoint;
 };
 
+// Whether an error while a checkpoint was read is about its contents: not about a disk, memory, another rank
+// that failed, or another version of the runner, which are no reason to use an older one.
+bool is_about_checkpoint(const std::exception& error);
+
 // The newest complete checkpoint of a run; damaged and incomplete ones are named in the log and skipped.
+// Throws any other error.
 std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store,
                                                  const DamageCheck& check = damage_of_any_file);
 
 // Loads the state of every object. Strict: throws std::runtime_error, which names the state, if one is
-// missing, unexpected or does not fit. Returns a line for the log: what was restored.
+// missing, unexpected or does not fit. An object without state, such as some hooks, need not be in the
+// checkpoint, or still in the run. Returns a line for the log: what was restored.
 std::string restore(const FoundCheckpoint& found,
                     const std::vector<std::pair<std::string, Stateful*>>& objects);
 

@@ -22,7 +22,7 @@ std::string verdict(const Diagnostics& found, const Style& style) {
   return style.red(counted(found.errors(), "error")) + (warnings.empty() ? "" : ", " + warnings);
 }
 
-// What does not fit is told as any other error of the recipe.
+// Reports what does not fit like any other error of the recipe.
 void check_deeply(const Value& resolved, const Registry& registry, Diagnostics& found) {
   try {
     runner::check_deeply(resolved, registry);

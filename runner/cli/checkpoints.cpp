@@ -63,13 +63,17 @@ nlohmann::ordered_json to_json(const std::vector<Listed>& all, const std::vector
     if (!damage.empty()) one["damage"] = damage;
     json.push_back(std::move(one));
   }
-  for (const auto& [file, kept, metric] : best)
-    weights.push_back({{"file", file.string()},
-                       {"step", kept.step},
-                       {"epoch", kept.epoch},
-                       {"bytes", fs::file_size(file)},
-                       {"metric", metric},
-                       {"value", kept.value}});
+  for (const auto& [file, kept, metric, bytes, damage] : best) {
+    nlohmann::ordered_json one{{"file", file.string()}};
+    if (damage.empty())
+      one.update({{"step", kept.step},
+                  {"epoch", kept.epoch},
+                  {"bytes", bytes},
+                  {"metric", metric},
+                  {"value", kept.value}});
+    if (!damage.empty()) one["damage"] = damage;
+    weights.push_back(std::move(one));
+  }
   return {{"checkpoints", std::move(json)}, {"best", std::move(weights)}};
 }
 
@@ -86,17 +90,18 @@ int list(const Arguments& arguments, Session& session) {
   for (const auto& [summary, readable, damage] : all) {
     std::vector<std::string> facts;
     if (readable)
-      facts = {"epoch " + epoch_text(summary.epoch), summary.created,
+      facts = {"epoch " + epoch_text(summary.epoch), escaped_name(summary.created),
                approximately({static_cast<std::uint64_t>(summary.bytes)})};
     if (!summary.metrics.empty()) facts.push_back(metrics_text(summary));
     facts.push_back(damage.empty() ? session.out_style.green("complete")
                                    : session.out_style.red("damaged: " + escaped_name(damage)));
     rows.emplace_back(summary.folder.filename().string(), joined(facts, "  "));
   }
-  for (const auto& [file, kept, metric] : best)
-    rows.emplace_back("best/" + file.filename().string(), "epoch " + epoch_text(kept.epoch) + "  " +
-                                                              approximately({fs::file_size(file)}) + "  " +
-                                                              metric + " " + measured(kept.value));
+  for (const auto& [file, kept, metric, bytes, damage] : best)
+    rows.emplace_back("best/" + file.filename().string(),
+                      damage.empty() ? "epoch " + epoch_text(kept.epoch) + "  " + approximately({bytes}) +
+                                           "  " + escaped_name(metric) + " " + measured(kept.value)
+                                     : session.out_style.red("damaged: " + escaped_name(damage)));
   session.out << two_columns(rows, "", std::min<std::size_t>(output_width(session), 200));
   return Exit::done;
 }

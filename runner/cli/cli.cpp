@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "registry/log.hpp"
-#include "registry/recipe_diagnostic.hpp"
+#include "registry/recipe_error.hpp"
 #include "registry/schema_path.hpp"
 #include "registry/suggest.hpp"
 #include "registry/wording.hpp"
@@ -50,8 +50,7 @@ int unknown_word(const std::string& word, Session& session) {
     if (const auto meant = nearest_recipe(word))
       problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
   } else {
-    const auto meant = nearest(word, shown_commands());
-    if (meant) problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
+    if (const auto hint = did_you_mean(word, shown_commands())) problem.hints.push_back(*hint);
     if (const auto recipe = nearest(word, known_recipes(session.environment))) {
       problem.hints.push_back("there is a recipe " + in_quotes(*recipe) + ": runner " + *recipe);
     }
@@ -93,8 +92,8 @@ int report_conflicts(Session& session) {
   return Exit::failed;
 }
 
-// What --plugin names is trusted as what is on RUNNER_PLUGIN_PATH, and looked at first. It may stand anywhere
-// on the command line, for every command alike. A mistyped one is an error.
+// A plugin named by --plugin is trusted like those on RUNNER_PLUGIN_PATH, and searched first. The option may
+// be anywhere on the command line of every command. A plugin that does not exist is an error.
 std::optional<int> take_plugin_options(std::vector<std::string>& words, Session& session) {
   const std::string option = "--plugin";
   std::string path;
@@ -143,7 +142,7 @@ std::optional<int> load_plugins(Session& session) {
   return std::nullopt;
 }
 
-// "cifar10" stands for the recipe of that name, unless there is a file that is called so.
+// "cifar10" means the recipe of that name, unless there is a file with that name.
 void find_named_recipes(const Command& command, const Session& session, Arguments& arguments) {
   const auto find_in = [&](std::string_view name) {
     const auto typed = arguments.values.find(name);

@@ -7,7 +7,7 @@
 
 namespace runner::cli {
 
-// Does what the words after the program's name say; returns the exit code.
+// Runs the command line without the program's name; returns the exit code.
 int dispatch(std::vector<std::string> words, Session& session);
 
 }  // namespace runner::cli

@@ -14,7 +14,7 @@ namespace runner::cli {
 // What the program returns to the shell.
 enum Exit : int { done = 0, failed = 1, bad_input = 2 };
 
-// What a word on the command line stands for: shells complete it accordingly.
+// The meaning of a word on the command line, for shell completion.
 enum class Word {
   anything,
   recipe,
@@ -67,7 +67,7 @@ struct Arguments {
   std::string spelling(std::string_view option) const;  // as it was typed, for messages: "-n" or "--ranks"
 };
 
-// What a command works with: it reads nothing else of the world, so that tests can give it any.
+// Everything a command gets from its environment. It reads nothing else, so that tests can replace all of it.
 struct Session {
   Registry registry;  // grows by what plugins bring
   std::map<std::string, std::string> environment;

@@ -26,7 +26,7 @@ std::vector<RunRecord> read_all(const std::vector<std::string>& words, bool fold
   return runs;
 }
 
-// Runs of one name are told apart by the last part of their folders.
+// Runs with the same name are distinguished by the last part of their folders.
 std::vector<std::string> labels(const std::vector<RunRecord>& runs) {
   std::vector<std::string> names;
   for (const RunRecord& run : runs) {

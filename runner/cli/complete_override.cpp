@@ -28,7 +28,7 @@ bool holds_parts(const TypeInfo& type) {
   return type.kind == TypeInfo::Kind::list && type.element->kind == TypeInfo::Kind::part;
 }
 
-// What stands after the "=" of a key.
+// The text after the "=" of a key.
 std::vector<Candidate> values(const FieldInfo& field, const std::string& typed, const Registry& registry) {
   const TypeInfo& type = field.type.kind == TypeInfo::Kind::list ? *field.type.element : field.type;
   std::vector<Candidate> found;

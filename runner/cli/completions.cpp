@@ -70,9 +70,7 @@ int completions(const Arguments& arguments, Session& session) {
   const auto found = scripts.find(shell);
   if (found == scripts.end()) {
     Problem problem{"there are no completions for " + in_quotes(shell), {}, "runner completions --help"};
-    if (const auto meant = nearest(shell, {"bash", "zsh", "fish"})) {
-      problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
-    }
+    if (const auto hint = did_you_mean(shell, {"bash", "zsh", "fish"})) problem.hints.push_back(*hint);
     problem.hints.emplace_back("shells: bash, zsh, fish");
     return refuse(problem, session);
   }

@@ -49,8 +49,7 @@ void print_classes(const DataFindings& found, Session& session) {
   for (const SetFindings& set : found.sets) columns.push_back({set.name, true});
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < train.class_counts.size(); ++i) {
-    const auto& names = train.spec.class_names;
-    rows.push_back({i < names.size() ? escaped_name(names[i]) : std::to_string(i)});
+    rows.push_back({escaped_name(train.spec.class_name(static_cast<std::int64_t>(i)))});
     for (const SetFindings& set : found.sets)
       rows.back().push_back(i < set.class_counts.size() ? grouped(set.class_counts[i]) : "");
   }

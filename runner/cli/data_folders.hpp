@@ -6,10 +6,10 @@
 
 namespace runner::cli {
 
-// Where a folder that comes with the program may lie: beside the installed program, and in the source tree
-// for one that was just built.
+// Possible places of a folder that comes with the program: beside the installed program, or in the source
+// tree of one that was built there.
 std::vector<std::filesystem::path> data_folders(std::string_view name);
 
-std::filesystem::path program_folder();  // where the executable is; empty where the system does not say
+std::filesystem::path program_folder();  // where the executable is; empty if unknown
 
 }  // namespace runner::cli

@@ -101,7 +101,7 @@ int describe_sections(bool as_json, Session& session) {
   return Exit::done;
 }
 
-// A key that stands at the top of the recipe, in no section.
+// A key at the top of the recipe, outside all sections.
 int describe_key(const FieldInfo& field, bool as_json, Session& session) {
   Schema schema;
   schema.fields.push_back(field);
@@ -118,8 +118,7 @@ int describe_section(const std::string& name, bool as_json, Session& session) {
   if (!field) {
     Problem problem{"a recipe has no section " + in_quotes(name)};
     const auto names = recipe_schema().names();
-    if (const auto meant = nearest(name, names))
-      problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
+    if (const auto hint = did_you_mean(name, names)) problem.hints.push_back(*hint);
     problem.hints.push_back("sections: " + joined(names));
     problem.see = "runner describe section";
     return refuse(problem, session);
@@ -145,8 +144,7 @@ int describe_section(const std::string& name, bool as_json, Session& session) {
 Problem unknown_component(const KindInfo& kind, const std::string& name, const Registry& registry) {
   const auto names = registry.names(kind.name);
   Problem problem{"there is no " + std::string(kind.name) + " called " + in_quotes(name)};
-  if (const auto meant = nearest(name, names))
-    problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
+  if (const auto hint = did_you_mean(name, names)) problem.hints.push_back(*hint);
   problem.hints.push_back("available: " + joined(names));
   problem.see = "runner list " + std::string(kind.name);
   return problem;

@@ -20,7 +20,7 @@ constexpr std::string_view name_of(State state) {
   return state == State::ok ? "ok" : state == State::note ? "note" : "problem";
 }
 
-// Says what was found as soon as it is: some checks take a second.
+// Prints each finding at once: some checks take a second.
 class FindingsReport {
  public:
   FindingsReport(bool as_json, Session& session) : as_json_(as_json), session_(session) {}

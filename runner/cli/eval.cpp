@@ -36,7 +36,7 @@ Subject subject_of(const std::string& word, const std::string& weights) {
   return {folder / "recipe.toml", find_weights(folder, weights)};
 }
 
-// The weights are those of the whole model, and nothing but an evaluation will happen.
+// The weights of the whole model are loaded, and only evaluated.
 Recipe to_evaluate(Recipe recipe, const Subject& subject) {
   if (subject.weights) {
     recipe.model.common.weights = subject.weights;

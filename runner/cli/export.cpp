@@ -61,10 +61,7 @@ WeightFiles weights_of(const fs::path& folder, const Arguments& arguments, std::
     if (!fs::exists(checkpoint))
       throw InputError("The run has no checkpoint at step " + std::to_string(*step) +
                        "; `runner checkpoints " + folder.string() + "` lists those that it has.");
-    if (const std::string damage = damage_of(checkpoint); !damage.empty())
-      throw std::runtime_error("The checkpoint " + checkpoint.string() + " cannot be used: " + damage + ".");
-    const fs::path index = checkpoint / "model.safetensors.index.json";
-    return read_weight_files(fs::exists(index) ? index : checkpoint / "model.safetensors");
+    return read_weight_files(weights_of_checkpoint(checkpoint));
   }
   return read_weight_files(find_weights(folder, arguments.has("best") ? "best" : arguments.get("weights")));
 }

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "registry/wording.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/distributed/meeting_place.hpp"
 
@@ -32,7 +33,7 @@ Range elastic_range(const std::string& text) {
   std::istringstream in(text);
   if (!(in >> range.least >> colon >> range.most) || colon != ':' || !in.eof() || range.least < 1 ||
       range.least > range.most)
-    throw BadLaunch{{"--elastic needs the fewest and the most ranks, such as 2:4, not \"" + text + "\""}};
+    throw BadLaunch{{"--elastic needs the fewest and the most ranks, such as 2:4, not " + in_quotes(text)}};
   return range;
 }
 
@@ -49,7 +50,7 @@ std::vector<int> gpus(const Arguments& arguments) {
   for (std::string item; std::getline(list, item, ',');) {
     if (item.empty() || item.find_first_not_of("0123456789") != std::string::npos || item.size() > 4)
       throw BadLaunch{
-          {"--gpus needs numbers separated by commas, such as 0,2, not \"" + arguments.get("gpus") + "\""}};
+          {"--gpus needs numbers separated by commas, such as 0,2, not " + in_quotes(arguments.get("gpus"))}};
     numbers.push_back(std::stoi(item));
   }
   return numbers;

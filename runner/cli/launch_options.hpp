@@ -16,7 +16,7 @@ struct BadLaunch {
 LaunchOptions launch_options(const Arguments& arguments, const Environment& environment,
                              const Recipe& recipe);
 
-// Throws BadLaunch if an option asks for more ranks than this machine could bear.
+// Throws BadLaunch if an option asks for more ranks than this machine can run.
 void require_room(const std::string& option, std::int64_t ranks);
 
 }  // namespace runner::cli

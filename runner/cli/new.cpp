@@ -51,7 +51,7 @@ void write_file(const fs::path& file, const std::string& text) {
   throw std::runtime_error("cannot write " + file.string() + (error ? ": " + error.message() : ""));
 }
 
-// What --task chooses for the model of its template does not suit another model.
+// Settings that --task chooses for the model of its template do not fit other models.
 bool is_for_another_model(const std::string& override, const Arguments& arguments,
                           const std::vector<std::string>& typed) {
   const auto chooses_model = [](const std::string& word) {
@@ -105,7 +105,7 @@ std::variant<StartingPoint, Problem> start_from_pretrained(const Arguments& argu
   return start;
 }
 
-// A template that is named is taken as it is; without one, what is made fits the parts that were chosen.
+// A named template is used unchanged; without one, the recipe is made to fit the chosen components.
 std::variant<StartingPoint, Problem> starting_point(const Arguments& arguments, const std::string& named,
                                                     const Session& session) {
   if (arguments.has("task")) {
@@ -132,7 +132,7 @@ void find_blanks(const Value& value, const std::string& path, std::vector<std::s
   }
 }
 
-// How to read somebody's data is a guess: the recipe is tried at once. Empty: it fits.
+// How to read the user's data is a guess, so the recipe is tried at once. Empty: it fits.
 std::string misfit(const Value& resolved, const Registry& registry) {
   const log::Silence quiet;
   try {
@@ -157,7 +157,7 @@ int make_new(const Arguments& arguments, Session& session) {
     return refuse({file.string() + " exists already", {"--force replaces it"}}, session);
   }
   Diagnostics found;
-  // Of the environment only where plugins are: what else it sets is not for a file to keep.
+  // From the environment only the plugin path: its other settings do not belong in a file.
   std::map<std::string, std::string> environment;
   if (const auto path = session.environment.find(plugin_path_variable); path != session.environment.end())
     environment.insert(*path);

@@ -11,8 +11,8 @@ namespace runner::cli {
 // --offload and --device-map, of commands that use trained models.
 const std::vector<Option>& offload_options();
 
-// What they say; nothing in `into` without --offload. False: they make no sense together, and the person was
-// told so.
+// Reads the options; without --offload, `into` stays empty. False: they contradict each other, and an error
+// was shown.
 bool read_offload(const Arguments& arguments, Session& session, std::optional<OffloadOptions>& into);
 
 }  // namespace runner::cli

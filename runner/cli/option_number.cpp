@@ -4,6 +4,8 @@
 #include <limits>
 #include <sstream>
 
+#include "registry/wording.hpp"
+
 namespace runner::cli {
 
 namespace {
@@ -23,7 +25,7 @@ Number parsed(const Arguments& arguments, std::string_view name, std::string_vie
   } else {
     message << " from " << least << " to " << most;
   }
-  message << ", not \"" << text << "\"";
+  message << ", not " << in_quotes(text);
   throw BadNumber{message.str()};
 }
 

@@ -91,9 +91,8 @@ class Parser {
     std::vector<std::string> names{"--help"};
     for (const Option& option : command_.options) names.push_back("--" + option.name);
     for (const Option& option : common_options()) names.push_back("--" + option.name);
-    const auto meant = nearest(spelled, names);
     fail(in_quotes(command_.name) + " has no option " + in_quotes(spelled),
-         meant ? "did you mean " + in_quotes(*meant) + "?" : "");
+         did_you_mean(spelled, names).value_or(""));
   }
 
   void fail(std::string message, std::string hint = "") { problem_ = {std::move(message), std::move(hint)}; }

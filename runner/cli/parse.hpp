@@ -8,7 +8,7 @@
 
 namespace runner::cli {
 
-// What is wrong with a command line, in words for the person who typed it.
+// What is wrong with a command line, for the user.
 struct UsageError {
   std::string message = {};
   std::string hint = {};
@@ -17,8 +17,9 @@ struct UsageError {
 
 struct HelpWanted {};
 
-// Options may stand anywhere; after "--" nothing is one. Everything else passes as it was typed: overrides
-// look like anything ("~a", "b+=[1]", "c={}"), which is why no general parser does this.
+// Options may be anywhere before "--". Everything else is passed on unchanged: overrides may look like
+// anything
+// ("~a", "b+=[1]", "c={}"), which is why no general parser is used.
 std::variant<Arguments, HelpWanted, UsageError> parse(const Command& command,
                                                       const std::vector<std::string>& words);
 

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/data_folders.hpp"
 #include "runner/cli/problem.hpp"
@@ -39,8 +40,8 @@ int make_skeleton(const std::string& name, const Arguments& arguments, Session& 
                                 {"runner " + where + "/" + name + ".toml", "trains with it"}});
     return Exit::done;
   }
-  Problem problem{"there is no plugin skeleton for kind \"" + kind + "\""};
-  if (const auto meant = nearest(kind, kinds)) problem.hints.push_back("did you mean \"" + *meant + "\"?");
+  Problem problem{"there is no plugin skeleton for kind " + in_quotes(kind)};
+  if (const auto hint = did_you_mean(kind, kinds)) problem.hints.push_back(*hint);
   problem.hints.push_back(kinds.empty()
                               ? "the folder share/runner/examples/plugin of the installation is missing"
                               : "there is one for: " + joined(kinds));
@@ -127,8 +128,9 @@ int plugin(const Arguments& arguments, Session& session) {
   } catch (const PluginError& error) {
     return refuse({error.what(), error.hints}, session);
   }
-  return refuse({"unknown action \"" + action + "\"; use new, build or show", {}, "runner plugin --help"},
-                session);
+  return refuse(
+      {"unknown action " + in_quotes(action) + "; use new, build or show", {}, "runner plugin --help"},
+      session);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "components/datasets/support/image_file.hpp"
 #include "components/support/tables/csv_cell.hpp"
+#include "registry/number_text.hpp"
 #include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
@@ -60,7 +61,7 @@ std::vector<std::string> inputs_of(const std::vector<std::string>& words, bool t
   return inputs;
 }
 
-// A folder stands for the images in it.
+// A folder means the images in it.
 std::vector<std::string> with_folders_opened(const std::vector<std::string>& inputs) {
   std::vector<std::string> opened;
   for (const std::string& input : inputs) {
@@ -80,12 +81,6 @@ std::vector<std::string> with_folders_opened(const std::vector<std::string>& inp
 std::string number(double value, int digits = 6) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr};
-}
-
-// For a program: nothing is rounded away, however large the mean of the target.
-std::string exact_number(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 std::string as_text(const Predictions& all) {
@@ -115,7 +110,7 @@ std::string as_csv(const Predictions& all) {
     for (const auto& [name, probability] : one.labels)
       text += csv_cell(one.input) + "," + csv_cell(name) + "," + number(probability) + "\n";
     for (const double value : one.values)
-      text += csv_cell(one.input) + "," + std::to_string(rank++) + "," + exact_number(value) + "\n";
+      text += csv_cell(one.input) + "," + std::to_string(rank++) + "," + number_text(value) + "\n";
   }
   return text;
 }

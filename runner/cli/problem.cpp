@@ -21,8 +21,7 @@ int refuse(const Problem& problem, Session& session) {
 Problem unknown_kind(const std::string& wanted, const Registry& registry) {
   const auto names = kind_names(registry);
   Problem problem{"there is no kind of component called " + in_quotes(wanted)};
-  if (const auto meant = nearest(wanted, names))
-    problem.hints.push_back("did you mean " + in_quotes(*meant) + "?");
+  if (const auto hint = did_you_mean(wanted, names)) problem.hints.push_back(*hint);
   problem.hints.push_back("kinds: " + joined(names));
   problem.see = "runner list";
   return problem;

@@ -7,7 +7,7 @@
 
 namespace runner::cli {
 
-// Something wrong with the command line itself, said in the same shape as what is wrong with a recipe.
+// A mistake on the command line, reported in the same form as a mistake in a recipe.
 struct Problem {
   std::string message;
   std::vector<std::string> hints = {};

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <ostream>
 
+#include "runner/checkpoint/environment_changes.hpp"
 #include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
-#include "runner/checkpoint/surroundings.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/inference/load_run.hpp"
@@ -57,7 +57,7 @@ int show_changes(const fs::path& folder, const Value& resolved, bool force, Sess
   if (found) {
     CheckpointSummary written = read_summary(found->folder);
     written.versions.erase("threads");  // are known once the run has started
-    for (const std::string& change : changed_surroundings(written, versions(), 1))
+    for (const std::string& change : environment_changes(written, versions(), 1))
       session.out << change << "\n";
   }
   if (any(OnResume::fixed)) return Exit::bad_input;
@@ -82,6 +82,7 @@ int run(const Arguments& arguments, Session& session) {
   const std::int64_t ranks = ranks_of(folder);
   if (ranks > 1 && !force) return refuse_alone(ranks, folder, arguments, session);
   World world;
+  set_up_process(*resolved, session.registry, world);
   return train_recipe(*resolved, session.registry, world,
                       {.recipe_file = (folder / "recipe.toml").string(), .force = force})
       .exit_code();

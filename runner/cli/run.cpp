@@ -1,7 +1,6 @@
 #include <ostream>
 
 #include "registry/log.hpp"
-#include "registry/log_files.hpp"
 #include "registry/recipe_error.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/distributed/run_rank.hpp"
@@ -22,9 +21,11 @@ Origin place_of(const std::string& option, const std::string& value) {
 }
 
 int train(const Value& resolved, const Registry& registry, World& world, const TrainOptions& options) {
+  set_up_process(resolved, registry, world);
   try {
     return train_recipe(resolved, registry, world, options).exit_code();
   } catch (const UnusableCheckpoint& error) {
+    if (!options.resume_from) throw;
     throw RecipeError(place_of("--resume", options.resume_from->string()), error.what());
   }
 }

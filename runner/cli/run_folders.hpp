@@ -6,8 +6,8 @@
 
 namespace runner::cli {
 
-// The run folders that the words mean: a run folder, the name of a run (its last one), or a folder of runs,
-// which stands for all of them where `folders` is set. Throws where a word means none.
+// The run folders for these words: a run folder, the name of a run (its latest), or, if `folders` is set, a
+// folder of runs, which means all of them. Throws if a word means none.
 std::vector<std::filesystem::path> run_folders(const std::vector<std::string>& words, bool folders = false);
 
 }  // namespace runner::cli

@@ -134,7 +134,7 @@ std::vector<Row> read_all(const std::filesystem::path& folder) {
   return rows;
 }
 
-// A key that no run has is a mistake, not a condition that never holds.
+// A key that no run has is an error, not a condition that is never true.
 std::optional<Problem> unknown_key(const std::vector<Row>& rows, const std::vector<Condition>& conditions) {
   for (const Condition& condition : conditions) {
     const auto applies = [&](const Row& row) { return condition.applies(row.run, row.line); };
@@ -143,9 +143,8 @@ std::optional<Problem> unknown_key(const std::vector<Row>& rows, const std::vect
     for (const Row& row : rows) {
       for (auto& [key, value] : row.run.settings()) keys.push_back(std::move(key));
     }
-    Problem problem{"no run has a value for \"" + condition.key + "\"", {}, "runner runs --help"};
-    if (const auto meant = nearest(condition.key, keys))
-      problem.hints.push_back("did you mean \"" + *meant + "\"?");
+    Problem problem{"no run has a value for " + in_quotes(condition.key), {}, "runner runs --help"};
+    if (const auto hint = did_you_mean(condition.key, keys)) problem.hints.push_back(*hint);
     return problem;
   }
   return std::nullopt;
@@ -155,9 +154,8 @@ int run(const Arguments& arguments, Session& session) {
   const std::filesystem::path folder = arguments.has("DIR") ? arguments.get("DIR") : "runs";
   const std::string key = arguments.has("sort") ? arguments.get("sort") : "when";
   if (std::ranges::find(sort_keys, key) == sort_keys.end()) {
-    Problem problem{"runs cannot be sorted by \"" + key + "\"", {joined(sort_keys)}, "runner runs --help"};
-    if (const auto meant = nearest(key, sort_keys))
-      problem.hints.insert(problem.hints.begin(), "did you mean \"" + *meant + "\"?");
+    Problem problem{"runs cannot be sorted by " + in_quotes(key), {joined(sort_keys)}, "runner runs --help"};
+    if (const auto hint = did_you_mean(key, sort_keys)) problem.hints.insert(problem.hints.begin(), *hint);
     return refuse(problem, session);
   }
   std::vector<Condition> conditions;
@@ -167,7 +165,7 @@ int run(const Arguments& arguments, Session& session) {
     return refuse({error.what(), {}, "runner runs --help"}, session);
   }
   if (!std::filesystem::is_directory(folder)) {
-    return refuse({"there is no folder \"" + folder.string() + "\"",
+    return refuse({"there is no folder " + in_quotes(folder.string()),
                    {"runs are written to runs/ in the current folder"},
                    {}},
                   session);

@@ -2,6 +2,7 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/offload_option.hpp"
 #include "runner/cli/option_number.hpp"
@@ -30,8 +31,8 @@ Continuation continuation(const Arguments& arguments) {
 
 LanguageModel& language_model(const TrainedRun& run) {
   if (auto* model = dynamic_cast<LanguageModel*>(run.model.get())) return *model;
-  throw std::runtime_error("The model of this run, \"" + run.recipe.model.name() +
-                           "\", is not a language model, so it cannot generate text.");
+  throw std::runtime_error("The model of this run, " + in_quotes(run.recipe.model.name()) +
+                           ", is not a language model, so it cannot generate text.");
 }
 
 std::vector<std::int64_t> prompt_tokens(const std::string& prompt, const Interpreter& interpreter,

@@ -8,8 +8,8 @@
 
 #include "components/contract/data_error.hpp"
 #include "components/datasets/support/image_file.hpp"
-#include "components/support/encoding_remedy.hpp"
 #include "components/support/io/mapped_file.hpp"
+#include "components/support/text_encoding.hpp"
 #include "registry/utf8.hpp"
 #include "registry/value.hpp"
 #include "registry/wording.hpp"
@@ -140,8 +140,8 @@ bool is_latin1(const fs::path& file) {
   return !is_utf8(text) && likely_content(text) == LikelyContent::western;
 }
 
-// The file names without their endings, where these tell the files apart: rt-polarity.neg and rt-polarity.pos
-// keep theirs.
+// The file names without their extensions, if they still differ: rt-polarity.neg and rt-polarity.pos keep
+// theirs.
 std::vector<std::string> class_names(const std::vector<fs::path>& files) {
   std::vector<std::string> names;
   for (const fs::path& file : files) names.push_back(file.stem().string());

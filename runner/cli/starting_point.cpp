@@ -6,6 +6,7 @@
 
 #include "components/datasets/dataset.hpp"
 #include "components/models/model.hpp"
+#include "registry/arithmetic.hpp"
 #include "registry/wording.hpp"
 #include "runner/cli/recipe_files.hpp"
 #include "runner/resolve.hpp"
@@ -57,7 +58,7 @@ void choose_size(const DatasetFacts& dataset, const ModelFacts& model, std::vect
     return;
   }
   const std::int64_t wanted = dataset.image_side > 0 ? dataset.image_side : usual_side;
-  const std::string side = std::to_string((wanted + divisor - 1) / divisor * divisor);
+  const std::string side = std::to_string(divide_up(wanted, divisor) * divisor);
   overrides.push_back("dataset.transform.0.height=" + side);
   overrides.push_back("dataset.transform.0.width=" + side);
 }

@@ -16,8 +16,8 @@ struct StartingPoint {
   std::vector<std::string> overrides = {};
 };
 
-// For a dataset and a model that have a task in common; an empty name stands for any. Says why where they do
-// not go together.
+// For a dataset and a model that have a task in common; an empty name means any. If they do not fit together,
+// the Problem says why.
 std::variant<StartingPoint, Problem> start_from_parts(const std::string& dataset, const std::string& model,
                                                       const Registry& registry);
 

@@ -6,6 +6,8 @@
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
 #include "registry/usable_cores.hpp"
+#include "registry/value.hpp"
+#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/launch_options.hpp"
 #include "runner/cli/option_number.hpp"
@@ -37,7 +39,7 @@ std::optional<Value> resolved(const SweepPlan& plan, const std::vector<std::stri
   return recipe;
 }
 
-// Every value is tried out on the recipe before the first trial costs time.
+// Every value is checked with the recipe before the first trial starts.
 bool all_values_fit(const SweepPlan& plan, Session& session) {
   for (const Parameter& parameter : plan.parameters) {
     bool fits = true;
@@ -58,7 +60,7 @@ std::vector<Parameter> parsed(const std::vector<std::string>& texts) {
     parameters.push_back(parse_parameter(text));
     const auto same = [&](const Parameter& other) { return other.key == parameters.back().key; };
     if (std::ranges::count_if(parameters, same) > 1)
-      throw std::invalid_argument("\"" + parameters.back().key + "\" is given twice");
+      throw std::invalid_argument(in_quotes(parameters.back().key) + " is given twice");
   }
   if (parameters.empty()) {
     throw std::invalid_argument(
@@ -85,7 +87,7 @@ SweepSearch search_of(const std::string& name) {
   for (const auto& [text, search] : searches) {
     if (name == text) return search;
   }
-  throw std::invalid_argument("--search is one of auto, grid, random and tpe, not \"" + name + "\"");
+  throw std::invalid_argument("--search is one of auto, grid, random and tpe, not " + in_quotes(name));
 }
 
 std::string name_of(SweepSearch search) {
@@ -102,7 +104,7 @@ std::unique_ptr<Sampler> make_sampler(SweepSearch search, const SweepPlan& plan,
                                     : random_sampler(plan.parameters, seed);
 }
 
-// What the command line asks for, before the recipe has its say.
+// What the command line asks for, before the recipe is read.
 struct Request {
   SweepPlan plan;
   std::vector<std::string> over;  // what to search
@@ -115,8 +117,8 @@ Request request_of(const Arguments& arguments) {
   for (const std::string& word : arguments.all("SETTING"))
     (is_parameter(word) ? request.over : plan.overrides).push_back(word);
   if (arguments.has("metric")) {
-    const std::string mode = arguments.has("mode") ? ",mode=\"" + arguments.get("mode") + "\"" : "";
-    plan.overrides.push_back("checkpoint.best={metric=\"" + arguments.get("metric") + "\"" + mode + "}");
+    const std::string mode = arguments.has("mode") ? ",mode=" + quote_toml(arguments.get("mode")) : "";
+    plan.overrides.push_back("checkpoint.best={metric=" + quote_toml(arguments.get("metric")) + mode + "}");
   } else if (arguments.has("mode")) {
     throw std::invalid_argument(
         "--mode says which direction of --metric is better, and there is no --metric");
@@ -126,14 +128,14 @@ Request request_of(const Arguments& arguments) {
   return request;
 }
 
-// A sweep that is ready to run, and what tells it from other sweeps.
+// A sweep that is ready to run, and what distinguishes it from other sweeps.
 struct Sweep {
   SweepPlan plan;
   std::unique_ptr<Sampler> sampler;
   Json identity;
 };
 
-// One that is started again must be the same, except for how many trials, and how many at once.
+// A sweep that is started again must be the same, except for the number of trials and of parallel jobs.
 Json identity_of(const Sweep& sweep, const std::vector<std::string>& over, SweepSearch search,
                  std::int64_t seed, Value recipe) {
   recipe.as<Table>()->erase("sweep");  // how many trials: may change
@@ -181,7 +183,7 @@ Sweep sweep_of(Request request, const Value& resolved_recipe, const Arguments& a
   return sweep;
 }
 
-// What tells the sweep in a folder from this one, in words; empty: nothing, or there is none.
+// How the sweep in a folder differs from this one, as text; empty: it does not, or there is none.
 std::string difference(const fs::path& file, const Json& wanted) {
   if (!fs::exists(file)) return "";
   const Json there = read_json_file_or_null(file);

@@ -1,11 +1,12 @@
-#include <algorithm>
 #include <fstream>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "components/support/io/read_json.hpp"
+#include "runner/checkpoint/environment_changes.hpp"
 #include "runner/checkpoint/replay.hpp"
-#include "runner/checkpoint/surroundings.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
@@ -23,70 +24,132 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// The records of a run after one step and up to another, without what is about time and speed.
-std::vector<Json> records_of(const fs::path& run, std::int64_t after, std::int64_t until) {
-  std::vector<Json> records;
+// What a run recorded after some of its steps.
+struct RecordedSteps {
+  std::map<std::int64_t, Json> losses;
+  std::map<std::int64_t, double> times;  // of the run
+};
+
+RecordedSteps recorded_steps(const fs::path& run, std::int64_t after, std::int64_t until) {
+  RecordedSteps recorded;
   std::ifstream file(run / "metrics.jsonl");
   for (std::string line; std::getline(file, line);) {
     const Json record = read_json_or_null(line);
-    if (!record.is_object() || !record.contains("step")) continue;
-    const auto step = record.value("step", std::int64_t{0});
-    if (step <= after || step > until || !record.contains("train/loss")) continue;
-    records.push_back({{"step", step}, {"train/loss", record["train/loss"]}});
+    if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) continue;
+    const auto step = record["step"].get<std::int64_t>();
+    if (step <= after || step > until) continue;
+    if (record.contains("train/loss")) recorded.losses[step] = record["train/loss"];
+    if (record.contains("time") && record["time"].is_number()) recorded.times[step] = record["time"];
   }
-  return records;
+  return recorded;
 }
 
-// The first thing that came out differently; empty: nothing did.
-std::string difference_of(const std::vector<Json>& recorded, const std::vector<Json>& again,
-                          const ReplayRange& range, const fs::path& replay) {
-  for (std::size_t i = 0; i < recorded.size(); ++i) {
-    if (i < again.size() && recorded[i] == again[i]) continue;
-    return "the training loss at step " + recorded[i]["step"].dump() + ": recorded " +
-           recorded[i]["train/loss"].dump() + ", recomputed " +
-           (i < again.size() ? again[i]["train/loss"].dump() : "nothing");
+// What replaces the clock in a replay, which may be faster or slower than the run was. Between two records
+// time stands still, so that whatever was due at some time (train.max_time, eval.every = "30min") is due in
+// the step in which the run recorded it.
+std::function<double(std::int64_t)> recorded_clock(std::int64_t begin, double seconds,
+                                                   std::map<std::int64_t, double> times) {
+  times.emplace(begin, seconds);
+  return [times = std::move(times)](std::int64_t step) {
+    const auto next = times.upper_bound(step);
+    return next == times.begin() ? next->second : std::prev(next)->second;
+  };
+}
+
+// The first loss that came out differently, among those that both runs recorded; empty: none did.
+std::string loss_difference(const RecordedSteps& recorded, const RecordedSteps& replayed) {
+  for (const auto& [step, loss] : recorded.losses) {
+    const auto again = replayed.losses.find(step);
+    if (again != replayed.losses.end() && again->second != loss)
+      return "the training loss at step " + std::to_string(step) + ": recorded " + loss.dump() +
+             ", recomputed " + again->second.dump();
   }
-  if (!range.to) return "";
-  const std::string tensor = first_difference(read_checkpoint(*range.to),
-                                              read_checkpoint(CheckpointStore(replay).path_of(range.end)));
-  return tensor.empty() ? "" : "the tensor \"" + tensor + "\" at step " + std::to_string(range.end);
+  return "";
+}
+
+int report_difference(const std::string& difference, const ReplayRange& range,
+                      const CheckpointSummary& written, Session& session) {
+  session.out << range.text() << " do not match the recorded run. First difference: " << difference
+              << "\nThis machine or this build computes different results than the original run.\n";
+  for (const std::string& change : environment_changes(written, versions(), 1))
+    session.out << "Not as when the checkpoint was written: " << change << "\n";
+  return Exit::failed;
+}
+
+std::optional<Value> recipe_to_replay(const fs::path& folder, const fs::path& replay,
+                                      const std::string& threads, Session& session) {
+  std::vector<std::string> overrides{"run.dir=" + replay.string(), "tracker=[]",
+                                     "checkpoint.every=1000000000step", "checkpoint.at_end=true"};
+  // Another number of threads adds up in another order.
+  if (!threads.empty()) overrides.push_back("run.threads=" + threads);
+  Diagnostics found;
+  auto resolved =
+      resolve_recipe({folder / "recipe.toml", session.environment, overrides}, session.registry, found);
+  session.err << render(found, session.err_style.colour);
+  return resolved;
 }
 
 int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
+  // Opened before the replay: a run that is still training deletes its oldest checkpoints.
+  const auto end = range.to ? std::optional(open_to_compare(*range.to)) : std::nullopt;
+  CheckpointSummary written = read_summary(range.from);
+  const RecordedSteps recorded = recorded_steps(folder, range.begin, range.end);
+  if (recorded.losses.empty() && !end)
+    throw std::runtime_error("the run recorded no loss in " + range.text() +
+                             ", so there is nothing to compare: replay more of them (--steps)");
+
   const RunFolder scratch = RunFolder::make_temporary();
   const fs::path replay = scratch.path() / "run";
-  Diagnostics found;
-  std::vector<std::string> overrides{"run.dir=" + replay.string(), "tracker=[]",
-                                     "checkpoint.every=1000000000step", "checkpoint.at_end=true"};
-  CheckpointSummary written = read_summary(range.from);
-  // Another number of threads adds up in another order.
-  if (const auto threads = written.versions.extract("threads"))
-    overrides.push_back("run.threads=" + threads.mapped());
-  const auto resolved =
-      resolve_recipe({folder / "recipe.toml", session.environment, overrides}, session.registry, found);
-  session.err << render(found, session.err_style.colour);
+  const auto threads = written.versions.extract("threads");
+  const auto resolved = recipe_to_replay(folder, replay, threads ? threads.mapped() : "", session);
   if (!resolved) return Exit::bad_input;
   World world;
-  train_recipe(*resolved, session.registry, world,
-               {.recipe_file = (folder / "recipe.toml").string(),
-                .quiet = true,
-                .resume_from = range.from,
-                .interrupt_at = range.end});
-
-  const auto recorded = records_of(folder, range.begin, range.end);
-  const std::string difference =
-      difference_of(recorded, records_of(replay, range.begin, range.end), range, replay);
-  if (!difference.empty()) {
-    session.out << range.text() << " do not match the recorded run. First difference: " << difference
-                << "\nThis machine or this build computes different results than the original run.\n";
-    for (const std::string& change : changed_surroundings(written, versions(), 1))
-      session.out << "Not as when the checkpoint was written: " << change << "\n";
-    return Exit::failed;
+  set_up_process(*resolved, session.registry, world);
+  const RunResult result =
+      train_recipe(*resolved, session.registry, world,
+                   {.recipe_file = (folder / "recipe.toml").string(),
+                    .quiet = true,
+                    .resume_from = range.from,
+                    .interrupt_at = range.end,
+                    .recorded_time = recorded_clock(range.begin, written.seconds, recorded.times)});
+  if (result.outcome == RunResult::Outcome::interrupted && result.steps < range.end) {
+    session.err << "interrupted at step " << result.steps << " of " << range.text()
+                << ": nothing was compared\n";
+    return result.exit_code();
   }
-  session.out << range.text() << " match the recorded run: " << counted(recorded.size(), "record")
-              << (range.to ? " and all tensors of the checkpoint at step " + std::to_string(range.end) : "")
+
+  const RecordedSteps replayed = recorded_steps(replay, range.begin, range.end);
+  if (const std::string loss = loss_difference(recorded, replayed); !loss.empty())
+    return report_difference(loss, range, written, session);
+  if (result.steps < range.end)
+    return report_difference("it ended at step " + std::to_string(result.steps) +
+                                 (result.message.empty() ? "" : ": " + result.message),
+                             range, written, session);
+  std::vector<std::string> missing;
+  if (end) {
+    const ComparedCheckpoint again = open_to_compare(CheckpointStore(replay).path_of(range.end));
+    if (const std::string what = first_difference(end->checkpoint, again.checkpoint); !what.empty())
+      return report_difference(what + " at step " + std::to_string(range.end), range, written, session);
+    missing = not_compared(*end, again);
+  }
+  session.out << range.text() << " match the recorded run: " << counted(recorded.losses.size(), "record")
+              << (end ? " and all tensors of the checkpoint at step " + std::to_string(range.end) : "")
               << "\n";
+  for (const std::string& what : missing) session.out << "Not compared: " << what << "\n";
   return Exit::done;
+}
+
+// A run that is still training may delete the checkpoint that was chosen before it is read: then its next one
+// is taken.
+int verify_what_is_there(const fs::path& folder, const ReplayRequest& request, Session& session) {
+  while (true) {
+    const ReplayRange range = choose_replay(folder, request);
+    try {
+      return verify(folder, range, session);
+    } catch (const std::exception&) {
+      if (fs::exists(range.from)) throw;
+    }
+  }
 }
 
 int run(const Arguments& arguments, Session& session) {
@@ -98,9 +161,9 @@ int run(const Arguments& arguments, Session& session) {
   } catch (const BadNumber& bad) {
     return refuse({bad.message}, session);
   }
-  for (const Json& record : records_of(folder, -1, std::numeric_limits<std::int64_t>::max()))
-    request.last_step = std::max(request.last_step, record.value("step", std::int64_t{0}));
-  return verify(folder, choose_replay(folder, request), session);
+  const auto losses = recorded_steps(folder, -1, std::numeric_limits<std::int64_t>::max()).losses;
+  if (!losses.empty()) request.last_step = losses.rbegin()->first;
+  return verify_what_is_there(folder, request, session);
 }
 
 }  // namespace
@@ -123,8 +186,9 @@ Command verify_command() {
       .run = &run,
       .details =
           "Finds machines that compute wrongly. Exit code 0: every loss and every tensor is the same; 1: "
-          "the first step\nor tensor that differs is printed. The run itself is not changed. Runs of "
-          "several ranks cannot be verified."};
+          "the first step\nor tensor that differs is printed. The run itself is not changed and may still be "
+          "training. Time-based\nintervals and limits apply in the steps in which they did in the run. Runs "
+          "of several ranks cannot be\nverified."};
 }
 
 }  // namespace runner::cli

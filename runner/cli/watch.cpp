@@ -44,7 +44,7 @@ std::vector<const Series*> chosen(const RunMetrics& metrics, const std::vector<s
 
 int columns_of(const ConsoleOutput& terminal) { return std::clamp(terminal.width() - 1, 30, 100); }
 
-// The folder may be somebody else's: nothing in it speaks to the terminal.
+// The folder may come from someone else: nothing in it may control the terminal.
 std::string in_one_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   text.erase(text.find_last_not_of(' ') + 1);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "registry/log_files.hpp"
+#include "registry/log.hpp"
 #include "runner/console/lines.hpp"
 #include "runner/console/tables.hpp"
 #include "runner/terminal/text.hpp"
@@ -44,7 +44,7 @@ void Console::progress(const ProgressLine& line) {
   if (line.loss) loss_ = line.loss;
   if (!first_) first_ = line;
   const bool last = line.share >= 1 && line.step != last_step_;
-  if (!output_.terminal && !loss_) return;  // a line without the one number that matters is not worth keeping
+  if (!output_.terminal && !loss_) return;  // without its main number, the line is useless
   if (!progress_due() && !last) return;
   last_step_ = line.step;
   last_shown_ = output_.clock();

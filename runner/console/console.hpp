@@ -40,7 +40,7 @@ struct RunSummary {
   std::vector<std::string> trackers = {};
   std::vector<std::string> hooks = {};
   std::filesystem::path folder;
-  std::string stand_in;  // why the data is not the data asked for, in a sentence or two; empty: it is
+  std::string stand_in;  // if other data is used than what was asked for: why
 };
 
 struct ProgressLine {
@@ -116,8 +116,8 @@ class Console : private LiveLine {
   Console& operator=(const Console&) = delete;
 
   void summary(const RunSummary& run);
-  // As often as one likes: it is drawn ten times a second at most, and written every ten seconds where it is
-  // piped.
+  // May be called at any rate: it is drawn at most ten times a second, or every ten seconds if the output is
+  // not a terminal.
   void progress(const ProgressLine& line);
   // Whether it would be shown now: worth fetching a loss from the device for.
   bool progress_due() const;
@@ -135,7 +135,7 @@ class Console : private LiveLine {
   std::string to_line_start() const;
 
   ConsoleOutput output_, results_;
-  std::optional<ProgressLine> first_;  // where this console came in: the pace is counted from there
+  std::optional<ProgressLine> first_;  // where this process started: the speed is computed from there
   std::optional<double> loss_;
   std::optional<double> last_shown_;            // by the clock
   std::int64_t last_step_ = -1;                 // shown

@@ -10,7 +10,7 @@ namespace runner {
 // What is about to run, one aligned row for each fact.
 std::string summary_table(const RunSummary& run, const Look& look);
 
-// How it ended: the loss curve, the best result, where everything is, the warnings once more.
+// At the end: the loss curve, the best result, the files, and all warnings again.
 std::string closing_table(const ClosingSummary& run, const Look& look);
 
 }  // namespace runner

@@ -6,7 +6,7 @@
 
 #include "components/contract/sample_random.hpp"
 #include "components/support/io/mapping_guard.hpp"
-#include "registry/divide_up.hpp"
+#include "registry/arithmetic.hpp"
 #include "registry/log.hpp"
 #include "runner/data/batch_pool.hpp"
 #include "runner/data/compute_threads.hpp"
@@ -74,7 +74,7 @@ class Loader::Assembly {
             later % batches_per_epoch() * options_.batch_size};
   }
 
-  ExampleRef sample(const EpochOrder& order, Cursor at) const {
+  ExampleRef reference(const EpochOrder& order, Cursor at) const {
     const std::int64_t index = order(at.position);
     return {index, example_seed(options_.seed, static_cast<std::uint64_t>(at.epoch),
                                 static_cast<std::uint64_t>(index))};
@@ -91,19 +91,19 @@ class Loader::Assembly {
     if (examples == 0) return loaded;
 
     const EpochOrder order(size_, options_.shuffle, options_.seed, begin.epoch);
-    std::vector<ExampleRef> samples(static_cast<std::size_t>(examples));
+    std::vector<ExampleRef> references(static_cast<std::size_t>(examples));
     for (std::int64_t i = 0; i < examples; ++i) {
-      samples[static_cast<std::size_t>(i)] = sample(order, {begin.epoch, first + i});
+      references[static_cast<std::size_t>(i)] = reference(order, {begin.epoch, first + i});
     }
     try {
-      read_all(samples, loaded.batch);
+      read_all(references, loaded.batch);
     } catch (const std::exception&) {
-      read_each(order, samples, first, loaded);
+      read_each(order, references, first, loaded);
     }
     require_whole_files();
 
     constexpr std::uint64_t of_batches =
-        0x6261746368ULL;  // keeps the seeds of batches apart from those of samples
+        0x6261746368ULL;  // keeps the seeds of batches apart from those of examples
     split_.finish(loaded.batch,
                   example_seed(options_.seed ^ of_batches, static_cast<std::uint64_t>(begin.epoch),
                                static_cast<std::uint64_t>(first)));
@@ -123,27 +123,29 @@ class Loader::Assembly {
     return batch;
   }
 
-  void read_all(std::span<const ExampleRef> samples, Batch& batch) const {
-    if (options_.workers > 0) return split_.read(samples, batch, 0);
+  void read_all(std::span<const ExampleRef> references, Batch& batch) const {
+    if (options_.workers > 0) return split_.read(references, batch, 0);
     constexpr std::int64_t worth_a_thread = 4;
-    on_compute_threads(
-        static_cast<std::int64_t>(samples.size()), worth_a_thread, [&](std::int64_t begin, std::int64_t end) {
-          split_.read(samples.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
-                      batch, begin);
-        });
+    on_compute_threads(static_cast<std::int64_t>(references.size()), worth_a_thread,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         split_.read(references.subspan(static_cast<std::size_t>(begin),
+                                                        static_cast<std::size_t>(end - begin)),
+                                     batch, begin);
+                       });
   }
 
-  // One by one, after a batch failed, to find out which samples it was.
-  void read_each(const EpochOrder& order, const std::vector<ExampleRef>& samples, std::int64_t first,
+  // One by one, after a batch failed, to find out which examples those were.
+  void read_each(const EpochOrder& order, const std::vector<ExampleRef>& references, std::int64_t first,
                  LoadedBatch& loaded) const {
     using Broken = LoaderOptions::Broken;
     std::int64_t example = 0;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
+    for (std::size_t i = 0; i < references.size(); ++i) {
       const Cursor at{loaded.begin.epoch, first + static_cast<std::int64_t>(i)};
       try {
-        split_.read({&samples[i], 1}, loaded.batch, example++);
+        split_.read({&references[i], 1}, loaded.batch, example++);
       } catch (const std::exception& error) {
-        const std::string message = log::format("Cannot read example {}: {}", samples[i].index, error.what());
+        const std::string message =
+            log::format("Cannot read example {}: {}", references[i].index, error.what());
         const bool broken = dynamic_cast<const DataError*>(&error) != nullptr;
         if (!broken) throw DataError(message);
         if (options_.broken == Broken::stop)
@@ -158,7 +160,7 @@ class Loader::Assembly {
 
   void read_substitute(const EpochOrder& order, Cursor at, Batch& batch, std::int64_t example) const {
     for (std::int64_t tried = 1; tried < size_; ++tried) {
-      const ExampleRef next = sample(order, {at.epoch, (at.position + tried) % size_});
+      const ExampleRef next = reference(order, {at.epoch, (at.position + tried) % size_});
       try {
         return split_.read({&next, 1}, batch, example);
       } catch (const DataError&) {

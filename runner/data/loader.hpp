@@ -39,24 +39,24 @@ struct LoaderOptions {
 
 struct LoadedBatch {
   Batch batch;   // this rank's share, which may be empty
-  Cursor begin;  // of its first sample
+  Cursor begin;  // of its first example
   Cursor end;    // where the next batch begins; at the end of an epoch, the start of the next one
   std::int64_t examples = 0;                 // over all ranks
-  std::vector<std::string> unreadable = {};  // why, for each sample that could not be read
+  std::vector<std::string> unreadable = {};  // why, for each example that could not be read
   bool last_of_epoch() const { return end.position == 0; }
 };
 
-// Turns a split into batches. What comes out is a function of the split, the options and the cursor: the
-// number of workers and their timing change nothing, and with several ranks the shares of a batch together
-// are what a single rank would read. The last batch of an epoch is short where the size asks for it.
+// Turns a split into batches. The batches are a function of the split, the options and the cursor: the number
+// of workers and their timing do not matter, and the shares of several ranks together are the batch that a
+// single rank would read. The last batch of an epoch may be short.
 class Loader {
  public:
   // Starts at any cursor at no cost. The split must outlive the loader.
   Loader(const Split& split, const LoaderOptions& options, Cursor start = {});
   ~Loader();
 
-  // Nothing after the last epoch; throws DataError, naming the sample. The first few unreadable samples go to
-  // the log here.
+  // Nothing after the last epoch. Throws DataError, which names the example; if unreadable examples are
+  // skipped, the first few are logged.
   std::optional<LoadedBatch> next();
 
   std::int64_t batches_per_epoch() const;

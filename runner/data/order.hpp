@@ -7,9 +7,9 @@
 
 namespace runner {
 
-// The order of one epoch as a function from position to sample index. A shuffled order is a keyed permutation
-// (a Feistel network over the next power of two; results beyond the set go round again), so that it needs no
-// memory, and the middle of an epoch costs no more than its start.
+// The order of one epoch as a function from position to example index. A shuffled order is a keyed
+// permutation (a Feistel network over the next power of two; results beyond the set go round again), so that
+// it needs no memory, and the middle of an epoch costs no more than its start.
 class EpochOrder {
  public:
   EpochOrder(std::int64_t size, bool shuffle, std::uint64_t seed, std::int64_t epoch);

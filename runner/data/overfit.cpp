@@ -41,7 +41,7 @@ class Repeated final : public Split {
   }
   void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
     std::vector<ExampleRef> among_few(examples.begin(), examples.end());
-    for (ExampleRef& sample : among_few) sample.index %= few_->size();
+    for (ExampleRef& example : among_few) example.index %= few_->size();
     few_->read(among_few, batch, first);
   }
   void finish(Batch& batch, std::uint64_t seed) const override { few_->finish(batch, seed); }

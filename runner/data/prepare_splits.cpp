@@ -32,7 +32,7 @@ bool differs_in_evaluation(const TransformPipeline& transforms) {
                              [](const TransformStep& step) { return step.training != step.evaluation; });
 }
 
-// The training set, read as an evaluation set is: without augmentation.
+// The training set, read like a validation set: without augmentation.
 std::shared_ptr<const Split> for_evaluation(const Dataset& dataset, TransformPipeline transforms) {
   for (TransformStep& step : transforms) step.training = step.evaluation;
   return dataset.open(transforms).train;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "registry/wording.hpp"
 #include "runner/describe/json.hpp"
 
 namespace runner {
@@ -104,7 +105,7 @@ class Writer {
       if (!field.rules.renamed_from.empty()) {
         Json former = json["properties"][name];
         former["deprecated"] = true;
-        former["description"] = "Now called \"" + name + "\".";
+        former["description"] = "Now called " + in_quotes(name) + ".";
         json["properties"][std::string(field.rules.renamed_from)] = std::move(former);
       }
     }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view generated = "<!-- Written by `runner docs`: do not edit. -->\n\n";
 
-// Text that stands in a table: what Markdown would take for something else is escaped.
+// Text for a cell of a table, with the special characters of Markdown escaped.
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) {

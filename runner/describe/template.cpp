@@ -27,7 +27,7 @@ bool holds_tables(const TypeInfo& type) {
   return inner.kind == TypeInfo::Kind::table || inner.kind == TypeInfo::Kind::part;
 }
 
-// Some number that the rules allow, to stand where the user has to think of one.
+// Some number that the rules allow, as a placeholder for the one that the user has to choose.
 double example_number(const Rules& rules) {
   const auto allowed = [&](double number) {
     return (rules.low_excluded ? number > rules.low : number >= rules.low) &&
@@ -127,7 +127,7 @@ class Writer {
     return text && *text == blank;
   }
 
-  // The default stands in the line itself, so here only the type and the rules.
+  // The line itself contains the default, so here only the type and the rules.
   static std::string meaning(FieldInfo field) {
     field.default_value.reset();
     std::string words;

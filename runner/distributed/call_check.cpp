@@ -39,7 +39,7 @@ void CallCheck::wait_for(std::int64_t number, int rank) {
 void CallCheck::compare(const std::string& call) {
   const std::int64_t number = calls_++;
   store_->set(key(number, own_), call);
-  if (number > 1) store_->deleteKey(key(number - 2, own_));  // read by all: they have come to the next one
+  if (number > 1) store_->deleteKey(key(number - 2, own_));  // all have read it: they are at the next one
 
   std::map<std::string, std::vector<int>> callers;
   for (const int rank : ranks_) {

@@ -19,7 +19,7 @@ class CallCheck {
   CallCheck(c10::intrusive_ptr<c10d::Store> store, Presence& presence, std::vector<int> ranks, int own,
             std::chrono::milliseconds timeout);
 
-  // Returns when all of them have come to the same call. Throws RankError that names those that differ.
+  // Returns when all ranks have reached the same call. Throws RankError, which names the ranks that differ.
   void compare(const std::string& call);
 
  private:

@@ -25,8 +25,8 @@ using Launcher = Membership::Launcher;
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 constexpr auto loopback = "127.0.0.1";
 
-// The only rank of a launcher: it has nobody to exchange anything with, but the launcher wants to know where
-// the run's folder is, how far training is, and why it failed.
+// The only rank of a launcher: it exchanges nothing with other ranks, but reports to the launcher where the
+// run folder is, how far training is, and why it failed.
 class SingleRankWorld final : public World {
  public:
   SingleRankWorld(const StorePointer& store, const Place& place, std::chrono::milliseconds timeout)

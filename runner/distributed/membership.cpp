@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -60,8 +61,8 @@ class Variables {
     int result = 0;
     const char* const end = value.data() + value.size();
     if (std::from_chars(value.data(), end, result).ptr != end || result < 0)
-      throw std::runtime_error(
-          log::format("{} is \"{}\" (set by {}), which is not a number of ranks.", name, value, launcher_));
+      throw std::runtime_error(log::format("{} is {} (set by {}), which is not a number of ranks.", name,
+                                           in_quotes(value), launcher_));
     return result;
   }
 
@@ -79,7 +80,7 @@ class Variables {
     return place;
   }
 
-  // As torchrun, and whoever follows its custom, says where to meet.
+  // Where to meet, as torchrun and compatible launchers set it.
   std::optional<Address> master() const {
     if (!find("MASTER_ADDR") && !find("MASTER_PORT")) return {};
     return Address{text("MASTER_ADDR"), number("MASTER_PORT")};
@@ -96,7 +97,7 @@ Membership by_runner(const Environment& environment) {
       Launcher::runner,
       variables.place(variable::rank, variable::size, variable::local_rank, variable::local_size),
       variables.number(variable::restart, 0)};
-  // Its machines have their ranks one after the other, and may be containers that nothing else tells apart.
+  // The ranks of a machine are consecutive. Machines may be containers that nothing else distinguishes.
   member.place.machine = log::format("of rank {}", member.place.rank - member.place.local_rank);
   member.meet = parse_address(variables.text(variable::store));
   if (variables.find(variable::secret_descriptor))
@@ -137,7 +138,7 @@ int tasks_of_node(const std::string& text, int node) {
     next += repeats;
     if (node < next) return tasks;
   }
-  throw std::runtime_error("SLURM_STEP_TASKS_PER_NODE is \"" + text + "\": it does not mention node " +
+  throw std::runtime_error("SLURM_STEP_TASKS_PER_NODE is " + in_quotes(text) + ": it does not mention node " +
                            std::to_string(node) + ".");
 }
 
@@ -169,7 +170,7 @@ std::optional<Membership> told(const Environment& environment) {
 
 std::optional<Membership> membership(const Environment& environment) {
   auto member = told(environment);
-  // The only rank of `runner launch` still tells it where the run's folder is, and how far training is.
+  // A single rank still reports its run folder and its progress to `runner launch`.
   if (member && member->place.size == 1 && member->launcher != Launcher::runner) return {};
   return member;
 }

@@ -12,14 +12,14 @@ namespace runner {
 using Environment = std::map<std::string, std::string>;
 Environment process_environment();
 
-// What a launcher has told this process, through its environment, about the ranks it belongs to.
+// What this process knows from its launcher, through the environment, about the ranks it belongs to.
 struct Membership {
   enum class Launcher { runner, torchrun, mpirun, srun };
 
   Launcher launcher = Launcher::runner;
   Place place;
   int restart = 0;              // how often the ranks have been started again
-  std::string job = {};         // tells jobs on a machine apart
+  std::string job = {};         // distinguishes jobs on the same machine
   std::optional<Address> meet;  // where the store is, or is to be
   std::optional<int> secret_descriptor = {};
   std::optional<std::string> secret_file = {};

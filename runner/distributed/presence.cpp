@@ -107,7 +107,7 @@ void Presence::failed(const std::string& message, bool because_of_another) {
   if (store_lost_) return;
   try {
     publish();
-  } catch (const std::exception&) {  // nobody is left to tell
+  } catch (const std::exception&) {  // there is no one left to notify
   }
 }
 

@@ -15,9 +15,8 @@
 
 namespace runner {
 
-// Shows the others that this rank lives and where it is, and finds out which of them does not. The key a rank
-// writes under is rank_key(rank); gone_key(rank) appears when its process has ended, where the store can
-// tell.
+// Shows the other ranks that this one is alive and where it is, and finds those that are not. A rank writes
+// to rank_key(rank); gone_key(rank) appears when its process has ended, if the store notices.
 class Presence {
  public:
   Presence(const c10::intrusive_ptr<c10d::Store>& store, const Place& place,

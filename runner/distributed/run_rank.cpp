@@ -5,7 +5,7 @@
 
 #include "components/support/torch_error.hpp"
 #include "registry/log.hpp"
-#include "registry/recipe_diagnostic.hpp"
+#include "registry/recipe_error.hpp"
 #include "runner/engine/process.hpp"
 
 namespace runner {
@@ -18,7 +18,7 @@ int run_rank(const Membership& member, const JoinOptions& options, const std::fu
     world = join_world(member, options);
     const int code = work(*world);
     world->wait_for_all("the end of the run");  // rank 0 may take its time to save and to upload
-    world->barrier("the end of the run");       // nobody serves the store any longer once rank 0 has left
+    world->barrier("the end of the run");       // the store is gone once rank 0 has left
     return code;
   } catch (const std::exception& error) {
     const auto* const mistake = dynamic_cast<const RecipeError*>(&error);

@@ -25,8 +25,8 @@ std::string where(const Sighting& sighting);
 std::string to_text(const Sighting& sighting);
 Sighting parse_sighting(const std::string& text);
 
-// Where a rank writes it in the store; and what appears there when its process has ended, where the store can
-// tell.
+// The key under which a rank writes it in the store, and the key that appears when its process has ended, if
+// the store notices.
 std::string rank_key(int rank);
 std::string gone_key(int rank);
 constexpr auto folder_key = "run folder";  // set by rank 0

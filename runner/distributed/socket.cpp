@@ -16,6 +16,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -32,7 +34,7 @@ Addresses look_up(const Address& address, int flags) {
   return {found, &freeaddrinfo};
 }
 
-// Small messages that somebody waits for; and a peer whose machine vanished is noticed in the end.
+// For small messages without delay, and to notice eventually that the machine of a peer is gone.
 void set_options(const FileDescriptor& socket) {
   const int on = 1;
   setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -81,7 +83,7 @@ Address parse_address(const std::string& text) {
   if (colon == std::string::npos || colon == 0 || colon + 1 == text.size() ||
       std::from_chars(text.data() + colon + 1, end, address.port).ptr != end || address.port < 0 ||
       address.port > 65535) {
-    throw std::invalid_argument("\"" + text + "\" is not an address: write HOST:PORT");
+    throw std::invalid_argument(in_quotes(text) + " is not an address: write HOST:PORT");
   }
   address.host = text.substr(0, colon);
   if (address.host.front() == '[' && address.host.back() == ']')

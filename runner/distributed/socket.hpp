@@ -39,7 +39,7 @@ std::string to_string(const Address& address);
 FileDescriptor listen_on(const Address& address);
 int port_of(const FileDescriptor& socket);
 
-// Nothing where nobody answers before the deadline.
+// Nothing if there is no answer before the deadline.
 using Deadline = std::chrono::steady_clock::time_point;
 FileDescriptor connect_to(const Address& address, Deadline deadline);
 

@@ -89,7 +89,7 @@ std::vector<std::string> StoreClient::prefixed(const std::vector<std::string>& k
   return full;
 }
 
-// The store has taken the end of the old connection for the end of this process, and told the others so.
+// The store took the end of the old connection for the end of this process, and notified the others.
 void StoreClient::reconnect() {
   constexpr std::chrono::seconds patience{1};
   const Deadline deadline = Clock::now() + patience;
@@ -142,8 +142,8 @@ bool StoreClient::is_there() {
   return false;
 }
 
-// A store that lives answers at once. One whose machine is cut off never does: whoever waits for ranks no
-// longer than the timeout must not wait much longer for the store either.
+// A working store answers at once. One whose machine is cut off never does; waiting for it must not take much
+// longer than the timeout for ranks.
 std::chrono::milliseconds StoreClient::for_an_answer() const {
   constexpr std::chrono::milliseconds least{3000}, most{30000};  // a busy machine may need a moment
   return std::clamp(getTimeout(), least, most);

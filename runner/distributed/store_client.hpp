@@ -25,15 +25,15 @@ class StoreClient : public c10d::Store {
  public:
   // Tries until the deadline: the store may start later. Throws StoreRefusal, or std::runtime_error that says
   // what is wrong.
-  // The prefix stands before every key.
+  // The prefix is put before every key.
   StoreClient(Address address, std::string secret, std::chrono::milliseconds timeout,
               std::string prefix = "");
 
   // Set when this connection ends, in whatever way: the others learn that this process is gone.
   void leave_when_gone(const std::string& key, const std::string& value);
 
-  // Asks to be told when the key is there, without waiting for it: the descriptor is readable then, or when
-  // the store is gone, in which case is_there() throws. A client that watches can do nothing else.
+  // Asks for a notification when the key exists, without waiting: the descriptor becomes readable then, or
+  // when the store is gone, in which case is_there() throws. A client that watches can do nothing else.
   void watch(const std::string& key);
   int descriptor() const { return socket_.number(); }
   bool is_there();

@@ -104,7 +104,7 @@ Writer& Writer::texts(const std::vector<std::string>& values) {
 }
 
 std::string_view Reader::take(std::size_t count) {
-  if (count > bytes_.size()) throw ProtocolError("a message is shorter than it says");
+  if (count > bytes_.size()) throw ProtocolError("truncated message");
   const std::string_view taken = bytes_.substr(0, count);
   bytes_.remove_prefix(count);
   return taken;

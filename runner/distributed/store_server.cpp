@@ -120,8 +120,8 @@ class StoreServer::Service {
     }
   }
 
-  // No descriptor is left: the oldest stranger gives up its own. Without strangers whoever connects has to
-  // wait until somebody leaves, and this thread must not spin until then.
+  // No descriptor is left: the oldest unauthenticated connection is closed. If there is none, new clients
+  // have to wait until another one leaves, and this thread must not spin until then.
   bool make_room() {
     if (strangers() > 0) {
       drop_oldest_stranger();
@@ -251,7 +251,7 @@ class StoreServer::Service {
       }
       try {
         if (const auto& left = connection->on_disconnect) contents_.set(left->first, left->second);
-      } catch (const ProtocolError&) {  // a full store: nobody can be told
+      } catch (const ProtocolError&) {  // a full store: there is no way to report it
       }
       connection = connections_.erase(connection);
     }
@@ -284,7 +284,7 @@ std::optional<std::string> StoreServer::get(const std::string& key) const {
 
 void StoreServer::set(const std::string& key, std::string value) {
   service_->contents().set(key, std::move(value));
-  service_->wake();  // somebody may be waiting for it
+  service_->wake();  // a client may be waiting for it
 }
 
 }  // namespace runner

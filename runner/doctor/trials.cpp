@@ -11,7 +11,6 @@
 #include <fstream>
 
 #include "registry/log.hpp"
-#include "runner/doctor/tiny_recipe.hpp"
 #include "runner/launch/rank_output.hpp"
 #include "runner/launch/rank_process.hpp"
 #include "runner/runs/metrics_file.hpp"
@@ -26,8 +25,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Ended {
-  std::optional<int> status;  // none: it did not come to an end in time
-  std::string last_words;
+  std::optional<int> status;  // none: it did not end in time
+  std::string last_lines;
 };
 
 // This program once more, with these arguments.
@@ -52,7 +51,7 @@ Ended run_program(std::vector<std::string> words, const Environment& environment
   constexpr std::size_t most_lines = 4;
   const auto& lines = output.last_lines();
   for (std::size_t i = lines.size() - std::min(lines.size(), most_lines); i < lines.size(); ++i)
-    ended.last_words += (ended.last_words.empty() ? "" : " / ") + lines[i];
+    ended.last_lines += (ended.last_lines.empty() ? "" : " / ") + lines[i];
   return ended;
 }
 
@@ -81,14 +80,14 @@ Trials::Outcome Trials::train(const std::string& name, const std::vector<std::st
   const Ended ended = run_program(std::move(words), environment_);
   Outcome outcome;
   if (!ended.status) {
-    outcome.problem = "did not end within two minutes: " + ended.last_words;
+    outcome.problem = "did not end within two minutes: " + ended.last_lines;
     outcome.remedy =
         "check whether other programs keep this machine busy, and whether a firewall or sandbox blocks "
         "loopback";
     return outcome;
   }
   if (exit_code_of(*ended.status) != 0) {
-    outcome.problem = describe_wait_status(*ended.status) + ": " + ended.last_words;
+    outcome.problem = describe_wait_status(*ended.status) + ": " + ended.last_lines;
     const bool illegal = exit_code_of(*ended.status) == 128 + SIGILL;
     outcome.remedy = illegal ? "this CPU lacks instructions that it advertises: set ONEDNN_MAX_CPU_ISA=AVX2"
                              : "follow the error message";

@@ -1,15 +1,19 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runner/distributed/membership.hpp"
-#include "runner/doctor/finding.hpp"
+#include "runner/doctor/checks.hpp"
 #include "runner/run_folder/run_folder.hpp"
 
 namespace runner {
 
-// Trains a tiny model in processes of their own, as a user would: whatever kills one of them shows, and kills
+// runner/doctor/tiny.toml, compiled into the program, so that an installed copy needs no other file.
+extern const std::string_view tiny_recipe;
+
+// Trains a tiny model, each time in a process of its own, as a user would: a crash is reported and harms
 // nothing else.
 class Trials {
  public:

@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "components/contract/sample_random.hpp"
-#include "registry/divide_up.hpp"
+#include "registry/arithmetic.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/batch_part.hpp"
 #include "runner/engine/engine.hpp"
@@ -54,8 +54,8 @@ void split_number(double number, double* parts) {
 
 WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
   if (options_.distributed.reproducible) return accumulate_in_shards(window, loss);
-  std::optional<UpdateStart> start;  // only who may try again has to remember it
-  if (options_.on_out_of_memory == OnOutOfMemory::split) start.emplace(weights(), *precision_);
+  std::optional<UpdateStart> start;  // costs copies, so only if an update may be repeated
+  if (options_.on_out_of_memory == OnOutOfMemory::split) start.emplace(weights(), *precision_, device_);
   while (true) {
     std::string why;
     WindowLoss result;
@@ -71,6 +71,7 @@ WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
     if (!again) return over_all_ranks(result, window);
     discard_gradients();
     if (!why.empty()) make_micro_batches_smaller(window, why);
+    if (ranks_) use_smallest_micro_batches();
     start->restore();
   }
 }
@@ -140,6 +141,14 @@ void Engine::make_micro_batches_smaller(const Window& window, const std::string&
       largest, *most_examples_);
 }
 
+// A checkpoint holds one size, that of rank 0. Ranks with sizes of their own would add up in another order
+// after a resume.
+void Engine::use_smallest_micro_batches() {
+  const double own = most_examples_ ? static_cast<double>(*most_examples_) : HUGE_VAL;
+  most_examples_ =
+      static_cast<std::int64_t>(world_->all_reduce(own, Reduction::min, "the size of micro-batches"));
+}
+
 std::optional<double> Engine::expected_weight(const Window& window) const {
   if (!ranks_ || local_ || !example_weight_ || window.sizes_of_batches.empty()) return {};
   return *example_weight_ * static_cast<double>(examples_of(window));
@@ -158,7 +167,7 @@ void Engine::learn_weight(double weight, const Window& window) {
 }
 
 void Engine::send_loss(const torch::Tensor& own_sum, const Window& window) {
-  std::vector<double> numbers = window.notice ? window.notice() : std::vector<double>();
+  std::vector<double> numbers = window.numbers_to_sum ? window.numbers_to_sum() : std::vector<double>();
   numbers.insert(numbers.begin(), own_weight_);
   const std::int64_t size = 1 + parts_of_number * static_cast<std::int64_t>(numbers.size());
   loss_sum_ = torch::zeros({size}, torch::kFloat64);

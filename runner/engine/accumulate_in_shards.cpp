@@ -12,7 +12,8 @@ namespace runner {
 
 namespace {
 
-// Some tensors as one, and back: what a shard has computed, with a 1 for each that it has.
+// Joins the tensors of a shard into one, with a 1 for each that is defined and a 0 for the others, and splits
+// the sum over all shards again.
 class Flat {
  public:
   explicit Flat(const std::vector<torch::Tensor>& shapes) : shapes_(shapes) {}
@@ -29,7 +30,7 @@ class Flat {
     return torch::cat(pieces);
   }
 
-  // Undefined where no shard had it; and how many had.
+  // The sum of each tensor, undefined if no shard had one, and the number of shards that had it.
   std::vector<std::pair<torch::Tensor, float>> split(const torch::Tensor& flat) const {
     std::vector<std::pair<torch::Tensor, float>> tensors;
     const torch::Tensor present = flat.narrow(0, flat.numel() - count(), count());
@@ -54,18 +55,15 @@ struct Buffers {
   explicit Buffers(const std::vector<NamedTensor>& named) {
     for (const NamedTensor& buffer : named) {
       (buffer.tensor.is_floating_point() ? averaged : counted).push_back(buffer.tensor);
-      before.emplace_back(buffer.tensor, buffer.tensor.clone());
     }
-  }
-  void restore() const {
-    for (const auto& [buffer, old] : before) buffer.copy_(old);
+    before.add(named);
   }
 
   std::vector<torch::Tensor> averaged, counted;
-  std::vector<std::pair<torch::Tensor, torch::Tensor>> before;
+  SavedTensors before;
 };
 
-// Memory may run out in it.
+// Runs a pass. If memory runs out, the error says what helps.
 template <class Pass>
 void or_say_what_helps(std::int64_t examples, Pass&& pass) {
   try {
@@ -112,13 +110,13 @@ WindowLoss Engine::accumulate_in_shards(const Window& window, const Loss& loss) 
   gradients_unscaled_ = false;
   gradients_reduced_ = true;  // here
 
-  const Buffers held(weights_->held_buffers());
+  Buffers held(weights_->held_buffers());
   std::vector<torch::Tensor> counts;
   for (const torch::Tensor& count : held.counted) counts.push_back(count.clone());
   const Flat gradient_layout(parameters_), buffer_layout(held.averaged);
   for (std::int64_t shard = first_shard; shard < last_shard; ++shard) {
     const torch::NoGradGuard no_grad;
-    held.restore();
+    held.before.restore();
     if (window.seed) torch::manual_seed(example_seed(*window.seed, static_cast<std::uint64_t>(shard), 1));
     torch::Tensor sum = torch::zeros(1, torch::kFloat64);
     bool empty = true;
@@ -150,7 +148,7 @@ WindowLoss Engine::accumulate_in_shards(const Window& window, const Loss& loss) 
     if (!summed[i].first.defined()) continue;
     parameters_[i].mutable_grad() = torch::empty_like(parameters_[i]).copy_(summed[i].first);
   }
-  held.restore();
+  held.before.restore();
   if (!held.averaged.empty()) {
     const auto means = buffer_layout.split(buffers.total("the buffers"));
     for (std::size_t i = 0; i < means.size(); ++i)
@@ -161,11 +159,11 @@ WindowLoss Engine::accumulate_in_shards(const Window& window, const Loss& loss) 
     held.counted[i].copy_(counts[i]);
   }
   WindowLoss result{losses.total("the loss").squeeze(), window_weight_};
-  if (window.notice) {
-    result.notice = window.notice();
-    const auto size = static_cast<std::int64_t>(result.notice.size());
-    world_->all_reduce(torch::from_blob(result.notice.data(), {size}, torch::kFloat64), Reduction::sum,
-                       "what to do next");
+  if (window.numbers_to_sum) {
+    result.summed_numbers = window.numbers_to_sum();
+    const auto size = static_cast<std::int64_t>(result.summed_numbers.size());
+    world_->all_reduce(torch::from_blob(result.summed_numbers.data(), {size}, torch::kFloat64),
+                       Reduction::sum, "what to do next");
   }
   return result;
 }

@@ -6,11 +6,11 @@
 
 namespace runner {
 
-// "auto" is CUDA where there is one, else the CPU; of several GPUs each rank of a machine has its own. Throws
-// where the device is not there, and says which are.
+// "auto" is CUDA if this machine has a GPU, otherwise the CPU. Of several GPUs each local rank gets its own.
+// Throws if there is no such device, and says how many GPUs there are.
 torch::Device resolve_device(const std::string& name, int local_rank = 0);
 
-// For people: "cpu (2 threads)", "cuda:0 (NVIDIA H100)".
+// For people: "cpu, 2 threads", "cuda:0".
 std::string describe_device(const torch::Device& device);
 
 }  // namespace runner

@@ -15,6 +15,7 @@
 #include "components/optimizers/optimizer.hpp"
 #include "runner/engine/options.hpp"
 #include "runner/engine/rank_sync.hpp"
+#include "runner/engine/saved_tensors.hpp"
 #include "runner/engine/time_ledger.hpp"
 #include "runner/engine/window.hpp"
 #include "runner/engine/world.hpp"
@@ -68,8 +69,13 @@ class Engine final : public Stateful {
   Optimizer& optimizer() const { return *optimizer_; }
   bool updates(const std::string& parameter) const { return !ranks_ || ranks_->updates(parameter); }
 
-  // The weights that this rank holds, read-only.
+  // The weights that this rank holds, to read. swap_weights() changes them.
   const Weights& weights() const;
+  // Gives the weights with these names other values, as long as the returned object exists. Buffers are
+  // restored afterwards in any case, so with no values this undoes what passes change.
+  [[nodiscard]] SwappedWeights swap_weights(const std::map<std::string, torch::Tensor>& values = {}) {
+    return {weights(), values};
+  }
   // All weights for saving: whole parameters, then buffers. Every rank calls it; with zero3 only rank 0 gets
   // them, in memory or in a temporary file of the folder.
   std::vector<NamedTensor> full_weights(const std::filesystem::path& folder = {}) const;
@@ -138,6 +144,7 @@ class Engine final : public Stateful {
   WindowLoss accumulate_in_shards(const Window& window, const Loss& loss);
   torch::Tensor loss_sum_of(const Batch& batch, const Loss& loss);  // forward, under the precision
   void make_micro_batches_smaller(const Window& window, const std::string& why);
+  void use_smallest_micro_batches();  // of all ranks
   Batch placed(const Batch& batch) const;
   Sharding* sharding() const { return ranks_ ? ranks_->sharding() : nullptr; }
   void set_trained(std::size_t parameter, bool trained);
@@ -158,7 +165,7 @@ class Engine final : public Stateful {
   double own_divisor();  // of the losses of this rank
   void count_backward();
   torch::Tensor graphed_pass(const Batch& batch, const Loss& loss);  // forward and backward
-  // With the notice of the window: along with the gradients, or in an exchange of its own.
+  // With the numbers_to_sum of the window: along with the gradients, or in an exchange of its own.
   void send_loss(const torch::Tensor& own_sum, const Window& window);
   void send_loss_early(const torch::Tensor& own_sum,
                        const Window& window);  // if the next backward is the last
@@ -185,7 +192,7 @@ class Engine final : public Stateful {
   std::unique_ptr<SyncBatchNorm> sync_norm_;   // with sync_batch_norm
   std::vector<std::unique_ptr<Stateful>> wholes_;
   torch::Tensor weight_sum_;  // of the window, on its way between ranks
-  torch::Tensor loss_sum_;    // the same, with the notice
+  torch::Tensor loss_sum_;    // the same, with numbers_to_sum
   Work weight_work_;
   std::optional<Work> loss_work_;  // none: it goes along with the gradients
   // What an example weighed in the first window of the run. Ranks expect the same of the next, so that none

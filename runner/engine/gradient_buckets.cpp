@@ -160,7 +160,7 @@ void GradientBuckets::receive(Bucket& bucket) {
   if (const std::int64_t others = numbers_along(bucket); others > 0)
     along_ = bucket.along.narrow(0, 0, others).to(torch::kFloat64, false, /*copy=*/true);
   const bool ours = !bucket.owner || *bucket.owner == world_.rank();
-  // Who has all of them need not ask which the others had.
+  // If this rank has all of them, `present` need not be read, which would wait for the device.
   const bool complete = bucket.count_taken == bucket.members.size();
   const torch::Tensor present = complete ? torch::Tensor() : bucket.present.to(torch::kCPU, torch::kDouble);
   for (std::size_t i = 0; i < bucket.members.size(); ++i) {

@@ -1,7 +1,6 @@
 #include "runner/engine/out_of_memory.hpp"
 
 #include <c10/util/Exception.h>
-#include <torch/utils.h>
 
 #include <algorithm>
 #include <array>
@@ -20,16 +19,18 @@ bool is_out_of_memory(const std::exception& error) {
   return std::ranges::any_of(words, [&](auto word) { return text.find(word) != std::string_view::npos; });
 }
 
-UpdateStart::UpdateStart(const Weights& weights, Precision& precision)
-    : precision_(precision), precision_state_(precision.save().copy()) {
-  for (const NamedTensor& buffer : weights.held_buffers())
-    buffers_.emplace_back(buffer.tensor, buffer.tensor.clone());
+UpdateStart::UpdateStart(const Weights& weights, Precision& precision, const torch::Device& device)
+    : precision_(precision),
+      precision_state_(precision.save().copy()),
+      generators_(device),
+      generators_state_(generators_.save()) {
+  buffers_.add(weights.held_buffers());
 }
 
 void UpdateStart::restore() {
-  const torch::NoGradGuard no_grad;
-  for (auto& [buffer, copy] : buffers_) buffer.copy_(copy);
+  buffers_.restore();
   precision_.load(precision_state_);
+  generators_.load(generators_state_);
 }
 
 }  // namespace runner

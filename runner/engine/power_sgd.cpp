@@ -16,8 +16,8 @@ torch::Tensor as_matrix(const torch::Tensor& tensor) {
 
 torch::Tensor orthogonal(const torch::Tensor& matrix) { return std::get<0>(at::linalg_qr(matrix)); }
 
-// What one gradient is on its way.
-struct Journey {
+// One gradient while its factors are exchanged.
+struct Exchange {
   torch::Tensor gradient;  // undefined where this rank has none
   torch::Tensor& matrix;   // of gradient and error; in the end the new error
   torch::Tensor& q;
@@ -73,54 +73,54 @@ torch::Tensor PowerSgd::sum_of(const std::vector<torch::Tensor>& pieces, const c
 void PowerSgd::reduce(const std::vector<NamedTensor>& parameters) {
   if (parameters.empty()) return;
   const torch::NoGradGuard no_grad;
-  std::vector<Journey> journeys;
+  std::vector<Exchange> exchanges;
   std::vector<torch::Tensor> pieces;
   const auto count = static_cast<std::int64_t>(parameters.size());
   const torch::Tensor present = torch::zeros(count);
   for (const NamedTensor& parameter : parameters) {
     Memory& memory = memory_of(parameter);
-    Journey& journey = journeys.emplace_back(parameter.tensor.grad(), memory.error, memory.q);
-    if (journey.gradient.defined()) {
-      present[static_cast<std::int64_t>(journeys.size()) - 1] = 1;
-      journey.matrix.add_(as_matrix(journey.gradient));
+    Exchange& exchange = exchanges.emplace_back(parameter.tensor.grad(), memory.error, memory.q);
+    if (exchange.gradient.defined()) {
+      present[static_cast<std::int64_t>(exchanges.size()) - 1] = 1;
+      exchange.matrix.add_(as_matrix(exchange.gradient));
     }
-    journey.q = orthogonal(journey.q);
-    pieces.push_back(journey.matrix.matmul(journey.q));
+    exchange.q = orthogonal(exchange.q);
+    pieces.push_back(exchange.matrix.matmul(exchange.q));
   }
   pieces.push_back(present.to(pieces.front().device()));
 
   const torch::Tensor left = sum_of(pieces, "the left factors of the gradients");
-  // Who has all of them need not ask which the others had.
+  // If this rank has all gradients, the sums need not be read, which would wait for the device.
   const bool complete =
-      std::ranges::all_of(journeys, [](const Journey& one) { return one.gradient.defined(); });
+      std::ranges::all_of(exchanges, [](const Exchange& one) { return one.gradient.defined(); });
   const torch::Tensor there =
       complete ? present : left.narrow(0, left.numel() - count, count).to(torch::kCPU);
   Pieces lefts(left);
   pieces.clear();
-  for (std::size_t i = 0; i < journeys.size(); ++i) {
-    Journey& journey = journeys[i];
-    const torch::Tensor sum = lefts.next({journey.matrix.size(0), journey.q.size(1)});
+  for (std::size_t i = 0; i < exchanges.size(); ++i) {
+    Exchange& exchange = exchanges[i];
+    const torch::Tensor sum = lefts.next({exchange.matrix.size(0), exchange.q.size(1)});
     if (there.data_ptr<float>()[i] == 0) continue;
-    journey.p = orthogonal(sum);
-    pieces.push_back(journey.matrix.t().matmul(journey.p));
+    exchange.p = orthogonal(sum);
+    pieces.push_back(exchange.matrix.t().matmul(exchange.p));
   }
   if (pieces.empty()) return;
 
   Pieces rights(sum_of(pieces, "the right factors of the gradients"));
-  for (std::size_t i = 0; i < journeys.size(); ++i) {
-    Journey& journey = journeys[i];
-    if (!journey.p.defined()) continue;
-    journey.q = rights.next(journey.q.sizes()).clone();
-    const torch::Tensor sum = journey.p.matmul(journey.q.t());
+  for (std::size_t i = 0; i < exchanges.size(); ++i) {
+    Exchange& exchange = exchanges[i];
+    if (!exchange.p.defined()) continue;
+    exchange.q = rights.next(exchange.q.sizes()).clone();
+    const torch::Tensor sum = exchange.p.matmul(exchange.q.t());
     const torch::Tensor& parameter = parameters[i].tensor;
-    if (!journey.gradient.defined()) journey.gradient = torch::empty_like(parameter);
-    journey.gradient.copy_(sum.view(parameter.sizes()));
-    parameter.mutable_grad() = journey.gradient;
-    journey.matrix.sub_(sum, 1.0 / world_.size());
-    const bool finite = journey.q.is_meta() || journey.q.isfinite().all().item<bool>();
+    if (!exchange.gradient.defined()) exchange.gradient = torch::empty_like(parameter);
+    exchange.gradient.copy_(sum.view(parameter.sizes()));
+    parameter.mutable_grad() = exchange.gradient;
+    exchange.matrix.sub_(sum, 1.0 / world_.size());
+    const bool finite = exchange.q.is_meta() || exchange.q.isfinite().all().item<bool>();
     if (!finite) {  // would spoil every gradient after this one
-      journey.matrix.zero_();
-      journey.q = first_q(journey.q.size(0), journey.q.size(1), i + 1).to(journey.q.device());
+      exchange.matrix.zero_();
+      exchange.q = first_q(exchange.q.size(0), exchange.q.size(1), i + 1).to(exchange.q.device());
     }
   }
 }

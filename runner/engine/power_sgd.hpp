@@ -18,7 +18,7 @@ namespace runner {
 //   P = orthogonal(sum over ranks of M orthogonal(Q)),  Q = sum over ranks of M^T P,  gradient = P Q^T,
 //
 // and the rest of M is the error that is added to the next gradient.
-class PowerSgd {
+class PowerSgd final : public Stateful {
  public:
   PowerSgd(World& world, std::int64_t rank) : world_(world), rank_(rank) {}
 
@@ -34,8 +34,8 @@ class PowerSgd {
   // rank tells all of them, and any number of ranks can go on with it.
   void even_out_errors();
 
-  State save() const;  // the same on all ranks, once errors are even
-  void load(const State& state);
+  State save() const override;  // the same on all ranks, once errors are even
+  void load(const State& state) override;
 
   std::int64_t bytes_sent() const { return bytes_sent_; }
 

@@ -48,9 +48,9 @@ void keep_freed_memory() {
   mallopt(M_TOP_PAD, 16 * mebibyte);
 }
 
-LargeBlocksGoBack::LargeBlocksGoBack() { mallopt(M_MMAP_THRESHOLD, 1 << 20); }
+ReturnFreedMemory::ReturnFreedMemory() { mallopt(M_MMAP_THRESHOLD, 1 << 20); }
 
-LargeBlocksGoBack::~LargeBlocksGoBack() { keep_freed_memory(); }
+ReturnFreedMemory::~ReturnFreedMemory() { keep_freed_memory(); }
 
 namespace {
 

@@ -16,14 +16,14 @@ void apply(const ProcessSettings& settings);
 // Tells the C library to keep what training frees: the next step asks for the same memory again, and giving
 // it back to the kernel in between means clearing every page anew.
 void keep_freed_memory();
-// As long as this lives it is the other way round, for work whose large blocks come and go among small ones
-// that stay: these would fill the holes, and the memory of the process would grow with every block.
-class LargeBlocksGoBack {
+// While this object exists, large freed blocks are returned to the kernel. Use it where large temporary
+// blocks alternate with small permanent ones, which would fragment the heap.
+class ReturnFreedMemory {
  public:
-  LargeBlocksGoBack();
-  ~LargeBlocksGoBack();
-  LargeBlocksGoBack(const LargeBlocksGoBack&) = delete;
-  LargeBlocksGoBack& operator=(const LargeBlocksGoBack&) = delete;
+  ReturnFreedMemory();
+  ~ReturnFreedMemory();
+  ReturnFreedMemory(const ReturnFreedMemory&) = delete;
+  ReturnFreedMemory& operator=(const ReturnFreedMemory&) = delete;
 };
 
 // Some virtual machines advertise instructions (AMX) that kill the process when used. Tries low-precision

@@ -97,7 +97,6 @@ void RankSync::make_buckets() {
   std::vector<bool> trained_now;
   for (const NamedTensor& parameter : parameters_) trained_now.push_back(parameter.tensor.requires_grad());
   if (buckets_ && (buckets_->under_way() || trained_now == in_buckets_)) return;
-  if (buckets_) bytes_of_old_buckets_ += buckets_->bytes_sent();
   buckets_.reset();  // first: it removes its hooks from the parameters
   in_buckets_ = std::move(trained_now);
   BucketOptions options;
@@ -150,11 +149,6 @@ void RankSync::load(const State& state) {
 std::int64_t RankSync::most_gradient_bytes(bool summed_before) {
   make_buckets();
   return buckets_->most_bytes(summed_before);
-}
-
-std::int64_t RankSync::bytes_sent() const {
-  return bytes_of_old_buckets_ + (buckets_ ? buckets_->bytes_sent() : 0) +
-         (power_sgd_ ? power_sgd_->bytes_sent() : 0);
 }
 
 void RankSync::drop_gradients() {

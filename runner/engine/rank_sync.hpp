@@ -22,10 +22,10 @@ struct Sharding;
 struct ShardingOptions;
 
 // Keeps the weights of all ranks equal: the part of an update that exists only with several ranks.
-class RankSync {
+class RankSync final : public Stateful {
  public:
   RankSync(World& world, const DistributedSection& options);
-  ~RankSync();
+  ~RankSync() override;
 
   // The parameters and buffers to keep equal. prepare() also copies those of rank 0 to all ranks and checks
   // that they are equal.
@@ -66,10 +66,9 @@ class RankSync {
   // The error that compression has accumulated. Call prepare_to_save() before save(); every rank takes part.
   // Without compression the state is empty, and load() ignores what another setting saved.
   void prepare_to_save();
-  State save() const;
-  void load(const State& state);
+  State save() const override;
+  void load(const State& state) override;
 
-  std::int64_t bytes_sent() const;
   std::int64_t most_gradient_bytes(bool summed_before);  // as GradientBuckets has it
 
  private:
@@ -90,7 +89,6 @@ class RankSync {
   std::vector<bool> in_buckets_;              // which of the parameters these are
   std::unique_ptr<PowerSgd> power_sgd_;       // only with that compression
   std::vector<NamedTensor> compressed_;       // the parameters that it compresses
-  std::int64_t bytes_of_old_buckets_ = 0;
   std::unique_ptr<Sharding> sharding_;
 };
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "components/support/io/io_error.hpp"
-#include "registry/divide_up.hpp"
+#include "registry/arithmetic.hpp"
 
 namespace runner {
 

@@ -35,6 +35,7 @@ class TimeLedger final : public Stateful {
 
   [[nodiscard]] Scope during(Activity activity) { return {*this, activity}; }
   void switch_to(Activity activity);
+  void add(Activity activity, double seconds) { spent_[activity] += seconds; }  // spent before it was made
   // This process continues the run of an earlier one, which did not save its last steps.
   void restarted(double seconds_lost);
 

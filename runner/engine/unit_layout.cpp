@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "registry/divide_up.hpp"
+#include "registry/arithmetic.hpp"
 
 namespace runner {
 

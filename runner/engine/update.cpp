@@ -123,7 +123,8 @@ bool Engine::complete_gradients() {
     if (!gradients_reduced_) finish_passes();
     if (ranks_) exchange_gradients();
     auto gradients = gradients_of(updated_);
-    // One that another rank has is made known to the precision by one of our own.
+    // If a gradient of another rank is not finite, a NaN makes the precision skip the update on this rank
+    // too.
     if (ranks_ && precision_->skips_updates() && ranks_->any_not_finite(gradients))
       gradients.push_back(torch::full({1}, std::numeric_limits<float>::quiet_NaN(), device_));
     gradients_finite_ = precision_->unscale(gradients);

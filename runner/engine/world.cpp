@@ -37,10 +37,6 @@ std::int64_t form_of(const torch::Tensor& tensor) {
   return static_cast<std::int64_t>(form);
 }
 
-std::string form_text(const torch::Tensor& tensor) {
-  return std::string(torch::toString(tensor.scalar_type())) + " " + shape_text(tensor.sizes());
-}
-
 // On every rank alike: each has seen that the forms differ.
 [[noreturn]] void refuse_different(World& world, const std::string& form, std::string_view what) {
   std::string all;
@@ -110,20 +106,6 @@ std::string World::broadcast_text(const std::string& text, int from, std::string
   const torch::Tensor bytes =
       rank() == from ? bytes_of(text) : torch::empty(length.item<std::int64_t>(), torch::kUInt8);
   if (bytes.numel() > 0) broadcast(bytes, from, what);
-  return text_of(bytes);
-}
-
-std::string World::pass_text(const std::string& text, int from, int to, std::string_view what) {
-  if (from == to) return text;
-  if (rank() == from) {
-    send(torch::tensor({static_cast<std::int64_t>(text.size())}, torch::kInt64), to, what);
-    if (!text.empty()) send(bytes_of(text), to, what);
-    return "";
-  }
-  const torch::Tensor length = torch::empty(1, torch::kInt64);
-  receive(length, from, what);
-  const torch::Tensor bytes = torch::empty(length.item<std::int64_t>(), torch::kUInt8);
-  if (bytes.numel() > 0) receive(bytes, from, what);
   return text_of(bytes);
 }
 

@@ -110,8 +110,6 @@ class World {
 
   // Texts, or any bytes, of any length. broadcast_text returns the text of `from`.
   std::string broadcast_text(const std::string& text, int from, std::string_view what);
-  // Sends a text from one rank to another, and returns it there. Other ranks need not call it.
-  std::string pass_text(const std::string& text, int from, int to, std::string_view what);
   std::vector<std::string> gather_texts(const std::string& text, std::string_view what);
 
   // Reduces one number of each rank, exactly for integers below 2^53. A single process creates no tensor.

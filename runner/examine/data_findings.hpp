@@ -16,7 +16,7 @@ struct Duplicate {
   std::string label;
 };
 
-struct ShownSample {
+struct ShownExample {
   std::string label;
   std::string image = {};  // a data: URI
   std::string text = {};
@@ -26,16 +26,19 @@ struct ShownSample {
 struct DataFindings {
   std::string dataset;
   std::string stand_in;
-  std::vector<std::string> problems;  // in words, the worst first
+  std::vector<std::string> problems;  // as sentences, the worst first
   std::vector<std::string> notes;
   std::vector<SetFindings> sets;      // training, and validation where there is one
   std::vector<Duplicate> duplicates;  // the first of them
   std::int64_t duplicate_count = 0;
-  std::vector<ShownSample> samples;  // of the training set, after all transforms
+  std::vector<ShownExample> examples;  // of the training set, after all transforms
 };
 
-// Opens the dataset of the recipe and reads at most that many examples of each set.
+// Opens the dataset of the recipe and reads at most `most_examples` of each set.
 DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples);
+
+// Adds the problems and notes that follow from the other findings.
+void find_problems(DataFindings& found);
 
 nlohmann::ordered_json to_json(const DataFindings& found);
 

@@ -7,7 +7,6 @@
 #include "components/support/io/image_uri.hpp"
 #include "runner/data/prepare_splits.hpp"
 #include "runner/examine/data_findings.hpp"
-#include "runner/examine/problems.hpp"
 #include "runner/terminal/format.hpp"
 
 namespace runner {
@@ -17,20 +16,15 @@ namespace {
 constexpr std::int64_t shown_images = 24, shown_texts = 6;
 constexpr std::size_t listed_duplicates = 20;
 
-std::string class_name(const DataSpec& data, std::int64_t label) {
-  const auto place = static_cast<std::size_t>(label);
-  return label >= 0 && place < data.class_names.size() ? data.class_names[place] : std::to_string(label);
-}
-
 // A class, a mixture of classes, or numbers.
 std::string label_text(const torch::Tensor& target, const DataSpec& data) {
-  if (target.dim() == 0 && !target.is_floating_point()) return class_name(data, target.item<std::int64_t>());
+  if (target.dim() == 0 && !target.is_floating_point()) return data.class_name(target.item<std::int64_t>());
   if (target.dim() == 0) return measured(target.item<double>());
   if (target.dim() != 1 || !target.is_floating_point() || target.size(0) != data.classes) return "";
   const auto [shares, classes] = target.topk(std::min<std::int64_t>(2, data.classes));
   std::string text;
   for (std::int64_t i = 0; i < shares.size(0) && shares[i].item<double>() > 0; ++i) {
-    text += (i > 0 ? ", " : "") + class_name(data, classes[i].item<std::int64_t>()) + " " +
+    text += (i > 0 ? ", " : "") + data.class_name(classes[i].item<std::int64_t>()) + " " +
             measured(shares[i].item<double>());
   }
   return text;
@@ -48,12 +42,12 @@ std::vector<std::int64_t> some_of(const std::vector<std::int64_t>& examples, std
 }
 
 // Some examples that can be read, as the loader of a run makes them in its first epoch.
-std::vector<ShownSample> samples_of(const Split& train, const Interpreter& interpreter, std::uint64_t seed,
-                                    const SetFindings& found) {
+std::vector<ShownExample> shown_examples(const Split& train, const Interpreter& interpreter,
+                                         std::uint64_t seed, const SetFindings& found) {
   const DataSpec data = train.spec();
   const bool images = data.input_shape.size() == 3 && data.images, tokens = data.vocabulary > 0;
-  std::vector<ShownSample> samples;
-  if ((!images && !tokens) || found.examined.empty()) return samples;
+  std::vector<ShownExample> shown;
+  if ((!images && !tokens) || found.examined.empty()) return shown;
   const std::int64_t count = std::min(images ? shown_images : shown_texts, std::ssize(found.examined));
   std::vector<ExampleRef> chosen;
   for (const std::int64_t index : some_of(found.examined, count))
@@ -62,19 +56,19 @@ std::vector<ShownSample> samples_of(const Split& train, const Interpreter& inter
   train.read(chosen, batch, 0);
   train.finish(batch, seed);
   for (std::int64_t i = 0; i < count; ++i) {
-    ShownSample sample{label_text(batch.target[i], data)};
-    if (images) sample.image = image_uri(batch.input[i], data);
+    ShownExample example{label_text(batch.target[i], data)};
+    if (images) example.image = image_uri(batch.input[i], data);
     if (tokens) {
       torch::Tensor row = batch.input[i];
       if (const auto mask = batch.extra.find("mask"); mask != batch.extra.end())
         row = row.masked_select(mask->second[i]);
       const torch::Tensor ids = row.contiguous();
-      sample.text =
+      example.text =
           interpreter.text({ids.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(ids.numel())});
     }
-    samples.push_back(std::move(sample));
+    shown.push_back(std::move(example));
   }
-  return samples;
+  return shown;
 }
 
 bool same_content(const Batch& one, const Batch& other) {
@@ -130,9 +124,10 @@ DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
       pipeline, [](const TransformStep& step) { return step.training != step.evaluation; });
   const Splits real = augmented ? prepare_splits(*dataset, {recipe.dataset.common, {}}, pipeline) : Splits{};
   try {
-    found.samples = samples_of(augmented ? *real.train : *plain.train, *interpreter, seed, found.sets[0]);
+    found.examples =
+        shown_examples(augmented ? *real.train : *plain.train, *interpreter, seed, found.sets[0]);
   } catch (const DataError& error) {
-    found.notes.push_back(std::string("No samples are shown: ") + error.what());
+    found.notes.push_back(std::string("No examples are shown: ") + error.what());
   }
   find_problems(found);
   return found;

@@ -37,8 +37,7 @@ Json classes_of(const DataFindings& found) {
   Json rows = Json::array();
   const SetFindings& train = found.sets.front();
   for (std::size_t i = 0; i < train.class_counts.size(); ++i) {
-    const auto& names = train.spec.class_names;
-    Json row{{"name", i < names.size() ? names[i] : std::to_string(i)}};
+    Json row{{"name", train.spec.class_name(static_cast<std::int64_t>(i))}};
     for (const SetFindings& set : found.sets) {
       if (i < set.class_counts.size()) row[set.name] = set.class_counts[i];
     }
@@ -114,7 +113,7 @@ Json to_json(const DataFindings& found) {
   }
   for (const auto& [train, eval, label] : found.duplicates)
     json["duplicates"].push_back({train, eval, label});
-  for (const auto& [label, image, text] : found.samples) {
+  for (const auto& [label, image, text] : found.examples) {
     if (!image.empty()) json["samples"].push_back({{"label", label}, {"image", image}});
     if (!text.empty()) json["texts"].push_back({{"label", label}, {"text", text}});
   }

@@ -1,4 +1,4 @@
-#include "runner/examine/problems.hpp"
+#include "runner/examine/data_findings.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ std::string examples_text(std::int64_t count, const SetFindings& set) {
 bool is_training(const SetFindings& set) { return set.name == "training"; }
 
 std::string class_text(const SetFindings& set, std::size_t label) {
-  return in_quotes(label < set.spec.class_names.size() ? set.spec.class_names[label] : std::to_string(label));
+  return in_quotes(set.spec.class_name(static_cast<std::int64_t>(label)));
 }
 
 // At most a few of many alike, and how many more there are.

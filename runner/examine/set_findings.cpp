@@ -143,25 +143,25 @@ ExampleRef reference(std::int64_t index, std::uint64_t seed) {
   return {index, example_seed(seed, 0, static_cast<std::uint64_t>(index))};
 }
 
-// Several examples at once; where one of them is broken, each by itself to find out which.
-void read_some(const Split& split, const std::vector<ExampleRef>& samples, Batch& batch,
+// Reads several examples at once; if that fails, one by one, to find the broken ones.
+void read_some(const Split& split, const std::vector<ExampleRef>& examples, Batch& batch,
                Examination& examination, SetFindings& found) {
   try {
-    split.read(samples, batch, 0);
-    for (std::size_t i = 0; i < samples.size(); ++i)
-      examination.add(batch, static_cast<std::int64_t>(i), samples[i].index);
+    split.read(examples, batch, 0);
+    for (std::size_t i = 0; i < examples.size(); ++i)
+      examination.add(batch, static_cast<std::int64_t>(i), examples[i].index);
     return;
   } catch (const DataError&) {
   }
-  for (const ExampleRef& sample : samples) {
+  for (const ExampleRef& example : examples) {
     try {
-      split.read(std::span(&sample, 1), batch, 0);
+      split.read(std::span(&example, 1), batch, 0);
     } catch (const DataError& error) {
       ++found.broken_count;
       if (found.broken.size() < most_broken) found.broken.push_back(found.name + ": " + error.what());
       continue;
     }
-    examination.add(batch, 0, sample.index);
+    examination.add(batch, 0, example.index);
   }
 }
 
@@ -176,13 +176,13 @@ SetFindings examine_set(const Split& split, std::string name, std::int64_t most)
   Examination examination(split, found);
   Batch batch = split.allocate(at_once, torch::MemoryFormat::Contiguous);
   const std::int64_t count = std::min(most, split.size());
-  std::vector<ExampleRef> samples;
+  std::vector<ExampleRef> examples;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = i * (split.size() / count) + i * (split.size() % count) / count;
-    samples.push_back(reference(index, 0));
-    if (std::ssize(samples) < at_once && i + 1 < count) continue;
-    read_some(split, samples, batch, examination, found);
-    samples.clear();
+    examples.push_back(reference(index, 0));
+    if (std::ssize(examples) < at_once && i + 1 < count) continue;
+    read_some(split, examples, batch, examination, found);
+    examples.clear();
   }
   examination.finish();
   return found;
@@ -190,8 +190,8 @@ SetFindings examine_set(const Split& split, std::string name, std::int64_t most)
 
 Batch read_example(const Split& split, std::int64_t index, std::uint64_t seed) {
   Batch batch = split.allocate(1, torch::MemoryFormat::Contiguous);
-  const ExampleRef sample = reference(index, seed);
-  split.read(std::span(&sample, 1), batch, 0);
+  const ExampleRef example = reference(index, seed);
+  split.read(std::span(&example, 1), batch, 0);
   return batch;
 }
 

@@ -17,7 +17,7 @@ struct ColumnFindings {
   std::int64_t distinct = 0;  // counted up to a limit
 };
 
-// What reading one set of examples tells.
+// The findings from reading one set of examples.
 struct SetFindings {
   std::string name;  // "training" or "validation"
   DataSpec spec;
@@ -41,7 +41,7 @@ struct SetFindings {
 // Reads at most that many examples, evenly spaced over the set.
 SetFindings examine_set(const Split& split, std::string name, std::int64_t most);
 
-// One example by itself; its randomness is that of the first epoch.
+// A single example, with the randomness of the first epoch.
 Batch read_example(const Split& split, std::int64_t index, std::uint64_t seed = 0);
 
 }  // namespace runner

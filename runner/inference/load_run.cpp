@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
 #include "components/models/support/load_weights.hpp"
+#include "components/support/weights/sharded_safetensors.hpp"
+#include "registry/log.hpp"
+#include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/input_error.hpp"
 #include "runner/parts.hpp"
@@ -75,6 +79,17 @@ std::optional<DataSpec> saved_data(const fs::path& folder) {
   }
 }
 
+// A run writes model.safetensors at its end; until then its newest complete checkpoint has the weights.
+std::optional<fs::path> newest_saved_weights(const fs::path& folder) {
+  for (const fs::path& checkpoint : CheckpointStore(folder).all()) {
+    if (!damage_of(checkpoint).empty()) continue;
+    log::info("the run has not ended: these are the weights of its checkpoint {}",
+              checkpoint.filename().string());
+    return weights_of_checkpoint(checkpoint);
+  }
+  return std::nullopt;
+}
+
 // What the transforms begin with. Where the data is gone and cannot tell, images of any size.
 DataSpec before_transforms(const Dataset& dataset, const std::optional<DataSpec>& saved) {
   try {
@@ -112,14 +127,23 @@ fs::path find_run(const fs::path& run) {
   throw InputError("There is no run folder " + run.string() + "; " + known_runs());
 }
 
+fs::path weights_of_checkpoint(const fs::path& checkpoint) {
+  if (const std::string damage = damage_of(checkpoint); !damage.empty())
+    throw std::runtime_error("The checkpoint " + checkpoint.string() + " cannot be used: " + damage + ".");
+  const auto manifest = read_manifest(checkpoint);
+  return find_safetensors(checkpoint, "model",
+                          [&](const std::string& file) { return is_listed(manifest, file); });
+}
+
 fs::path find_weights(const fs::path& folder, const std::string& wanted) {
   const fs::path best = folder / "best.safetensors", last = folder / "model.safetensors";
   if (wanted.empty()) {
     if (fs::exists(best)) return best;
     if (fs::exists(last)) return last;
+    if (const auto saved = newest_saved_weights(folder)) return *saved;
     throw std::runtime_error("The run folder " + folder.string() +
-                             " contains no weights, neither best.safetensors nor model.safetensors: the run "
-                             "has not finished. --weights FILE names others.");
+                             " contains no weights, neither best.safetensors nor model.safetensors nor a "
+                             "complete checkpoint: the run has not finished. --weights FILE names others.");
   }
   if (wanted != "best" && wanted != "model") {
     if (!fs::exists(wanted)) throw InputError("There is no weights file " + wanted + ".");
@@ -127,6 +151,7 @@ fs::path find_weights(const fs::path& folder, const std::string& wanted) {
   }
   const fs::path& chosen = wanted == "best" ? best : last;
   if (fs::exists(chosen)) return chosen;
+  if (const auto saved = wanted == "model" ? newest_saved_weights(folder) : std::nullopt) return *saved;
   throw std::runtime_error(
       "The run folder " + folder.string() + " has no " + chosen.filename().string() + ": " +
       (wanted == "best" ? "a run with checkpoint.best writes it after its first evaluation."

@@ -18,7 +18,9 @@ namespace runner {
 // Which run, which of its weights, and with what changes to its recipe.
 struct TrainedSource {
   std::filesystem::path run;  // a run folder, or runs/<name> for the last run of that name, or the name alone
-  std::string weights = {};   // "best", "model" or a file; nothing: the best where it was kept, else the last
+  // "best", "model" or a file; nothing: the best where it was kept, else the last. The last are those of the
+  // newest complete checkpoint until the run has ended, and the log says so.
+  std::string weights = {};
   std::vector<std::string> overrides = {};  // as for `runner run`: "run.device=cpu"
   std::map<std::string, std::string> environment = {};
   std::optional<OffloadOptions> offload = {};  // for a model that need not fit into memory
@@ -50,6 +52,9 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& regist
 
 // The folder alone. Throws InputError where there is no such run.
 std::filesystem::path find_run(const std::filesystem::path& run);
+
+// The weights in a checkpoint: a file, or the index of several. Throws std::runtime_error if it is damaged.
+std::filesystem::path weights_of_checkpoint(const std::filesystem::path& checkpoint);
 
 // The weights alone, `wanted` as in TrainedSource. Throws as above.
 std::filesystem::path find_weights(const std::filesystem::path& folder, const std::string& wanted);

@@ -31,11 +31,6 @@ torch::Tensor probabilities(const torch::Tensor& output, std::int64_t classes) {
   return torch::stack({1 - second, second}, 1);
 }
 
-std::string class_name(const DataSpec& data, std::int64_t index) {
-  const auto position = static_cast<std::size_t>(index);
-  return position < data.class_names.size() ? data.class_names[position] : std::to_string(index);
-}
-
 // Whether each output answers a question of its own with yes or no. The loss says so: the data alone cannot.
 bool has_labels(const Recipe& recipe, const DataSpec& data) {
   const auto targets = shared_targets(recipe.loss.facts().targets, possible_targets(data));
@@ -86,7 +81,7 @@ class Predictor {
     if (shares.defined()) {
       const auto [sorted, order] = shares[0].sort(/*stable=*/true, /*dim=*/0, /*descending=*/true);
       for (std::int64_t i = 0; i < sorted.size(0); ++i) {
-        prediction.classes.emplace_back(class_name(run_.data, order[i].item<std::int64_t>()),
+        prediction.classes.emplace_back(run_.data.class_name(order[i].item<std::int64_t>()),
                                         sorted[i].item<double>());
       }
     } else if (run_.data.classes == 0 && output.dim() <= 2) {
@@ -105,7 +100,7 @@ class Predictor {
     const torch::Tensor shares = torch::sigmoid(output.reshape({-1}));
     const std::int64_t first = shares.size(0) == 1 ? 1 : 0;  // a single one is about the target 1
     for (std::int64_t i = 0; i < shares.size(0); ++i)
-      prediction.labels.emplace_back(class_name(run_.data, first + i), shares[i].item<double>());
+      prediction.labels.emplace_back(run_.data.class_name(first + i), shares[i].item<double>());
   }
 
   TrainedRun& run_;

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "components/support/meta_mode.hpp"
+#include "registry/byte_size.hpp"
 #include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
 #include "registry/registry.hpp"
-#include "registry/told_apart.hpp"
 #include "runner/engine/memory.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
@@ -95,7 +95,7 @@ void require_memory(const Recipe& recipe, const DataSpec& data, const World& wor
                      total = main_memory().total;
   if (total == 0 || needed <= total) return;
   const auto [takes, has] =
-      told_apart({static_cast<std::uint64_t>(needed)}, {static_cast<std::uint64_t>(total)});
+      distinguishable({static_cast<std::uint64_t>(needed)}, {static_cast<std::uint64_t>(total)});
   const std::string who =
       world.local_size() > 1 ? log::format("Training it on {} ranks", world.local_size()) : "Training it";
   throw std::runtime_error(log::format(

@@ -18,8 +18,8 @@ struct Blueprint {
 
 Blueprint draw_blueprint(const Recipe& recipe);
 
-// What passing examples through tells. A sketch is tried first; then a real model, whose numbers are exact,
-// where there is plenty of memory for it or nothing else can tell. Throws where the shapes do not fit.
+// Passes examples through the model: first a sketch without memory for its weights; then a real model, whose
+// numbers are exact, if there is plenty of memory or the sketch cannot be used. Throws if shapes do not fit.
 Inspection inspect(const Recipe& recipe, Blueprint& blueprint);
 
 // Throws std::runtime_error where the machine does not have the memory for the weights and their gradients on

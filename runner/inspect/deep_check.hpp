@@ -5,9 +5,9 @@
 
 namespace runner {
 
-// What only the parts themselves can tell: two examples go through model, loss, metrics and hooks. They come
-// from the data where it is on this machine, and are zeros where it has yet to be downloaded. `resolved` is a
-// whole, conformed recipe; throws what does not fit.
+// Checks that need the components themselves: passes two examples through model, loss, metrics and hooks. The
+// examples come from the data if it is on this machine; otherwise they are zeros. `resolved` is a complete,
+// conformed recipe. Throws if something does not fit.
 void check_deeply(const Value& resolved, const Registry& registry);
 
 }  // namespace runner

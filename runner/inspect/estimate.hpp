@@ -38,8 +38,8 @@ struct Estimate {
   }
 };
 
-// `resolved` is a whole, conformed recipe. Throws where an example does not fit through model and loss, or
-// the recipe cannot be shared out among so many ranks.
+// `resolved` is a complete, conformed recipe. Throws if an example does not fit the model and the loss, or if
+// the recipe cannot run on this number of ranks.
 Estimate estimate(const Value& resolved, const Registry& registry, int ranks = 1);
 
 }  // namespace runner

@@ -7,7 +7,7 @@
 
 namespace runner {
 
-// What one pass of zeros through a model tells about it.
+// The result of passing zeros through a model once.
 struct Inspection {
   std::int64_t parameters = 0;
   std::int64_t trained_parameters = 0;

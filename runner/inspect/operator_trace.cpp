@@ -58,7 +58,7 @@ std::unique_ptr<Arithmetic> arithmetic_of(std::string_view name, Values inputs) 
 
 }  // namespace
 
-struct TraceListener {
+struct OperatorTrace::Listener {
   static std::unique_ptr<at::ObserverContext> started(const at::RecordFunction& function) {
     for (const c10::IValue& input : function.inputs()) {
       if (!active || !input.isTensor() || !input.toTensor().defined()) continue;
@@ -120,11 +120,10 @@ OperatorTrace::OperatorTrace(const torch::nn::Module& model) {
         dot == std::string::npos ? name : name.substr(0, dot);
   }
   active = this;
-  callback_ =
-      at::addThreadLocalCallback(at::RecordFunctionCallback(&TraceListener::started, &TraceListener::ended)
-                                     .needsInputs(true)
-                                     .needsOutputs(true)
-                                     .scopes({at::RecordScope::FUNCTION}));
+  callback_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&Listener::started, &Listener::ended)
+                                             .needsInputs(true)
+                                             .needsOutputs(true)
+                                             .scopes({at::RecordScope::FUNCTION}));
   c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE,
                                    std::make_shared<MemoryListener>(*this));
 }

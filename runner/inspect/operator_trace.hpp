@@ -24,7 +24,7 @@ class OperatorTrace {
   const std::string& last_layer() const { return last_layer_; }
 
  private:
-  friend struct TraceListener;
+  struct Listener;
   void note_storage(const torch::Tensor& tensor);
   class MemoryListener;
 

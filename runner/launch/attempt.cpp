@@ -14,7 +14,7 @@
 namespace runner {
 
 Attempt::Attempt(const LaunchOptions& options, const Roster& roster, int restart,
-                 std::optional<Clock::time_point> failed_at, RunStore& store, const LaunchSignals& signals,
+                 std::optional<Clock::time_point> failed_at, RunStore& store, LaunchSignals& signals,
                  std::ostream& messages)
     : options_(options),
       restart_(restart),
@@ -58,6 +58,7 @@ void Attempt::wait() {
   while (std::ranges::any_of(ranks_, &LaunchedRank::running)) {
     poll_once();
     for (int signal = signals_.next(); signal != 0; signal = signals_.next()) handle(signal);
+    pass_on_checkpoint_request();
     reap();
     hear_of_failures();
     notice_suspension();
@@ -80,7 +81,7 @@ void Attempt::poll_once() {
   if (store_.failure_descriptor() >= 0) events.push_back({store_.failure_descriptor(), POLLIN, 0});
   constexpr int until_the_next_look = 200, for_ever = -1;
   const bool looking = !folder_ || failed_at_ || recovery_.running() || !told_of_failures ||
-                       suspended_for_ > Clock::duration::zero();
+                       signals_.checkpoint_requested() || suspended_for_ > Clock::duration::zero();
   poll(events.data(), events.size(), looking ? until_the_next_look : for_ever);
 }
 
@@ -89,6 +90,18 @@ void Attempt::handle(int signal) {
   kill_all(interrupted_ && asked_twice_ ? SIGKILL : signal == SIGHUP ? SIGTERM : signal);
   asked_twice_ = interrupted_;
   interrupted_ = true;
+}
+
+// To one rank: it tells the others, and all of them save after the same step. Several might notice the signal
+// in different steps, and each would cause a checkpoint. A rank that has just been started does not handle
+// the signal yet and would be killed by it.
+void Attempt::pass_on_checkpoint_request() {
+  if (!signals_.checkpoint_requested()) return;
+  const auto ready = std::ranges::find_if(
+      ranks_, [](const LaunchedRank& rank) { return rank.running() && has_handler(rank.process, SIGUSR1); });
+  if (ready == ranks_.end()) return;
+  kill(ready->process, SIGUSR1);
+  signals_.forget_checkpoint_request();
 }
 
 void Attempt::reap() {

@@ -36,7 +36,7 @@ class Attempt {
 
   // `failed_at`: when the attempt before this one failed.
   Attempt(const LaunchOptions& options, const Roster& roster, int restart,
-          std::optional<Clock::time_point> failed_at, RunStore& store, const LaunchSignals& signals,
+          std::optional<Clock::time_point> failed_at, RunStore& store, LaunchSignals& signals,
           std::ostream& messages);
   ~Attempt();
   Attempt(const Attempt&) = delete;
@@ -57,6 +57,7 @@ class Attempt {
   void start(const Roster& roster, int local);
   void poll_once();
   void handle(int signal);
+  void pass_on_checkpoint_request();
   void reap();
   void hear_of_failures();
   void notice_suspension();
@@ -69,7 +70,7 @@ class Attempt {
   const LaunchOptions& options_;
   const int restart_;
   RunStore& store_;
-  const LaunchSignals& signals_;
+  LaunchSignals& signals_;
   std::ostream& messages_;
   RecoveryTimer recovery_;
   std::vector<LaunchedRank> ranks_;

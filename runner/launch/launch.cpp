@@ -4,7 +4,6 @@
 #include <ostream>
 
 #include "registry/log.hpp"
-#include "runner/checkpoint/resume.hpp"
 #include "runner/launch/attempt.hpp"
 #include "runner/launch/blame.hpp"
 #include "runner/launch/launch_signals.hpp"
@@ -23,15 +22,14 @@ void move_to_the_end(std::vector<int>& gpus, const std::vector<const LaunchedRan
                                 [&](int gpu) { return std::ranges::find(suspects, gpu) == suspects.end(); });
 }
 
-// Restarted ranks continue in the folder of the run, from the newest checkpoint there if it has one.
+// Restarted ranks continue in the folder of the run.
 void continue_in(const std::string& folder, LaunchOptions& options) {
   if (folder.empty()) return;
   const std::string setting = "run.dir=" + folder;
   if (options.command.back() != setting) options.command.push_back(setting);
-  if (options.resume && newest_checkpoint(CheckpointStore(folder))) options.resume.reset();
 }
 
-int attempt_until_done(LaunchOptions options, const LaunchSignals& signals, std::ostream& messages) {
+int attempt_until_done(LaunchOptions options, LaunchSignals& signals, std::ostream& messages) {
   RunStore store(options);
   Machines machines(options, store, signals);
   Offer offer{options.ranks, options.ranks};
@@ -68,7 +66,7 @@ int attempt_until_done(LaunchOptions options, const LaunchSignals& signals, std:
 }  // namespace
 
 int launch(LaunchOptions options, std::ostream& messages) {
-  const LaunchSignals signals;  // first: every thread that starts from here on leaves them to this one
+  LaunchSignals signals;  // first: every thread that starts from here on leaves them to this one
   try {
     return attempt_until_done(std::move(options), signals, messages);
   } catch (const NoAttempt& none) {

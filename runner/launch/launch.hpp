@@ -33,7 +33,8 @@ struct BadRendezvous : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Starts the ranks of this machine, passes signals on to them and waits for them. When one fails, says which
+// Starts the ranks of this machine, passes signals on to them (SIGUSR1, a request for a checkpoint, to one of
+// them) and waits for them. When one fails, says which
 // was the first and why, ends the others, and restarts them if it may. Returns the exit code: 0, or that of
 // the rank that failed first. Throws BadRendezvous.
 int launch(LaunchOptions options, std::ostream& messages);

@@ -3,20 +3,26 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "runner/train/signals.hpp"
+
 namespace runner {
 
 LaunchSignals::LaunchSignals() {
   sigset_t handled;
   sigemptyset(&handled);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&handled, signal);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&handled, signal);
   sigprocmask(SIG_BLOCK, &handled, &before_);
   descriptor_ = FileDescriptor(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  checkpoint_requested_ = take_checkpoint_request();  // one that came before
 }
 
-int LaunchSignals::next() const {
+int LaunchSignals::next() {
   signalfd_siginfo info{};
-  const bool complete = read(descriptor_.number(), &info, sizeof info) == sizeof info;
-  return complete ? static_cast<int>(info.ssi_signo) : 0;
+  while (read(descriptor_.number(), &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo != SIGUSR1) return static_cast<int>(info.ssi_signo);
+    checkpoint_requested_ = true;
+  }
+  return 0;
 }
 
 }  // namespace runner

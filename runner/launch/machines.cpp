@@ -40,7 +40,7 @@ Announcement parse_announcement(const std::string& text) {
 
 }  // namespace
 
-Machines::Machines(const LaunchOptions& options, RunStore& store, const LaunchSignals& signals)
+Machines::Machines(const LaunchOptions& options, RunStore& store, LaunchSignals& signals)
     : options_(options),
       store_(store),
       signals_(signals),
@@ -131,7 +131,7 @@ bool Machines::announce(int restart, const Offer& own) {
   return true;
 }
 
-void Machines::pause() const {
+void Machines::pause() {
   constexpr int milliseconds = 100;
   pollfd event{signals_.descriptor(), POLLIN, 0};
   poll(&event, 1, milliseconds);

@@ -21,7 +21,7 @@ struct NoAttempt {
 // how many ranks they can start, and machine 0 decides. With one machine nobody is asked.
 class Machines {
  public:
-  Machines(const LaunchOptions& options, RunStore& store, const LaunchSignals& signals);
+  Machines(const LaunchOptions& options, RunStore& store, LaunchSignals& signals);
 
   // Throws NoAttempt.
   Roster agree(int restart, const Offer& own);
@@ -34,11 +34,11 @@ class Machines {
   bool announce(int restart, const Offer& own);
   NoAttempt too_few(int restart, const std::vector<std::optional<Offer>>& offers) const;
   std::chrono::milliseconds patience(int restart) const;
-  void pause() const;  // between two questions; throws NoAttempt at a signal
+  void pause();  // between two questions; throws NoAttempt at a signal
 
   const LaunchOptions& options_;
   RunStore& store_;
-  const LaunchSignals& signals_;
+  LaunchSignals& signals_;
   std::vector<std::string> launchers_;  // of each machine, by the name it gives itself
 };
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 
 namespace runner {
@@ -88,6 +89,15 @@ std::string describe_wait_status(int status) {
 
 int exit_code_of(int wait_status) {
   return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+}
+
+bool has_handler(pid_t process, int signal) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/status");
+  constexpr std::string_view caught = "SigCgt:";
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(caught))
+      return (std::stoull(line.substr(caught.size()), nullptr, 16) >> (signal - 1) & 1) != 0;
+  return false;
 }
 
 bool is_stopped(pid_t process) {

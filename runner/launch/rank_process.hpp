@@ -30,6 +30,8 @@ RankProcess start_rank(const RankStart& start);
 std::string describe_wait_status(int status);
 // What a shell would say: the exit code, or 128 and the signal.
 int exit_code_of(int wait_status);
+// Whether the process handles the signal, so that it does not end it.
+bool has_handler(pid_t process, int signal);
 // Whether somebody has stopped the process (SIGSTOP, or a debugger).
 bool is_stopped(pid_t process);
 

@@ -6,22 +6,31 @@
 #include <cstdint>
 #include <string_view>
 
+#include "components/contract/histogram.hpp"
+#include "components/contract/interval.hpp"
+#include "components/contract/measured.hpp"
 #include "components/contract/progress.hpp"
+#include "components/contract/requests.hpp"
+#include "components/contract/sample_random.hpp"
 #include "components/contract/state.hpp"
+#include "components/contract/weights.hpp"
 #include "components/datasets/dataset.hpp"
 #include "components/hooks/hook.hpp"
 #include "components/losses/loss.hpp"
 #include "components/metrics/metric.hpp"
+#include "components/models/language_model.hpp"
 #include "components/models/model.hpp"
 #include "components/optimizers/optimizer.hpp"
 #include "components/precisions/precision.hpp"
 #include "components/schedulers/scheduler.hpp"
 #include "components/tokenizers/tokenizer.hpp"
 #include "components/trackers/tracker.hpp"
+#include "components/transforms/image.hpp"
+#include "components/transforms/transform.hpp"
 
 // Information about a plugin in a section of its file, so that the program can check compatibility before it
 // runs any of the plugin's code. runner_add_plugin() compiles it in; without CMake, compile and link
-// share/runner/plugin_stamp.cpp of the installation.
+// lib/cmake/runner/plugin_stamp.cpp of the installation.
 namespace runner {
 
 struct PluginStamp {
@@ -43,7 +52,7 @@ struct PluginStamp {
   char compiler[48] = {};  // for people; g++ and clang are compatible
   char library[24] = {};   // which C++ library, and which of its ABIs
   char build[24] = {};     // what changes the layout of types: assertions, debug containers, sanitizers
-  Type types[64] = {};     // sizes of the types that plugin and program share
+  Type types[96] = {};     // sizes of the types that plugin and program share
 };
 
 namespace detail {
@@ -145,7 +154,38 @@ constexpr PluginStamp own_stamp() {
       .add("Batch", sizeof(Batch))
       .add("DataSpec", sizeof(DataSpec))
       .add("State", sizeof(State))
+      .add("StateReader", sizeof(StateReader))
       .add("Progress", sizeof(Progress))
+      .add("Cursor", sizeof(Cursor))
+      .add("Interval", sizeof(Interval))
+      .add("SampleRandom", sizeof(SampleRandom))
+      .add("Requests", sizeof(Requests))
+      .add("Note", sizeof(Note))
+      .add("Histogram", sizeof(Histogram))
+      .add("Trainability", sizeof(Trainability))
+      .add("Measured", sizeof(Measured))
+      .add("Watched", sizeof(Watched))
+      .add("NamedTensor", sizeof(NamedTensor))
+      .add("KeptWeights", sizeof(KeptWeights))
+      .add("ParameterGroup", sizeof(ParameterGroup))
+      .add("GroupRule", sizeof(GroupRule))
+      .add("DecodingCache", sizeof(DecodingCache))
+      .add("LanguageModel", sizeof(LanguageModel))
+      .add("ExampleRef", sizeof(ExampleRef))
+      .add("ColumnDetails", sizeof(ColumnDetails))
+      .add("SplitDetails", sizeof(SplitDetails))
+      .add("Splits", sizeof(Splits))
+      .add("TransformStep", sizeof(TransformStep))
+      .add("Image", sizeof(Image))
+      .add("ImageView", sizeof(ImageView))
+      .add("ImageTarget", sizeof(ImageTarget))
+      .add("PixelTable", sizeof(PixelTable))
+      .add("Rectangle", sizeof(Rectangle))
+      .add("Scratch", sizeof(Scratch))
+      .add("Record", sizeof(Record))
+      .add("Picture", sizeof(Picture))
+      .add("RunFacts", sizeof(RunFacts))
+      .add("RunEnd", sizeof(RunEnd))
       .add_kind<ModelKind>()
       .add_kind<DatasetKind>()
       .add_kind<TransformKind>()

@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view prefix = "RUNNER_";
 constexpr std::string_view separator = "__";
 
-// Variables with another meaning: where plugins are, what `runner launch` tells its processes, and those of
-// the build and the tests.
+// Variables with another meaning: where plugins are, what `runner launch` passes to its processes, and those
+// of the build and the tests.
 constexpr std::array known{std::string_view("RUNNER_PLUGIN_PATH"), std::string_view("RUNNER_RANK"),
                            std::string_view("RUNNER_WORLD_SIZE"),  std::string_view("RUNNER_LOCAL_RANK"),
                            std::string_view("RUNNER_LOCAL_SIZE"),  std::string_view("RUNNER_STORE"),

@@ -39,7 +39,7 @@ void merge_over(Value& base, Value over) {
     merge_tables(*base.as<Table>(), std::move(*over.as<Table>()));
     base.origin = std::move(over.origin);
   } else {
-    // Naming the same part again is no new choice, so what was set for it before still has to suit it.
+    // Naming the same component again changes nothing, so its earlier settings still have to be valid.
     const bool repeated = base.as<std::string>() && same_data(base, over);
     const int first_layer = base.origin.layer;
     base = std::move(over);

@@ -33,7 +33,7 @@ std::vector<std::string> similar_files(const fs::path& path) {
   return {"did you mean " + (path.has_parent_path() ? (path.parent_path() / *meant).string() : *meant) + "?"};
 }
 
-// What speaks against the content before anyone looks for TOML in it.
+// Problems that show before the content is parsed as TOML.
 std::string_view problem_of(std::string_view text) {
   if (text.size() > largest_recipe) return "is larger than 8 MB: that is not a recipe";
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return "is UTF-16 text: save it as UTF-8";
@@ -41,7 +41,7 @@ std::string_view problem_of(std::string_view text) {
   return "";
 }
 
-// One byte beyond the limit tells, so an endless device ends too.
+// One byte more than the limit is enough to detect a file that is too large, even an endless device.
 std::string read_text(std::istream& stream) {
   std::string text(largest_recipe + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -90,7 +90,7 @@ std::shared_ptr<const Source> read_recipe_file(const fs::path& path, const Origi
       hints.push_back("did you mean " + (path / "recipe.toml").string() + "?");
     return fail("is a folder, not a recipe", std::move(hints));
   }
-  // A pipe would wait for somebody who writes into it.
+  // Reading from a named pipe would wait for a writer.
   if (status.type() != fs::file_type::regular && fs::status_known(status))
     return fail("is not a regular file; save the recipe in one");
   errno = 0;

@@ -35,8 +35,7 @@ ReferenceText split_references(std::string_view text) {
         return pieces;
       }
       const std::string_view inside = text.substr(opening.size(), end - opening.size());
-      if (inside.find(opening) != std::string_view::npos)
-        pieces.problem = "references cannot stand inside each other";
+      if (inside.find(opening) != std::string_view::npos) pieces.problem = "references cannot be nested";
       pieces.all.push_back({true, std::string(inside)});
       text.remove_prefix(end + 1);
     }

@@ -220,7 +220,7 @@ class Resolver {
       node = next;
     }
     if (!resolve(*node)) {
-      // Its own error was reported where it stands.
+      // Its own error was reported at its place.
       return std::nullopt;
     }
     if (!affordable(value, *node)) return std::nullopt;
@@ -243,7 +243,7 @@ class Resolver {
   void unknown(const Value& value, const std::string& reference, const Value& where, const KeyPath& path,
                std::size_t part) {
     std::vector<std::string> names, hints;
-    constexpr std::size_t most_names = 1000;  // nobody has typed more
+    constexpr std::size_t most_names = 1000;  // more than anyone types
     if (const auto* table = where.as<Table>()) {
       for (const Member& member : *table) {
         if (names.size() == most_names) break;

@@ -23,7 +23,7 @@ class Application {
 
   void run() {
     if (setting_.path.parts.front().text == "extends") {
-      return fail(0, "extends stands in a recipe file; it cannot be set from outside");
+      return fail(0, "extends can only be set in a recipe file");
     }
     if (setting_.action == Setting::Action::remove) return remove();
     // Checked first, so that a mistake leaves nothing half made.

@@ -121,10 +121,10 @@ class Reader {
         inner = &table->append(text, Value(Value::Data(Table{}), place), place);
       }
       table = inner->as<Table>();
-      if (!table) fail(begin, at_ - begin, "the key stands for the second time");
+      if (!table) fail(begin, at_ - begin, "duplicate key");
     }
     const auto& [text, offset, length] = path.parts.back();
-    if (table->find(text)) fail(begin, at_ - begin, "the key stands for the second time");
+    if (table->find(text)) fail(begin, at_ - begin, "duplicate key");
     Value held = value();
     table->append(text, std::move(held), origin(begin + offset, length));
   }
@@ -210,18 +210,7 @@ class Reader {
     }
     if (number > 0x10FFFF || (number >= 0xD800 && number < 0xE000))
       fail(begin, at_ - begin, "an escape that is not a character");
-    append_utf8(number, held);
-  }
-
-  static void append_utf8(std::uint32_t number, std::string& held) {
-    if (number < 0x80) {
-      held += static_cast<char>(number);
-      return;
-    }
-    const int more = number < 0x800 ? 1 : number < 0x10000 ? 2 : 3;
-    constexpr unsigned leads[] = {0, 0xC0, 0xE0, 0xF0};
-    held += static_cast<char>(leads[more] | number >> (6 * more));
-    for (int i = more - 1; i >= 0; --i) held += static_cast<char>(0x80 | (number >> (6 * i) & 0x3F));
+    append_utf8(held, number);
   }
 
   // At the top a bare text is all there is; in brackets it ends where the item does.

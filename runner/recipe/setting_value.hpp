@@ -10,8 +10,8 @@
 
 namespace runner {
 
-// What stands after the = of an argument or in a variable: TOML, or a bare word, which is a string. Keeps
-// what was typed, because a key that holds a string takes it as it is: run.name=007.
+// The value after the = of an argument, or of a variable: TOML, or a bare word, which is a string. Keeps the
+// original text too, because a key of type string takes it unchanged: run.name=007.
 std::optional<Value> parse_setting_value(const std::shared_ptr<const Source>& source, std::size_t offset,
                                          int layer, Diagnostics& diagnostics);
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "registry/meant_number.hpp"
+#include "registry/trimmed.hpp"
 
 namespace runner {
 
@@ -64,15 +65,11 @@ std::optional<std::size_t> unclosed_quote(std::string_view line) {
 
 // "lr: 0.001" as TOML writes it. A value that is no number may be a secret, so it is left out.
 std::string with_equals(std::string_view line, std::size_t colon) {
-  const auto trimmed = [](std::string_view part) {
-    const auto first = part.find_first_not_of(" \t");
-    return first == std::string_view::npos ? std::string_view()
-                                           : part.substr(first, part.find_last_not_of(" \t") - first + 1);
-  };
-  const std::string_view value = trimmed(line.substr(colon + 1));
+  constexpr std::string_view blanks = " \t";
+  const std::string_view value = trimmed(line.substr(colon + 1), blanks);
   const bool harmless =
       !value.empty() && value.find_first_not_of("0123456789+-_.e") == std::string_view::npos;
-  return std::string(trimmed(line.substr(0, colon))) + " = " + (harmless ? std::string(value) : "..");
+  return std::string(trimmed(line.substr(0, colon), blanks)) + " = " + (harmless ? std::string(value) : "..");
 }
 
 // Without the parser's own details, and without the text that it found: that may be a secret, and the line
@@ -113,8 +110,8 @@ TomlProblem explain_toml_error(std::string_view description, std::string_view te
     const std::size_t open = description.find('\''), close = description.rfind('\'');
     const bool named = open < close && close != std::string_view::npos;
     const std::string name = named ? std::string(description.substr(open + 1, close - open - 1)) : "this key";
-    problem.message = "not valid TOML: " + name + " stands here for the second time";
-    problem.hints = {"a key or [section] stands once in a file; a list of tables repeats [[section]]"};
+    problem.message = "not valid TOML: duplicate key " + name;
+    problem.hints = {"a key or [section] may appear only once; a list of tables repeats [[section]]"};
   } else if (says("leading zeroes")) {
     problem.hints = {"write the number without them, or as a string in quotes"};
   } else if (const auto meant = meant_number(word); meant && *meant != word) {

@@ -7,7 +7,7 @@
 
 namespace runner {
 
-// What is wrong with a TOML text, in the words of someone who wants to help.
+// Explains what is wrong with a TOML text, and how to fix it.
 struct TomlProblem {
   std::string message;
   std::vector<std::string> hints;

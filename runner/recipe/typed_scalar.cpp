@@ -11,7 +11,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Without its underscores, each of which has to stand between two digits.
+// Without its underscores, each of which has to be between two digits.
 std::optional<std::string> plain_digits(std::string_view word) {
   std::string plain;
   for (std::size_t i = 0; i < word.size(); ++i) {

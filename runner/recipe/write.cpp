@@ -9,7 +9,7 @@ namespace runner {
 
 namespace {
 
-// Without what must not be written, and with what must not be read as a reference escaped.
+// Without secrets, and with texts that look like references escaped.
 Value prepared(const Value& value) {
   if (const auto* text = value.as<std::string>()) return Value(Value::Data(escape_references(*text)));
   if (const auto* list = value.as<Array>()) {

@@ -1,19 +1,23 @@
 #include "runner/run_folder/run_folder.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 
 #include "components/support/io/atomic_file.hpp"
+#include "components/support/io/file_lock.hpp"
 #include "components/support/io/folders.hpp"
+#include "components/support/io/io_error.hpp"
+#include "registry/log.hpp"
 
 namespace runner {
 
@@ -22,6 +26,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view lock_name = ".lock";
+
+// A lock that is held for a moment only is waited for: up to 0.3 s.
+constexpr int lock_attempts = 30;
+constexpr std::chrono::milliseconds lock_pause{10};
 
 std::string time_stamp() {
   const std::time_t now = std::time(nullptr);
@@ -53,15 +61,32 @@ fs::path make_numbered(const fs::path& wanted) {
   return path;
 }
 
-// What a run writes before its recipe: a start that was cut short leaves no more.
+// What a run writes before its recipe, which names its copies of plugins: a start that was cut short leaves
+// no more.
 bool left_by_a_start(const fs::path& file) {
   const std::string name = file.filename().string();
-  return name == lock_name || name.starts_with(".recipe.toml.");
+  return name == lock_name || name == "plugins" || name == "plugins.json" ||
+         name.starts_with(".plugins.json.") || name.starts_with(".recipe.toml.");
 }
 
 bool holds_nothing(const fs::path& path) {
   return std::ranges::all_of(fs::directory_iterator(path),
                              [](const auto& entry) { return left_by_a_start(entry.path()); });
+}
+
+// Tells a process from a later one of the same number: when it started, in ticks since the machine did.
+// Empty: there is no such process.
+std::string start_time_of(long pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  // The name of the program, in parentheses, may contain anything.
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::string field;
+  constexpr int after_name = 20;  // the 22nd field of all
+  for (int i = 0; i < after_name; ++i)
+    if (!(fields >> field)) return "";
+  return field;
 }
 
 }  // namespace
@@ -74,29 +99,41 @@ std::string host_name() {
 
 class RunFolder::Lock {
  public:
-  explicit Lock(const fs::path& folder) : path_(folder / lock_name) {
-    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) fail(folder, std::system_category().message(errno));
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      ::close(descriptor_);
-      const auto other = owner(folder);
+  explicit Lock(const fs::path& folder) : lock_(take(folder)) {
+    const auto other = lock_ && lock_->held() ? std::nullopt : owner(folder);
+    if (!lock_ || other)
       throw std::runtime_error(
           "the run folder " + folder.string() + " is in use" +
           (other ? " by process " + std::to_string(other->pid) + " on " + other->host : "") +
           ": only one process may write to a run folder");
-    }
-    const std::string text = std::to_string(::getpid()) + " " + host_name() + "\n";
+    if (!lock_->held())
+      log::warning(
+          "{} is on a file system without locks: make sure that no other process writes to this run folder.",
+          folder.string());
     // Who holds it is for people to read; the lock itself does not depend on it.
-    if (::ftruncate(descriptor_, 0) == 0) [[maybe_unused]]
-      const auto written = ::pwrite(descriptor_, text.data(), text.size(), 0);
+    lock_->note(log::format("{} {} {}\n", ::getpid(), host_name(), start_time_of(::getpid())));
   }
-  ~Lock() { ::close(descriptor_); }
+  ~Lock() { lock_->note(""); }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
  private:
-  fs::path path_;
-  int descriptor_ = -1;
+  // Whoever asks for the owner holds the lock for a moment: that must not keep a run from starting.
+  static std::unique_ptr<FileLock> take(const fs::path& folder) {
+    try {
+      auto lock = FileLock::try_lock(folder / lock_name);
+      for (int attempt = 0; !lock && attempt < lock_attempts; ++attempt) {
+        std::this_thread::sleep_for(lock_pause);
+        lock = FileLock::try_lock(folder / lock_name);
+      }
+      return lock;
+    } catch (const IoError& error) {
+      const std::string_view why = error.what();
+      fail(folder, std::string(why.substr(0, why.find_last_not_of('.') + 1)));
+    }
+  }
+
+  std::unique_ptr<FileLock> lock_;
 };
 
 RunFolder::RunFolder(fs::path path, bool temporary)
@@ -105,15 +142,20 @@ RunFolder::RunFolder(fs::path path, bool temporary)
 }
 
 std::optional<RunFolder::Owner> RunFolder::owner(const fs::path& path) {
-  const int descriptor = ::open((path / lock_name).c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return std::nullopt;
-  const bool free = ::flock(descriptor, LOCK_SH | LOCK_NB) == 0;
-  ::close(descriptor);
-  if (free) return std::nullopt;
-  std::ifstream file(path / lock_name);
-  Owner owner;
-  if (!(file >> owner.pid >> owner.host)) return std::nullopt;
-  return owner;
+  for (int attempt = 0; attempt < lock_attempts; ++attempt) {
+    const FileLock::State state = FileLock::state_of(path / lock_name);
+    if (state == FileLock::State::free) return std::nullopt;
+    std::ifstream file(path / lock_name);
+    Owner owner;
+    std::string started;
+    const bool complete = static_cast<bool>(file >> owner.pid >> owner.host >> started);
+    if (complete && owner.host == host_name() && started == start_time_of(owner.pid)) return owner;
+    // Without locks, a note of another machine may be of any age.
+    if (state == FileLock::State::unknown) return std::nullopt;
+    if (complete && owner.host != host_name()) return owner;
+    std::this_thread::sleep_for(lock_pause);  // a process that has just locked it has not written the note
+  }
+  return std::nullopt;
 }
 
 std::optional<RunFolder> RunFolder::find(const RunSection& run) {

@@ -12,7 +12,8 @@ namespace runner {
 
 // Everything about a run, readable by other tools: recipe.toml, metrics.jsonl, log.txt, checkpoints/,
 // model.safetensors, result.json. One process at a time writes it: the folder is locked while the object
-// lives, and a lock left by a dead process does not block a new one.
+// lives, and a lock left by a dead process does not block a new one. On a file system without locks there is
+// a warning instead.
 class RunFolder {
  public:
   // The run that is in run.dir already, locked; none where the folder is new, empty, or holds nothing but
@@ -38,7 +39,7 @@ class RunFolder {
   // Throws std::runtime_error if the folder was deleted: what is written would be lost.
   void require_there() const;
 
-  // The process that writes to the folder now, if any.
+  // The process that writes to the folder now, if any: never one that has ended, nor another of its number.
   struct Owner {
     long pid = 0;
     std::string host;

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <variant>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -45,8 +47,8 @@ Condition Condition::parse(std::string_view text) {
     }
   }
   throw std::invalid_argument(
-      "\"" + std::string(text) +
-      "\" is not a condition; write KEY=VALUE, for example optimizer.name=sgd, or use !=, <, "
+      in_quotes(text) +
+      " is not a condition; write KEY=VALUE, for example optimizer.name=sgd, or use !=, <, "
       "<=, > or >= in place of =");
 }
 

@@ -66,7 +66,6 @@ void MetricsFile::read(const std::function<void(const Record&)>& each,
   if (error) return;  // none yet: nothing was measured
   if (size < position_) {
     position_ = 0;
-    unreadable_ = 0;
     restarted();
   }
   std::ifstream file(path_, std::ios::binary);
@@ -87,11 +86,7 @@ void MetricsFile::read(const std::function<void(const Record&)>& each,
 void MetricsFile::take(std::string_view line, const std::function<void(const Record&)>& each) {
   if (line.empty()) return;
   LineReader reader(record_);
-  if (Json::sax_parse(line, &reader)) {
-    each(record_);
-  } else {
-    ++unreadable_;
-  }
+  if (Json::sax_parse(line, &reader)) each(record_);
 }
 
 }  // namespace runner

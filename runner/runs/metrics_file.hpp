@@ -9,24 +9,21 @@
 
 namespace runner {
 
-// metrics.jsonl, read from front to back in bounded memory, while it may still be growing: a line that is not
-// whole yet is left for the next time.
+// Reads metrics.jsonl in bounded memory, also while it is still growing: an incomplete last line is read by
+// the next call. Lines that are not records are skipped.
 class MetricsFile {
  public:
   explicit MetricsFile(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Every record that was added since the last call. A file that became shorter is read from its start
-  // again: `restarted` is called first.
+  // Calls `each` with every record that was added since the last call. If the file has become shorter, it is
+  // read from its start again, after a call of `restarted`.
   void read(const std::function<void(const Record&)>& each, const std::function<void()>& restarted = [] {});
-
-  std::int64_t unreadable_lines() const { return unreadable_; }
 
  private:
   void take(std::string_view line, const std::function<void(const Record&)>& each);
 
   std::filesystem::path path_;
   std::uintmax_t position_ = 0;
-  std::int64_t unreadable_ = 0;
   Record record_;
 };
 

@@ -20,7 +20,7 @@ struct Series {
   Curve curve;
 };
 
-// A value of a series that stands out, and where.
+// A notable value of a series, and its step.
 struct SeriesValue {
   double value = 0;
   double step = 0, epoch = 0;

@@ -59,7 +59,7 @@ std::string shown(const Value& value) {
   return text ? *text : to_toml(value);
 }
 
-// By its name alone, while a run has no result that tells: its parts need not be here to be asked.
+// Judged by the name, for a run without a result: its components need not be available here.
 bool small_is_good(std::string_view metric) {
   for (const char* word : {"loss", "error", "mae", "mse", "perplexity"}) {
     if (metric.find(word) != std::string_view::npos) return true;

@@ -19,8 +19,8 @@ struct BestValue {
   SeriesValue at;
 };
 
-// A run folder as it lies there, whatever state the run is in and whichever version of the program wrote it:
-// what is missing or broken is skipped, never an error.
+// The contents of a run folder, in any state and from any version of the program: what is missing or broken
+// is skipped, never an error.
 struct RunRecord {
   std::filesystem::path folder;
   std::string name;
@@ -51,7 +51,7 @@ struct RunSummaryLine {
 RunSummaryLine summarize(const RunRecord& run, const RunMetrics* metrics = nullptr);
 
 bool is_run_folder(const std::filesystem::path& folder);
-// All run folders below, in order of their paths; what lies inside a run folder belongs to it.
+// All run folders below this folder, sorted by path. Folders inside a run folder are not searched.
 std::vector<std::filesystem::path> find_runs(const std::filesystem::path& folder);
 
 }  // namespace runner

@@ -10,7 +10,7 @@ namespace runner {
 class Halving {
  public:
   // Whether the trial may continue, given its best value so far (lower is better) after `evaluations`
-  // evaluations. To be asked after every evaluation; a trial that is resumed may come to one again.
+  // evaluations. Call it after every evaluation; a resumed trial may repeat one.
   bool may_continue(std::int64_t trial, std::int64_t evaluations, double best);
 
  private:

@@ -7,9 +7,9 @@
 
 namespace runner {
 
-// For each parameter the share of the variance of the result that it explains by itself: between groups of
-// equal or neighbouring values against the whole, less what chance alone would explain. Nothing if there are
-// too few observations to tell.
+// For each parameter, the share of the variance of the result that it explains alone: the variance between
+// groups of equal or neighbouring values, relative to the total, minus what is expected by chance. Nothing if
+// there are too few observations.
 std::vector<std::optional<double>> importance(const std::vector<Parameter>& parameters,
                                               const std::vector<Observation>& observations);
 

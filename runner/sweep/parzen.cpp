@@ -75,8 +75,8 @@ double normal_quantile(double probability) {
   return (low + high) / 2;
 }
 
-// Normal distributions cut off at the ends of the range; whole numbers take what lies within half a step of
-// them.
+// Normal distributions truncated at the ends of the range; an integer has the probability of the interval of
+// half a step on both sides.
 class NumberKernels final : public Kernels {
  public:
   NumberKernels(const Parameter& parameter, const std::vector<double>& values) : parameter_(parameter) {

@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "components/contract/sample_random.hpp"
+#include "registry/wording.hpp"
 #include "runner/sweep/sampler.hpp"
 
 namespace runner {
@@ -14,8 +15,8 @@ class GridSampler final : public Sampler {
     for (const Parameter& parameter : parameters_) {
       if (!parameter.countable()) {
         throw std::invalid_argument(
-            "\"" + parameter.key +
-            "\" has more values than a grid can try; use --search random or --search tpe");
+            in_quotes(parameter.key) +
+            " has more values than a grid can try; use --search random or --search tpe");
       }
     }
   }

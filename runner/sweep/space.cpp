@@ -9,6 +9,10 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "registry/number_text.hpp"
+#include "registry/trimmed.hpp"
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -29,12 +33,6 @@ ParsedArgument parse_argument(std::string_view argument) {
   const bool closed = value.ends_with(')');
   return {argument.substr(0, equals), value.substr(0, open),
           value.substr(open + 1, value.size() - open - (closed ? 2 : 1)), closed};
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 // At the commas that are not in brackets or quotes.
@@ -63,7 +61,7 @@ std::vector<std::string> split_at_commas(std::string_view text) {
 }
 
 [[noreturn]] void fail(std::string_view argument, const std::string& why) {
-  throw std::invalid_argument("\"" + std::string(argument) + "\": " + why);
+  throw std::invalid_argument(in_quotes(argument) + ": " + why);
 }
 
 std::vector<double> numbers(std::string_view argument, const std::vector<std::string>& parts,
@@ -77,7 +75,7 @@ std::vector<double> numbers(std::string_view argument, const std::vector<std::st
     double number = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
     if (error != std::errc{} || end != part.data() + part.size() || !std::isfinite(number))
-      fail(argument, "\"" + part + "\" is not a number");
+      fail(argument, in_quotes(part) + " is not a number");
     found.push_back(number);
   }
   return found;
@@ -160,9 +158,8 @@ double Parameter::rounded(double value) const {
 std::string Parameter::text(double value) const {
   if (kind == Kind::choice) return choices.at(static_cast<std::size_t>(value));
   if (kind == Kind::integer) return std::to_string(std::llround(value));
-  char text[32];
-  std::string shortest(text, std::to_chars(text, text + sizeof text, value).ptr);
-  // TOML tells numbers with a fraction from whole ones by their spelling.
+  std::string shortest = number_text(value);
+  // In TOML a float differs from an integer by its point or exponent.
   return shortest.find_first_of(".e") == std::string::npos ? shortest + ".0" : shortest;
 }
 

@@ -26,7 +26,7 @@ struct Parameter {
   bool countable() const { return kind != Kind::uniform && !log; }  // whether a grid may try all values
   std::size_t count() const;                                        // of values, where they are countable
   double value(std::size_t index) const;                            // the same
-  double half_step() const;  // what lies this close to an integer becomes it; else 0
+  double half_step() const;  // values this close to an integer are rounded to it; 0 if not an integer
   double rounded(
       double value) const;  // to a value that can come up; numbers to six digits, for people to read
   std::string text(double value) const;  // as an override has it

@@ -29,7 +29,7 @@ struct SweepPlan {
   std::filesystem::path trial_folder(std::int64_t trial) const;
 };
 
-// What is told while a sweep is running.
+// Called while a sweep is running.
 struct SweepEvents {
   std::function<void(const Trial&)> started, ended;
   std::function<bool()> interrupted;  // asked a few times a second

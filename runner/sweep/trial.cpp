@@ -6,6 +6,7 @@
 
 #include "components/support/io/read_json.hpp"
 #include "components/trackers/support/append_file.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -18,7 +19,7 @@ Trial::Outcome outcome_of(const std::string& text) {
        {Trial::Outcome::finished, Trial::Outcome::stopped_early, Trial::Outcome::failed}) {
     if (to_string(outcome) == text) return outcome;
   }
-  throw std::runtime_error("\"" + text + "\" is not an outcome of a trial");
+  throw std::runtime_error(in_quotes(text) + " is not an outcome of a trial");
 }
 
 }  // namespace

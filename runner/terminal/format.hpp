@@ -23,7 +23,7 @@ std::string measured(double value);         // four significant digits: 0.4312, 
 std::string duration_text(double seconds);  // 0.4s, 42s, 3m 12s, 2h 05m, 3d 04h
 std::string epoch_text(double epoch);       // 3, 2.25
 
-// To at most this many columns; the text holds no escape sequences.
+// Shortens to this many columns; the text must not contain escape sequences.
 std::string shortened(std::string_view text, std::size_t width, bool utf8);
 
 }  // namespace runner

@@ -29,7 +29,7 @@ struct ArtifactItem {
   std::filesystem::path file;
 };
 
-// Whatever a tracker is told, from the start of a run to its end.
+// Everything that a tracker receives, from the start of a run to its end.
 using Item = std::variant<Record, TextItem, ImageItem, HistogramItem, ArtifactItem, RunEnd>;
 
 using SharedItem = std::shared_ptr<const Item>;

@@ -41,7 +41,7 @@ void ItemQueue::move_to_disk() {
   move_to_disk_now();
 }
 
-// Also what the tracker is just dealing with: it may never come to an end with it.
+// Including the items that the tracker is working on: it may never finish them.
 void ItemQueue::move_to_disk_now() {
   if (!spool_) return;
   if (!taken_.empty()) {

@@ -1,7 +1,7 @@
 #include "runner/tracking/send_later.hpp"
 
 #include "components/support/io/file_lock.hpp"
-#include "runner/tracking/run_identity.hpp"
+#include "runner/tracking/run_facts.hpp"
 #include "runner/tracking/trackers.hpp"
 
 namespace runner {
@@ -30,7 +30,7 @@ std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts f
   identify(facts, {});
   TrackerPatience patience;
   patience.between_sends = 0;
-  patience.at_the_end = 1e9;  // somebody waits for it, and can interrupt it
+  patience.at_the_end = 1e9;  // the user waits for it, and can interrupt it
 
   std::vector<SentLater> sent;
   std::vector<std::unique_ptr<TrackerWorker>> workers;

@@ -13,10 +13,9 @@ struct SentLater {
   bool complete = false;       // it has everything now
 };
 
-// Gives each tracker of a run that is over what it could not be given while the run was going; one that never
-// heard of the end of the run is told of it, or, where nobody knows how it ended because the process was
-// killed, that it failed. Throws std::runtime_error where the run is still running, or left nothing for
-// trackers.
+// Sends each tracker of an ended run the data that could not be sent during the run. A tracker that has not
+// received the end of the run gets it, too: as failed, if the process was killed and the end is unknown.
+// Throws std::runtime_error where the run is still running, or left nothing for trackers.
 std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts facts,
                                   const std::optional<RunEnd>& end = {});
 

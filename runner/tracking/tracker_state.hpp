@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// What a tracker's process leaves to the next one, as JSON beside the spool: the tracker's state, and whether
-// it has been told of the end of the run.
+// What one process of a tracker saves for the next, as JSON beside the spool: the tracker's state, and
+// whether it has received the end of the run.
 class TrackerStateFile {
  public:
   explicit TrackerStateFile(std::filesystem::path path) : path_(std::move(path)) {}

@@ -6,6 +6,7 @@
 
 #include "components/trackers/support/wall_clock.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -19,7 +20,7 @@ std::unique_ptr<Spool> open_spool(const NamedTracker& tracker, const RunFacts& f
   return spool;
 }
 
-// Seconds since 1970 when the run last logged something; now, where nothing tells.
+// When the run last logged something, in seconds since 1970; now, if that is unknown.
 double last_sign_of_life(const RunFacts& run) {
   std::error_code missing;
   const auto written = std::filesystem::last_write_time(run.folder / "metrics.jsonl", missing);
@@ -143,8 +144,8 @@ void TrackerWorker::send_all() {
                                                     : patience_.between_writes);
   for (auto items = queue_.take(for_more); !items.empty(); items = queue_.take(for_more)) {
     for (const SharedItem& item : items) {
-      if (ended_) break;  // told of the end already, and of nothing after that
-      // By itself, so that the end of a run need not wait for both.
+      if (ended_) break;  // it has received the end already, and gets nothing after that
+      // A separate attempt, so that the end of a run need not wait for both.
       if (std::holds_alternative<RunEnd>(*item)) attempt([&] { tracker_->flush(); });
       attempt([&] { deliver(*item, *tracker_); });
       if (const auto* record = std::get_if<Record>(item.get())) last_record_ = record->wall_time;
@@ -210,7 +211,7 @@ void TrackerWorker::keep_state() {
 }
 
 void TrackerWorker::give_up(const std::string& reason) {
-  const std::string what = "Tracker \"" + name_ + "\" failed: " + reason;
+  const std::string what = "Tracker " + in_quotes(name_) + " failed: " + reason;
   tracker_.reset();
   off_ = true;
   if (!essential_) {

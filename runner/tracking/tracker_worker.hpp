@@ -29,8 +29,8 @@ struct TrackerPatience {
   double at_the_end = 10;        // for a remote tracker to send what is left
   double outage_at_the_end = 5;  // the same while its server does not answer
   double silent_end = 1;         // seconds after which it is said what is waited for
-  // Seconds before a checkpoint for what waits to be written: by an essential tracker, and by all others
-  // together. What the others do not manage stays on disk until they have written it.
+  // Seconds before a checkpoint for what waits to be written: after which it is said that an essential
+  // tracker is slow; and for all others together, of which the rest waits on disk.
   double essential_flush = 10, other_flush = 1;
   std::size_t in_memory = 4096;
 };

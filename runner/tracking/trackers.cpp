@@ -8,7 +8,7 @@
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "registry/log.hpp"
-#include "runner/tracking/run_identity.hpp"
+#include "runner/tracking/run_facts.hpp"
 
 namespace runner {
 
@@ -100,8 +100,11 @@ void Trackers::flush() const {
   using Clock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
   for (const auto& worker : workers_) {
-    if (worker->essential() && !worker->flush(patience_.essential_flush))
-      log::warning("Tracker \"{}\" has not written all it was given before this checkpoint.", worker->name());
+    // A run that is resumed from the checkpoint would never log again what is missing here.
+    for (bool told = false; worker->essential() && !worker->flush(patience_.essential_flush); told = true) {
+      if (!told)
+        log::warning("Waiting for {}: the disk is slow. The run continues after that.", worker->name());
+    }
   }
   const auto end = Clock::now() + Seconds(patience_.other_flush);
   for (const auto& worker : workers_) {

@@ -41,7 +41,8 @@ class Trackers final : public Stateful {
   bool shows_images() const { return shows_images_; }
 
   // Waits until whatever was logged so far is in the files it belongs to, or at least on disk on its way
-  // there: before a checkpoint that a run may be resumed from. No tracker is waited for long.
+  // there: before a checkpoint that a run may be resumed from. Waits for essential trackers however long they
+  // take, and throws once one of them has failed; for the others only briefly.
   void flush() const;
 
   // Writes out all that waits, finishes every tracker and ends the threads; remote ones get a few seconds,

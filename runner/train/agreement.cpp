@@ -15,7 +15,7 @@ double own_clock(const Events& own, const World& world) { return world.is_main()
 
 }  // namespace
 
-std::vector<double> to_sums(const Events& own, const World& world) {
+std::vector<double> event_numbers(const Events& own, const World& world) {
   std::vector<double> sums(first_signal_place + signals);
   sums[checkpoint_place] = own.checkpoint ? 1 : 0;
   sums[seconds_place] = own_clock(own, world);
@@ -23,7 +23,7 @@ std::vector<double> to_sums(const Events& own, const World& world) {
   return sums;
 }
 
-Events from_sums(const std::vector<double>& sums) {
+Events events_from(const std::vector<double>& sums) {
   Events events{.checkpoint = sums[checkpoint_place] > 0, .seconds = sums[seconds_place]};
   for (std::size_t signal = 1; signal < signals; ++signal)
     if (sums[first_signal_place + signal] > 0) events.signal = static_cast<int>(signal);

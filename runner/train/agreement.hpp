@@ -15,9 +15,9 @@ struct Events {
   double seconds = 0;       // of the run: the clock of rank 0
 };
 
-// As numbers whose sums over all ranks tell what any of them has seen.
-std::vector<double> to_sums(const Events& own, const World& world);
-Events from_sums(const std::vector<double>& sums);
+// Events as numbers. Their sums over all ranks tell what any rank has seen, and events_from() reads them.
+std::vector<double> event_numbers(const Events& own, const World& world);
+Events events_from(const std::vector<double>& sums);
 
 // What hooks ask of an update.
 struct UpdateRequests {

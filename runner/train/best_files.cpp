@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <set>
 
 #include "components/support/io/folders.hpp"
 #include "components/support/weights/safetensors.hpp"
+#include "registry/number_text.hpp"
 #include "runner/train/kept_weights.hpp"
 
 namespace runner {
@@ -14,10 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string text_of(double number) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
+constexpr std::string_view prefix = "step-";
 
 template <class Number>
 Number number_of(const Metadata& metadata, const std::string& key) {
@@ -25,16 +25,6 @@ Number number_of(const Metadata& metadata, const std::string& key) {
   if (const auto found = metadata.find(key); found != metadata.end())
     std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
   return number;
-}
-
-std::vector<fs::path> files_in(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder, none)) {
-    if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  return files;
 }
 
 }  // namespace
@@ -52,9 +42,9 @@ void BestFiles::write(Run& run) const {
   save_weights(run, best.weights(), path_of(kept->step),
                {{"metric", best.rule().metric},
                 {"mode", best.rule().mode == Better::max ? "max" : "min"},
-                {"value", text_of(kept->value)},
+                {"value", number_text(kept->value)},
                 {"step", std::to_string(kept->step)},
-                {"epoch", text_of(kept->epoch)}});
+                {"epoch", number_text(kept->epoch)}});
   if (run.engine.world().is_main() && best.is_best(kept->step)) lead_to(kept->step);
 }
 
@@ -78,9 +68,12 @@ std::vector<std::int64_t> BestFiles::missing(const BestModel& best) const {
 }
 
 void BestFiles::restore(const BestModel& best) const {
-  for (const fs::path& file : files_in(subfolder())) {
-    if (std::ranges::none_of(best.kept(), [&](const auto& one) { return path_of(one.step) == file; }))
-      fs::remove(file);
+  std::set<fs::path>
+      referred;  // the checkpoint that the run continues from has displaced ones among its best
+  for (const auto& one : best.kept()) referred.insert(path_of(one.step));
+  for (const std::int64_t step : best.displaced()) referred.insert(path_of(step));
+  for (const fs::path& file : files()) {
+    if (!referred.contains(file)) fs::remove(file);
   }
   if (best.best())
     lead_to(best.best()->step);
@@ -88,20 +81,42 @@ void BestFiles::restore(const BestModel& best) const {
     fs::remove(folder_ / "best.safetensors");
 }
 
+std::vector<fs::path> BestFiles::files() const {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(subfolder(), none)) {
+    const std::string name = entry.path().filename().string();
+    // Any other name is the user's: a copy called step-00000100-good.safetensors.
+    if (name.starts_with(prefix) &&
+        entry.path() == path_of(std::strtoll(name.c_str() + prefix.size(), nullptr, 10)))
+      files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
 std::vector<BestFiles::Listed> BestFiles::all() const {
   std::vector<Listed> all;
   bool highest = true;
-  for (const fs::path& file : files_in(subfolder())) {
-    const Metadata metadata = read_safetensors_metadata(file);
-    const auto metric = metadata.find("metric"), mode = metadata.find("mode");
-    highest = mode == metadata.end() || mode->second == "max";
-    all.push_back({file,
-                   {number_of<double>(metadata, "value"), number_of<std::int64_t>(metadata, "step"),
-                    number_of<double>(metadata, "epoch")},
-                   metric == metadata.end() ? "" : metric->second});
+  for (const fs::path& file : files()) {
+    Listed listed{.file = file};
+    try {
+      const Metadata metadata = read_safetensors_metadata(file);
+      const auto metric = metadata.find("metric"), mode = metadata.find("mode");
+      highest = mode == metadata.end() || mode->second == "max";
+      listed.kept = {number_of<double>(metadata, "value"), number_of<std::int64_t>(metadata, "step"),
+                     number_of<double>(metadata, "epoch")};
+      if (metric != metadata.end()) listed.metric = metric->second;
+      listed.bytes = fs::file_size(file);
+    } catch (const std::exception& error) {
+      if (!fs::exists(file)) continue;  // a run that is training has deleted it meanwhile
+      listed.damage = error.what();
+    }
+    all.push_back(std::move(listed));
   }
-  // Equally good ones stay in the order of their steps.
+  // Equally good ones stay in the order of their steps; damaged ones come last.
   std::ranges::stable_sort(all, [&](const Listed& one, const Listed& other) {
+    if (one.damage.empty() != other.damage.empty()) return one.damage.empty();
     return highest ? one.kept.value > other.kept.value : one.kept.value < other.kept.value;
   });
   return all;

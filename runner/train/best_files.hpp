@@ -21,20 +21,24 @@ class BestFiles {
 
   // After loading a checkpoint: the steps whose files are not in the folder.
   std::vector<std::int64_t> missing(const BestModel& best) const;
-  // Deletes files of evaluations after the checkpoint, and makes best.safetensors the best of the others.
+  // Deletes files of evaluations that the checkpoint does not know, and makes best.safetensors the best of
+  // the others. Files with names of the user stay.
   void restore(const BestModel& best) const;
 
   // Of a run, the best one first.
   struct Listed {
     std::filesystem::path file;
-    BestModel::Kept kept;
-    std::string metric;
+    BestModel::Kept kept = {};
+    std::string metric = {};
+    std::uint64_t bytes = 0;
+    std::string damage = {};  // why it cannot be read; empty: it can
   };
   std::vector<Listed> all() const;
 
  private:
   std::filesystem::path subfolder() const { return folder_ / "best"; }
   std::filesystem::path path_of(std::int64_t step) const;
+  std::vector<std::filesystem::path> files() const;
   void lead_to(std::int64_t step) const;
 
   std::filesystem::path folder_;

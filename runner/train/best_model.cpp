@@ -14,6 +14,7 @@ bool BestModel::admit(const Progress& progress, const Measurements& measurements
       std::ranges::find_if(kept_, [&](const Kept& other) { return better(*value, other.value); });
   const auto most = static_cast<std::size_t>(rule_.keep);
   if (place == kept_.end() && kept_.size() >= most) return false;
+  std::erase(displaced_, progress.step);  // of another metric, in a resumed run: the file is in use again
   kept_.insert(place, {*value, progress.step, progress.exact_epoch});
   while (kept_.size() > most) {
     displaced_.push_back(kept_.back().step);

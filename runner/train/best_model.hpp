@@ -28,7 +28,8 @@ class BestModel final : public Stateful {
   bool is_best(std::int64_t step) const { return best() && best()->step == step; }
   void forget(std::int64_t step);  // its weights are gone
 
-  // Those that have dropped out of the best since the last call.
+  // Those that have dropped out of the best since the last take_displaced().
+  const std::vector<std::int64_t>& displaced() const { return displaced_; }
   std::vector<std::int64_t> take_displaced() { return std::exchange(displaced_, {}); }
   bool has_displaced() const { return !displaced_.empty(); }
   // The step of the last one that was admitted: checkpoints from then on refer to none that has dropped out.

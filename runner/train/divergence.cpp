@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "registry/log.hpp"
+#include "runner/engine/pack_state.hpp"
 
 namespace runner {
 
@@ -49,9 +50,13 @@ std::vector<NamedTensor> all_weights(const Engine& engine) {
 
 void DivergenceGuard::begin(const Engine& engine) {
   const torch::NoGradGuard no_grad;
+  State own;
   for (const NamedTensor& weight : all_weights(engine)) {
-    if (!has_only_finite(weight.tensor)) not_finite_at_first_.insert(weight.name);
+    if (!has_only_finite(weight.tensor)) own.integers[weight.name] = 1;
   }
+  // Each rank may hold another slice of a weight, and rank 0 saves the names for all.
+  for (const std::string& rank : engine.world().gather_texts(pack(own), "the weights that are not finite"))
+    for (const auto& [name, _] : unpack(rank).integers) not_finite_at_first_.insert(name);
 }
 
 bool DivergenceGuard::refuses(const WindowLoss& loss, const Window& window, std::int64_t step, bool look) {
@@ -93,6 +98,23 @@ void DivergenceGuard::updated(bool applied, std::int64_t step) {
         "never end, even with train.on_divergence = \"continue\"; a lower learning rate, train.clip_norm, a "
         "warm-up or another precision may help",
         step + 1, skipped_in_a_row_);
+}
+
+State DivergenceGuard::save() const {
+  State state{.integers = {{"in_a_row", in_a_row_}, {"skipped_in_a_row", skipped_in_a_row_}}};
+  State& names = state.parts["not_finite_at_first"];
+  for (const std::string& name : not_finite_at_first_) names.integers[name] = 1;
+  return state;
+}
+
+void DivergenceGuard::load(const State& state) {
+  StateReader saved(state);
+  in_a_row_ = saved.integer("in_a_row");
+  skipped_in_a_row_ = saved.integer("skipped_in_a_row");
+  not_finite_at_first_.clear();
+  for (const auto& [name, _] : saved.part("not_finite_at_first").integers) not_finite_at_first_.insert(name);
+  weights_are_finite_.reset();
+  saved.finish();
 }
 
 void DivergenceGuard::look_at(const Engine& engine) {

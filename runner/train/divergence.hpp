@@ -17,8 +17,9 @@ class DivergenceGuard final : public Stateful {
   // `precision_skips`: the precision itself skips updates whose gradients are not finite.
   DivergenceGuard(OnDivergence rule, bool precision_skips) : rule_(rule), precision_skips_(precision_skips) {}
 
-  // Before training: infinity in a weight that begins with it, such as the mask of an attention, is no sign
-  // of divergence.
+  // Before a run starts or resumes: infinity in a weight that begins with it, such as the mask of an
+  // attention, is no sign of divergence. A checkpoint holds the names, because a resumed run may build its
+  // model without values. Every rank takes part.
   void begin(const Engine& engine);
 
   // Before an update: whether to skip it. On a CPU the loss is always checked. Reading it from a GPU waits
@@ -42,16 +43,8 @@ class DivergenceGuard final : public Stateful {
   // part. What is not is not worth a file. Looks once after an update, however often it is asked.
   bool weights_are_finite(const Engine& engine);
 
-  State save() const override {
-    return {.integers = {{"in_a_row", in_a_row_}, {"skipped_in_a_row", skipped_in_a_row_}}};
-  }
-  void load(const State& state) override {
-    StateReader saved(state);
-    in_a_row_ = saved.integer("in_a_row");
-    skipped_in_a_row_ = saved.find_integer("skipped_in_a_row").value_or(0);  // older checkpoints have none
-    weights_are_finite_.reset();
-    saved.finish();
-  }
+  State save() const override;
+  void load(const State& state) override;
 
   // Why the run cannot continue; empty: it can.
   const std::string& problem() const { return problem_; }

@@ -2,7 +2,7 @@
 
 #include <torch/types.h>
 
-#include "registry/divide_up.hpp"
+#include "registry/arithmetic.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/pack_state.hpp"
 #include "runner/inspect/trial_evaluation.hpp"
@@ -98,10 +98,10 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const Ev
 
 Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches, const Evaluating& evaluating) {
   Evaluation all = evaluate(run, most_batches, evaluating);
+  if (all.broken_off) return all;  // before batch-norm statistics are recomputed, which takes many passes
   for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->tensors.empty()) continue;
     const KeptWeightsInPlace in_place(run, *weights);
-    if (all.broken_off) return all;
     Evaluation more = evaluate(run, most_batches, evaluating, weights->name);
     if (more.broken_off) return more;
     std::ranges::move(more.measurements, std::back_inserter(all.measurements));

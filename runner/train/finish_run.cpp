@@ -1,9 +1,10 @@
 #include "runner/train/finish_run.hpp"
 
 #include <functional>
+#include <nlohmann/json.hpp>
 
+#include "components/support/io/read_json.hpp"
 #include "registry/log.hpp"
-#include "registry/log_files.hpp"
 #include "runner/failure.hpp"
 #include "runner/report/run_report.hpp"
 #include "runner/train/kept_weights.hpp"
@@ -53,6 +54,37 @@ void close(const RunResult& result, const Journal& journal, Console& console) {
   log::close_files();
 }
 
+// A step of reporting a failure: what goes wrong must not hide the failure itself.
+void attempt(const std::function<void()>& step) noexcept {
+  try {
+    try {
+      step();
+    } catch (const std::exception& second) {
+      log::error("Could not write down how the run failed: {}", second.what());
+    }
+  } catch (...) {
+    // Nothing is left to report it with.
+    return;
+  }
+}
+
+void write_failed_start(const std::string& message, const RunFolder& folder) {
+  auto earlier = read_ordered_json_file_or_null(folder.file("result.json"));
+  if (earlier.is_object()) {
+    earlier["outcome"] = name_of(RunResult::Outcome::failed);
+    earlier["message"] = message;
+    using Json = nlohmann::ordered_json;
+    folder.write("result.json", earlier.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  } else {
+    RunResult result;
+    result.outcome = RunResult::Outcome::failed;
+    result.message = message;
+    result.warnings = log::warnings();
+    result.versions = versions();
+    folder.write("result.json", result_json(result, folder.path()));
+  }
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::filesystem::path>> save_all_weights(Run& run,
@@ -93,23 +125,24 @@ RunResult finish_run(const ReportedRun& reported, const TrainingEnd& end) {
   return result;
 }
 
+void fail_start(const RunFolder& folder, const std::exception& error, bool refused) {
+  std::string message;
+  attempt([&] { message = failure_text(error); });
+  attempt([&] { log::write_to_files("error: " + message); });
+  if (!refused && !folder.temporary()) attempt([&] { write_failed_start(message, folder); });
+  attempt([] { log::close_files(); });
+}
+
 void fail_run(const ReportedRun& reported, const std::exception& error) {
   const auto& [run, journal, trackers, console, folder] = reported;
-  const std::string message = failure_text(error);
-  log::write_to_files("error: " + message);
-  const auto attempt = [](const std::function<void()>& step) {
-    try {
-      step();
-    } catch (const std::exception& second) {
-      log::error("Could not write down how the run failed: {}", second.what());
-    }
-  };
-  RunResult result = result_of(run, journal);
+  RunResult result;
+  attempt([&] { result = result_of(run, journal); });
   result.outcome = RunResult::Outcome::failed;
-  result.message = message;
+  attempt([&] { result.message = failure_text(error); });
+  attempt([&] { log::write_to_files("error: " + result.message); });
   attempt([&] { trackers.flush(); });  // the report reads metrics.jsonl
-  attempt([&] { result = write_result(std::move(result), folder); });
-  attempt([&] { trackers.finish(Outcome::failed, message); });
+  attempt([&] { result = write_result(result, folder); });
+  attempt([&] { trackers.finish(Outcome::failed, result.message); });
   attempt([&] { close(result, journal, console); });
 }
 

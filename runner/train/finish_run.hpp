@@ -33,6 +33,10 @@ std::vector<std::pair<std::string, std::filesystem::path>> save_all_weights(Run&
 // Saves the weights and reports how training ended: result.json, report.html, trackers, closing table.
 RunResult finish_run(const ReportedRun& reported, const TrainingEnd& end);
 
+// Logs why the run could not start. If it failed (it was not refused), result.json says so, and still has
+// what an earlier attempt reached. Never throws.
+void fail_start(const RunFolder& folder, const std::exception& error, bool refused);
+
 // Reports in the same places, and in the log, that the run failed. Never throws: what cannot be written is
 // logged.
 void fail_run(const ReportedRun& reported, const std::exception& error);

@@ -81,12 +81,14 @@ InitialModel from_weights_file(const Recipe& recipe, const DataSpec& data, World
 }  // namespace
 
 InitialModel build_initial_model(const Recipe& recipe, const DataSpec& data, World& world, bool resumes) {
-  if (world.alone() || recipe.distributed.strategy != RankStrategy::zero3) return {build_model(recipe, data)};
+  const bool in_parts = !world.alone() && recipe.distributed.strategy == RankStrategy::zero3;
   if (resumes) {
-    InitialModel initial{build_hollow_model(recipe, data), {.from = From::nowhere}};
+    InitialModel initial = in_parts ? InitialModel{build_hollow_model(recipe, data), {.from = From::nowhere}}
+                                    : InitialModel{build_bare_model(recipe, data)};
     freeze_parameters(*initial.model, recipe.model.common.freeze);
     return initial;
   }
+  if (!in_parts) return {build_model(recipe, data)};
   return recipe.model.common.weights ? from_weights_file(recipe, data, world)
                                      : from_rank_0(recipe, data, world);
 }

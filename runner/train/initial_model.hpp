@@ -14,9 +14,10 @@ struct InitialModel {
   ParameterValues values = {};
 };
 
+// If the run resumes, all values will come from the checkpoint: the weights file is not read and may be gone.
 // With strategy = "zero3" no rank has memory for all parameters: they come from the weights file, of which
-// each rank reads what it keeps; from rank 0, which initialises them in a temporary file; or, if the run
-// resumes, from the checkpoint. Every rank takes part.
+// each rank reads what it keeps; or from rank 0, which initialises them in a temporary file. Every rank takes
+// part.
 InitialModel build_initial_model(const Recipe& recipe, const DataSpec& data, World& world, bool resumes);
 
 }  // namespace runner

@@ -1,7 +1,6 @@
 #include "runner/train/journal.hpp"
 
 #include "registry/log.hpp"
-#include "registry/log_files.hpp"
 #include "runner/console/lines.hpp"
 #include "runner/console/plot.hpp"
 
@@ -107,7 +106,11 @@ State Journal::save() const {
               .parts = {{"training_loss", training_loss_.save()}}};
   if (evaluated_at_) state.integers["evaluated_at"] = *evaluated_at_;
   State& last = state.parts["last_evaluation"];
-  for (const auto& [name, value] : last_evaluation_) last.numbers[name] = value;
+  for (std::size_t i = 0; i < last_evaluation_.size(); ++i) {  // in the order of the recipe's metrics
+    const std::string number = "." + std::to_string(i);
+    last.texts["name" + number] = last_evaluation_[i].first;
+    last.numbers["value" + number] = last_evaluation_[i].second;
+  }
   return state;
 }
 
@@ -127,8 +130,12 @@ void Journal::load(const State& state) {
   evaluated_at_ = saved.find_integer("evaluated_at");
   training_loss_.load(saved.part("training_loss"));
   last_evaluation_.clear();
-  for (const auto& [name, value] : saved.part("last_evaluation").numbers)
-    last_evaluation_.emplace_back(name, value);
+  StateReader last(saved.part("last_evaluation"));
+  for (std::size_t i = 0; i < state.parts.at("last_evaluation").numbers.size(); ++i) {
+    const std::string number = "." + std::to_string(i);
+    last_evaluation_.emplace_back(last.text("name" + number), last.number("value" + number));
+  }
+  last.finish();
   saved.finish();
 }
 

@@ -35,9 +35,9 @@ class Averaging {
   std::vector<std::pair<std::shared_ptr<Norm>, std::optional<double>>> layers_;
 };
 
-std::size_t running_means(const Model& model) {
+std::size_t running_means(const Weights& weights) {
   std::size_t count = 0;
-  for (const auto& item : model.named_buffers()) count += item.key().ends_with("running_mean");
+  for (const NamedTensor& buffer : weights.held_buffers()) count += buffer.name.ends_with("running_mean");
   return count;
 }
 
@@ -48,7 +48,7 @@ void recompute_batch_statistics(Run& run, std::int64_t batches) {
   const Averaging<torch::nn::BatchNorm2dImpl> planes(run.engine.model());
   const Averaging<torch::nn::BatchNorm3dImpl> volumes(run.engine.model());
   const std::size_t layers = lines.size() + planes.size() + volumes.size();
-  if (running_means(run.engine.model()) > layers)
+  if (running_means(run.engine.weights()) > layers)
     log::warning(
         "Some batch-norm layers of this model are not made here: their statistics stay as they are.");
   if (layers == 0) return;
@@ -72,27 +72,9 @@ std::vector<const KeptWeights*> kept_weights(const Run& run) {
   return found;
 }
 
-KeptWeightsInPlace::KeptWeightsInPlace(Engine& engine, const std::map<std::string, torch::Tensor>& tensors) {
-  const torch::NoGradGuard no_grad;
-  const auto swap = [&](const NamedTensor& own, bool changes) {
-    const auto kept = tensors.find(own.name);
-    if (changes || kept != tensors.end()) own_.emplace_back(own.tensor, own.tensor.clone());
-    if (kept != tensors.end()) torch::Tensor(own.tensor).copy_(kept->second);
-  };
-  for (const NamedTensor& parameter : engine.weights().held_parameters()) swap(parameter, false);
-  // A pass for batch-norm statistics changes every buffer it meets.
-  for (const NamedTensor& buffer : engine.weights().held_buffers()) swap(buffer, true);
-}
-
-// The destructor restores the model also if the pass for the statistics fails.
 KeptWeightsInPlace::KeptWeightsInPlace(Run& run, const KeptWeights& weights)
-    : KeptWeightsInPlace(run.engine, weights.tensors) {
+    : swapped_(run.engine.swap_weights(weights.tensors)) {
   if (weights.statistics_batches > 0) recompute_batch_statistics(run, weights.statistics_batches);
-}
-
-KeptWeightsInPlace::~KeptWeightsInPlace() {
-  const torch::NoGradGuard no_grad;
-  for (auto& [tensor, own] : own_) tensor.copy_(own);
 }
 
 void save_weights(Run& run, const std::string& name, const std::filesystem::path& path,

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "runner/train/run.hpp"
@@ -18,14 +17,9 @@ std::vector<const KeptWeights*> kept_weights(const Run& run);
 class KeptWeightsInPlace {
  public:
   KeptWeightsInPlace(Run& run, const KeptWeights& weights);
-  ~KeptWeightsInPlace();
-  KeptWeightsInPlace(const KeptWeightsInPlace&) = delete;
-  KeptWeightsInPlace& operator=(const KeptWeightsInPlace&) = delete;
 
  private:
-  KeptWeightsInPlace(Engine& engine, const std::map<std::string, torch::Tensor>& tensors);
-
-  std::vector<std::pair<torch::Tensor, torch::Tensor>> own_;  // a tensor of the model, and its own values
+  SwappedWeights swapped_;
 };
 
 // Saves weights as safetensors under PyTorch's names, complete or not at all: those that a hook keeps under

@@ -8,6 +8,7 @@
 #include "components/contract/progress.hpp"
 #include "components/contract/state.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/plan.hpp"
 
 namespace runner {
@@ -54,10 +55,11 @@ class ProgressState final : public Stateful {
     progress_.cursor = {saved.integer("cursor.epoch"), saved.integer("cursor.position")};
     progress_.exact_epoch = saved.number("exact_epoch");
     progress_.seconds = saved.number("seconds");
-    evaluation_due_ = saved.find_integer("evaluation_due").value_or(0) != 0;
+    progress_.share = plan_.share(progress_);
+    evaluation_due_ = saved.integer("evaluation_due") != 0;
     saved.integer("steps_per_epoch");  // the plan was made with both
     saved.number("extra_steps");
-    compare_data(saved.find_integer("examples_per_epoch").value_or(plan_.examples_per_epoch));
+    compare_data(saved.integer("examples_per_epoch"));
     ended_.reset();
     if (state.texts.contains("ended")) ended_ = saved.text("ended");
     saved.finish();
@@ -79,7 +81,7 @@ class ProgressState final : public Stateful {
   static void require_possible(const State& state) {
     constexpr std::int64_t most = std::int64_t{1} << 53;  // a double can still count that far
     const auto require = [](bool possible, const std::string& name) {
-      if (!possible) throw StateError("\"" + name + "\" has an impossible value");
+      if (!possible) throw StateError(in_quotes(name) + " has an impossible value");
     };
     for (const auto& [name, count] : state.integers) require(count >= 0 && count <= most, name);
     for (const auto& [name, number] : state.numbers) require(std::abs(number) <= most, name);

@@ -19,8 +19,7 @@ void rehearse_single_example(Run& run) {
   options.batch_size = ranks;  // one each: what batch norm shares between ranks, it shares here too
   options.workers = 0;
   const auto loaded = Loader(*run.data.train, options).next();
-  std::vector<torch::Tensor> before;
-  for (const NamedTensor& buffer : buffers) before.push_back(buffer.tensor.clone());
+  const SwappedWeights unchanged = run.engine.swap_weights();  // the pass changes buffers
   try {
     run.engine.pass(loaded->batch);
     run.engine.finish_passes();
@@ -28,8 +27,6 @@ void rehearse_single_example(Run& run) {
     if (!is_about_single_example(error)) throw;
     throw std::runtime_error(single_example_problem(run.plan, run.recipe.loader, ranks));
   }
-  const torch::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < buffers.size(); ++i) torch::Tensor(buffers[i].tensor).copy_(before[i]);
 }
 
 }  // namespace runner

@@ -120,7 +120,7 @@ Run::Run(const Recipe& recipe_, World& world, const std::optional<EarlierPlan>& 
       generators(engine.device()) {
   const DataSpec spec = data.train->spec();
   if (!make_model) require_memory(recipe, spec, world, engine.device());
-  std::optional<LargeBlocksGoBack> bounded;  // whole tensors come and go, slices stay
+  std::optional<ReturnFreedMemory> bounded;  // whole tensors come and go, slices stay
   if (recipe.distributed.strategy == RankStrategy::zero3 && !world.alone()) bounded.emplace();
   InitialModel initial = make_model ? InitialModel{make_model(recipe, spec)}
                                     : build_initial_model(recipe, spec, world, earlier.has_value());

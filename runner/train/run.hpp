@@ -53,7 +53,13 @@ struct Run {
   // What a checkpoint saves, by name: every object that keeps state from one update to the next.
   std::vector<std::pair<std::string, Stateful*>> stateful;
 
-  bool updating = false;  // in the middle of an update: the state cannot be saved
+  bool within_step = false;  // some of what follows an update has happened, some has not: not to be saved
+
+  // A run that has ended continues: with another recipe, or as the start of a new run.
+  void reopen() {
+    ended.reset();
+    requests.forget_stop();
+  }
 };
 
 // The calls of the run's hooks around a checkpoint: &Hook::before_save or &Hook::before_load of each.

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <system_error>
-#include <type_traits>
 
 #include "components/support/io/backward_lines.hpp"
-#include "components/support/io/io_error.hpp"
 #include "components/support/io/read_json.hpp"
 #include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
@@ -69,6 +67,41 @@ void require_compatible(const fs::path& saved_recipe, const Value& resolved, con
   if (!changes.empty()) log::info("continuing with another recipe:\n{}", changes_table(changes));
 }
 
+constexpr std::string_view start_note = "started_from.txt";
+
+// As a command gives it, because the same command has to match it: a link such as `latest` moves on.
+std::string note_of(const fs::path& checkpoint) {
+  return fs::absolute(checkpoint).lexically_normal().string();
+}
+
+// The checkpoint of another run that the run in the folder was started from.
+std::optional<fs::path> noted_start(const RunFolder& folder) {
+  std::ifstream file(folder.file(start_note));
+  std::string line;
+  if (!std::getline(file, line) || line.empty()) return std::nullopt;
+  return line;
+}
+
+// A run that has checkpoints of its own continues from them if it is started from the same checkpoint again.
+void require_same_start(const RunFolder& folder, const fs::path& given) {
+  const auto noted = noted_start(folder);
+  if (noted && *noted == note_of(given)) return;
+  throw UnusableCheckpoint(
+      "--resume starts a new run, but " + folder.path().string() + " already contains one" +
+      (noted ? ", which was started from " + noted->string() : std::string()) + "; choose another run.dir");
+}
+
+FoundCheckpoint checkpoint_of_another_run(const fs::path& folder, const DamageCheck& check) {
+  try {
+    if (!fs::is_directory(folder))
+      throw UnusableCheckpoint("There is no checkpoint " + folder.string() + ".");
+    return {folder, read_checkpoint(folder, check)};
+  } catch (const std::exception& error) {
+    if (!is_about_checkpoint(error) && !dynamic_cast<const OtherFormat*>(&error)) throw;
+    throw UnusableCheckpoint(error.what());
+  }
+}
+
 RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Registry& registry,
                          const DamageCheck& check, const TrainOptions& options) {
   auto folder = RunFolder::find(recipe.run);
@@ -81,15 +114,14 @@ RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Regi
   const CheckpointStore store(folder->path());
   store.clear_leftovers();
   auto found = newest_checkpoint(store, check);
-  // A run that starts from a checkpoint of another one may be started again until it has its own.
-  if (found && options.resume_from)
-    throw UnusableCheckpoint("--resume starts a new run, but " + path +
-                             " already contains one; choose another run.dir");
+  // Until it has its own, a run may be started again from any checkpoint of another one.
+  if (found && options.resume_from) require_same_start(*folder, *options.resume_from);
   require_compatible(found ? found->folder / "recipe.toml" : folder->file("recipe.toml"), resolved, registry,
                      folder->path(), options.force);
   if (found) {
+    store.point_latest_to(found->folder);  // after a crash, or if newer ones are damaged
     const std::int64_t step = found->checkpoint.step;
-    return {std::move(folder), std::move(found), step};
+    return {.folder = std::move(folder), .checkpoint = std::move(found), .resumed_at = step};
   }
   if (!store.all().empty())
     throw std::runtime_error(
@@ -100,18 +132,7 @@ RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Regi
         "the run folder " + path +
         " contains a finished run with no checkpoint to resume from; choose another run.dir");
   log::info("{} contains a run without a checkpoint: starting over", path);
-  return {std::move(folder), std::nullopt, 0};
-}
-
-FoundCheckpoint given_checkpoint(const fs::path& folder, const DamageCheck& check) {
-  try {
-    if (!fs::is_directory(folder))
-      throw UnusableCheckpoint("There is no checkpoint " + folder.string() + ".");
-    return {folder, read_checkpoint(folder, check)};
-  } catch (const std::exception& error) {
-    if (!is_about_checkpoint(error)) throw;
-    throw UnusableCheckpoint(error.what());
-  }
+  return {.folder = std::move(folder), .resumed_at = 0};
 }
 
 // On rank 0, while the other ranks read their share of the files. They find nothing themselves.
@@ -126,20 +147,17 @@ RunStart find_verified_start(const Recipe& recipe, const Value& resolved, const 
     return shared.damage_of(folder, manifest);
   };
   RunStart start = options.dry_run ? RunStart{} : look_in_run_dir(recipe, resolved, registry, check, options);
-  if (options.resume_from) start.checkpoint = given_checkpoint(*options.resume_from, check);
+  if (!start.checkpoint) {
+    const auto other =
+        options.resume_from || !start.folder ? options.resume_from : noted_start(*start.folder);
+    if (other) start.checkpoint = checkpoint_of_another_run(*other, check);
+    start.of_another_run = other.has_value();
+  }
   shared.finish();
   return start;
 }
 
 }  // namespace
-
-bool is_about_checkpoint(const std::exception& error) {
-  const auto is = [&]<class Failure>(std::type_identity<Failure>) {
-    return dynamic_cast<const Failure*>(&error) != nullptr;
-  };
-  return is(std::type_identity<std::runtime_error>()) && !is(std::type_identity<IoError>()) &&
-         !is(std::type_identity<RankError>()) && !is(std::type_identity<std::system_error>());
-}
 
 RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry& registry, World& world,
                     const TrainOptions& options) {
@@ -149,10 +167,17 @@ RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry&
   const std::string found_by_main =
       world.broadcast_text(start.checkpoint ? fs::absolute(start.checkpoint->folder).string() : "", 0,
                            "the checkpoint to continue from");
+  start.of_another_run =
+      !world.broadcast_text(start.of_another_run ? "yes" : "", 0, "whose checkpoint it is").empty();
   if (!resumed_at.empty()) start.resumed_at = std::stoll(resumed_at);
   if (!world.is_main() && !found_by_main.empty())
     start.checkpoint = FoundCheckpoint{found_by_main, read_checkpoint(found_by_main, already_checked)};
   return start;
+}
+
+void note_start(const RunFolder& folder, const RunStart& start, const TrainOptions& options) {
+  if (start.of_another_run && options.resume_from)
+    folder.write(start_note, note_of(*options.resume_from) + "\n");
 }
 
 double lost_seconds(const RunFolder& folder, const Checkpoint& checkpoint) {

@@ -14,6 +14,7 @@ namespace runner {
 struct RunStart {
   std::optional<RunFolder> folder;            // of the run that is continued; only rank 0 has it
   std::optional<FoundCheckpoint> checkpoint;  // on every rank
+  bool of_another_run = false;                // the checkpoint is; on every rank
   // A run that is continued: records of later steps no longer count. 0: it was killed before its first
   // checkpoint.
   std::optional<std::int64_t> resumed_at;
@@ -24,14 +25,14 @@ struct RunStart {
 struct UnusableCheckpoint : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// Whether an error while such a checkpoint was used is about it, not about a disk or another rank that
-// failed.
-bool is_about_checkpoint(const std::exception& error);
-
-// Finds the run in run.dir and its newest complete checkpoint, or takes the checkpoint given with --resume.
-// Every rank calls it; rank 0 searches. Throws RecipeError if the recipe does not fit the run in the folder.
+// Finds the run in run.dir and its newest complete checkpoint. Without one, takes the checkpoint of another
+// run that is given with --resume, or that the run was started from. Every rank calls it; rank 0 searches.
+// Throws RecipeError if the recipe does not fit the run in the folder. If it throws, the run is as it was.
 RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry& registry, World& world,
                     const TrainOptions& options);
+
+// Notes in the folder which checkpoint of another run it starts from, so that the same command continues it.
+void note_start(const RunFolder& folder, const RunStart& start, const TrainOptions& options);
 
 // Seconds of work after the checkpoint that an earlier attempt lost, according to its records. Call it before
 // the trackers delete the records of these steps.

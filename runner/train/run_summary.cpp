@@ -63,7 +63,9 @@ ClosingSummary closing_of(const RunResult& result, const Journal& journal) {
   closing.ending = result.outcome == RunResult::Outcome::finished ? Ending::finished
                    : result.outcome == RunResult::Outcome::failed ? Ending::failed
                                                                   : Ending::stopped;
-  closing.reason = result.outcome == RunResult::Outcome::interrupted ? "interrupted" : result.message;
+  closing.reason = result.message;
+  if (result.outcome == RunResult::Outcome::interrupted)
+    closing.reason = result.message.empty() ? "interrupted" : "interrupted: " + result.message;
   closing.steps = result.steps;
   closing.skipped_steps = result.skipped_steps;
   closing.epochs = result.epochs;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "components/support/io/encode_png.hpp"
+#include "components/support/io/image_codec.hpp"
 #include "runner/train/feed.hpp"
 
 namespace runner {

@@ -1,14 +1,16 @@
 #pragma once
 
 #include <csignal>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace runner {
 
 // Turns the first SIGINT, SIGTERM or SIGHUP (the terminal is gone) into a request that the loop sees after
-// its step; a second SIGINT or SIGTERM ends the process at once. Signals that were ignored when the program
-// started, as nohup does with SIGHUP, stay ignored. Only one object at a time: signal handlers are global.
+// its step; a second SIGINT or SIGTERM ends the process immediately. Signals that were ignored when the
+// program started, as nohup does with SIGHUP, stay ignored. Only one object at a time: signal handlers are
+// global.
 class StopSignal {
  public:
   StopSignal();
@@ -20,17 +22,13 @@ class StopSignal {
 
  private:
   std::vector<std::pair<int, struct sigaction>> former_;
+  int event_ = -1;      // wakes the thread
+  std::thread notice_;  // tells the user at once what a signal does: a step may take long
 };
 
-// Turns SIGUSR1 into a request for a checkpoint that the loop sees after its step. Only one object at a time.
-class CheckpointSignal {
- public:
-  CheckpointSignal();
-  ~CheckpointSignal();
-  CheckpointSignal(const CheckpointSignal&) = delete;
-  CheckpointSignal& operator=(const CheckpointSignal&) = delete;
-
-  bool take() const;  // whether one came since this was last asked
-};
+// From now on, SIGUSR1 no longer ends the process: it requests a checkpoint. A request is kept until a run
+// takes it, so this is called first in main(), long before there is a run.
+void keep_checkpoint_requests();
+bool take_checkpoint_request();  // whether one came since the last call
 
 }  // namespace runner

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <csignal>
 
 #include "components/contract/interval.hpp"
 #include "registry/log.hpp"
@@ -90,6 +91,7 @@ class Loop {
       if (eval_interval_.passed(before, run_.progress)) evaluate();
       carry_out_requests();
       agree_on_next(before);
+      run_.within_step = false;
       if (control_.checkpoints) save_if_wanted();
       remove_displaced();
     }
@@ -98,6 +100,7 @@ class Loop {
 
  private:
   void start() {
+    run_.within_step = true;
     engine_.times().switch_to(TimeLedger::other);
     any_hooks_ = engine_.world().any(!run_.hooks.empty(), "whether there are hooks");
     for (const auto& hook : run_.hooks) hook->start(run_.progress, control_.folder, run_.requests);
@@ -108,12 +111,14 @@ class Loop {
     }
     engine_.world().reached(run_.progress.step);
     agree();
+    run_.within_step = false;
   }
 
   bool done() const {
     return run_.plan.reached(run_.progress) || (control_.steps && run_.progress.step >= *control_.steps);
   }
-  bool over() const { return done() || agreed_.stop || interrupted() || diverged(); }
+  bool replays() const { return static_cast<bool>(control_.recorded_time); }
+  bool over() const { return done() || (agreed_.stop && !replays()) || interrupted() || diverged(); }
   bool interrupted() const { return agreed_.events.signal != 0; }
   bool diverged() const { return !run_.divergence.problem().empty(); }
   bool checkpoint_due(const Progress& before, const Progress& now) const {
@@ -124,19 +129,26 @@ class Loop {
   }
 
   // All ranks use the clock of rank 0.
-  double seconds() const { return engine_.world().alone() ? clock_.seconds() : agreed_.events.seconds; }
+  double seconds() const {
+    if (replays()) return control_.recorded_time(run_.progress.step + 1);
+    return engine_.world().alone() ? clock_.seconds() : agreed_.events.seconds;
+  }
 
   TrainingWindow next_window() {
     const auto counted = engine_.times().during(TimeLedger::data);
     TrainingWindow next = feed_.next();
     if (!engine_.world().alone())
-      next.window.notice = [this] { return to_sums(own_events(), engine_.world()); };
+      next.window.numbers_to_sum = [this] { return event_numbers(own_events(), engine_.world()); };
     return next;
+  }
+
+  int stop_signal() const {
+    return run_.requests.interrupt_reason() && !replays() ? SIGTERM : control_.signal();
   }
 
   Events own_events() const {
     const bool asked = control_.checkpoint_asked && control_.checkpoint_asked();
-    return {control_.signal(), asked || due_by_clock(run_.progress), clock_.seconds()};
+    return {stop_signal(), asked || due_by_clock(run_.progress), clock_.seconds()};
   }
 
   void learn_of(const Events& events) {
@@ -146,13 +158,13 @@ class Loop {
 
   // One update step: forward and backward over the window, then hooks, clipping and the optimizer.
   void update(const TrainingWindow& window) {
-    run_.updating = true;
+    run_.within_step = true;
     WindowLoss loss;
     {
       const auto counted = engine_.times().during(TimeLedger::compute);
       loss = engine_.accumulate(window.window, *run_.loss);
     }
-    if (!loss.notice.empty()) learn_of(from_sums(loss.notice));
+    if (!loss.summed_numbers.empty()) learn_of(events_from(loss.summed_numbers));
     const auto counted = engine_.times().during(TimeLedger::update);
     const UpdateRequests asked = ask_hooks(loss);
     const Progress before = run_.progress;
@@ -168,7 +180,6 @@ class Loop {
     if (!updated) now = without_update(now, run_.plan);
     if (!skip) run_.divergence.updated(updated, now.step);
     run_.progress = now;
-    run_.updating = false;
     journal_.step(now, report);
   }
 
@@ -205,11 +216,15 @@ class Loop {
     if (diverged()) return;
     const auto counted = engine_.times().during(TimeLedger::evaluation);
     const auto began = Clock::now();
+    // If the evaluation fails, the run is saved as it is now, and begins with the evaluation when it resumes.
+    run_.evaluation_due = true;
+    run_.within_step = false;
     const Evaluation evaluation = evaluate_all(run_, control_.eval_batches, [&](double share) {
       journal_.evaluating(share);
-      return control_.signal() == 0;
+      return stop_signal() == 0;
     });
     run_.evaluation_due = evaluation.broken_off;
+    run_.within_step = true;
     if (evaluation.measurements.empty()) return;
     const bool kept = run_.best && run_.best->admit(run_.progress, evaluation.measurements);
     if (kept) BestFiles(control_.folder).write(run_);
@@ -284,6 +299,7 @@ class Loop {
                    counted(static_cast<std::size_t>(unreadable), "example"),
                    unreadable == 1 ? "was" : "were");
     evaluate_at_end();
+    run_.within_step = false;
     run_.divergence.look_at(engine_);
     // An interrupted run is saved as it was between two updates, to continue from there; a finished one
     // with everything that it recorded.
@@ -292,22 +308,23 @@ class Loop {
     if (!interrupted()) journal_.measurements(run_.progress, run_.requests.take_measurements());
     carry_out_requests();
     if (!interrupted()) {
-      run_.ended = agreed_.stop ? stop_reason() : "";
+      run_.ended = agreed_.stop ? reason_of_any(run_.requests.stop_reason()) : "";
       save_at_end();
     }
     remove_displaced();
     if (diverged()) return {TrainingEnd::diverged, run_.divergence.problem()};
-    if (interrupted()) return {TrainingEnd::interrupted, "", agreed_.events.signal};
+    if (interrupted())
+      return {TrainingEnd::interrupted, reason_of_any(run_.requests.interrupt_reason()),
+              agreed_.events.signal};
     return end_of(run_);
   }
 
-  // Any rank may have asked to stop; the first one's reason counts, everywhere.
-  std::string stop_reason() const {
-    std::string own = run_.requests.stop_reason().value_or("");
-    if (engine_.world().alone()) return own;
-    for (const std::string& reason : engine_.world().gather_texts(own, "why the run stops"))
-      if (!reason.empty()) return reason;
-    return own;
+  // A hook of any rank may have asked for it; the first one's reason counts, everywhere.
+  std::string reason_of_any(const std::optional<std::string>& own) const {
+    if (engine_.world().alone()) return own.value_or("");
+    for (std::string& reason : engine_.world().gather_texts(own.value_or(""), "why the run stops"))
+      if (!reason.empty()) return std::move(reason);
+    return "";
   }
 
   void evaluate_at_end() {
@@ -344,7 +361,7 @@ TrainingEnd train(Run& run, Journal& journal, const LoopControl& control) {
     return Loop(run, journal, control).train();
   } catch (...) {
     // With several ranks the others may be at another step: the last checkpoint that all agreed on counts.
-    if (control.checkpoints && !run.updating && run.engine.world().alone())
+    if (control.checkpoints && !run.within_step && run.engine.world().alone())
       control.checkpoints->on_exception(run.progress);
     throw;
   }

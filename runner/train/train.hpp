@@ -18,6 +18,9 @@ struct LoopControl {
   Checkpointer* checkpoints = nullptr;          // none: nothing is saved
   std::optional<std::int64_t> steps = {};       // none: as many as planned
   std::optional<std::int64_t> eval_batches = {};  // none: the whole evaluation set
+  // Steps of a run are repeated: the time at which it made each of them replaces the clock, and only a signal
+  // ends it early, because the run has made these steps, whatever hooks ask for now.
+  std::function<double(std::int64_t step)> recorded_time = {};
 };
 
 struct TrainingEnd {

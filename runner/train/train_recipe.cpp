@@ -5,7 +5,7 @@
 #include <csignal>
 
 #include "registry/log.hpp"
-#include "registry/log_files.hpp"
+#include "registry/recipe_error.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
 #include "runner/data_files.hpp"
 #include "runner/engine/process.hpp"
@@ -21,6 +21,7 @@
 #include "runner/train/equal_ranks.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/finish_run.hpp"
+#include "runner/train/kept_weights.hpp"
 #include "runner/train/rehearse_training.hpp"
 #include "runner/train/run_start.hpp"
 #include "runner/train/run_summary.hpp"
@@ -36,16 +37,19 @@ namespace {
 
 constexpr std::int64_t dry_run_steps = 2, dry_run_eval_batches = 4;
 
-// The rules for a process that trains this recipe. The number of threads affects rounding: for results that
-// are the same on any number of ranks, each rank has one thread.
-void set_up_process(const Recipe& recipe, const World& world) {
-  keep_freed_memory();
-  const int threads = recipe.distributed.reproducible ? std::max(recipe.run.threads, 1) : recipe.run.threads;
-  apply(ProcessSettings{threads, world.local_size(), recipe.run.deterministic});
-  log::write_to_files(log::format("threads of each rank: {}", torch::get_num_threads()));
-  if (world.alone()) warn_and_steer_around_broken_instructions();  // several ranks did it before they met
-  if (const std::string slow = slow_precision(recipe); !slow.empty() && world.is_main()) log::warning(slow);
-}
+// The arguments of train_recipe().
+struct TrainArguments {
+  Recipe recipe;
+  const Value& resolved;
+  const Registry& registry;
+  World& world;
+  const TrainOptions& options;
+};
+
+struct SavedTexts {
+  std::string recipe, data_files;  // of every checkpoint
+  std::string recipe_before;       // of the checkpoint that the run starts from
+};
 
 std::optional<EarlierPlan> earlier_plan(const RunStart& start) {
   if (!start.checkpoint) return std::nullopt;
@@ -59,6 +63,12 @@ std::optional<EarlierPlan> earlier_plan(const RunStart& start) {
   }
 }
 
+// A mistake in the recipe, or a checkpoint that does not fit: the run that was in the folder has not failed.
+bool is_refusal(const RunStart& start, const std::exception& error) {
+  return start.resumed_at && (dynamic_cast<const RecipeError*>(&error) != nullptr ||
+                              dynamic_cast<const UnusableCheckpoint*>(&error) != nullptr);
+}
+
 // What the bits of the results depend on, besides the recipe and the ranks.
 std::map<std::string, std::string> versions_and_threads() {
   auto all = versions();
@@ -67,8 +77,7 @@ std::map<std::string, std::string> versions_and_threads() {
 }
 
 // Only rank 0 writes the run folder; the others have a temporary one.
-RunFolder folder_of(RunStart& start, const Recipe& recipe, const World& world, const TrainOptions& options) {
-  if (start.folder) return *std::move(start.folder);
+RunFolder new_folder(const Recipe& recipe, const World& world, const TrainOptions& options) {
   if (options.dry_run || !world.is_main()) return RunFolder::make_temporary();
   return RunFolder::create(recipe.run);
 }
@@ -85,40 +94,40 @@ fs::path tracking_folder(const RunFolder& folder, World& world) {
   return world.is_main() ? folder.path() : shared / "ranks" / ("rank-" + std::to_string(world.rank()));
 }
 
-Trackers make_trackers(const Recipe& recipe, const Value& resolved, const Registry& registry,
-                       const RunFolder& folder, World& world, const TrainOptions& options) {
-  const fs::path path = tracking_folder(folder, world);
-  auto trackers = build_trackers(recipe.tracker, registry, {path, {}, world.rank()});
-  if (options.dry_run) std::erase_if(trackers, [](const NamedTracker& each) { return !each.essential; });
-  return {std::move(trackers), run_facts(recipe.run, path, resolved)};
+Trackers make_trackers(const TrainArguments& given, const RunFolder& folder) {
+  const fs::path path = tracking_folder(folder, given.world);
+  auto trackers = build_trackers(given.recipe.tracker, given.registry, {path, {}, given.world.rank()});
+  if (given.options.dry_run)
+    std::erase_if(trackers, [](const NamedTracker& each) { return !each.essential; });
+  return {std::move(trackers), run_facts(given.recipe.run, path, given.resolved)};
 }
 
-// Loads the checkpoint that the run starts from, if any. Returns the recipe saved in it. An error is logged:
-// a restart of the run would fail in the same way.
-std::string resume(Run& run, RunStart& start, const RunFolder& folder, const TrainOptions& options) {
+// Loads the checkpoint that the run starts from, if any. Returns the recipe saved in it.
+std::string resume(Run& run, RunStart& start, const RunFolder& folder) {
   if (!start.checkpoint) return "";
   FoundCheckpoint found = *std::exchange(start.checkpoint, std::nullopt);
   const double lost = lost_seconds(folder, found.checkpoint);
   const std::string recipe = found.checkpoint.texts["recipe.toml"];
   // A new run, and the trackers of other ranks, have another identity on tracking servers.
-  if (options.resume_from || !run.engine.world().is_main()) found.checkpoint.states["trackers"] = {};
+  if (start.of_another_run || !run.engine.world().is_main()) found.checkpoint.states["trackers"] = {};
   try {
     restore_run(run, std::move(found));
   } catch (const std::exception& error) {
-    log::write_to_files("error: " + failure_text(error));
-    if (options.resume_from && is_about_checkpoint(error)) throw UnusableCheckpoint(error.what());
+    if (is_about_checkpoint(error)) throw UnusableCheckpoint(error.what());
     throw;
   }
   run.engine.times().restarted(lost);
   return recipe;
 }
 
-// The recipe as it is saved: without run.dir, so that running it again creates a new folder.
-std::string recipe_to_keep(const Value& resolved, const Registry& registry, const RunFolder& folder,
-                           const World& world) {
-  Value kept = world.is_main() ? keep_plugins(resolved, registry, folder) : resolved;
+// Writes recipe.toml, which makes the folder a run, and what it refers to. Without run.dir, so that running
+// it again creates a new folder.
+std::string keep_recipe(const TrainArguments& given, const RunFolder& folder) {
+  Value kept = given.world.is_main() ? keep_plugins(given.resolved, given.registry, folder) : given.resolved;
   kept.as<Table>()->find("run")->as<Table>()->erase("dir");
-  return write_toml(kept);
+  const std::string text = write_toml(kept);
+  folder.write("recipe.toml", text);
+  return text;
 }
 
 // Rank 0 decides for all: only its recipe names the run's own copies of plugins.
@@ -126,21 +135,22 @@ bool has_same_recipe(const std::string& saved, const std::string& recipe, World&
   return !world.broadcast_text(saved == recipe ? "yes" : "", 0, "whether the recipe is the same").empty();
 }
 
-void describe_run(const RunFolder& folder, const Run& run, const std::string& recipe) {
-  folder.write("recipe.toml", recipe);
+void describe_run(const RunFolder& folder, const Run& run) {
   folder.write("data_spec.json", write_data_spec(run.data.train->spec()));
   if (!run.data.learned.empty()) folder.write("dataset.json", run.data.learned);
   if (!run.data.stand_in.empty()) folder.write("STAND-IN-DATA.txt", run.data.stand_in + "\n");
-  fs::remove(folder.file("result.json"));  // of an earlier attempt
+  // Of an earlier attempt: if this one is killed, they would be taken for its results.
+  for (const char* name : {"result.json", "model.safetensors"}) fs::remove(folder.file(name));
+  for (const KeptWeights* weights : kept_weights(run))
+    fs::remove(folder.file(weights->name + ".safetensors"));
 }
 
-Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const std::string& recipe,
-                               const std::string& data_files) {
+Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const SavedTexts& texts) {
   return {run.recipe.checkpoint,
           folder.path(),
           run.stateful,
           run.engine.times(),
-          {{"recipe.toml", recipe}, {"data.json", data_files}},
+          {{"recipe.toml", texts.recipe}, {"data.json", texts.data_files}},
           versions_and_threads(),
           {run.engine.world(), run.engine.sharded_states(run.stateful), timeout_of(run.recipe.distributed)},
           model_states_hooks(run, &Hook::before_save)};
@@ -148,14 +158,14 @@ Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const std::str
 
 // A dry run takes a few steps and saves nothing.
 LoopControl loop_control(const Run& run, const RunFolder& folder, const StopSignal& stop,
-                         const CheckpointSignal& checkpoint, Checkpointer& checkpoints,
-                         const TrainOptions& options) {
+                         Checkpointer& checkpoints, const TrainOptions& options) {
   const auto stop_signal = [&] {
     folder.require_there();
     const bool enough = options.interrupt_at && run.progress.step >= *options.interrupt_at;
     return stop.received() != 0 ? stop.received() : enough ? SIGINT : 0;
   };
-  LoopControl control{stop_signal, folder.path(), [&] { return checkpoint.take(); }};
+  LoopControl control{stop_signal, folder.path(), &take_checkpoint_request};
+  control.recorded_time = options.recorded_time;
   if (options.dry_run) {
     control.steps = dry_run_steps;
     control.eval_batches = dry_run_eval_batches;
@@ -182,52 +192,29 @@ TrainingEnd train_or_keep_weights(Run& run, Journal& journal, const LoopControl&
   }
 }
 
-}  // namespace
-
-RunResult train_recipe(const Value& resolved, const Registry& registry, World& world,
-                       const TrainOptions& options) {
-  // First of all: without it, a request for a checkpoint would end the process.
-  const CheckpointSignal checkpoint_signal;
-  const Recipe recipe = decode_table<Recipe>(resolved, registry);
-  set_up_process(recipe, world);
-  require_equal_recipes(world, resolved, registry);
-  RunStart start = find_start(recipe, resolved, registry, world, options);
-  Run run(recipe, world, earlier_plan(start));
-  const std::string held_data = world.is_main() ? to_json(data_files(resolved, registry)) : "";
-  rehearse_single_example(run);
-  rehearse_evaluation(run);
-  run.divergence.begin(run.engine);
-
-  const RunFolder folder = folder_of(start, recipe, world, options);
-  log::add_file(folder.file("log.txt"));
-  Console console = make_console(world.is_main() && !options.quiet);
-  console.summary(summary_of(run, options.recipe_file, options.dry_run ? "" : folder.path()));
-  Trackers trackers = make_trackers(recipe, resolved, registry, folder, world, options);
-  Journal journal(trackers, console, run.plan, recipe.train.epochs, recipe.optimizer.common.group);
-  run.stateful.emplace_back("journal", &journal);
-  run.stateful.emplace_back("trackers", &trackers);
-
-  // Before any file of the run is changed: a checkpoint that does not fit leaves the folder as it is.
-  const std::string saved_recipe = resume(run, start, folder, options);
-  const ReportedRun reported{run, journal, trackers, console, folder};
+// From the moment that the run is complete in memory: how it ends is reported in every case.
+RunResult train_and_report(const TrainArguments& given, RunStart& start, const ReportedRun& reported,
+                           const SavedTexts& texts) {
+  const auto& [run, journal, trackers, console, folder] = reported;
   try {
-    const std::string kept_recipe = recipe_to_keep(resolved, registry, folder, world);
     // A run that has ended continues if the recipe has changed, or if it is the start of a new run.
-    if (options.resume_from || !has_same_recipe(saved_recipe, kept_recipe, world)) run.ended.reset();
-    describe_run(folder, run, kept_recipe);
-    if (world.is_main()) world.tell_folder(options.dry_run ? "" : fs::absolute(folder.path()).string());
-    if (start.resumed_at || options.resume_from) restore_best_files(run, folder.path());
+    if (start.of_another_run || !has_same_recipe(texts.recipe_before, texts.recipe, given.world))
+      run.reopen();
+    describe_run(folder, run);
+    note_start(folder, start, given.options);
+    if (given.world.is_main())
+      given.world.tell_folder(given.options.dry_run ? "" : fs::absolute(folder.path()).string());
+    if (start.resumed_at || start.of_another_run) restore_best_files(run, folder.path());
     trackers.start(start.resumed_at);
     if (run.progress.step == 0) log_sample_images(run, trackers);
 
     const StopSignal stop_signal;
-    Checkpointer checkpoints = make_checkpointer(run, folder, kept_recipe, held_data);
+    Checkpointer checkpoints = make_checkpointer(run, folder, texts);
     if (run.progress.step > 0) {
       checkpoints.resumed(run.progress);
       checkpoints.measured(journal.last_evaluation());
     }
-    const LoopControl control =
-        loop_control(run, folder, stop_signal, checkpoint_signal, checkpoints, options);
+    const LoopControl control = loop_control(run, folder, stop_signal, checkpoints, given.options);
     return finish_run(reported, train_or_keep_weights(run, journal, control, folder));
   } catch (const std::exception& error) {
     fail_run(reported, error);
@@ -236,6 +223,71 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
     const std::runtime_error error(unknown_failure_text());
     fail_run(reported, error);
     throw error;
+  }
+}
+
+// Sets `complete` when the run is complete in memory. `start` then has its folder.
+RunResult train_from(const TrainArguments& given, RunStart& start, bool& complete) {
+  const auto& [recipe, resolved, registry, world, options] = given;
+  const double before =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - options.began).count();
+  Run run(recipe, world, earlier_plan(start));
+  run.engine.times().add(TimeLedger::starting, before);
+  SavedTexts texts;
+  if (world.is_main()) texts.data_files = to_json(data_files(resolved, registry));
+  rehearse_single_example(run);
+  rehearse_evaluation(run);
+  run.divergence.begin(run.engine);
+
+  // First the recipe, so that a start that is cut short later can be repeated.
+  const bool is_new = !start.folder;
+  const RunFolder& folder = is_new ? start.folder.emplace(new_folder(recipe, world, options)) : *start.folder;
+  if (is_new) {
+    texts.recipe = keep_recipe(given, folder);
+    log::add_file(folder.file("log.txt"));
+  }
+  Console console = make_console(world.is_main() && !options.quiet);
+  console.summary(summary_of(run, options.recipe_file, options.dry_run ? "" : folder.path()));
+  Trackers trackers = make_trackers(given, folder);
+  Journal journal(trackers, console, run.plan, recipe.train.epochs, recipe.optimizer.common.group);
+  run.stateful.emplace_back("journal", &journal);
+  run.stateful.emplace_back("trackers", &trackers);
+
+  // Before any file of a resumed run but log.txt is changed: a checkpoint that does not fit leaves the folder
+  // as it is.
+  texts.recipe_before = resume(run, start, folder);
+  if (!is_new) texts.recipe = keep_recipe(given, folder);
+  complete = true;
+  return train_and_report(given, start, {run, journal, trackers, console, folder}, texts);
+}
+
+}  // namespace
+
+void set_up_process(const Value& resolved, const Registry& registry, const World& world) {
+  const Recipe recipe = decode_table<Recipe>(resolved, registry);
+  keep_freed_memory();
+  // The number of threads affects rounding. Results that are the same on any number of ranks cannot depend on
+  // how the cores are shared out among them: each rank has one thread unless the recipe sets another number.
+  const int threads = recipe.distributed.reproducible ? std::max(recipe.run.threads, 1) : recipe.run.threads;
+  apply(ProcessSettings{threads, world.local_size(), recipe.run.deterministic});
+  log::write_to_files(log::format("threads of each rank: {}", torch::get_num_threads()));
+  if (world.alone()) warn_and_steer_around_broken_instructions();  // several ranks did it before they met
+  if (const std::string slow = slow_precision(recipe); !slow.empty() && world.is_main()) log::warning(slow);
+}
+
+RunResult train_recipe(const Value& resolved, const Registry& registry, World& world,
+                       const TrainOptions& options) {
+  keep_checkpoint_requests();  // main() has done it before; other programs may not
+  const TrainArguments given{decode_table<Recipe>(resolved, registry), resolved, registry, world, options};
+  require_equal_recipes(world, resolved, registry);
+  RunStart start = find_start(given.recipe, resolved, registry, world, options);
+  if (start.folder) log::add_file(start.folder->file("log.txt"));
+  bool complete = false;
+  try {
+    return train_from(given, start, complete);
+  } catch (const std::exception& error) {
+    if (!complete && start.folder) fail_start(*start.folder, error, is_refusal(start, error));
+    throw;
   }
 }
 

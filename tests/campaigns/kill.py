@@ -3,10 +3,12 @@ record must then be those of a run that nobody disturbed, bit for bit.
 
     tests/campaigns/kill.py [--kills 200] [--minutes 15] [--seed 0] [--binary build/release/bin/runner]
 
-Prints each kill and where in the life of a run it was; exit code 1 where anything differs.
+Prints each kill and where in the life of a run it was; exit code 1 where anything differs. Some kills wait for the moment
+at which a checkpoint is being removed, which is too short to be met by chance.
 """
 
 import collections
+import os
 import signal
 import subprocess
 import sys
@@ -44,8 +46,8 @@ name = "loss"
 [[eval.metric]]
 name = "accuracy"
 [checkpoint]
-every = "2step"
-keep = 2
+every = "1step"
+keep = 1
 best = { metric = "eval/accuracy", keep = 2 }
 [[hook]]
 name = "ema"
@@ -87,18 +89,37 @@ def times_resumed(folder):
     return log.read_text().count("resumed from") if log.exists() else 0
 
 
+def left_in(checkpoints, prefix):
+    """Whether a name in the folder of the checkpoints begins like this."""
+    try:
+        return any(name.startswith(prefix) for name in os.listdir(checkpoints))
+    except FileNotFoundError:
+        return False
+
+
 def phase_of(folder, resumed_before):
-    """Where in its life the process is that was started when the run had been resumed so often."""
+    """Where in its life the process was that has been killed, by what it left; the run had been resumed so often when it started."""
     if not (folder / "recipe.toml").exists() or not (folder / "metrics.jsonl").exists():
         return "starting"
     checkpoints = folder / "checkpoints"
-    if checkpoints.exists() and any(p.name.startswith(".unfinished") for p in checkpoints.iterdir()):
-        return "saving"
-    if checkpoints.exists() and any(p.name.startswith(".removed") for p in checkpoints.iterdir()):
-        return "pruning"
+    # What the one before it left is cleared only when the run is resumed.
     if (checkpoints / "latest").exists() and resumed_before is not None and times_resumed(folder) == resumed_before:
         return "resuming"
+    if left_in(checkpoints, ".removed-"):
+        return "pruning"
+    if left_in(checkpoints, ".unfinished-"):
+        return "saving"
     return "training"
+
+
+def wait_for_removal(process, folder, longest):
+    """Until the process removes a checkpoint; at most so many seconds, or until it ends."""
+    deadline, checkpoints = time.monotonic() + longest, folder / "checkpoints"
+    # What an earlier process left does not count.
+    while left_in(checkpoints, ".removed-") and process.poll() is None and time.monotonic() < deadline:
+        pass
+    while not left_in(checkpoints, ".removed-") and process.poll() is None and time.monotonic() < deadline:
+        pass
 
 
 def main():
@@ -120,15 +141,18 @@ def main():
                 process = subprocess.Popen(command(campaign.binary, recipe, folder), stdout=subprocess.DEVNULL,
                                            stderr=subprocess.PIPE)
                 # Half of them early, so that starting and resuming are met as often as training.
-                moment = campaign.chance.uniform(0, length * campaign.chance.choice([0.3, 1.2]))
+                moment, began = campaign.chance.uniform(0, length * campaign.chance.choice([0.3, 1.2])), time.monotonic()
+                if campaign.chance.random() < 0.25:
+                    wait_for_removal(process, folder, longest=length)
+                    moment = 0
                 try:
                     _, errors = process.communicate(timeout=moment)
                 except subprocess.TimeoutExpired:
-                    phase = phase_of(folder, resumed_before)
                     process.send_signal(signal.SIGKILL)
                     process.communicate()
+                    phase = phase_of(folder, resumed_before)
                     phases[phase] += 1
-                    campaign.killed(f"while {phase}, after {moment:.2f} s")
+                    campaign.killed(f"while {phase}, after {time.monotonic() - began:.2f} s")
                     continue
                 if process.returncode != 0:
                     print(f"run {campaign.runs} failed with {process.returncode}:\n{errors.decode()}")

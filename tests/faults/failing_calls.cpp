@@ -4,14 +4,16 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdarg>
 #include <cstdio>
-#include <map>
 #include <mutex>
+#include <stdexcept>
 
 namespace {
 
@@ -20,9 +22,9 @@ struct Fault {
   std::atomic<bool> armed = false;
   std::string folder;
   int number = 0, error_number = 0, seen = 0;
-  bool short_write = false;
+  runner::testing::FailingCall::Kind kind = runner::testing::FailingCall::error;
   std::string failed;
-  std::map<std::pair<std::string, std::string>, int> calls;  // by name and file name
+  std::vector<runner::testing::SystemCall> calls;
 } fault;
 
 struct Hold {
@@ -34,6 +36,9 @@ struct Hold {
 } hold;
 
 std::atomic<bool> no_unnamed_files = false;
+std::atomic<int> no_exchange = 0;  // what the call fails with
+
+constexpr int crashed = 42;  // exit code of a process that a call ended
 
 bool is_below(const std::string& path, const std::string& folder) {
   return path.compare(0, folder.size(), folder) == 0;
@@ -51,16 +56,33 @@ std::string path_in(int folder, const char* name) {
 }
 
 // Whether this call is the one that fails.
-bool fails(const std::string& path, const char* name) {
-  if (!fault.armed) return false;
+bool fails(runner::testing::SystemCall call) {
+  using runner::testing::FailingCall;
   const std::lock_guard lock(fault.mutex);
-  if (!fault.armed || !is_below(path, fault.folder)) return false;
-  ++fault.calls[{name, path.substr(path.rfind('/') + 1)}];
-  if (fault.short_write && std::string_view(name) != "write") return false;
+  if (!fault.armed || !is_below(call.path, fault.folder)) return false;
+  const std::string name = call.name;
+  fault.calls.push_back(std::move(call));
+  if (fault.kind == FailingCall::short_write && name != "write") return false;
   if (++fault.seen != fault.number) return false;
+  if (fault.kind == FailingCall::crash) ::_exit(crashed);
   fault.failed = name;
   errno = fault.error_number;
   return true;
+}
+
+bool fails(const char* name, const char* path, const char* to = "") {
+  return fault.armed && fails({name, path, to});
+}
+
+bool fails(const char* name, int folder, const char* path) {
+  return fault.armed && fails({name, path_in(folder, path)});
+}
+
+bool fails(const char* name, int descriptor) {
+  if (!fault.armed) return false;
+  struct stat facts{};
+  ::fstat(descriptor, &facts);
+  return fails({name, path_of(descriptor), "", facts.st_ino});
 }
 
 void wait_where_held(const std::string& path) {
@@ -82,7 +104,7 @@ int open_or_fail(const char* name, int folder, const char* path, int flags, mode
     errno = EOPNOTSUPP;
     return -1;
   }
-  return fault.armed && fails(path_in(folder, path), name) ? -1 : call(folder, path, flags, mode);
+  return fails(name, folder, path) ? -1 : call(folder, path, flags, mode);
 }
 
 mode_t mode_of(int flags, va_list arguments) {
@@ -111,8 +133,9 @@ int openat(int folder, const char* path, int flags, ...) {
 
 ssize_t write(int descriptor, const void* data, std::size_t count) {
   static const auto call = real<ssize_t (*)(int, const void*, std::size_t)>("write");
-  if (fault.armed && fails(path_of(descriptor), "write")) {
-    if (fault.short_write && count > 1) return call(descriptor, data, count / 2);
+  if (fails("write", descriptor)) {
+    if (fault.kind == runner::testing::FailingCall::short_write && count > 1)
+      return call(descriptor, data, count / 2);
     return -1;
   }
   return call(descriptor, data, count);
@@ -121,57 +144,62 @@ ssize_t write(int descriptor, const void* data, std::size_t count) {
 // Nobody cuts the power in these tests, and flushing thousands of times would take minutes.
 int fsync(int descriptor) {
   if (hold.armed) wait_where_held(path_of(descriptor));
-  return fault.armed && fails(path_of(descriptor), "fsync") ? -1 : 0;
+  return fails("fsync", descriptor) ? -1 : 0;
 }
 
 int rename(const char* from, const char* to) {
   static const auto call = real<int (*)(const char*, const char*)>("rename");
-  return fails(from, "rename") ? -1 : call(from, to);
+  return fails("rename", from, to) ? -1 : call(from, to);
 }
 
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   static const auto call = real<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
-  return fails(from, "renameat2") ? -1 : call(from_folder, from, to_folder, to, flags);
+  if (fails("renameat2", from, to)) return -1;
+  if ((flags & RENAME_EXCHANGE) != 0 && no_exchange != 0) {
+    errno = no_exchange;
+    return -1;
+  }
+  return call(from_folder, from, to_folder, to, flags);
 }
 
 int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) {
   static const auto call = real<int (*)(int, const char*, int, const char*, int)>("linkat");
-  return fails(to, "linkat") ? -1 : call(from_folder, from, to_folder, to, flags);
+  return fails("linkat", to) ? -1 : call(from_folder, from, to_folder, to, flags);
 }
 
 int unlink(const char* path) {
   static const auto call = real<int (*)(const char*)>("unlink");
-  return fails(path, "unlink") ? -1 : call(path);
+  return fails("unlink", path) ? -1 : call(path);
 }
 
 int unlinkat(int folder, const char* path, int flags) {
   static const auto call = real<int (*)(int, const char*, int)>("unlinkat");
-  return fault.armed && fails(path_in(folder, path), "unlinkat") ? -1 : call(folder, path, flags);
+  return fails("unlinkat", folder, path) ? -1 : call(folder, path, flags);
 }
 
 int mkdir(const char* path, mode_t mode) {
   static const auto call = real<int (*)(const char*, mode_t)>("mkdir");
-  return fails(path, "mkdir") ? -1 : call(path, mode);
+  return fails("mkdir", path) ? -1 : call(path, mode);
 }
 
 int symlink(const char* target, const char* path) {
   static const auto call = real<int (*)(const char*, const char*)>("symlink");
-  return fails(path, "symlink") ? -1 : call(target, path);
+  return fails("symlink", path) ? -1 : call(target, path);
 }
 
-int mkostemp(char* pattern, int flags) {
-  static const auto call = real<int (*)(char*, int)>("mkostemp");
-  return fails(pattern, "mkostemp") ? -1 : call(pattern, flags);
+int link(const char* from, const char* to) {
+  static const auto call = real<int (*)(const char*, const char*)>("link");
+  return fails("link", to) ? -1 : call(from, to);
 }
 
 int statvfs(const char* path, struct statvfs* disk) {
   static const auto call = real<int (*)(const char*, struct statvfs*)>("statvfs");
-  return fails(path, "statvfs") ? -1 : call(path, disk);
+  return fails("statvfs", path) ? -1 : call(path, disk);
 }
 
 int close(int descriptor) {
   static const auto call = real<int (*)(int)>("close");
-  if (fault.armed && fails(path_of(descriptor), "close")) {
+  if (fails("close", descriptor)) {
     const int problem = errno;
     call(descriptor);
     errno = problem;
@@ -189,7 +217,7 @@ FailingCall::FailingCall(std::string folder, int number, int error_number, Kind 
   fault.folder = std::move(folder);
   fault.number = number;
   fault.error_number = error_number;
-  fault.short_write = kind == short_write;
+  fault.kind = kind;
   fault.seen = 0;
   fault.failed.clear();
   fault.calls.clear();
@@ -211,18 +239,39 @@ std::string FailingCall::name() const {
   return fault.failed;
 }
 
-std::set<std::string> FailingCall::names() const {
+std::vector<SystemCall> FailingCall::calls() const {
   const std::lock_guard lock(fault.mutex);
-  std::set<std::string> names;
-  for (const auto& [call, times] : fault.calls) names.insert(call.first);
-  return names;
+  return fault.calls;
 }
 
 int FailingCall::count(const std::string& name, const std::string& file) const {
-  const std::lock_guard lock(fault.mutex);
-  const auto found = fault.calls.find({name, file});
-  return found == fault.calls.end() ? 0 : found->second;
+  return static_cast<int>(std::ranges::count_if(calls(), [&](const SystemCall& call) {
+    return call.name == name && call.path.substr(call.path.rfind('/') + 1) == file;
+  }));
 }
+
+bool crashes_at(int number, const std::string& folder, const std::function<void()>& work) {
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("cannot fork");
+  if (child == 0) {
+    const FailingCall failing(folder, number, 0, FailingCall::crash);
+    try {
+      work();
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) == 1)
+    throw std::runtime_error("the process that was to crash failed");
+  return WEXITSTATUS(status) == crashed;
+}
+
+NoExchange::NoExchange(int error_number) { no_exchange = error_number; }
+NoExchange::~NoExchange() { no_exchange = 0; }
 
 NoUnnamedFiles::NoUnnamedFiles() { no_unnamed_files = true; }
 NoUnnamedFiles::~NoUnnamedFiles() { no_unnamed_files = false; }

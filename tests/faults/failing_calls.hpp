@@ -3,27 +3,49 @@
 #pragma once
 
 #include <cerrno>
-#include <set>
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace runner::testing {
 
+struct SystemCall {
+  std::string name;        // "fsync"
+  std::string path;        // of a file without a name: nothing useful
+  std::string to = {};     // what it is renamed to
+  unsigned long node = 0;  // the inode of what is written, flushed or closed
+};
+
 // While it lives, the call of that number (from 1; 0: none) among those that open, write, flush, close, name,
 // rename, link, make and remove below `folder`, or ask how much room there is, fails with this error. Or the
-// write of that number does half of what it should. Only one at a time.
+// write of that number does half of what it should. Or the process ends there, as if it were killed. Only one
+// at a time.
 class FailingCall {
  public:
-  enum Kind { error, short_write };
+  enum Kind { error, short_write, crash };
 
   FailingCall(std::string folder, int number, int error_number, Kind kind = error);
   ~FailingCall();
   FailingCall(const FailingCall&) = delete;
   FailingCall& operator=(const FailingCall&) = delete;
 
-  bool happened() const;                // whether there was a call of that number
-  std::string name() const;             // of the call that failed: "fsync"
-  std::set<std::string> names() const;  // of all calls below the folder
+  bool happened() const;                  // whether there was a call of that number
+  std::string name() const;               // of the call that failed: "fsync"
+  std::vector<SystemCall> calls() const;  // all below the folder, in their order
   int count(const std::string& name, const std::string& file) const;  // how often, for a file of that name
+};
+
+// Whether the work has a call of that number below the folder. It is done in a process of its own, which ends
+// at that call.
+bool crashes_at(int number, const std::string& folder, const std::function<void()>& work);
+
+// While it lives, two names cannot be exchanged, as on file systems that cannot do that.
+class NoExchange {
+ public:
+  explicit NoExchange(int error_number);
+  ~NoExchange();
+  NoExchange(const NoExchange&) = delete;
+  NoExchange& operator=(const NoExchange&) = delete;
 };
 
 // While it lives, no file can be made without a name, as on file systems that cannot do that.

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -110,6 +111,21 @@ def a_checkpoint_on_demand(folder):
     wait_until(lambda: (folder / "run/checkpoints/latest/manifest.json").exists(), process)
     process.kill()
     process.communicate()
+
+
+def handles(process, number):
+    lines = pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("SigCgt:")).split()[1], 16) >> (number - 1) & 1
+
+
+def a_checkpoint_may_be_requested_before_the_run_has_begun(folder):
+    process = subprocess.Popen([RUNNER, "run", "-", f"run.dir={folder}/run", "checkpoint.every=never"], stdin=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=environment())
+    wait_until(lambda: handles(process, signal.SIGUSR1), process)  # it still waits for the recipe
+    process.send_signal(signal.SIGUSR1)
+    said = process.communicate(RECIPE.replace("max_steps = 60", "max_steps = 3"), timeout=60)
+    assert process.returncode == 0, said
+    assert (folder / "run/checkpoints/step-00000001").exists(), list((folder / "run").rglob("*"))
 
 
 def a_damaged_checkpoint_is_skipped(folder):
@@ -264,7 +280,9 @@ def a_run_can_be_verified(folder):
     run(recipe, f"run.dir={folder}/run")
     done = run("verify", folder / "run")
     assert "steps 51 to 60 match the recorded run" in done.stdout and "all tensors" in done.stdout, done.stdout
-    assert "steps 51 to 53 match" in run("verify", folder / "run", "--steps", "3").stdout
+    assert "steps 51 to 56 match" in run("verify", folder / "run", "--steps", "6").stdout
+    nothing = run("verify", folder / "run", "--steps", "3", check=False)  # the first record is at step 55
+    assert nothing.returncode == 1 and "nothing to compare" in nothing.stderr, nothing
     # With as many threads as the run had, whatever this machine or shell would choose.
     done = subprocess.run([RUNNER, "verify", folder / "run"], env=environment(OMP_NUM_THREADS="2"), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "match the recorded run" in done.stdout, done
@@ -281,6 +299,40 @@ def a_run_can_be_verified(folder):
     assert done.returncode == 1 and "the training loss at step 55: recorded" in done.stdout, done.stdout
 
 
+def the_file_of_initial_weights_may_be_gone(folder):
+    recipe = write_recipe(folder)
+    run(recipe, "train.max_steps=1", f"run.dir={folder}/pretraining")
+    weights = folder / "weights.safetensors"
+    (folder / "pretraining/model.safetensors").rename(weights)
+    run(recipe, f"model.weights={weights}", f"run.dir={folder}/run")
+    weights.unlink()
+    assert "match the recorded run" in run("verify", folder / "run").stdout
+    run("resume", folder / "run", "train.max_steps=65", "--force")
+    assert json.loads((folder / "run/result.json").read_text())["steps"] == 65
+
+
+def a_requeued_job_continues_what_it_started_from_another_run(folder):
+    recipe = write_recipe(folder)
+    run(recipe, "train.max_steps=20", f"run.dir={folder}/first")
+    command = [recipe, "train.max_steps=40", f"run.dir={folder}/second", "--resume", folder / "first/checkpoints/latest"]
+    run(*command)
+    assert "resumed from" in run(*command).stderr
+    other = run(*command[:-1], folder / "first/checkpoints/step-00000010", check=False)
+    assert other.returncode == 2 and "was started from" in other.stderr, other.stderr
+
+
+def a_run_that_has_not_ended_is_exported_from_its_newest_checkpoint(folder):
+    process = endless(folder)
+    try:
+        wait_until(lambda: (folder / "run/checkpoints/latest/manifest.json").exists(), process)
+        done = run("export", folder / "run", "-o", folder / "out.safetensors")
+        assert "has not ended" in done.stderr and "step-" in done.stderr, done.stderr
+        assert load_file(folder / "out.safetensors")
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def a_tensor_that_comes_out_differently_is_named(folder):
     run(write_recipe(folder), f"run.dir={folder}/run")
     newest = folder / "run/checkpoints/step-00000060"
@@ -293,6 +345,46 @@ def a_tensor_that_comes_out_differently_is_named(folder):
     (newest / "manifest.json").write_text(json.dumps(manifest))
     done = run("verify", folder / "run", check=False)
     assert done.returncode == 1 and 'the tensor "model fc2.bias" at step 60' in done.stdout, done.stdout
+
+
+def a_replay_that_is_interrupted_accuses_nobody(folder):
+    run(write_recipe(folder), f"run.dir={folder}/run", "train.max_steps=6000", "checkpoint.every=3000step", "eval.every=never",
+        "train.log_every=100step")
+    process = start("verify", folder / "run")
+    wait_until(lambda: handles(process, signal.SIGINT), process)
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT and "nothing was compared" in said and not out, (process.returncode, out, said)
+
+
+def a_replay_does_not_depend_on_the_clock(folder):
+    text = RECIPE.replace("max_steps = 60", 'max_time = "1s"').replace('"5step"', '"0.02s"').replace('"20step"', '"0.1s"')
+    run(write_recipe(folder, text + '[scheduler]\nname = "plateau"\npatience = 0\n'), f"run.dir={folder}/run", "checkpoint.every=30step")
+    done = run("verify", folder / "run")
+    assert "match the recorded run" in done.stdout and "all tensors" in done.stdout, done.stdout
+
+
+def a_replay_does_not_depend_on_the_time_limit_of_a_job(folder):
+    text = RECIPE.replace('"5step"', '"1step"') + '[[hook]]\nname = "time_limit"\nlimit = "0.001s"\nmargin = "0s"\n'
+    recipe = write_recipe(folder, text.replace("[checkpoint]", "[checkpoint]\nkeep = 9"))
+    for _ in range(3):  # each process makes one step
+        done = run(recipe, f"run.dir={folder}/run", check=False)
+        assert done.returncode == 128 + signal.SIGTERM, done
+    shutil.rmtree(folder / "run/checkpoints/step-00000002")
+    done = run("verify", folder / "run")
+    assert "steps 2 to 3 match" in done.stdout, done.stdout
+
+
+def hooks_without_state_come_and_go(folder):
+    recipe = write_recipe(folder)
+    run(recipe, f"run.dir={folder}/run", "train.max_steps=20")
+    added = 'hook+={name="time_limit", limit="10h"}'
+    for changes in ([added, "train.max_steps=30"], ["hook=[]", "train.max_steps=40"]):
+        assert "changes the results" in run("resume", "--check", folder / "run", *changes, "--force").stdout
+        run("resume", folder / "run", *changes, "--force")
+    # One with state would miss it: this is said before anything is tried.
+    done = run("resume", "--check", folder / "run", 'hook+={name="early_stop", metric="eval/loss"}', "--force", check=False)
+    assert done.returncode == 2 and "impossible" in done.stdout, done
 
 
 def a_forced_change_is_no_false_alarm(folder):
@@ -357,6 +449,16 @@ def the_best_are_kept(folder):
     # A new run that starts from the state of this one does not have its files.
     done = run(recipe, best, "--resume", folder / "run/checkpoints/latest", f"run.dir={folder}/new", "train.max_steps=65")
     assert len(json.loads(run("checkpoints", folder / "new", "--json").stdout)["best"]) == 1, done.stderr
+    # A damaged file hides no other, and nothing that a file says reaches the terminal as it is.
+    os.truncate(folder / f"whole/best/step-{wanted[0]:08}.safetensors", 5)
+    other = folder / f"whole/best/step-{wanted[1]:08}.safetensors"
+    save_file(load_file(other), other, {"metric": "eval/\x1b[31mloss", "mode": "min", "value": "1", "step": str(wanted[1])})
+    manifest = folder / "whole/checkpoints/latest/manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"created": "\x1b[2Jnow"}))
+    told = run("checkpoints", folder / "whole").stdout
+    assert "damaged" in told and f"step-{wanted[2]:08}" in told and "now" in told and "\x1b" not in told, told
+    listed = json.loads(run("checkpoints", folder / "whole", "--json").stdout)["best"]
+    assert ["damage" in one for one in listed] == [False, False, True], listed
 
 
 def a_run_of_several_ranks_is_not_continued_alone(folder):
@@ -408,12 +510,17 @@ def kills_at_random_moments(_):
 
 
 main([a_signal_saves_and_says_so, a_second_signal_ends_it_at_once, two_processes_cannot_share_a_run, a_checkpoint_on_demand,
+      a_checkpoint_may_be_requested_before_the_run_has_begun,
       a_damaged_checkpoint_is_skipped, what_was_mistyped_is_bad_input_and_is_shown_with_its_place,
       a_copy_without_links_is_resumed,
       a_folder_without_a_manifest_is_named, what_was_left_is_cleared,
       weights_go_to_pytorch_and_back, the_python_code_of_the_documentation_works,
       large_models_are_sharded, what_would_change_is_shown, a_run_can_be_verified,
+      the_file_of_initial_weights_may_be_gone, a_requeued_job_continues_what_it_started_from_another_run,
+      a_run_that_has_not_ended_is_exported_from_its_newest_checkpoint,
       a_tensor_that_comes_out_differently_is_named, a_forced_change_is_no_false_alarm,
+      a_replay_that_is_interrupted_accuses_nobody, a_replay_does_not_depend_on_the_clock,
+      a_replay_does_not_depend_on_the_time_limit_of_a_job, hooks_without_state_come_and_go,
       a_signal_in_an_evaluation_stops_it_and_it_is_made_up_for, the_best_are_kept, a_run_of_several_ranks_is_not_continued_alone,
       the_batch_script_of_the_documentation_requeues_itself,
       kills_at_random_moments])

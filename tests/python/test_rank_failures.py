@@ -157,6 +157,22 @@ def a_signal_to_any_rank_stops_all_at_the_same_step(folder):
         compare(folder / "quiet", place, tolerance=1e-4)
 
 
+def a_checkpoint_is_requested_through_the_launcher(folder):
+    """As `scancel -s USR1` does, which may come before any rank can take the request."""
+    launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, f"run.dir={folder}/run", "checkpoint.every=never")
+    deadline = time.monotonic() + 300
+    while len(ranks_of(launcher)) < 2:
+        assert launcher.poll() is None and time.monotonic() < deadline, launcher.communicate()
+    launcher.send_signal(signal.SIGUSR1)
+    while not (folder / "run/checkpoints/latest/manifest.json").exists():
+        assert launcher.poll() is None and time.monotonic() < deadline, launcher.communicate()
+        time.sleep(0.05)
+    ranks = ranks_of(launcher)
+    launcher.kill()
+    launcher.communicate(timeout=300)
+    wait_until_gone(ranks.values())
+
+
 def ranks_end_with_a_killed_launcher(folder):
     launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, f"run.dir={folder}/run")
     wait_for_steps(folder / "run", launcher)
@@ -412,7 +428,8 @@ if __name__ == "__main__":
              a_rank_that_throws_is_named_with_its_reason,
              different_settings_are_refused_by_name, different_data_is_refused, the_only_rank_restarts_in_its_folder,
              a_run_from_another_checkpoint_restarts_from_its_own, two_machines_restart_together,
-             a_signal_to_any_rank_stops_all_at_the_same_step, ranks_end_with_a_killed_launcher,
+             a_signal_to_any_rank_stops_all_at_the_same_step,
+             a_checkpoint_is_requested_through_the_launcher, ranks_end_with_a_killed_launcher,
              a_restart_goes_on_from_the_newest_checkpoint, an_elastic_run_goes_on_with_those_that_are_left,
              sharded_parameters_go_on_with_another_number_of_ranks, a_reproducible_run_goes_on_with_a_power_of_two,
              a_machine_that_never_starts_is_named, a_machine_that_cannot_join_is_told_why,

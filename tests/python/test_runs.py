@@ -1,6 +1,7 @@
 """Whole runs, as a user starts them: what they leave behind, how they end, and that they can be repeated."""
 
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -383,6 +384,21 @@ def fp16_counts_skipped_steps_and_moves_nothing_for_them(folder):
     assert rows[-1]["train/skipped_steps"] > 10, rows[-1]
 
 
+def the_time_in_the_result_is_that_of_the_process(folder):
+    def seconds(*arguments):
+        began = time.monotonic()
+        run(*arguments)
+        return time.monotonic() - began
+
+    outside = seconds(SHAPES, *SMALL, "train.epochs=100000", "train.max_time=8s", f"run.dir={folder}/run")
+    counted = sum(json.loads((folder / "run/result.json").read_text())["time"].values())
+    # Not counted: loading the libraries before main() and ending the process, as any command does; and what
+    # comes after result.json is written, the report.
+    around = 2 * seconds("--version") + 0.3
+    assert counted <= outside + 0.01, (counted, outside)
+    assert outside - counted <= 0.01 * outside + around, (counted, outside, around)
+
+
 if __name__ == "__main__":
     main([a_run_leaves_everything_in_its_folder, the_resolved_recipe_runs_again_and_gives_the_same,
           loader_workers_change_nothing, a_short_last_window_counts_for_what_it_is,
@@ -399,4 +415,5 @@ if __name__ == "__main__":
           a_disk_too_small_for_the_checkpoint_still_takes_the_weights,
           closed_standard_descriptors_take_no_part, a_limit_on_the_size_of_files_is_an_error,
           a_run_folder_that_is_deleted_ends_the_run, a_data_file_that_is_truncated_ends_the_run_and_saves,
-          a_batch_larger_than_the_set_is_one_short_batch, fp16_counts_skipped_steps_and_moves_nothing_for_them])
+          a_batch_larger_than_the_set_is_one_short_batch, fp16_counts_skipped_steps_and_moves_nothing_for_them,
+          the_time_in_the_result_is_that_of_the_process])

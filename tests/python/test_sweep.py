@@ -160,6 +160,7 @@ def ctrl_c_leaves_trials_to_go_on_with(folder):
     process = subprocess.Popen([RUNNER, *map(str, command)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     metrics = folder / "s/trials/0000/metrics.jsonl"
     wait_until(lambda: metrics.exists() and metrics.stat().st_size > 0, process)
+    process.send_signal(signal.SIGUSR1)  # a request for a checkpoint, which a sweep does not pass on
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=300)
     assert process.returncode == 130 and "run the same command again to continue" in said, (process.returncode, said)

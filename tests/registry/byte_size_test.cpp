@@ -67,4 +67,10 @@ TEST_CASE("byte size: rounded for people", "[byte_size]") {
   CHECK(approximately({0}) == "0 B");
 }
 
+TEST_CASE("two sizes never look the same", "[sizes]") {
+  using Texts = std::pair<std::string, std::string>;
+  CHECK(distinguishable({43'712'345}, {1'100'000}) == Texts{"43.7 MB", "1.1 MB"});
+  CHECK(distinguishable({1'102'336}, {1'101'824}) == Texts{"1102336 B", "1101824 B"});
+}
+
 }  // namespace runner

@@ -1,7 +1,5 @@
 #include "registry/log.hpp"
 
-#include "registry/log_files.hpp"
-
 #include <catch2/catch_all.hpp>
 
 #include <algorithm>
@@ -38,7 +36,7 @@ struct Sandbox {
     const int file = ::open((dir / "stderr").c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
     ::dup2(file, STDERR_FILENO);
     ::close(file);
-    log::add_file(dir / "former.txt");  // takes what was said before
+    log::add_file(dir / "former.txt");  // takes what was logged before
     log::close_files();
     log::clear_warnings();
   }
@@ -48,7 +46,6 @@ struct Sandbox {
 
   ~Sandbox() {
     log::close_files();
-    log::set_prefix("");
     log::clear_warnings();
     std::fflush(stderr);
     ::dup2(saved_stderr, STDERR_FILENO);
@@ -131,13 +128,6 @@ TEST_CASE("a file that cannot be opened is named, with the reason", "[log]") {
   const Sandbox sandbox;
   CHECK_THROWS_WITH(log::add_file(sandbox.dir / "absent" / "log.txt"),
                     ContainsSubstring("absent/log.txt") && ContainsSubstring("No such file or directory"));
-}
-
-TEST_CASE("the prefix stands before every message", "[log]") {
-  const Sandbox sandbox;
-  log::set_prefix("[rank 1] ");
-  log::warning("slow");
-  CHECK(sandbox.on_stderr() == "warning: [rank 1] slow\n");
 }
 
 TEST_CASE("warnings are kept once each, in order, in a silence too", "[log]") {

@@ -13,6 +13,12 @@ TEST_CASE("suggest: distance counts typing slips", "[suggest]") {
   CHECK(edit_distance("kitten", "sitting") == 3);
 }
 
+TEST_CASE("suggest: a hint quotes the name, or there is none", "[suggest]") {
+  CHECK(did_you_mean("momentun", {"lr", "momentum"}) == "did you mean \"momentum\"?");
+  CHECK(did_you_mean("a\x1b", {"a\x1b["}) == "did you mean \"a\\x1b[\"?");
+  CHECK(did_you_mean("zebra", {"lr", "momentum"}) == std::nullopt);
+}
+
 TEST_CASE("suggest: the name that was probably meant", "[suggest]") {
   const std::vector<std::string> names{"lr", "momentum", "weight_decay", "nesterov", "batch_size"};
   CHECK(nearest("momentun", names) == "momentum");

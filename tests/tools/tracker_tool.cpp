@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "components/support/io/encode_png.hpp"
+#include "components/support/io/image_codec.hpp"
 #include "components/trackers/tracker.hpp"
 #include "tests/support/parts.hpp"
 

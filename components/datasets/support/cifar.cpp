@@ -43,7 +43,7 @@ class CifarSplit final : public ImageSplit {
     return ImageView::planar(scratch.decoded.data(), 3, side, side);
   }
   std::int64_t label(std::int64_t index) const override { return labels_[static_cast<std::size_t>(index)]; }
-  std::string sample_name(std::int64_t index) const override {
+  std::string example_name(std::int64_t index) const override {
     const auto position = static_cast<std::size_t>(index);
     return name_of(files_[position / records_per_file_].path(), position % records_per_file_);
   }

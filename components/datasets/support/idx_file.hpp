@@ -10,8 +10,8 @@
 namespace runner {
 
 // An array of bytes in the IDX format of the MNIST family: two zero bytes, 08 for bytes, the number of
-// dimensions, their sizes (big-endian, 32 bit), the bytes. Mapped as it lies, or unpacked into memory if it
-// is gzip. Throws IoError.
+// dimensions, their sizes (big-endian, 32 bit), the bytes. The file is mapped, or unpacked into memory if it
+// is compressed with gzip. Throws IoError.
 class IdxFile {
  public:
   static std::vector<std::int64_t> read_shape(const std::filesystem::path& path);  // the header only

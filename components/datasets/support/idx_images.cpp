@@ -41,7 +41,7 @@ class IdxSplit final : public ImageSplit {
   std::int64_t label(std::int64_t index) const override {
     return labels_.values()[static_cast<std::size_t>(index)];
   }
-  std::string sample_name(std::int64_t index) const override {
+  std::string example_name(std::int64_t index) const override {
     return images_.path().string() + ", image " + std::to_string(index);
   }
 

@@ -51,14 +51,14 @@ ImageView read_image(const std::filesystem::path& path, Scratch& scratch, Turned
 }
 
 bool is_stored_turned(const fs::path& path) {
-  constexpr std::size_t enough = 1 << 18;  // EXIF data stand at the beginning
+  constexpr std::size_t enough = 1 << 18;  // EXIF data is at the beginning
   try {
     const OpenFile file(path);
     std::vector<std::uint8_t> start(std::min(file.size(), enough));
     file.read_at(0, start);
     return exif_orientation(start) != 1;
   } catch (const IoError&) {
-    return false;  // whoever reads the image says so
+    return false;  // reading the image will report the error
   }
 }
 

@@ -31,7 +31,7 @@ class GivenImages final : public ImageSplit {
 
  protected:
   ImageView image(std::int64_t index, Scratch& scratch) const override {
-    ImageView view = read_image(sample_name(index), scratch, turned_);
+    ImageView view = read_image(example_name(index), scratch, turned_);
     if (shape_[0] == 1) view = grey(view, scratch);
     if (shape_[1] < 1 || (view.height == shape_[1] && view.width == shape_[2])) return view;
     Image scaled(view, scratch);
@@ -39,7 +39,7 @@ class GivenImages final : public ImageSplit {
     return scaled.pixels();
   }
   std::int64_t label(std::int64_t) const override { return 0; }
-  std::string sample_name(std::int64_t index) const override {
+  std::string example_name(std::int64_t index) const override {
     return paths_[static_cast<std::size_t>(index)];
   }
 

@@ -42,7 +42,7 @@ void ImageSplit::read(std::span<const ExampleRef> examples, Batch& batch, std::i
   for (const ExampleRef& example : examples) {
     const ImageView source = this->image(example.index, scratch);
     if (source.channels != after_.input_shape[0]) {
-      throw DataError(sample_name(example.index) + ": the image has " + std::to_string(source.channels) +
+      throw DataError(example_name(example.index) + ": the image has " + std::to_string(source.channels) +
                       " channel(s), where " + std::to_string(after_.input_shape[0]) + " are expected.");
     }
     Image image(source, scratch);
@@ -50,11 +50,12 @@ void ImageSplit::read(std::span<const ExampleRef> examples, Batch& batch, std::i
     try {
       for (const auto& transform : transforms_) transform->apply(image, random);
     } catch (const DataError& error) {  // transforms do not know whose image it is
-      throw DataError(sample_name(example.index) + ": " + error.what());
+      throw DataError(example_name(example.index) + ": " + error.what());
     }
     if (image.height() != after_.input_shape[1] || image.width() != after_.input_shape[2]) {
-      throw DataError(sample_name(example.index) + ": the image is " + extent(image.height(), image.width()) +
-                      ", where " + extent(after_.input_shape[1], after_.input_shape[2]) +
+      throw DataError(example_name(example.index) + ": the image is " +
+                      extent(image.height(), image.width()) + ", where " +
+                      extent(after_.input_shape[1], after_.input_shape[2]) +
                       " is expected. A resize transform with height and width makes all images equal.");
     }
     image.write(target, plain_);

@@ -10,14 +10,15 @@ namespace runner {
 
 enum class Phase { training, evaluation };
 
-// What all sets of labelled images have in common. A dataset says where the pixels of a sample are; the
-// transforms, and the one pass from bytes to floats in the layout of the batch, happen here.
+// The base of all sets of labelled images. A dataset says where the pixels of an example are; the transforms,
+// and the single pass from bytes to floats in the layout of the batch, happen here.
 //
 //   class Cifar : public ImageSplit {
-//     Cifar(DataSpec raw, const TransformPipeline& transforms, Phase phase, MappedFile file);
 //     std::int64_t size() const override { return 10000; }
-//     ImageView image(std::int64_t index, Scratch&) const override { return ImageView::planar(record(index) +
-//     1, 3, 32, 32); } std::int64_t label(std::int64_t index) const override { return record(index)[0]; }
+//     ImageView image(std::int64_t index, Scratch&) const override {
+//       return ImageView::planar(record(index) + 1, 3, 32, 32);
+//     }
+//     std::int64_t label(std::int64_t index) const override { return record(index)[0]; }
 //   };
 class ImageSplit : public Split {
  public:
@@ -38,7 +39,7 @@ class ImageSplit : public Split {
   virtual ImageView image(std::int64_t index, Scratch& scratch) const = 0;
   virtual std::int64_t label(std::int64_t index) const = 0;
   // For messages, for example the path of the file.
-  virtual std::string sample_name(std::int64_t index) const { return "sample " + std::to_string(index); }
+  virtual std::string example_name(std::int64_t index) const { return "example " + std::to_string(index); }
 
  private:
   std::vector<std::shared_ptr<const Transform>> transforms_;

@@ -26,7 +26,7 @@ bool there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-// Whether the folder has the files: none is no, all is yes, and anything in between is an error.
+// True if the folder has all of the files, false if it has none; throws if only some are there.
 bool complete(const PublishedFiles& published, const fs::path& folder) {
   std::string missing;
   std::size_t found = 0;

@@ -23,8 +23,8 @@ struct PublishedFiles {
   std::vector<PublishedFile> files;
 };
 
-// The data is nowhere: the one failure that a stand-in may cover. Files that are there but wrong are a plain
-// DataError.
+// The data was not found: the only failure for which a stand-in may be used. Files that exist but are wrong
+// are a plain DataError.
 struct DataMissing : DataError {
   using DataError::DataError;
 };

@@ -74,7 +74,7 @@ class Canvas {
     }
   }
 
-  // Colours every pixel by how much of it lies inside; `outside` tells the distance in pixels.
+  // Colours every pixel by the share of it that is inside; `outside` returns the distance in pixels.
   template <class Distance>
   void paint(const Colour& colour, Distance outside) {
     for (int y = 0; y < drawing_size; ++y) {

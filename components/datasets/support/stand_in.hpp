@@ -14,11 +14,10 @@ std::unique_ptr<Dataset> build_stand_in(const std::optional<Part<DatasetKind>>& 
                                         const DatasetInputs& inputs, const DataSpec& wanted,
                                         const std::string& title);
 
-// A stand-in takes the transforms of the dataset it stands in for: of its own there can be none.
+// A stand-in gets the transforms of the dataset it replaces, so it must not have its own.
 void check_stand_in(const std::optional<Part<DatasetKind>>& fallback, Report& report);
 
-// Opens the stand-in, marked with the reason. Where there is none, throws the reason, and `example` as one
-// that would do.
+// Opens the stand-in, marked with the reason. If there is none, throws the reason, and suggests `example`.
 Splits open_stand_in(const Dataset* stand_in, const std::string& name, const TransformPipeline& transforms,
                      const DataMissing& reason, const std::string& example);
 

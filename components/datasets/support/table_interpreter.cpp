@@ -6,6 +6,7 @@
 #include "components/support/tables/number.hpp"
 #include "components/support/tables/separator.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -23,8 +24,8 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Where the recipe names the columns, a file may still begin with their names, and may lack the target, which
-// the number of values alone tells.
+// If the recipe names the columns, a file may still begin with their names. It may also lack the target,
+// which shows in the number of values.
 void adapt_to(const std::vector<std::string>& first, const std::string& target, TableFormat& format) {
   const auto names_column = [&](const std::string& value) { return has(format.columns, value); };
   const bool complete = first.size() + 1 >= format.columns.size();
@@ -109,9 +110,9 @@ void TableInterpreter::add_row(const std::string& text, EncodedRows& rows) const
   if (row.values().size() + 1 == names.size()) std::erase(names, columns_.target);
   if (!found || row.values().size() != names.size()) {
     throw IoError(
-        log::format("\"{}\" is neither a file nor a row: a row has {} values "
+        log::format("{} is neither a file nor a row: a row has {} values "
                     "separated by \"{}\", one for each column but the target.",
-                    text, columns_.file.size() - 1, format_.csv.separator));
+                    in_quotes(text), columns_.file.size() - 1, format_.csv.separator));
   }
   row.expect(names);
   RowEncoder encoder(columns_, format_, "");

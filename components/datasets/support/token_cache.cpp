@@ -147,7 +147,7 @@ SentenceTokens cached_tokens(const SentenceEncoder& encoder, const std::vector<s
     return bytes;
   });
   const std::size_t ends = sentences.size() * sizeof(std::size_t);
-  if (kept.bytes.size() < ends) return encode_all(encoder, sentences);  // somebody has cut the file off
+  if (kept.bytes.size() < ends) return encode_all(encoder, sentences);  // the file was truncated
   return {numbers_in<Token>(kept.bytes.subspan(ends)), numbers_in<std::size_t>(kept.bytes.first(ends))};
 }
 

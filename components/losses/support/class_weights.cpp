@@ -25,10 +25,10 @@ std::vector<double> balanced(const LossInputs& inputs) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) {
       const bool named = i < inputs.data.class_names.size();
-      throw std::runtime_error(log::format(
-          "loss.class_weights = \"balanced\": there is no training example of class {}, so nothing "
-          "says how much it should count; give the weights by name.",
-          named ? in_quotes(inputs.data.class_names[i]) : std::to_string(i)));
+      throw std::runtime_error(
+          log::format("loss.class_weights = \"balanced\": there is no training example of class {}, so its "
+                      "weight cannot be computed; give the weights by name.",
+                      named ? in_quotes(inputs.data.class_names[i]) : std::to_string(i)));
     }
     weights.push_back(all / (static_cast<double>(counts.size()) * static_cast<double>(counts[i])));
   }
@@ -42,10 +42,9 @@ std::vector<double> by_name(const std::map<std::string, double>& named, const Da
   for (const auto& [name, weight] : named) {
     const auto found = std::ranges::find(names, name);
     if (found == names.end()) {
-      const auto meant = nearest(name, names);
+      const auto hint = did_you_mean(name, names);
       throw std::runtime_error("loss.class_weights names the class " + in_quotes(name) +
-                               ", which the data does not have" +
-                               (meant ? "; did you mean " + in_quotes(*meant) + "?" : "."));
+                               ", which the data does not have" + (hint ? "; " + *hint : "."));
     }
     weights[static_cast<std::size_t>(found - names.begin())] = weight;
   }

@@ -64,9 +64,9 @@ class ClassScoreMetric final : public Metric {
   void add_classes(const torch::Tensor& output, const torch::Tensor& target) {
     const std::int64_t classes = classes_of(output);
     if (settings_.average == Average::binary && classes != 2) {
-      throw std::runtime_error(log::format(
-          "{}: average = \"binary\" is for two classes, but the model tells {} apart: use \"macro\".", name_,
-          classes));
+      throw std::runtime_error(
+          log::format("{}: average = \"binary\" is for two classes, but the model has {}: use \"macro\".",
+                      name_, classes));
     }
     if (settings_.average == Average::samples) {
       throw std::runtime_error(name_ +

@@ -9,8 +9,8 @@
 
 namespace runner {
 
-// What regression metrics are made of, for each number of an example by itself, in double: exact for any
-// batching. In the units of the data, also where the targets were standardised.
+// The sums that regression metrics are computed from, one for each number of a target, in double: exact for
+// any batch size. In the units of the data, even if the targets were standardised.
 class Errors {
  public:
   Errors(std::string_view metric, const DataSpec& data)

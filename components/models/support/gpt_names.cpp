@@ -29,7 +29,7 @@ void to_gpt_names(NamedWeights& weights, bool tied) {
   add_prefix(weights, "transformer.", "wte.weight", "lm_head.");
   std::erase_if(weights, [](const auto& entry) { return is_mask(entry.first); });
 
-  // The widest of the linear layers tells which way round all of them are.
+  // The shape of the widest linear layer shows whether all of them are transposed.
   const auto widest = weights.find("transformer.h.0.attn.c_attn.weight");
   if (widest != weights.end() && widest->second.dim() == 2 &&
       widest->second.size(0) == 3 * widest->second.size(1)) {

@@ -14,15 +14,13 @@ namespace runner {
 // else with another one, so a model holds its own settings against it.
 class PretrainedConfig {
  public:
-  // Of a folder, or of the folder that a file of weights lies in; none where there is no config.json of a
-  // model.
+  // From a folder, or from the folder of a weights file; none if there is no config.json of a model.
   static std::optional<PretrainedConfig> beside(const std::filesystem::path& weights);
 
   const nlohmann::json& json() const { return *json_; }
   const nlohmann::json* find(const std::string& key) const;  // nullptr: not there, or null
 
-  // The setting of the recipe that stands for `key`, and what it is set to. `fallback` is HuggingFace's
-  // default.
+  // The setting of the recipe that corresponds to `key`, and its value. `fallback` is HuggingFace's default.
   void same(const std::string& key, std::int64_t fallback, const std::string& setting, std::int64_t held);
   void same(const std::string& key, double fallback, const std::string& setting, double held);
   void same(const std::string& key, bool fallback, const std::string& setting, bool held);

@@ -28,8 +28,8 @@ void rename_all(NamedWeights& weights, const std::function<std::string(const std
 void add_prefix(NamedWeights& weights, std::string_view prefix, const std::string& marker,
                 std::string_view head);
 
-// A head that is the embedding of the tokens is written or left out as each program likes. Throws
-// std::runtime_error where the model's is tied and the file has another one.
+// For a head that shares the weights of the token embedding, which some programs save and others do not.
+// Throws std::runtime_error if the model's head is tied and the file has different weights for it.
 void settle_head(NamedWeights& weights, const std::string& head, const std::string& embedding, bool tied);
 
 }  // namespace runner

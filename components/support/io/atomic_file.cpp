@@ -1,13 +1,11 @@
 #include "components/support/io/atomic_file.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <utility>
 
 #include "components/support/io/open_file.hpp"
@@ -16,14 +14,7 @@ namespace runner {
 
 namespace {
 
-// What a plain open() would have given: mkstemp makes files that only their owner may read.
-mode_t usual_mode() {
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  return 0666 & ~mask;
-}
-
-// Whether temporary_name() makes such names, for a file of a kind that runs write.
+// Whether take_name() makes such names, or earlier versions did, for a file of a kind that runs write.
 bool is_leftover(std::string_view name) {
   const auto dot = name.rfind('.');
   if (!name.starts_with('.') || dot == 0 || dot == name.npos) return false;
@@ -46,13 +37,10 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   // Without a name until it is whole: a process that is killed leaves nothing behind.
   file_ = ::open(folder().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
   if (file_ >= 0) return;
-  temporary_ = temporary_name("XXXXXX");  // file systems that cannot do that
-  file_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
-  if (file_ < 0) {
-    temporary_.clear();
-    fail("write");
-  }
-  ::fchmod(file_, usual_mode());
+  take_name("write", [&](const char* name) {  // file systems that cannot do that
+    file_ = ::open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+    return file_ >= 0;
+  });
 }
 
 AtomicFile::~AtomicFile() {
@@ -64,23 +52,27 @@ std::filesystem::path AtomicFile::folder() const {
   return path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
 }
 
-std::string AtomicFile::temporary_name(const std::string& ending) const {
-  return (folder() / ("." + path_.filename().string() + "." + ending)).string();
-}
-
-// A link cannot take the place of a file that is there; a rename can.
-void AtomicFile::give_name() {
+template <class Take>
+void AtomicFile::take_name(const char* purpose, const Take& take) {
   static std::atomic<unsigned> number{0};
-  const std::string open_file = "/proc/self/fd/" + std::to_string(file_);
   for (int attempt = 0; attempt < 100; ++attempt) {
-    std::string name = temporary_name(std::to_string(::getpid()) + "-" + std::to_string(++number));
-    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+    const std::string ending = std::to_string(::getpid()) + "-" + std::to_string(++number);
+    std::string name = (folder() / ("." + path_.filename().string() + "." + ending)).string();
+    if (take(name.c_str())) {
       temporary_ = std::move(name);
       return;
     }
     if (errno != EEXIST) break;
   }
-  fail("finish writing");
+  fail(purpose);
+}
+
+// A link cannot take the place of a file that is there; a rename can.
+void AtomicFile::give_name() {
+  const std::string open_file = "/proc/self/fd/" + std::to_string(file_);
+  take_name("finish writing", [&](const char* name) {
+    return ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+  });
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {

@@ -24,7 +24,9 @@ class AtomicFile {
 
  private:
   std::filesystem::path folder() const;
-  std::string temporary_name(const std::string& ending) const;
+  // Sets `temporary_` to a name beside the file that nobody else has; `take` claims it.
+  template <class Take>
+  void take_name(const char* purpose, const Take& take);
   void send_to_disk();
   void give_name();
   [[noreturn]] void fail(const char* what) const;
@@ -35,9 +37,8 @@ class AtomicFile {
   off_t size_ = 0, sent_ = 0;  // written so far, and of it what is on its way to the disk
 };
 
-// Removes what AtomicFiles of processes that were killed have left in the folder:
-// ".model.safetensors.aB3dEf",
-// ".result.json.77-1". Only for a folder that nobody else writes to.
+// Removes what AtomicFiles of processes that were killed have left in the folder: ".result.json.77-1". Only
+// for a folder that nobody else writes to.
 void clear_leftovers(const std::filesystem::path& folder);
 
 }  // namespace runner

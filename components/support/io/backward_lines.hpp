@@ -9,8 +9,8 @@
 
 namespace runner {
 
-// The lines of a text file from the last one to the first, of a file that may be much longer than anybody
-// wants to read. A file that is not there has no lines.
+// The lines of a text file from the last to the first, without reading more of it than needed. A file that
+// does not exist has no lines.
 class BackwardLines {
  public:
   explicit BackwardLines(const std::filesystem::path& path, std::uint64_t begin = 0);

@@ -67,7 +67,7 @@ void ContentCache::keep(const std::string& name, std::span<const std::uint8_t> b
   remove_oldest(name);
 }
 
-// Who still has one of them mapped keeps it until then.
+// A process that has a removed file mapped can still read it.
 void ContentCache::remove_oldest(const std::string& except) const {
   std::vector<std::tuple<fs::file_time_type, std::uintmax_t, fs::path>> files;
   std::uintmax_t all = 0;

@@ -125,13 +125,14 @@ bool cut_off(CURLcode code) {
          code == CURLE_OPERATION_TIMEDOUT || code == CURLE_HTTP2_STREAM;
 }
 
-// Until everything is there. Throws if it does not come.
+// Continues until the file is complete. Throws if it cannot be.
 void fetch_all(const Download& request, PartFile& part, ProgressBar& bar) {
   for (int cuts = 0;; ++cuts) {
     const std::int64_t before = part.size();
     const Outcome outcome = fetch(request, part, bar);
     if (outcome.code == CURLE_OK) return;
-    // Nothing lies beyond what is there: it is all of it, or something else, which the comparison will tell.
+    // The server has no bytes after ours: the file is complete, or a different one; the checksum will show
+    // which.
     if (outcome.response == http_bad_range && before > 0) return;
     if (cut_off(outcome.code) && part.size() > before && cuts < most_cuts) continue;
     throw IoError("Cannot download " + shown_url(request.url) + ": " + outcome.problem + ".");

@@ -15,9 +15,9 @@ struct Download {
   std::chrono::seconds stall_timeout{20};            // gives up when this long next to nothing arrives
 };
 
-// Fetches the file over HTTP or HTTPS, through the proxy that the environment names if any. What has arrived
-// lies in <target>.part, and a later call goes on from there; the target itself appears at once and whole, or
-// not at all. Shows a progress bar where stderr is a terminal. Throws IoError.
+// Downloads a file over HTTP or HTTPS, through the proxy that the environment names, if any. An unfinished
+// download is kept in <target>.part, and a later call continues it; the target appears only when it is
+// complete. Shows a progress bar if stderr is a terminal. Throws IoError.
 void download(const Download& request);
 
 // As it may be shown and logged: a user name and password in it are left out.

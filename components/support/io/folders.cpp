@@ -6,7 +6,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "components/support/io/open_file.hpp"
 #include "registry/log.hpp"
@@ -42,9 +44,32 @@ void flush_file(const fs::path& file) {
   if (flush(file, 0) != 0) fail("flush", file);
 }
 
+namespace {
+
+constexpr std::string_view replaced_prefix = ".replaced-";
+
+// Where the old folder waits while the new one takes its place.
+fs::path aside_of(const fs::path& folder) {
+  return folder.parent_path() / (std::string(replaced_prefix) + folder.filename().string());
+}
+
+// A crash between the two renames leaves the old folder only under this name: it gets its own back.
+void put_back(const fs::path& aside, const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::exists(aside, ignored) && !fs::exists(folder, ignored) &&
+      ::rename(aside.c_str(), folder.c_str()) != 0)
+    fail("rename to", folder);
+}
+
+// NFS and some file systems of clusters cannot exchange two names.
+bool cannot_exchange(int problem) { return problem == EINVAL || problem == ENOSYS || problem == EOPNOTSUPP; }
+
+}  // namespace
+
 TemporaryFolderBeside::TemporaryFolderBeside(fs::path final_path)
     : final_(std::move(final_path)),
       path_(final_.parent_path() / (prefix + final_.filename().string() + "-" + std::to_string(::getpid()))) {
+  put_back(aside_of(final_), final_);
   std::error_code ignored;  // of an earlier attempt of a process with the same number
   fs::remove_all(path_, ignored);
   if (::mkdir(path_.c_str(), 0777) != 0) fail("make the folder", path_);
@@ -52,26 +77,54 @@ TemporaryFolderBeside::TemporaryFolderBeside(fs::path final_path)
 
 TemporaryFolderBeside::~TemporaryFolderBeside() {
   std::error_code ignored;
-  if (!committed_) fs::remove_all(path_, ignored);  // after an exchange, what stood there before
+  if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
 void TemporaryFolderBeside::commit() {
   flush_folder(path_);
   if (::rename(path_.c_str(), final_.c_str()) == 0) {
-    committed_ = true;
+    path_.clear();
   } else {
-    // A folder of that name is there: the two change places in one step, and the old one goes.
-    const bool taken = errno == ENOTEMPTY || errno == EEXIST;
-    if (!taken || ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, final_.c_str(), RENAME_EXCHANGE) != 0)
-      fail("rename to", final_);
+    if (errno != ENOTEMPTY && errno != EEXIST) fail("rename to", final_);
+    replace();
   }
   flush_folder(final_.parent_path());
 }
 
+// A folder of that name is there: the two change places, and the destructor removes the old one.
+void TemporaryFolderBeside::replace() {
+  if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, final_.c_str(), RENAME_EXCHANGE) == 0) return;
+  if (!cannot_exchange(errno)) fail("rename to", final_);
+  const fs::path aside = aside_of(final_);
+  std::error_code ignored;
+  fs::remove_all(aside, ignored);  // older than the folder that is there
+  if (::rename(final_.c_str(), aside.c_str()) != 0) fail("rename", final_);
+  if (::rename(path_.c_str(), final_.c_str()) != 0) {
+    const int problem = errno;
+    ::rename(aside.c_str(), final_.c_str());
+    errno = problem;
+    fail("rename to", final_);
+  }
+  path_ = aside;
+}
+
+void clear_unfinished_folders(const fs::path& folder) {
+  std::error_code ignored;  // what cannot be removed is in nobody's way
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) entries.push_back(entry.path());
+  for (const fs::path& path : entries) {
+    const std::string name = path.filename().string();
+    if (name.starts_with(replaced_prefix)) put_back(path, folder / name.substr(replaced_prefix.size()));
+    if (name.starts_with(replaced_prefix) || name.starts_with(TemporaryFolderBeside::prefix))
+      fs::remove_all(path, ignored);
+  }
+}
+
 namespace {
 
+// A name as AtomicFile makes them: clear_leftovers() removes it after a crash.
 fs::path temporary_beside(const fs::path& path) {
-  return path.parent_path() / ("." + path.filename().string() + "-" + std::to_string(::getpid()));
+  return path.parent_path() / ("." + path.filename().string() + "." + std::to_string(::getpid()) + "-0");
 }
 
 void rename_over(const fs::path& temporary, const fs::path& path) {
@@ -90,8 +143,12 @@ void replace_by_link(const fs::path& path, const fs::path& file) {
   if (::link(file.c_str(), temporary.c_str()) != 0) {
     std::error_code problem;
     fs::copy_file(file, temporary, problem);
-    errno = problem.value();
-    if (problem) fail("write", path);
+    if (problem) {
+      ::unlink(temporary.c_str());
+      errno = problem.value();
+      fail("write", path);
+    }
+    flush_file(temporary);
   }
   rename_over(temporary, path);
 }

@@ -1,19 +1,23 @@
 #include "components/support/io/image_uri.hpp"
 
-#include <png.h>
 #include <torch/utils.h>
+
+#include <span>
+
+#include "components/support/io/image_codec.hpp"
 
 namespace runner {
 
 namespace {
 
-std::string base64(std::span<const std::uint8_t> bytes) {
+std::string base64(std::string_view bytes) {
   constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     const std::size_t left = std::min<std::size_t>(3, bytes.size() - i);
     std::uint32_t word = 0;
-    for (std::size_t k = 0; k < 3; ++k) word = word << 8 | (k < left ? bytes[i + k] : 0u);
+    for (std::size_t k = 0; k < 3; ++k)
+      word = word << 8 | (k < left ? static_cast<unsigned char>(bytes[i + k]) : 0u);
     for (std::size_t k = 0; k < 4; ++k) text += k <= left ? letters[word >> (18 - 6 * k) & 63] : '=';
   }
   return text;
@@ -37,23 +41,6 @@ torch::Tensor to_pixels(const torch::Tensor& image, const DataSpec& data) {
 }
 
 }  // namespace
-
-std::vector<std::uint8_t> encode_png(std::span<const std::uint8_t> rgb, const ImageSize& size) {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(size.width);
-  image.height = static_cast<png_uint_32>(size.height);
-  image.format = PNG_FORMAT_RGB;
-  png_alloc_size_t bytes = 0;
-  const auto write = [&](void* memory) {
-    return png_image_write_to_memory(&image, memory, &bytes, 0, rgb.data(), 0, nullptr) != 0;
-  };
-  if (!write(nullptr)) throw IoError(std::string("Cannot write a PNG image: ") + image.message);
-  std::vector<std::uint8_t> encoded(bytes);
-  if (!write(encoded.data())) throw IoError(std::string("Cannot write a PNG image: ") + image.message);
-  encoded.resize(bytes);
-  return encoded;
-}
 
 std::string image_uri(const torch::Tensor& image, const DataSpec& data) {
   const torch::NoGradGuard no_grad;

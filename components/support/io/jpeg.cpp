@@ -65,7 +65,7 @@ struct Rows {
   std::vector<std::uint8_t>* ink;  // one row of four channels
 };
 
-// Between setjmp and longjmp no object with a destructor may come to life: buffers belong to the caller.
+// Between setjmp and longjmp no object with a destructor may be created: the caller owns the buffers.
 bool decode(jpeg_decompress_struct& decoder, ErrorManager& errors, std::span<const std::uint8_t> encoded,
             Rows rows, ImageSize& size) {
   if (setjmp(errors.escape) != 0) return false;

@@ -15,7 +15,7 @@
 
 namespace runner {
 
-struct Slot {
+struct MappingGuard::Slot {
   std::atomic<std::uintptr_t> begin{0};  // 0: free
   std::atomic<std::size_t> size{0};
   std::atomic<bool> cut{false};
@@ -23,6 +23,8 @@ struct Slot {
 };
 
 namespace {
+
+using Slot = MappingGuard::Slot;
 
 // A handler of signals may not allocate or lock, so the places are fixed. Files beyond these are not guarded.
 std::array<Slot, 1024> slots;

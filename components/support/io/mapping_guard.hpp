@@ -16,9 +16,10 @@ class MappingGuard {
   MappingGuard& operator=(MappingGuard&& other) noexcept;
   ~MappingGuard();
 
+  struct Slot;  // what the handler of SIGBUS knows of a file
+
  private:
-  struct Slot* slot_ = nullptr;
-  friend struct Slot;
+  Slot* slot_ = nullptr;
 };
 
 // Throws IoError that names the file where one became shorter while it was mapped. Costs next to nothing:

@@ -26,7 +26,7 @@ bool PrivateMapping::contains(const void* address) const {
   return at >= begin && at < begin + bytes_.size();
 }
 
-// Whole pages, with what else lies on the first and the last one.
+// Whole pages, including what else is on the first and the last one.
 bool PrivateMapping::advise(std::span<const std::byte> some, int advice) const {
   if (some.empty() || !contains(some.data())) return false;
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -48,7 +48,7 @@ bool PrivateMapping::read_now(std::span<const std::byte> some) const {
 }
 
 PrivateMapping::~PrivateMapping() {
-  guard_ = {};  // before somebody else's memory is at the same place
+  guard_ = {};  // before other memory is mapped at the same place
   if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 

@@ -11,6 +11,7 @@
 
 #include "components/support/io/gzip.hpp"
 #include "components/support/io/io_error.hpp"
+#include "registry/arithmetic.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -87,7 +88,7 @@ void extract_tar(const std::filesystem::path& archive, const std::map<std::strin
     if (std::ranges::all_of(header, [](std::uint8_t byte) { return byte == 0; })) continue;
     if (!checksum_holds(header, archive)) fail(archive);
     const std::size_t size = octal(header, size_field, archive);
-    const std::size_t padded = (size + block_size - 1) / block_size * block_size;
+    const std::size_t padded = divide_up(size, block_size) * block_size;
     const bool regular = header[type_position] == '0' || header[type_position] == 0;
     const std::string name = file_name(header);
     if (regular && missing.erase(name) > 0) {

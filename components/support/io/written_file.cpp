@@ -15,7 +15,7 @@
 #include "components/support/io/open_file.hpp"
 #include "components/support/io/private_mapping.hpp"
 #include "components/support/io/sha256.hpp"
-#include "registry/divide_up.hpp"
+#include "registry/arithmetic.hpp"
 #include "registry/usable_cores.hpp"
 
 namespace runner {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "components/support/byte_order_mark.hpp"
-#include "components/support/encoding_remedy.hpp"
 #include "components/support/io/io_error.hpp"
+#include "components/support/text_encoding.hpp"
 #include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -10,6 +9,7 @@
 #include "components/support/io/io_error.hpp"
 #include "components/support/tables/number.hpp"
 #include "registry/log.hpp"
+#include "registry/number_text.hpp"
 #include "registry/suggest.hpp"
 #include "registry/wording.hpp"
 
@@ -236,8 +236,7 @@ struct Learner {
     for (const std::string& name : found) {
       std::string meant = name;
       if (const auto number = parse_number(name)) {
-        char digits[32];
-        meant.assign(digits, std::to_chars(digits, digits + sizeof digits, *number).ptr);
+        meant = number_text(*number);
       }
       std::ranges::transform(meant, meant.begin(), [](unsigned char letter) { return std::tolower(letter); });
       const auto [other, is_new] = written.emplace(meant, name);
@@ -291,10 +290,9 @@ std::size_t find_column(const std::vector<std::string>& columns, const std::stri
                         const std::string& file) {
   const auto found = std::ranges::find(columns, wanted);
   if (found != columns.end()) return static_cast<std::size_t>(found - columns.begin());
-  const auto meant = nearest(wanted, columns);
-  throw IoError(file + " has no column " + in_quotes(wanted) +
-                (meant ? "; did you mean " + in_quotes(*meant) + "?" : ".") + " It has: " + listed(columns) +
-                "." + (names_are_values(columns) ? header_remedy : ""));
+  const auto hint = did_you_mean(wanted, columns);
+  throw IoError(file + " has no column " + in_quotes(wanted) + (hint ? "; " + *hint : ".") +
+                " It has: " + listed(columns) + "." + (names_are_values(columns) ? header_remedy : ""));
 }
 
 TableColumns learn_columns(const TablePart& training, const ColumnChoice& choice) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "registry/trimmed.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -21,12 +22,7 @@ std::optional<double> parse_plain(std::string_view text) {
   return error == std::errc::result_out_of_range ? std::strtod(std::string(text).c_str(), nullptr) : value;
 }
 
-std::string_view without_spaces(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
-// The sign may stand before the unit: "-$5".
+// The sign may come before the unit: "-$5".
 std::string without_units(std::string_view text, const std::vector<std::string>& units) {
   std::string sign;
   if (text.starts_with('-') || text.starts_with('+')) {
@@ -36,7 +32,7 @@ std::string without_units(std::string_view text, const std::vector<std::string>&
   for (const std::string& unit : units) {
     if (text.starts_with(unit)) text.remove_prefix(unit.size());
     if (text.ends_with(unit)) text.remove_suffix(unit.size());
-    text = without_spaces(text);
+    text = trimmed(text);
   }
   return sign + std::string(text);
 }
@@ -80,7 +76,7 @@ std::optional<NumberFormat> other_notation(std::string_view text) {
     if (text.starts_with(unit) || text.ends_with(unit) || text.starts_with("-" + unit)) used.push_back(unit);
   }
   if (std::ranges::none_of(text, is_digit)) return std::nullopt;
-  // Of "1,234" nobody can tell: the first that fits. Other cells of its column decide.
+  // "1,234" is ambiguous: the first format that fits is used, and other cells of the column decide.
   for (const auto& [decimal, thousands] :
        {std::pair{'.', '\0'}, {',', '\0'}, {'.', ','}, {',', '.'}, {'.', '\''}, {'.', ' '}, {',', ' '}}) {
     const NumberFormat format{decimal, thousands, used};

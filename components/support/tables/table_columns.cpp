@@ -51,7 +51,7 @@ TableColumns TableColumns::from_json(const std::string& text) {
       columns.categorical.push_back({column.at("name"), column.at("values")});
     }
     return columns;
-  } catch (const nlohmann::json::exception&) {  // the library's words help nobody
+  } catch (const nlohmann::json::exception&) {  // the library's message would not help
     throw IoError(
         "dataset.json does not describe the columns of a table: an entry is missing or of the wrong kind.");
   } catch (const JsonError& error) {

@@ -9,7 +9,7 @@ namespace runner {
 struct NumericColumn {
   std::string name;
   double mean = 0, deviation = 1;  // what is taken off, then divided by
-  double fill = 0;                 // stands in where the value is missing
+  double fill = 0;                 // replaces missing values
   bool indicator = false;          // a further input says whether it was
 };
 
@@ -18,7 +18,7 @@ struct CategoricalColumn {
   std::vector<std::string> values = {};  // sorted; the id of the first is 1, and 0 is any other or none
 };
 
-// All that reading rows of a table takes, as the training part told it.
+// What is needed to read rows of a table, learnt from the training set.
 struct TableColumns {
   std::vector<std::string> file = {};  // all columns of the training file, in order
   std::vector<NumericColumn> numeric = {};

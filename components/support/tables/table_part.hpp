@@ -17,7 +17,7 @@ struct TableFormat {
   CsvFormat csv = {};
   bool header = true;                       // the first row names the columns
   std::vector<std::string> columns = {};    // their names; none: the header's
-  std::vector<std::string> missing = {""};  // what stands for a value that is not there
+  std::vector<std::string> missing = {""};  // texts that mean a missing value
   NumberFormat numbers = {};
 
   bool is_missing(std::string_view value) const;

@@ -22,7 +22,7 @@ struct AddedToken {
 // Reads "added_tokens" of a tokenizer.json.
 std::vector<AddedToken> read_added_tokens(const nlohmann::json& json);
 
-// Finds tokens that are no words but stand in the text as they are.
+// Finds special tokens that the text contains literally.
 class AddedTokenFinder {
  public:
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);

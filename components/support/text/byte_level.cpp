@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "components/support/text/code_points.hpp"
+#include "registry/utf8.hpp"
 
 namespace runner {
 

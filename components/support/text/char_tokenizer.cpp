@@ -5,6 +5,7 @@
 #include "components/contract/data_error.hpp"
 #include "components/support/text/code_points.hpp"
 #include "components/support/text/tokenizers.hpp"
+#include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {

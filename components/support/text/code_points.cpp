@@ -4,15 +4,15 @@
 #include <cstdio>
 
 #include "components/contract/data_error.hpp"
-#include "components/support/encoding_remedy.hpp"
+#include "components/support/text_encoding.hpp"
 #include "registry/utf8.hpp"
 
 namespace runner {
 
 namespace {
 
-// A tokenizer needs several times the memory of what it is given at once. A longer text is cut at line ends:
-// that may change a token there, which does not matter among so many.
+// A tokenizer needs several times the memory of the text it gets at once. A longer text is cut at line ends,
+// which may change a few of very many tokens.
 constexpr std::size_t most_at_once = 64 << 20;
 constexpr std::size_t most_looked_at = 1 << 20;  // to guess an encoding
 
@@ -26,22 +26,6 @@ char32_t take_code_point(std::string_view& text) {
     code_point = code_point << 6 | (static_cast<unsigned char>(text[i]) & 0x3Fu);
   text.remove_prefix(std::min(length, text.size()));
   return code_point;
-}
-
-void append_utf8(std::string& text, char32_t code_point) {
-  const auto rest = [&](int shift) { text += static_cast<char>(0x80 | (code_point >> shift & 0x3F)); };
-  if (code_point < 0x80) {
-    text += static_cast<char>(code_point);
-  } else if (code_point < 0x800) {
-    text += static_cast<char>(0xC0 | code_point >> 6);
-    rest(0);
-  } else if (code_point < 0x10000) {
-    text += static_cast<char>(0xE0 | code_point >> 12);
-    rest(6), rest(0);
-  } else {
-    text += static_cast<char>(0xF0 | code_point >> 18);
-    rest(12), rest(6), rest(0);
-  }
 }
 
 void check_utf8(std::string_view text, const std::filesystem::path& file, const std::string& remedy) {

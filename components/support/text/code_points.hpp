@@ -9,8 +9,6 @@ namespace runner {
 // The first character of well-formed UTF-8, which is taken off the text.
 char32_t take_code_point(std::string_view& text);
 
-void append_utf8(std::string& text, char32_t code_point);
-
 // Throws DataError with the line and the byte where the text of the file is not UTF-8.
 void check_utf8(std::string_view text, const std::filesystem::path& file,
                 const std::string& remedy = "");  // none: by what the bytes look like

@@ -3,13 +3,27 @@
 #include <cstdint>
 #include <string>
 
+#include "registry/field.hpp"
+
 namespace runner {
 
-// Sentences drawn from a small grammar, the same ones every time: what a text dataset falls back to where
-// there is no file. About 200,000 characters.
+// What a text dataset does if its files are missing.
+enum class TextFallback { none, generated };
+constexpr auto describe(std::type_identity<TextFallback>) {
+  return choices(
+      choice("none", TextFallback::none, "that is an error"),
+      choice("generated", TextFallback::generated, "use generated sentences of a small grammar instead"));
+}
+
+// The message of a run on generated text.
+inline std::string generated_stand_in(const std::string& missing) {
+  return "Generated sentences stand in, and the results are about them alone. There is no " + missing + ".";
+}
+
+// About 200,000 characters of sentences from a small grammar, always the same.
 std::string generated_text();
 
-// The sentence with this number, of one of `classes` classes: certain words tell which.
+// The sentence with this number, of one of `classes` classes. Some of its words are typical of the class.
 std::string generated_sentence(std::int64_t number, std::int64_t label, std::int64_t classes);
 
 }  // namespace runner

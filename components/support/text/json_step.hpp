@@ -9,8 +9,8 @@
 
 namespace runner {
 
-// One object of a tokenizer.json. Every key of it has to be asked for: what nobody asks for is not supported,
-// and an error, never left out silently.
+// One object of a tokenizer.json. Every key has to be read: a key that is not read is not supported, and is
+// an error instead of being ignored.
 class JsonStep {
  public:
   using Json = nlohmann::json;

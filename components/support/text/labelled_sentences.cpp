@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "components/contract/data_error.hpp"
-#include "components/support/byte_order_mark.hpp"
-#include "components/support/encoding_remedy.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/tables/learn_columns.hpp"
 #include "components/support/tables/separator.hpp"
 #include "components/support/text/code_points.hpp"
+#include "components/support/text_encoding.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {

@@ -9,6 +9,7 @@
 #include "components/support/text/code_points.hpp"
 #include "components/support/text/regex.hpp"
 #include "components/support/text/tokenizers.hpp"
+#include "registry/utf8.hpp"
 
 namespace runner {
 

@@ -5,6 +5,7 @@
 #include "components/support/text/expansion.hpp"
 #include "components/support/text/pattern_of.hpp"
 #include "components/support/text/unicode.hpp"
+#include "registry/utf8.hpp"
 
 namespace runner {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "components/contract/data_error.hpp"
-#include "components/support/byte_order_mark.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/support/text/generated_text.hpp"
+#include "components/support/text_encoding.hpp"
 
 namespace runner {
 

@@ -44,7 +44,7 @@ Texts from_byte_level(const Texts& tokens) {
   return {unicode::repaired(bytes)};
 }
 
-// Tokens such as <0xE2> stand for bytes; neighbours that make no UTF-8 become a U+FFFD each.
+// Tokens such as <0xE2> are bytes; those that do not form UTF-8 with their neighbours become U+FFFD.
 Texts from_byte_names(const Texts& tokens) {
   Texts out;
   std::string bytes;

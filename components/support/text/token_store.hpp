@@ -11,7 +11,7 @@ namespace runner {
 class TokenStore {
  public:
   explicit TokenStore(std::int64_t vocabulary);
-  // Bytes that somebody else keeps, as take_bytes() gave them; of a vocabulary up to 256 each is a token.
+  // Bytes from take_bytes(), which the caller keeps; with a vocabulary of up to 256, each byte is a token.
   TokenStore(std::span<const std::uint8_t> bytes, std::shared_ptr<const void> owner, std::int64_t vocabulary);
 
   void append(std::span<const Token> tokens);

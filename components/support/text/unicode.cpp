@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "components/support/text/code_points.hpp"
+#include "registry/utf8.hpp"
 
 namespace runner::unicode {
 

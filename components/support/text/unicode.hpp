@@ -5,7 +5,7 @@
 
 namespace runner::unicode {
 
-// Of UTF-8, each character by itself: no rule looks at its neighbours or at a language.
+// For UTF-8 text, character by character: no rule depends on neighbours or on a language.
 std::string lowercase(std::string_view text);
 
 enum class Form { nfc, nfd, nfkc, nfkd };

@@ -127,7 +127,7 @@ class HeaderEvents final : public nlohmann::json_sax<Json> {
   }
   [[noreturn]] void not_two() const { fail(entry_.name, "has \"data_offsets\" that are not two positions"); }
 
-  // A value that does not belong where it stands.
+  // A value at a place where it is not allowed.
   bool other(const std::string& written) {
     switch (place_) {
       case Place::outside: fail("its header is not a JSON object");

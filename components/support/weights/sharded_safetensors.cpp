@@ -6,6 +6,7 @@
 
 #include "components/support/io/atomic_file.hpp"
 #include "components/support/weights/weight_index.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -69,12 +70,23 @@ std::vector<std::pair<std::string, WrittenFile>> write_sharded_safetensors(const
   return files;
 }
 
-std::map<std::string, torch::Tensor> read_sharded_safetensors(const fs::path& folder,
-                                                              const std::string& stem) {
-  const fs::path index_file = folder / (stem + ".safetensors.index.json");
-  if (!fs::exists(index_file)) return read_safetensors(folder / (stem + ".safetensors"));
+fs::path find_safetensors(const fs::path& folder, const std::string& stem, const MayBeRead& may_be_read) {
+  for (const char* ending : {".safetensors.index.json", ".safetensors"})
+    if (may_be_read(stem + ending)) return folder / (stem + ending);
+  throw std::runtime_error(folder.string() + " has no " + escaped_name(stem) + ".safetensors.");
+}
+
+std::map<std::string, torch::Tensor> read_sharded_safetensors(const fs::path& folder, const std::string& stem,
+                                                              const MayBeRead& may_be_read) {
+  const fs::path path = find_safetensors(folder, stem, may_be_read);
+  if (path.extension() == ".safetensors") return read_safetensors(path);
   std::map<std::string, torch::Tensor> all;
-  for (const auto& [file, names] : read_weight_index(index_file)) all.merge(read_safetensors(folder / file));
+  for (const auto& [file, names] : read_weight_index(path)) {
+    if (!may_be_read(file))
+      throw std::runtime_error(escaped_name(path.string()) +
+                               " names a file that may not be read: " + escaped_name(file) + ".");
+    all.merge(read_safetensors(folder / file));
+  }
   return all;
 }
 

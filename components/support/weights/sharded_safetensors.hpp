@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "components/support/weights/safetensors.hpp"
 
 namespace runner {
@@ -12,7 +14,14 @@ std::vector<std::pair<std::string, WrittenFile>> write_sharded_safetensors(
     const std::filesystem::path& folder, const std::string& stem,
     const std::vector<std::pair<std::string, torch::Tensor>>& tensors, std::int64_t most);
 
+// The file to read for <stem>, of those that may be read: others in the folder are not looked at. Throws
+// std::runtime_error where there is none.
+using MayBeRead = std::function<bool(const std::string& file)>;
+std::filesystem::path find_safetensors(const std::filesystem::path& folder, const std::string& stem,
+                                       const MayBeRead& may_be_read);
+
 std::map<std::string, torch::Tensor> read_sharded_safetensors(const std::filesystem::path& folder,
-                                                              const std::string& stem);
+                                                              const std::string& stem,
+                                                              const MayBeRead& may_be_read);
 
 }  // namespace runner

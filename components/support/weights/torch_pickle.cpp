@@ -152,7 +152,7 @@ Object rebuild_tensor(const std::string& global, const Arguments& arguments) {
   }
   if (!empty && (overflow || last >= tensor.storage.count))
     throw PickleError("it holds a tensor that is larger than its storage");
-  // Strides of 0 repeat numbers: a few bytes could stand for a tensor larger than any memory.
+  // Strides of 0 repeat numbers: a few bytes could represent a tensor larger than any memory.
   constexpr std::int64_t always_allowed = 1 << 20;
   if (!empty && elements > always_allowed && elements / 16 > tensor.storage.count) {
     throw PickleError("it holds a tensor of " + std::to_string(elements) +

@@ -34,7 +34,7 @@ bool is_below(const std::filesystem::path& folder, const std::filesystem::path& 
 }  // namespace
 
 void flush_append_files(const std::filesystem::path& folder) {
-  const std::lock_guard lock(unflushed.mutex);  // nobody closes a file meanwhile
+  const std::lock_guard lock(unflushed.mutex);  // no file is closed meanwhile
   for (auto each = unflushed.files.begin(); each != unflushed.files.end();) {
     const auto& [file, path] = *each;
     if (!is_below(folder, path)) {

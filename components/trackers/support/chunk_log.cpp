@@ -8,6 +8,8 @@
 
 #include <zlib.h>
 
+#include "components/trackers/support/little_endian.hpp"
+
 namespace runner {
 namespace {
 
@@ -19,27 +21,16 @@ std::uint32_t checksum(std::string_view type_and_data) {
       crc32_z(0, reinterpret_cast<const Bytef*>(type_and_data.data()), type_and_data.size()));
 }
 
-std::string little_endian(std::uint64_t value, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>((value >> (8 * i)) & 0xff);
-  return text;
-}
-
-std::uint64_t number(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
-  return value;
-}
-
 std::size_t left_in_block(std::size_t position) { return block_bytes - position % block_bytes; }
 
 // The chunk at the position; empty where there is no whole one. The first byte is the type.
 std::string_view chunk_at(std::string_view bytes, std::size_t position) {
   if (position + chunk_header_bytes > bytes.size()) return {};
-  const std::size_t length = number(bytes.substr(position + 4, 2));
+  const std::size_t length = from_little_endian(bytes.substr(position + 4, 2));
   if (position + chunk_header_bytes + length > bytes.size()) return {};
   const std::string_view type_and_data = bytes.substr(position + 6, 1 + length);
-  return number(bytes.substr(position, 4)) == checksum(type_and_data) ? type_and_data : std::string_view{};
+  return from_little_endian(bytes.substr(position, 4)) == checksum(type_and_data) ? type_and_data
+                                                                                  : std::string_view{};
 }
 
 std::int64_t end_of_whole_records(const std::filesystem::path& path, std::string_view header) {

@@ -4,6 +4,7 @@
 #include "components/trackers/support/json_number.hpp"
 #include "components/trackers/support/valid_utf8.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 namespace {
@@ -86,7 +87,7 @@ void MlflowApi::log_batch(const std::string& run, const char* kind, std::span<co
     const std::string name = item.at("key");
     if (!refused_.insert(name).second) return;
     const bool point = item.contains("step");
-    log::warning("MLflow refused the {} \"{}\"{}: {}", point ? "metric" : "parameter", name,
+    log::warning("MLflow refused the {} {}{}: {}", point ? "metric" : "parameter", in_quotes(name),
                  point ? " at step " + item.at("step").dump() : "", refusal.complaint);
   }
 }

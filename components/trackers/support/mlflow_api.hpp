@@ -37,9 +37,9 @@ class MlflowApi {
   void put(const std::string& artifact, const std::string& bytes);
   void put_file(const std::string& artifact, const std::filesystem::path& file);
 
-  // Points or parameters of a run: one batch. MLflow refuses a whole batch for one item that it does not
-  // like: halves are sent until that one is found, and named in a warning. Where it likes none, something
-  // else is wrong: that is an MlflowRefusal.
+  // Sends metrics or parameters of a run as one batch. MLflow refuses a whole batch because of one bad item:
+  // then halves are sent until that item is found, and a warning names it. If it refuses every item,
+  // something else is wrong, and an MlflowRefusal is thrown.
   void log_batch(const std::string& run, const char* kind, std::span<const Json> items);
 
   const std::string& server() const { return http_.server(); }
@@ -53,7 +53,7 @@ class MlflowApi {
   Json read(const HttpAnswer& answer) const;
 
   HttpSession http_;
-  std::set<std::string> refused_;  // of which the user was told
+  std::set<std::string> refused_;  // that were named in a warning
 };
 
 }  // namespace runner

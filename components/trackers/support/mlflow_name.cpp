@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "components/trackers/support/short_digest.hpp"
-#include "components/trackers/support/valid_utf8.hpp"
+#include "components/trackers/support/tracker_files.hpp"
 #include "registry/log.hpp"
 #include "registry/utf8.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -40,8 +40,7 @@ const std::string& MlflowNames::of(const std::string& name) {
   if (!taken_.insert(allowed).second)
     taken_.insert(allowed = allowed.substr(0, longest_shown) + "_" + short_digest(name));
   if (allowed != name) {
-    log::warning("MLflow does not allow the name \"{}\"; there it is \"{}\".",
-                 valid_utf8(name, longest_shown), allowed);
+    log::warning("MLflow does not allow the name {}; there it is {}.", in_quotes(name), in_quotes(allowed));
   }
   return changed_[name] = allowed;
 }

@@ -6,6 +6,7 @@
 #include <istream>
 #include <utility>
 
+#include "components/trackers/support/little_endian.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -23,21 +24,6 @@ constexpr std::array<std::uint32_t, 256> crc_table() {
 
 std::uint32_t masked_crc(std::string_view bytes) { return std::rotr(crc32c(bytes), 15) + 0xa282ead8u; }
 
-template <class Integer>
-std::string little_endian(Integer value) {
-  std::string bytes;
-  for (std::size_t i = 0; i < sizeof value; ++i) bytes += static_cast<char>((value >> (8 * i)) & 0xff);
-  return bytes;
-}
-
-template <class Integer>
-Integer from_little_endian(std::string_view bytes) {
-  Integer value = 0;
-  for (std::size_t i = 0; i < sizeof value; ++i)
-    value |= static_cast<Integer>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  return value;
-}
-
 std::optional<std::string> read_bytes(std::istream& in, std::size_t count) {
   std::string bytes(count, '\0');
   in.read(bytes.data(), static_cast<std::streamsize>(count));
@@ -51,7 +37,7 @@ constexpr std::size_t length_bytes = sizeof(std::uint64_t), crc_bytes = sizeof(s
 std::optional<std::string> read_checked(std::istream& in, std::size_t count) {
   auto bytes = read_bytes(in, count);
   const auto crc = read_bytes(in, crc_bytes);
-  if (!bytes || !crc || from_little_endian<std::uint32_t>(*crc) != masked_crc(*bytes)) return std::nullopt;
+  if (!bytes || !crc || from_little_endian(*crc) != masked_crc(*bytes)) return std::nullopt;
   return bytes;
 }
 
@@ -75,11 +61,11 @@ RecordFile::~RecordFile() {
 }
 
 void RecordFile::add(std::string_view record) {
-  const std::string length = little_endian<std::uint64_t>(record.size());
+  const std::string length = little_endian(record.size(), length_bytes);
   waiting_ += length;
-  waiting_ += little_endian(masked_crc(length));
+  waiting_ += little_endian(masked_crc(length), crc_bytes);
   waiting_ += record;
-  waiting_ += little_endian(masked_crc(record));
+  waiting_ += little_endian(masked_crc(record), crc_bytes);
   if (waiting_.size() > most_waiting) flush();
 }
 
@@ -90,12 +76,12 @@ void RecordFile::flush() {
 std::optional<std::string> read_record(std::istream& in) {
   const auto length = read_checked(in, length_bytes);
   if (!length) return std::nullopt;
-  return read_checked(in, from_little_endian<std::uint64_t>(*length));
+  return read_checked(in, from_little_endian(*length));
 }
 
 std::optional<std::size_t> find_record(std::string_view bytes) {
   for (std::size_t start = 0; start + length_bytes + crc_bytes <= bytes.size(); ++start) {
-    const auto crc = from_little_endian<std::uint32_t>(bytes.substr(start + length_bytes, crc_bytes));
+    const auto crc = from_little_endian(bytes.substr(start + length_bytes, crc_bytes));
     if (crc == masked_crc(bytes.substr(start, length_bytes))) return start;
   }
   return std::nullopt;

@@ -39,7 +39,7 @@ class RecordFile {
 std::optional<std::string> read_record(std::istream& in);
 // The bytes that a record takes in the file.
 std::uint64_t record_size(std::string_view record);
-// Where the first record starts in these bytes from the middle of a file: its checksum tells.
+// Where the first record starts in these bytes from the middle of a file, found by its checksum.
 std::optional<std::size_t> find_record(std::string_view bytes);
 
 }  // namespace runner

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -37,8 +38,8 @@ void Syncer::start(const std::vector<std::string>& command, const std::filesyste
   posix_spawn_file_actions_destroy(&files);
   if (problem == 0) return;
   process_ = 0;
-  log::warning("{}'s program \"{}\" does not start ({}), so nothing is uploaded while training: {}", vendor_,
-               command[0], std::strerror(problem), how_to_install_);
+  log::warning("{}'s program {} does not start ({}), so nothing is uploaded while training: {}", vendor_,
+               in_quotes(command[0]), std::strerror(problem), how_to_install_);
 }
 
 bool Syncer::running() {

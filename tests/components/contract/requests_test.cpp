@@ -37,5 +37,29 @@ TEST_CASE("requests that wait are saved and come back") {
   CHECK_FALSE(loaded.take_skip());
 }
 
+TEST_CASE("requests: an interruption is of this process alone, and a stop can be forgotten") {
+  Requests requests;
+  requests.interrupt("no time left");
+  requests.stop("enough");
+  CHECK(requests.interrupt_reason() == "no time left");
+  Requests loaded;
+  loaded.load(requests.save());
+  CHECK_FALSE(loaded.interrupt_reason());
+  CHECK(loaded.stop_reason() == "enough");
+  loaded.forget_stop();
+  CHECK_FALSE(loaded.stop_reason());
+}
+
+TEST_CASE("requests: names in a saved state that was edited are read as far as they go") {
+  State state = Requests().save();
+  state.parts["metrics"].texts["names"] = "a";  // no line end
+  state.parts["metrics"].numbers["a"] = 1;
+  Requests loaded;
+  loaded.load(state);
+  CHECK(loaded.take_measurements() == Measurements{{"a", 1}});
+  state.parts["metrics"].texts["names"] = "a\n\n";
+  CHECK_THROWS_AS(loaded.load(state), StateError);
+}
+
 }  // namespace
 }  // namespace runner

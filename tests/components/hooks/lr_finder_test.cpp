@@ -65,7 +65,7 @@ TEST_CASE("lr_finder raises the rate exponentially from the lowest to the highes
     CHECK_THAT(found.rates[i] / found.rates[i - 1], WithinRel(std::pow(10, 0.1), 1e-9));
   REQUIRE(found.note.curve.size() == 41);
   CHECK_THAT(found.note.curve.back().first, WithinRel(-2.0, 1e-9));
-  CHECK_THAT(*found.reason, ContainsSubstring("learning rates have been tried"));
+  CHECK_THAT(*found.reason, ContainsSubstring("lr_finder has finished"));
   CHECK_THAT(found.note.text, ContainsSubstring("Suggested learning rate"));
 }
 

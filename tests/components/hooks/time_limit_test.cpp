@@ -9,16 +9,16 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using testing::part;
 
-TEST_CASE("time_limit stops and saves when less than the margin is left, and not before") {
+TEST_CASE("time_limit interrupts the run when less than the margin is left, and not before") {
   Requests requests;
   part<HookKind>("time_limit", {{"limit", "1000h"}, {"margin", "10h"}}).build({})->after_step({}, requests);
-  CHECK_FALSE(requests.stop_reason());
+  CHECK_FALSE(requests.interrupt_reason());
   // The process is younger than ten hours, so the margin alone decides.
   part<HookKind>("time_limit", {{"limit", "10.000001h"}, {"margin", "10h"}})
       .build({})
       ->after_step({}, requests);
-  REQUIRE(requests.stop_reason());
-  CHECK_THAT(*requests.stop_reason(), ContainsSubstring("time limit"));
+  REQUIRE(requests.interrupt_reason());
+  CHECK_THAT(*requests.interrupt_reason(), ContainsSubstring("time limit"));
 }
 
 TEST_CASE("time_limit refuses a margin that leaves no time") {

@@ -1,4 +1,4 @@
-// An evaluation set that several objects share, merged in the order of the data, gives what one object gives.
+// A validation set that several objects share, merged in the order of the data, gives what one object gives.
 #include <torch/types.h>
 
 #include <catch2/catch_all.hpp>

@@ -23,6 +23,11 @@ Progress place_at(std::int64_t step) {
 
 Duration duration(const std::string& text) { return std::get<Duration>(parse_duration(text)); }
 
+void save(CheckpointPolicy& policy, const Progress& place, double waited = 0, double writing = 0) {
+  policy.begun(place, waited);
+  policy.written(writing);
+}
+
 struct Saved {
   std::vector<std::int64_t> steps, kept;
 };
@@ -33,7 +38,8 @@ Saved saved_by(CheckpointPolicy policy, std::int64_t from = 0, std::int64_t unti
   for (std::int64_t step = from + 1; step <= until; ++step) {
     if (!policy.due(place_at(step - 1), place_at(step)) && !policy.due_by_clock(place_at(step))) continue;
     saved.steps.push_back(step);
-    if (policy.taken(place_at(step))) saved.kept.push_back(step);
+    if (policy.keeps(place_at(step))) saved.kept.push_back(step);
+    save(policy, place_at(step));
   }
   return saved;
 }
@@ -63,20 +69,25 @@ TEST_CASE("checkpoint policy: keep_every saves at its multiples and keeps those"
 
 TEST_CASE("checkpoint policy: the first checkpoint after a multiple of keep_every is kept", "[checkpoint]") {
   CheckpointPolicy policy({.every = "never", .keep_every = duration("10step")});
-  CHECK_FALSE(policy.taken(place_at(9)));  // on request
-  CHECK(policy.taken(place_at(13)));       // 10 lies before it
-  CHECK_FALSE(policy.taken(place_at(14)));
+  CHECK_FALSE(policy.keeps(place_at(9)));
+  save(policy, place_at(9));          // on request
+  CHECK(policy.keeps(place_at(13)));  // 10 lies before it
+  policy.begun(place_at(13), 0);
+  policy.failed();
+  CHECK(policy.keeps(place_at(13)));  // there is none yet
+  save(policy, place_at(13));
+  CHECK_FALSE(policy.keeps(place_at(14)));
 }
 
 TEST_CASE("checkpoint policy: after resuming, intervals count from the restored place", "[checkpoint]") {
   CheckpointPolicy policy({.every = "auto", .keep_every = duration("20step")});
-  policy.waited(1.5);  // at most every 50 s, so every second step
+  save(policy, place_at(0), 1.5);  // at most every 50 s, so every second step
   CheckpointPolicy fresh = policy;
   policy.resumed(place_at(30), 1);
   CHECK_FALSE(policy.due_by_clock(place_at(31)));
   CHECK(fresh.due_by_clock(place_at(31)));  // as if nothing had been saved since the start of the run
   CHECK(policy.due_by_clock(place_at(32)));
-  CHECK_FALSE(policy.taken(place_at(32)));  // 20 was passed before the restored place
+  CHECK_FALSE(policy.keeps(place_at(32)));  // 20 was passed before the restored place
 }
 
 TEST_CASE("checkpoint policy: auto keeps what saving costs to 3 % of the time", "[checkpoint]") {
@@ -88,16 +99,30 @@ TEST_CASE("checkpoint policy: auto keeps what saving costs to 3 % of the time", 
   };
   CHECK_FALSE(policy.due_by_clock(place(0.9)));
   CHECK(policy.due_by_clock(place(1)));  // nothing is known of the cost yet
-  policy.taken(place(10));
-  policy.waited(0.6);
+  save(policy, place(10), 0.6);
   CHECK_FALSE(policy.due_by_clock(place(29.9)));
   CHECK(policy.due_by_clock(place(30.1)));  // 0.6 s of 20
-  policy.written(1.2);                      // in the background, which costs about half of it
+  save(policy, place(10), 0.6, 1.2);        // in the background, which costs about half of it
   CHECK_FALSE(policy.due_by_clock(place(49.9)));
   CHECK(policy.due_by_clock(place(50.1)));
-  policy.taken(place(51));
-  policy.waited(0.3);  // of the newest one alone
+  save(policy, place(51), 0.3);  // of the newest one alone
   CHECK(policy.due_by_clock(place(61.1)));
+}
+
+TEST_CASE("checkpoint policy: auto waits until the one before it is written", "[checkpoint]") {
+  CheckpointPolicy policy({.every = "auto"});
+  Progress now;
+  now.seconds = 10;
+  policy.begun(now, 0.1);
+  now.seconds = 1000;
+  CHECK_FALSE(policy.due_by_clock(now));  // what it costs is not known yet
+  policy.written(100);
+  CHECK_FALSE(policy.due_by_clock(now));
+  now.seconds = 10 + 50.1 / 0.03 + 0.1;
+  CHECK(policy.due_by_clock(now));
+  policy.begun(now, 0.1);
+  policy.failed();
+  CHECK(policy.due_by_clock(now));
 }
 
 TEST_CASE("checkpoint policy: auto saves more often in a run that is new or restarts often", "[checkpoint]") {
@@ -106,7 +131,7 @@ TEST_CASE("checkpoint policy: auto saves more often in a run that is new or rest
     Progress now;
     now.seconds = seconds;
     policy.resumed(now, restarts);
-    policy.waited(cost);
+    save(policy, now, cost);
     while (!policy.due_by_clock(now)) now.seconds += 0.125;
     return std::floor(now.seconds - seconds);
   };
@@ -122,7 +147,7 @@ TEST_CASE("checkpoint policy: auto saves more often in a run that is new or rest
 TEST_CASE("checkpoint policy: training waits for all of a write that is not in the background",
           "[checkpoint]") {
   CheckpointPolicy policy({.every = "auto", .async = false});
-  policy.written(1.2);
+  save(policy, {}, 0, 1.2);
   Progress now;
   now.seconds = 39.9;
   CHECK_FALSE(policy.due_by_clock(now));

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "registry/log.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/rank_states.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -68,6 +69,99 @@ TEST_CASE("checkpointer: the newest stay, and those at multiples of keep_every",
   train(checkpointer, 25, 33);
   checkpointer.at_end(place_at(33), false);
   CHECK(run.steps() == Steps{33, 30, 20, 10});
+}
+
+TEST_CASE("checkpointer: a kept checkpoint stays kept when its step is saved again", "[checkpoint]") {
+  SmallRun run;
+  const CheckpointSection section{.every = "4step", .keep = 1, .keep_every = epochs(1)};
+  {
+    Checkpointer checkpointer = run.checkpointer(section);
+    train(checkpointer, 0, 10);
+    checkpointer.at_end(place_at(10), true);
+  }
+  {  // Resumed, and stopped by a signal before the next update.
+    Checkpointer checkpointer = run.checkpointer(section);
+    checkpointer.resumed(place_at(10));
+    checkpointer.at_end(place_at(10), true);
+  }
+  Checkpointer checkpointer = run.checkpointer(section);
+  checkpointer.resumed(place_at(10));
+  Progress skipped = place_at(10);  // an update that was skipped: the same step, further on in the data
+  ++skipped.examples;
+  checkpointer.after_step(skipped, true);
+  train(checkpointer, 10, 19);
+  checkpointer.at_end(place_at(19), true);
+  CHECK(run.steps() == Steps{19, 10});
+}
+
+TEST_CASE("checkpointer: auto asks for none while one is written", "[checkpoint]") {
+  SmallRun run;
+  Checkpointer checkpointer = run.checkpointer({});
+  const auto at = [](std::int64_t step, double seconds) {
+    Progress place = place_at(step);
+    place.seconds = seconds;
+    return place;
+  };
+  CHECK(checkpointer.due_by_clock(at(1, 100)));
+  checkpointer.after_step(at(1, 100), true);
+  // Whether it is written by now is not known to training before the next update.
+  CHECK_FALSE(checkpointer.due_by_clock(at(2, 100000)));
+  checkpointer.at_end(at(1, 100), false);
+  CHECK(checkpointer.due_by_clock(at(2, 100000)));
+}
+
+TEST_CASE("checkpointer: a save that failed is tried again when the run fails because of it",
+          "[checkpoint]") {
+  SmallRun run;
+  const bool async = GENERATE(false, true);
+  CAPTURE(async);
+  bool bad = true;  // the hook leaves something that cannot be part of a checkpoint
+  const ModelStatesHook hook = [&](ModelStates&, const fs::path& folder) {
+    if (bad) fs::create_symlink("nowhere", folder / "link");
+  };
+  Checkpointer checkpointer =
+      run.checkpointer({.every = "never", .keep_every = epochs(1), .async = async}, {hook});
+  CHECK_THROWS([&] {
+    checkpointer.after_step(place_at(10), true);
+    checkpointer.at_end(place_at(10), true);
+  }());
+  CHECK_FALSE(CheckpointStore(run.folder.path()).is_kept(10));
+  bad = false;
+  checkpointer.at_end(place_at(10), true);
+  CHECK(run.steps() == Steps{10});
+  CHECK(CheckpointStore(run.folder.path()).is_kept(10));
+}
+
+TEST_CASE("checkpointer: after a failure, a hook may throw anything", "[checkpoint]") {
+  SmallRun run;
+  const ModelStatesHook bad = [](ModelStates&, const fs::path&) { throw 7; };
+  run.checkpointer({}, {bad}).on_exception(place_at(1));
+  CHECK(run.steps().empty());
+}
+
+TEST_CASE("checkpointer: checkpoints of another format are not deleted as damaged", "[checkpoint]") {
+  SmallRun run;
+  Checkpointer checkpointer = run.checkpointer({.every = "1step", .keep = 1, .async = false});
+  train(checkpointer, 0, 1);
+  const CheckpointStore store(run.folder.path());
+  write_file(store.path_of(1) / "manifest.json", R"({"format": 2, "later": []})");
+  train(checkpointer, 1, 4);
+  CHECK(store.all() == std::vector<fs::path>{store.path_of(4), store.path_of(1)});
+}
+
+TEST_CASE("checkpointer: `latest` is made to lead to the checkpoint that a run continues from",
+          "[checkpoint]") {
+  SmallRun run;
+  Checkpointer checkpointer = run.checkpointer({.every = "1step", .keep = 2, .async = false});
+  train(checkpointer, 0, 2);
+  const CheckpointStore store(run.folder.path());
+  const fs::path latest = store.folder() / "latest";
+  const auto break_link = GENERATE(0, 1, 2);
+  fs::remove(latest);
+  if (break_link == 1) fs::create_symlink("step-00000001", latest);
+  if (break_link == 2) fs::create_symlink("step-00000007", latest);  // there is none
+  store.point_latest_to(store.path_of(2));
+  CHECK(fs::read_symlink(latest) == "step-00000002");
 }
 
 TEST_CASE("checkpointer: a run that is resumed says what is not as it was", "[checkpoint]") {

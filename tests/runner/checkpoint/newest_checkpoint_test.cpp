@@ -2,8 +2,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "components/support/io/io_error.hpp"
+#include "runner/checkpoint/environment_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
-#include "runner/checkpoint/surroundings.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -32,14 +33,18 @@ class TwoCheckpoints {
   const CheckpointStore& store() const { return store_; }
   fs::path newest() const { return store_.path_of(2); }
 
-  // Replaces one entry of the newest manifest.
+  // Replaces or removes one entry of the newest manifest.
   void set(const std::string& pointer, const nlohmann::json& value) const {
-    auto manifest = nlohmann::json::parse(read_text(newest() / "manifest.json"));
-    manifest[nlohmann::json::json_pointer(pointer)] = value;
-    std::ofstream(newest() / "manifest.json") << manifest;
+    patch({{"op", "add"}, {"path", pointer}, {"value", value}});
   }
+  void remove(const std::string& pointer) const { patch({{"op", "remove"}, {"path", pointer}}); }
 
  private:
+  void patch(const nlohmann::json& change) const {
+    const auto manifest = nlohmann::json::parse(read_text(newest() / "manifest.json"));
+    std::ofstream(newest() / "manifest.json") << manifest.patch(nlohmann::json::array({change}));
+  }
+
   TemporaryFolder scratch_;
   CheckpointStore store_{scratch_.path()};
 };
@@ -107,9 +112,17 @@ TEST_CASE("newest checkpoint: whatever is wrong with one, the one before it is u
     run.set("/files/model.safetensors/size", -1);
     require_refused("\"files\" is missing or wrong");
   }
-  SECTION("another format") {
+  SECTION("a text for the format") {
     run.set("/format", "new");
-    require_refused("not a manifest of this version");
+    require_refused("\"format\" is missing or wrong");
+  }
+  SECTION("no files") {
+    run.set("/files", nlohmann::json::object());
+    require_refused("manifest.json does not list state.json");
+  }
+  SECTION("the weights are not listed") {
+    run.remove("/files/model.safetensors");
+    require_refused("manifest.json does not list model.safetensors");
   }
   SECTION("a file outside") {
     run.set("/files/..~1secret", {{"size", 1}, {"sha256", ""}});
@@ -124,16 +137,48 @@ TEST_CASE("newest checkpoint: whatever is wrong with one, the one before it is u
   }
 }
 
+TEST_CASE("newest checkpoint: what is not damage is no reason to use an older one", "[checkpoint]") {
+  const TwoCheckpoints run;
+  SECTION("the disk") {
+    CHECK_THROWS_AS(newest_checkpoint(run.store(),
+                                      [](const auto&, const auto&) -> std::string {
+                                        throw IoError("Cannot read it: Input/output error.");
+                                      }),
+                    IoError);
+  }
+  SECTION("memory") {
+    CHECK_THROWS_AS(newest_checkpoint(
+                        run.store(), [](const auto&, const auto&) -> std::string { throw std::bad_alloc(); }),
+                    std::bad_alloc);
+  }
+  SECTION("another version of the runner") {
+    run.set("/format", manifest_format + 1);
+    CHECK_THROWS_AS(newest_checkpoint(run.store()), OtherFormat);
+    CHECK_THROWS_WITH(newest_checkpoint(run.store()), ContainsSubstring("another version of the runner") &&
+                                                          ContainsSubstring("step-00000002"));
+  }
+}
+
+TEST_CASE("newest checkpoint: files that its manifest does not list are not read", "[checkpoint]") {
+  const TwoCheckpoints run;
+  write_file(run.newest() / "model.safetensors.index.json",
+             R"({"weight_map": {"weight": "other.safetensors"}})");
+  const auto found = newest_checkpoint(run.store());
+  REQUIRE(found);
+  CHECK(found->checkpoint.step == 2);
+  CHECK(torch::equal(found->checkpoint.states.at("model").tensors.at("weight"), torch::ones({4})));
+}
+
 TEST_CASE("newest checkpoint: what wrote it is compared with what reads it", "[checkpoint]") {
   const TwoCheckpoints run;
   const CheckpointSummary read = read_summary(run.newest());
-  CHECK(changed_surroundings(read, read.versions, 2).empty());
-  const auto changes = changed_surroundings(read,
-                                            {{"libtorch", "2.7.0"},
-                                             {"plugin focal.so", "sha256 bb"},
-                                             {"plugin new.so", "sha256 cc"},
-                                             {"runner", "1"}},
-                                            4);
+  CHECK(environment_changes(read, read.versions, 2).empty());
+  const auto changes = environment_changes(read,
+                                           {{"libtorch", "2.7.0"},
+                                            {"plugin focal.so", "sha256 bb"},
+                                            {"plugin new.so", "sha256 cc"},
+                                            {"runner", "1"}},
+                                           4);
   CHECK(changes == std::vector<std::string>{"libtorch: 2.6.0 -> 2.7.0",
                                             "plugin focal.so: sha256 aa -> sha256 bb",
                                             "plugin new.so: (none) -> sha256 cc", "ranks: 2 -> 4"});

@@ -76,6 +76,7 @@ TEST_CASE("peak memory: weights in several files are read without a second copy"
   State target = model();
   write_sharded_safetensors(scratch.path(), "model", {target.tensors.begin(), target.tensors.end()},
                             3 * layer_bytes);
+  const auto is_there = [&](const std::string& file) { return fs::exists(scratch / file); };
   require_no_second_copy(
-      peak_of([&] { read_into(target, read_sharded_safetensors(scratch.path(), "model")); }));
+      peak_of([&] { read_into(target, read_sharded_safetensors(scratch.path(), "model", is_there)); }));
 }

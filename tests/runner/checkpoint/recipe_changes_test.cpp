@@ -112,6 +112,61 @@ TEST_CASE("recipe changes: another length is harmless unless the schedule depend
   CHECK(effect_with("name = \"cosine\"\n", "train.max_time=9h") == OnResume::harmless);
 }
 
+namespace {
+
+// What one override means for a run whose recipe has these sections too.
+OnResume effect_since(const std::string& sections, const std::string& change) {
+  Recipes files(recipe + sections);
+  files.write("saved.toml", recipe + sections);
+  const auto changes = changes_since(files.folder / "saved.toml", resolved(files, {change}), registry());
+  CAPTURE(sections, changes_table(changes));
+  REQUIRE(changes.size() == 1);
+  return changes.front().effect;
+}
+
+}  // namespace
+
+TEST_CASE("recipe changes: other evaluations are harmless unless something decides by them", "[checkpoint]") {
+  const char* change = "eval.every=3step";
+  CHECK(effect_since("", change) == OnResume::harmless);
+  CHECK(effect_since("[scheduler]\nname = \"plateau\"\n", change) == OnResume::course);
+  CHECK(effect_since("[checkpoint]\nbest = { metric = \"eval/loss\" }\n", change) == OnResume::course);
+  CHECK(effect_since("[[hook]]\nname = \"early_stop\"\nmetric = \"eval/loss\"\n", change) ==
+        OnResume::course);
+  CHECK(effect_since("[[hook]]\nname = \"histograms\"\n", change) == OnResume::harmless);
+}
+
+TEST_CASE("recipe changes: a component that cannot load the saved state is impossible", "[checkpoint]") {
+  CHECK(effect_since("[scheduler]\nname = \"cosine\"\n", "scheduler=linear") == OnResume::course);
+  CHECK(effect_since("[scheduler]\nname = \"cosine\"\n", "scheduler=plateau") == OnResume::fixed);
+  CHECK(effect_since("[scheduler]\nname = \"plateau\"\n", "scheduler.factor=0.5") == OnResume::course);
+  CHECK(effect_since("", "optimizer.weight_decay=0.01") == OnResume::course);
+
+  const std::string early_stop = "[[hook]]\nname = \"early_stop\"\nmetric = \"eval/loss\"\n";
+  CHECK(effect_since("", "hook+={name=\"early_stop\", metric=\"eval/loss\"}") == OnResume::fixed);
+  CHECK(effect_since(early_stop, "hook=[]") == OnResume::fixed);
+  CHECK(effect_since(early_stop, "hook+={name=\"time_limit\", limit=\"1h\"}") == OnResume::course);
+  CHECK(effect_since("[[hook]]\nname = \"time_limit\"\nlimit = \"1h\"\n", "hook=[]") == OnResume::course);
+  CHECK(effect_since("[[hook]]\nname = \"time_limit\"\nlimit = \"1h\"\n", "hook.0.limit=2h") ==
+        OnResume::harmless);
+}
+
+TEST_CASE("recipe changes: momentum that begins or ends is impossible, another one is not", "[checkpoint]") {
+  const auto effect = [](const std::string& before, const std::string& now) {
+    const std::string sgd =
+        "[model]\nname = \"mlp\"\n[dataset]\nname = \"idx\"\ndir = \"/data\"\n"
+        "[train]\nepochs = 2\n[optimizer]\nname = \"sgd\"\nmomentum = ";
+    Recipes files(sgd + now + "\n");
+    files.write("saved.toml", sgd + before + "\n");
+    const auto changes = changes_since(files.folder / "saved.toml", resolved(files), registry());
+    REQUIRE(changes.size() == 1);
+    return changes.front().effect;
+  };
+  CHECK(effect("0.9", "0.8") == OnResume::course);
+  CHECK(effect("0.0", "0.9") == OnResume::fixed);
+  CHECK(effect("0.9", "0.0") == OnResume::fixed);
+}
+
 TEST_CASE("recipe changes: a saved recipe that cannot be read is a change, not none", "[checkpoint]") {
   Recipes files(recipe);
   files.write("saved.toml", std::string(recipe) + "removed_since = 1\n");

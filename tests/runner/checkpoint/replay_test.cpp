@@ -84,22 +84,66 @@ TEST_CASE("replay: what was computed otherwise is not compared", "[checkpoint]")
   }
 }
 
-TEST_CASE("replay: tensors are compared bit by bit, in all states that both have", "[checkpoint]") {
+TEST_CASE("replay: tensors are compared bit by bit, and no state is left out", "[checkpoint]") {
   const torch::Tensor weight = torch::tensor({1.0f, 0.0f, NAN});
   Checkpoint recorded = with_weight(weight), replayed = with_weight(weight.clone());
   CHECK(first_difference(recorded, replayed) == "");  // a NaN equals itself here
   SECTION("the sign of a zero") {
     replayed = with_weight(torch::tensor({1.0f, -0.0f, NAN}));
-    CHECK(first_difference(recorded, replayed) == "model weight");
+    CHECK(first_difference(recorded, replayed) == "the tensor \"model weight\"");
   }
   SECTION("another shape") {
     replayed = with_weight(weight.reshape({3, 1}));
-    CHECK(first_difference(recorded, replayed) == "model weight");
+    CHECK(first_difference(recorded, replayed) == "the tensor \"model weight\"");
   }
   SECTION("a part of another state") {
     recorded.states["hook.0.ema"].parts["average"].tensors["weight"] = weight;
-    CHECK(first_difference(recorded, replayed) == "");  // a hook took it out of one of them
+    CHECK_THAT(first_difference(recorded, replayed),
+               ContainsSubstring("the state \"hook.0.ema\", which only the recorded"));
+    CHECK_THAT(first_difference(replayed, recorded), ContainsSubstring("only the recomputed"));
     replayed.states["hook.0.ema"].parts["average"].tensors["weight"] = weight + 1;
-    CHECK(first_difference(recorded, replayed) == "hook.0.ema average/weight");
+    CHECK(first_difference(recorded, replayed) == "the tensor \"hook.0.ema average/weight\"");
   }
+  SECTION("a tensor that only one of them has") {
+    replayed.states["model"].tensors["bias"] = weight;
+    CHECK_THAT(first_difference(recorded, replayed),
+               ContainsSubstring("the tensor \"model bias\", which only the recomputed"));
+    CHECK_THAT(first_difference(replayed, recorded), ContainsSubstring("only the recorded"));
+  }
+}
+
+TEST_CASE("replay: a model in a hook's own format is compared by its bytes, or said not to be",
+          "[checkpoint]") {
+  const TemporaryFolder folder;
+  const auto written = [&](const std::string& name, const std::string& contents) {
+    Checkpoint checkpoint = with_weight(torch::ones({4}));
+    checkpoint.step = 10;
+    const std::vector<ModelStatesHook> hooks{[&](ModelStates& models, const fs::path& place) {
+      models.clear();
+      if (!contents.empty()) std::ofstream(place / "model.bin") << contents;
+    }};
+    const fs::path run = folder / name;
+    const CheckpointStore store(run);
+    fs::create_directories(store.folder());
+    call_save_hooks(hooks, checkpoint, store.path_of(10));
+    store.write(*store.begin(10, 100), checkpoint, {}, 100);
+    return open_to_compare(store.path_of(10));
+  };
+  const ComparedCheckpoint recorded = written("recorded", "1 1 1 1");
+  CHECK(recorded.hook_files.size() == 1);
+  CHECK(not_compared(recorded, written("same", "1 1 1 1")).empty());
+  const auto different = not_compared(recorded, written("different", "2 2 2 2"));
+  REQUIRE(different.size() == 1);
+  CHECK_THAT(different.front(), ContainsSubstring("model.bin"));
+  const ComparedCheckpoint without = written("without", "");
+  CHECK(not_compared(without, without).size() == 1);
+  CHECK(not_compared({with_weight(torch::ones({4}))}, {with_weight(torch::ones({4}))}).empty());
+}
+
+TEST_CASE("replay: an opened checkpoint outlives its files", "[checkpoint]") {
+  const FakeRun run;
+  run.save(10);
+  const ComparedCheckpoint opened = open_to_compare(run.folder_of(10));
+  fs::remove_all(run.folder_of(10));
+  CHECK(first_difference(opened.checkpoint, with_weight(torch::ones({4}))) == "");
 }

@@ -109,12 +109,13 @@ class Forgetful : public Cramped {
 
 TEST_CASE("engine: an update that ran out of memory is repeated from where it began") {
   const Quiet quiet;
-  const Window window{{examples(4, 0)}, 7};
+  const std::optional<std::uint64_t> seed = GENERATE(std::optional<std::uint64_t>(7), std::nullopt);
+  const Window window{{examples(4, 0)}, seed};
   const auto model = std::make_shared<Forgetful>(3);
   Engine engine = engine_for(model, OnOutOfMemory::split);
   engine.accumulate(window, *mse());
   REQUIRE(model->drawn.size() == 3);          // the attempt that failed, then two halves
-  CHECK(model->drawn[0] == model->drawn[1]);  // from the same seed
+  CHECK(model->drawn[0] == model->drawn[1]);  // the same random numbers
   CHECK(model->count.item<std::int64_t>() == 4);
 }
 
@@ -168,6 +169,24 @@ TEST_CASE("engine: the ways in which memory runs out are known, other errors are
   } catch (const std::exception& error) {
     CHECK(is_out_of_memory(error));
   }
+}
+
+TEST_CASE("engine: swapped weights are in the model for a while; then its own are again, and its buffers") {
+  const auto model = std::make_shared<SmallModel>(std::vector<float>{1, 2, 3});
+  Engine engine = engine_for(model, OnOutOfMemory::stop);
+  {
+    const SwappedWeights swapped =
+        engine.swap_weights({{"weight", torch::full({3}, 7.0)}, {"mean", torch::full({1}, 5.0)}});
+    CHECK(model->weight.eq(7).all().item<bool>());
+    CHECK(model->mean.item<double>() == 5);
+    CHECK(model->bias.eq(0).all().item<bool>());
+    const torch::NoGradGuard no_grad;
+    model->count += 4;  // as a pass in training mode does
+  }
+  CHECK(torch::equal(model->weight.detach(), torch::tensor({1.0F, 2.0F, 3.0F})));
+  CHECK(model->mean.item<double>() == 0);
+  CHECK(model->count.item<std::int64_t>() == 0);
+  CHECK(model->weight.requires_grad());
 }
 
 TEST_CASE("engine: a window of ignored targets has no loss and no gradient, not NaN") {

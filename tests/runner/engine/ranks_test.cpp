@@ -1,5 +1,6 @@
 #include <catch2/catch_all.hpp>
 
+#include "runner/engine/pack_state.hpp"
 #include "tests/support/rank_training.hpp"
 
 using namespace runner;
@@ -94,6 +95,20 @@ TEST_CASE("ranks: memory that runs out on one of them is agreed on before any tr
   const auto cramped = train_on(3, about);
   for (const Trained& rank : cramped) CHECK(same_bits(rank, cramped[0]));
   check_close(enough[0], cramped[0]);
+}
+
+TEST_CASE("ranks: all use micro-batches that fit on every one of them, and save the same") {
+  Case about;
+  about.on_full = OnOutOfMemory::split;
+  about.cramped_rank = GENERATE(0, 2);
+  on_ranks(3, [&](World& world) {
+    Trainee trainee(world, about);
+    trainee.step(0);
+    const State saved = trainee.engine.save();
+    if (saved.integers.at("micro_batch") != 2) throw std::logic_error("another size");
+    for (const std::string& other : world.gather_texts(pack(saved), "the engine's state"))
+      if (other != pack(saved)) throw std::logic_error("another state");
+  });
 }
 
 TEST_CASE("ranks: one that has no memory left is named by the others, with the remedy") {

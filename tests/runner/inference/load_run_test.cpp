@@ -6,6 +6,7 @@
 
 #include "components/models/support/load_weights.hpp"
 #include "components/models/support/model_weights.hpp"
+#include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "tests/support/parts.hpp"
@@ -85,6 +86,27 @@ TEST_CASE("trained: the best weights come first, others on demand") {
   CHECK(head("best")[0][0].item<float>() == 7);
   CHECK(head("model")[0][0].item<float>() != 7);
   CHECK(head((folder / "run" / "best.safetensors").string())[0][0].item<float>() == 7);
+}
+
+TEST_CASE("trained: a run that has not ended has the weights of its newest complete checkpoint") {
+  const TemporaryFolder folder;
+  const auto model = leave_run(folder / "run");
+  std::filesystem::remove(folder / "run" / "model.safetensors");
+  const CheckpointStore store(folder / "run");
+  for (const std::int64_t step : {1, 2, 3}) {
+    Checkpoint checkpoint;
+    checkpoint.step = step;
+    for (const auto& [name, tensor] : ModelWeights(*model).all())
+      checkpoint.states["model"].tensors[name] =
+          tensor.is_floating_point() ? torch::full_like(tensor, static_cast<double>(step)) : tensor;
+    store.write(*store.begin(step, 100), checkpoint, {}, 3);
+  }
+  std::filesystem::remove(store.path_of(3) / "state.json");
+  for (const char* wanted : {"", "model"}) {
+    const TrainedRun run = loaded({.run = folder / "run", .weights = wanted});
+    CHECK(run.weights == store.path_of(2) / "model.safetensors");
+    CHECK(run.model->parameters()[0].flatten()[0].item<float>() == 2);
+  }
 }
 
 TEST_CASE("trained: runs of a name") {

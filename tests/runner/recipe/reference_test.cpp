@@ -140,8 +140,7 @@ TEST_CASE("reference: mistakes are pointed at", "[reference]") {
   CHECK_THAT(value("a = '${}'", "a"),
              ContainsSubstring("${} is not a reference: a part of the key is missing"));
   CHECK_THAT(value("a = '${b c}'", "a"), ContainsSubstring("is not a reference: a key is made of letters"));
-  CHECK_THAT(value("a = '${env:X:${b}}'", "a"),
-             ContainsSubstring("references cannot stand inside each other"));
+  CHECK_THAT(value("a = '${env:X:${b}}'", "a"), ContainsSubstring("references cannot be nested"));
   CHECK_THAT(value("a = 'x${b}'\nb = [1]", "a"),
              ContainsSubstring("${b} is a list, which cannot be part of a text"));
   CHECK_THAT(value("a = '${env:X}'", "a", {{"X", "[hush"}}),

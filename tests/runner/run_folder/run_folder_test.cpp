@@ -2,15 +2,18 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch_all.hpp>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <thread>
 
+#include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace runner;
-using runner::testing::TemporaryFolder;
+using namespace runner::testing;
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 
@@ -33,6 +36,17 @@ TEST_CASE("a run's folder must be new, empty or hold a run") {
   CHECK(RunFolder::find(run));
   run.dir = *run.dir / "metrics.jsonl";
   CHECK_THROWS_WITH(RunFolder::find(run), ContainsSubstring("not a folder"));
+}
+
+TEST_CASE("a start that was cut short before it wrote its recipe can be repeated in the same folder") {
+  const TemporaryFolder scratch;
+  RunSection run;
+  run.dir = scratch.path() / "run";
+  for (const char* name : {".lock", "plugins/model.so", "plugins/model.so.4711.part", "plugins.json",
+                           ".plugins.json.aB3dEf", ".recipe.toml.4711-12"})
+    write_file(*run.dir / name, "left");
+  CHECK_FALSE(RunFolder::find(run));
+  const RunFolder again = RunFolder::create(run);
 }
 
 TEST_CASE("a run folder that cannot be reached is named with a remedy") {
@@ -61,6 +75,37 @@ TEST_CASE("only one process writes a run folder, and a lock that nobody holds is
   }
   CHECK_FALSE(RunFolder::owner(*run.dir));
   const RunFolder again = RunFolder::open(*run.dir);
+}
+
+TEST_CASE("whoever asks for the owner of a run folder does not keep a run from starting") {
+  const TemporaryFolder scratch;
+  RunSection run;
+  run.dir = scratch.path() / "run";
+  {
+    const RunFolder made = RunFolder::create(run);
+  }
+  std::atomic<bool> done = false;
+  std::jthread asks([&] {
+    while (!done) RunFolder::owner(*run.dir);
+  });
+  for (int i = 0; i < 300; ++i) CHECK_NOTHROW(RunFolder::open(*run.dir));
+  done = true;
+}
+
+TEST_CASE("an owner that is not the process of the note is not named") {
+  const TemporaryFolder scratch;
+  RunSection run;
+  run.dir = scratch.path() / "run";
+  const RunFolder folder = RunFolder::create(run);
+  const std::string note = read_text(*run.dir / ".lock");
+  std::ofstream(*run.dir / ".lock") << ::getppid() << " " << host_name() << " 1\n";
+  CHECK_FALSE(RunFolder::owner(*run.dir));  // a later process of the same number
+  CHECK_THROWS_WITH(RunFolder::open(*run.dir), ContainsSubstring("in use: "));
+  std::ofstream(*run.dir / ".lock") << "17 elsewhere 1\n";
+  REQUIRE(RunFolder::owner(*run.dir));  // another machine's processes cannot be looked at
+  CHECK(RunFolder::owner(*run.dir)->host == "elsewhere");
+  std::ofstream(*run.dir / ".lock") << note;
+  CHECK(RunFolder::owner(*run.dir)->pid == ::getpid());
 }
 
 TEST_CASE("what killed writes have left is cleared, and nothing else") {

@@ -1,7 +1,9 @@
 #include "runner/tracking/trackers.hpp"
 
 #include <catch2/catch_all.hpp>
+#include <chrono>
 #include <fstream>
+#include <future>
 #include <stdexcept>
 
 #include "tests/support/recorded_trackers.hpp"
@@ -168,6 +170,29 @@ TEST_CASE("a tracker that is stuck holds up neither training nor the others: wha
     CHECK(std::ranges::is_sorted(seen->steps));
     CHECK(seen->texts == std::vector<std::string>{"note=\xff any bytes"});
   }
+}
+
+TEST_CASE("a checkpoint waits for an essential tracker, however slow the disk is") {
+  Case run;
+  Quiet quiet;
+  Seen seen;
+  auto made = std::make_unique<Gate>(seen);
+  Gate& gate = *made;
+  Trackers thread(list("jsonl", std::move(made), true), run.facts, {.essential_flush = 0.001});
+  thread.start();
+  thread.log(at(1));
+  auto saved = std::async(std::launch::async, [&] {
+    thread.save();
+    return seen.steps.size();
+  });
+  while (log::warnings().empty()) std::this_thread::yield();
+  CHECK_THAT(log::warnings().front(), ContainsSubstring("jsonl"));
+  // It would have returned by now if it did not wait; if the machine is slow, this only finds less.
+  CHECK(saved.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
+  gate.let_go();
+  CHECK(saved.get() == 1);
+  CHECK(log::warnings().size() == 1);
+  thread.finish(Outcome::finished);
 }
 
 TEST_CASE("a checkpoint does not wait for a tracker that is stuck: what was logged before it is on disk") {

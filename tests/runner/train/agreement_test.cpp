@@ -43,13 +43,13 @@ TEST_CASE("agreement: the sums over all ranks tell what came to any of them", "[
   const std::vector<Events> seen{
       {.seconds = 7}, {.checkpoint = true, .seconds = 9}, {.signal = 15, .seconds = 3}};
   on_ranks(3, [&](World& world) {
-    std::vector<double> sums = to_sums(seen[static_cast<std::size_t>(world.rank())], world);
+    std::vector<double> sums = event_numbers(seen[static_cast<std::size_t>(world.rank())], world);
     const auto size = static_cast<std::int64_t>(sums.size());
     world.all_reduce(torch::from_blob(sums.data(), {size}, torch::kFloat64), Reduction::sum, "events");
-    const Events events = from_sums(sums);
+    const Events events = events_from(sums);
     if (events.signal != 15 || !events.checkpoint || events.seconds != 7)
       throw std::runtime_error("the sums tell something else");
-    const Events nothing = from_sums(to_sums({}, world));
+    const Events nothing = events_from(event_numbers({}, world));
     if (nothing.signal != 0 || nothing.checkpoint) throw std::runtime_error("nothing has happened");
   });
 }

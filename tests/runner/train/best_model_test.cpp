@@ -64,6 +64,8 @@ TEST_CASE("the best evaluations survive a checkpoint, fewer where the recipe kee
   BestModel other({"eval/accuracy", Better::max, 3});
   other.load(best.save());
   CHECK(other.kept().empty());  // numbers of another measurement say nothing
+  CHECK(admitted(other, 3, 4.0));
+  CHECK(other.take_displaced() == std::vector<std::int64_t>{2, 1});  // the file of step 3 is in use again
   again.forget(2);
   CHECK(again.is_best(3));
 }

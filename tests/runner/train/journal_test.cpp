@@ -121,15 +121,17 @@ TEST_CASE("journal: an interval that was half filled goes on after a resume") {
   Notebook before;
   before.step(6);
   before.journal.training(before.progress, {}, {});
-  before.journal.evaluation(before.progress, {{{"eval/loss", 1.5}}, {}, false}, 0.5, false);
+  before.journal.evaluation(before.progress, {{{"eval/loss", 1.5}, {"eval/accuracy", 0.5}}, {}, false}, 0.5,
+                            false);
   before.step(4);
 
   Notebook after;
   after.progress = before.progress;
   after.journal.load(before.journal.save());
   CHECK(after.journal.has_unlogged_steps());
-  CHECK(after.journal.last_evaluation() == Measurements{{"eval/loss", 1.5}});
-  CHECK_FALSE(after.journal.evaluated(after.progress));  // a step came after it
+  CHECK(after.journal.last_evaluation() ==
+        Measurements{{"eval/loss", 1.5}, {"eval/accuracy", 0.5}});  // in the order of the recipe
+  CHECK_FALSE(after.journal.evaluated(after.progress));             // a step came after it
   after.step(2);
   after.journal.training(after.progress, {}, {});
   CHECK(after.records().at(0)["train/loss"].get<double>() == 3);  // of the one before and the one after

@@ -110,6 +110,24 @@ TEST_CASE("what hooks keep is measured under their names, and saved by name") {
         0);
 }
 
+TEST_CASE("an evaluation that was broken off ends without recomputing statistics for kept weights") {
+  Recipes files(residual_net);
+  const Recipe recipe = decoded_recipe(files, {});
+  World alone;
+  Run run(recipe, alone);
+  // Weights whose shape does not fit: putting them into the model throws.
+  class Keeper final : public Hook {
+   public:
+    const KeptWeights* kept_weights() const override { return &kept_; }
+
+   private:
+    KeptWeights kept_{"other", {{"conv1.weight", torch::zeros({1, 2, 3})}}, 2};  // does not fit
+  };
+  run.hooks.push_back(std::make_unique<Keeper>());
+  CHECK(evaluate_all(run, {}, [](double) { return false; }).broken_off);
+  CHECK_THROWS(evaluate_all(run, {}, [](double) { return true; }));  // here they are put into the model
+}
+
 TEST_CASE("the best model may be one that a hook keeps, and only if a hook keeps one") {
   Recipes files(residual_net);
   const auto with = [&](const std::string& metric, std::vector<std::string> more) {

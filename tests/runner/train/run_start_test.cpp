@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "components/trackers/tracker.hpp"
 #include "runner/resolve.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/recipes.hpp"
@@ -15,6 +16,13 @@ using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
 
 namespace {
+
+struct Unbuildable {};
+constexpr auto describe(std::type_identity<Unbuildable>) { return fields(); }
+std::unique_ptr<Tracker> build(const Unbuildable&, const TrackerInputs&) {
+  throw std::runtime_error("no such server");
+}
+const Registration<TrackerKind> unbuildable{"unbuildable_in_tests", "Cannot be built.", &build};
 
 constexpr const char* recipe_text = R"(
 model = "mlp"
@@ -49,6 +57,8 @@ class Runs {
   }
   fs::path folder() const { return files_.folder / "run"; }
   fs::path file(const std::string& name) const { return folder() / name; }
+
+  nlohmann::json result() const { return nlohmann::json::parse(read_text(file("result.json"))); }
 
   void interrupt_after(std::int64_t step) { train({}, {.interrupt_at = step}); }
   // As a kill before the first checkpoint leaves it.
@@ -101,16 +111,98 @@ TEST_CASE("damaged checkpoints are neither deleted nor ignored") {
 TEST_CASE("a checkpoint that does not fit the recipe leaves the run as it was") {
   Runs runs;
   runs.interrupt_after(4);
+  const CheckpointStore store(runs.folder());
+  const fs::path newest = store.path_of(4);
+  Checkpoint changed = read_checkpoint(newest);
+  changed.states.erase("requests");
+  fs::remove_all(newest);
+  store.write(*store.begin(4, 100), changed, {}, 2);
   const std::string recipe = read_text(runs.file("recipe.toml")),
                     result = read_text(runs.file("result.json")),
                     metrics = read_text(runs.file("metrics.jsonl"));
-  // Momentum is state of the optimizer that the checkpoint does not have.
-  CHECK_THROWS(runs.train({"optimizer.momentum=0.9"}, {.force = true}));
+  CHECK_THROWS_WITH(runs.train(), ContainsSubstring("has no state \"requests\""));
   CHECK(read_text(runs.file("recipe.toml")) == recipe);
   CHECK(read_text(runs.file("result.json")) == result);
   CHECK(read_text(runs.file("metrics.jsonl")) == metrics);
   CHECK_THAT(read_text(runs.file("log.txt")), ContainsSubstring("error: "));
+  fs::remove_all(newest);
   CHECK(runs.train().outcome == RunResult::Outcome::finished);
+}
+
+TEST_CASE("a start that failed can be repeated in the same folder, with what failed put right") {
+  Runs runs;
+  CHECK_THROWS_WITH(runs.train({"tracker+=unbuildable_in_tests"}), ContainsSubstring("no such server"));
+  CHECK(fs::exists(runs.file("recipe.toml")));
+  CHECK(runs.result()["outcome"] == "failed");
+  CHECK(runs.train().outcome == RunResult::Outcome::finished);
+}
+
+TEST_CASE("a resumed run that cannot be built says so in result.json and in its log") {
+  Runs runs;
+  runs.interrupt_after(4);
+  CHECK_THROWS(runs.train({"model.freeze=[\"no_such_layer\"]"}, {.force = true}));
+  CHECK(runs.result()["outcome"] == "failed");
+  CHECK(runs.result()["steps"] == 4);  // what the run reached is still true
+  CHECK_THAT(read_text(runs.file("log.txt")), ContainsSubstring("error: "));
+  CHECK(runs.train().outcome == RunResult::Outcome::finished);
+}
+
+TEST_CASE("a resumed run does not keep the weights of the attempt before") {
+  Runs runs;
+  runs.interrupt_after(4);
+  CHECK(fs::exists(runs.file("model.safetensors")));
+  fs::remove(runs.file("metrics.jsonl"));
+  fs::create_directory(runs.file("metrics.jsonl"));  // fails after the run has been restored
+  CHECK_THROWS(runs.train());
+  CHECK_FALSE(fs::exists(runs.file("model.safetensors")));
+}
+
+TEST_CASE("latest leads to the checkpoint that the run continues from") {
+  Runs runs;
+  runs.interrupt_after(4);
+  const fs::path latest = runs.file("checkpoints/latest");
+  const auto newest = fs::read_symlink(latest);
+  fs::remove(latest);
+  fs::create_directory_symlink("step-00000001", latest);
+  const auto start = [&] { CHECK_THROWS(runs.train({"model.freeze=[\"no_such_layer\"]"}, {.force = true})); };
+  start();  // saves nothing
+  CHECK(fs::read_symlink(latest) == newest);
+  fs::resize_file(runs.file("checkpoints") / newest / "model.safetensors", 20);
+  start();
+  CHECK(fs::read_symlink(latest) == "step-00000003");
+}
+
+TEST_CASE("a run that was started from a checkpoint of another run is continued by the same command") {
+  Runs first;
+  first.interrupt_after(4);
+  const fs::path given = first.file("checkpoints/latest");
+  Runs second;
+  second.train({}, {.resume_from = given, .interrupt_at = 5});
+  SECTION("from its own checkpoint") {
+    CHECK(second.train({}, {.resume_from = given}).outcome == RunResult::Outcome::finished);
+    CHECK(logged_steps(second.file("metrics.jsonl")) == std::vector<std::int64_t>{5, 6});
+  }
+  SECTION("from the same start, without one of its own") {
+    second.forget_checkpoints();
+    CHECK(second.train().outcome == RunResult::Outcome::finished);
+    CHECK(logged_steps(second.file("metrics.jsonl")) == std::vector<std::int64_t>{5, 6});
+  }
+  SECTION("but not from another checkpoint") {
+    CHECK_THROWS_WITH(second.train({}, {.resume_from = first.file("checkpoints/step-00000003")}),
+                      ContainsSubstring("was started from " + given.string()));
+  }
+}
+
+TEST_CASE("a resumed run does not need the file of its initial weights") {
+  Runs runs;
+  runs.train({"train.max_steps=1", "run.name=pretrained"});
+  const fs::path weights = runs.folder().parent_path() / "weights.safetensors";
+  fs::rename(runs.file("model.safetensors"), weights);
+  fs::remove_all(runs.folder());
+  const std::string setting = "model.weights=" + weights.string();
+  runs.train({setting}, {.interrupt_at = 4});
+  fs::remove(weights);
+  CHECK(runs.train({setting}).outcome == RunResult::Outcome::finished);
 }
 
 TEST_CASE("a finished run without a checkpoint is not started over") {

@@ -27,7 +27,7 @@ class Various : public ImageSplit {
     return ImageView::planar(scratch.decoded.data(), channels, 8 + index, 8);
   }
   std::int64_t label(std::int64_t index) const override { return 5 + index; }
-  std::string sample_name(std::int64_t index) const override {
+  std::string example_name(std::int64_t index) const override {
     return "cat/" + std::to_string(index) + ".png";
   }
 };

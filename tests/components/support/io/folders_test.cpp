@@ -24,3 +24,16 @@ TEST_CASE("a link is moved in one step, and a folder in its place is put aside, 
     CHECK(read_text(folder / aside / "kept.txt") == aside);
   }
 }
+
+TEST_CASE("folders that a crash left are removed, and one that was being replaced gets its name back",
+          "[io]") {
+  const TemporaryFolder folder;
+  write_file(folder / ".unfinished-a-77/file", "half");
+  write_file(folder / ".replaced-a/file", "old");
+  write_file(folder / ".replaced-b/file", "old");
+  write_file(folder / "b/file", "new");
+  clear_unfinished_folders(folder.path());
+  CHECK(read_text(folder / "a/file") == "old");
+  CHECK(read_text(folder / "b/file") == "new");
+  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator{}) == 2);
+}

@@ -1,12 +1,12 @@
-#include "runner/checkpoint/surroundings.hpp"
+#include "runner/checkpoint/environment_changes.hpp"
 
 #include <set>
 
 namespace runner {
 
-std::vector<std::string> changed_surroundings(const CheckpointSummary& checkpoint,
-                                              const std::map<std::string, std::string>& versions,
-                                              std::int64_t ranks) {
+std::vector<std::string> environment_changes(const CheckpointSummary& checkpoint,
+                                             const std::map<std::string, std::string>& versions,
+                                             std::int64_t ranks) {
   std::vector<std::string> changes;
   const auto note = [&](const std::string& what, const std::string& before, const std::string& now) {
     if (before != now) changes.push_back(what + ": " + before + " -> " + now);

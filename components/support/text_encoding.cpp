@@ -1,4 +1,4 @@
-#include "components/support/encoding_remedy.hpp"
+#include "components/support/text_encoding.hpp"
 
 namespace runner {
 
@@ -7,14 +7,14 @@ namespace {
 bool is_high(char byte) { return static_cast<unsigned char>(byte) >= 0x80; }
 
 // Western text has single bytes above 127 between letters; the encodings of East Asia have them in runs.
-bool high_bytes_stand_together(std::string_view bytes) {
-  std::size_t high = 0, together = 0;
+bool high_bytes_come_in_runs(std::string_view bytes) {
+  std::size_t high = 0, in_runs = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (!is_high(bytes[i])) continue;
     ++high;
-    if ((i > 0 && is_high(bytes[i - 1])) || (i + 1 < bytes.size() && is_high(bytes[i + 1]))) ++together;
+    if ((i > 0 && is_high(bytes[i - 1])) || (i + 1 < bytes.size() && is_high(bytes[i + 1]))) ++in_runs;
   }
-  return together * 2 > high;
+  return in_runs * 2 > high;
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ LikelyContent likely_content(std::string_view bytes) {
   if (bytes.starts_with("\x1F\x8B")) return LikelyContent::gzip;
   if (bytes.starts_with("PK\x03\x04")) return LikelyContent::zip;
   if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF")) return LikelyContent::utf16;
-  return high_bytes_stand_together(bytes) ? LikelyContent::east_asian : LikelyContent::western;
+  return high_bytes_come_in_runs(bytes) ? LikelyContent::east_asian : LikelyContent::western;
 }
 
 std::string encoding_remedy(std::string_view bytes) {

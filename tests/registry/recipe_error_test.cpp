@@ -1,4 +1,4 @@
-#include "registry/recipe_diagnostic.hpp"
+#include "registry/recipe_error.hpp"
 
 #include <catch2/catch_all.hpp>
 

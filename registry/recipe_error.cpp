@@ -1,4 +1,4 @@
-#include "registry/recipe_diagnostic.hpp"
+#include "registry/recipe_error.hpp"
 
 #include <sstream>
 

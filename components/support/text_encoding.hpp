@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace runner {
+
+// The text without the byte order mark that some editors write before UTF-8.
+constexpr std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
+
+enum class LikelyContent { gzip, zip, utf16, east_asian, western };
+
+// What bytes that should be UTF-8 text, but are not, seem to be.
+LikelyContent likely_content(std::string_view bytes);
+
+// How to convert such bytes to UTF-8, without a full stop at the end.
+std::string encoding_remedy(std::string_view bytes);
+
+}  // namespace runner

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "components/support/io/sha256.hpp"
+
+namespace runner {
+
+// Eight hexadecimal digits, to distinguish long names that were cut off.
+inline std::string short_digest(std::string_view text) {
+  Sha256 digest;
+  digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  return digest.hex().substr(0, 8);
+}
+
+// A file name for this text: characters that may be special in a file system become "_", and long texts are
+// cut off, with room for a suffix.
+inline std::string file_name_of(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    name += plain ? c : '_';
+  }
+  constexpr std::size_t longest = 120;
+  if (name.size() > longest) name = name.substr(0, longest - 9) + "-" + short_digest(text);
+  return name.empty() || name.starts_with('.') ? "_" + name : name;
+}
+
+// Writes a whole file, and creates its folders. Throws std::runtime_error, which names the file.
+inline void write_file(const std::filesystem::path& path, std::string_view bytes) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream out(path, std::ios::binary);
+  out << bytes;
+  out.close();
+  if (!out) throw std::runtime_error("Cannot write " + path.string() + ".");
+}
+
+}  // namespace runner

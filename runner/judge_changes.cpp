@@ -1,0 +1,126 @@
+#include "runner/judge_changes.hpp"
+
+#include <torch/types.h>
+
+#include <algorithm>
+
+#include "components/schedulers/support/learning_rate.hpp"
+#include "registry/codec.hpp"
+#include "runner/measurements.hpp"
+#include "runner/plan.hpp"
+#include "runner/recipe.hpp"
+
+namespace runner {
+
+namespace {
+
+// The sections that are judged here.
+constexpr std::string_view judged[] = {"optimizer", "scheduler", "hook", "train", "eval", "checkpoint"};
+
+bool is_in(const RecipeChange& change, std::string_view section) {
+  return change.key.starts_with(section) &&
+         (change.key.size() == section.size() || change.key[section.size()] == '.');
+}
+
+// Only the sections that are judged: others may have blanks, which cannot be decoded.
+Recipe earlier_recipe(const Value& before, const Value& now, const Registry& registry) {
+  Value mixed = now;
+  for (const std::string_view section : judged) {
+    mixed.as<Table>()->erase(section);
+    if (const Value* old = before.as<Table>()->find(section))
+      mixed.as<Table>()->set(std::string(section), *old);
+  }
+  return decode_table<Recipe>(mixed, registry);
+}
+
+void set_effect(std::vector<RecipeChange>& changes, std::initializer_list<std::string_view> keys,
+                OnResume effect, const std::string& why) {
+  for (RecipeChange& change : changes) {
+    if (std::ranges::find(keys, change.key) == keys.end()) continue;
+    change.effect = effect;
+    change.why = why;
+  }
+}
+
+void judge_length(std::vector<RecipeChange>& changes, const Recipe& now) {
+  if (schedule_depends_on_length(now.scheduler))
+    set_effect(changes, {"train.epochs", "train.max_steps"}, OnResume::course,
+               "the schedule depends on the length of the run");
+}
+
+void judge_evaluations(std::vector<RecipeChange>& changes, const Recipe& before, const Recipe& now) {
+  auto watchers = watchers_of(now);
+  std::ranges::move(watchers_of(before), std::back_inserter(watchers));
+  if (!watchers.empty())
+    set_effect(changes, {"eval.every"}, OnResume::course,
+               watchers.front().section + " depends on the evaluations");
+}
+
+bool loads(Stateful& now, const State& saved) {
+  try {
+    now.load(saved);
+    return true;
+  } catch (const StateError&) {
+    return false;
+  }
+}
+
+// With momentum or without, for example, the saved tensors are others. Tried with one small parameter.
+bool optimizer_fits(const Part<OptimizerKind>& before, const Part<OptimizerKind>& now) {
+  const torch::Tensor weight = torch::zeros({2, 2}).requires_grad_();
+  weight.mutable_grad() = torch::zeros({2, 2});
+  const OptimizerInputs inputs{{{.names = {"weight"}, .parameters = {weight}}}};
+  const auto earlier = before.build(inputs), later = now.build(inputs);
+  earlier->step(1.0);
+  return loads(*later, earlier->save());
+}
+
+bool schedule_fits(const Part<SchedulerKind>& before, const Part<SchedulerKind>& now) {
+  constexpr std::int64_t any_length = std::int64_t{1} << 40;
+  constexpr double steps_per_epoch = 1000;
+  LearningRate earlier(before, any_length, steps_per_epoch), later(now, any_length, steps_per_epoch);
+  return loads(later.schedule(), earlier.schedule().save());
+}
+
+// By their place in the recipe, as checkpoints name them.
+bool hooks_fit(const std::vector<Part<HookKind>>& before, const std::vector<Part<HookKind>>& now) {
+  const auto keeps_state = [](const std::vector<Part<HookKind>>& hooks, std::size_t i) {
+    return i < hooks.size() && hooks[i].facts().keeps_state;
+  };
+  for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
+    const bool old_state = keeps_state(before, i), new_state = keeps_state(now, i);
+    if (old_state != new_state || (old_state && before[i].name() != now[i].name())) return false;
+  }
+  return true;
+}
+
+template <class Fits>
+void judge_state(std::vector<RecipeChange>& changes, std::string_view section, Fits fits) {
+  const auto here = [&](const RecipeChange& change) { return is_in(change, section); };
+  if (std::ranges::none_of(changes, here)) return;
+  try {
+    if (fits()) return;
+  } catch (const std::exception&) {
+    return;  // it cannot be built without the model and the data: only loading the state will tell
+  }
+  for (RecipeChange& change : changes)
+    if (here(change) && change.effect == OnResume::course) change.effect = OnResume::fixed;
+}
+
+}  // namespace
+
+void judge_by_components(std::vector<RecipeChange>& changes, const Value& before, const Value& now,
+                         const Registry& registry) {
+  const auto is_judged = [](const RecipeChange& change) {
+    return std::ranges::any_of(judged, [&](std::string_view section) { return is_in(change, section); });
+  };
+  if (std::ranges::none_of(changes, is_judged)) return;
+  const Recipe later = decode_table<Recipe>(now, registry), earlier = earlier_recipe(before, now, registry);
+  judge_length(changes, later);
+  judge_evaluations(changes, earlier, later);
+  judge_state(changes, "optimizer", [&] { return optimizer_fits(earlier.optimizer, later.optimizer); });
+  judge_state(changes, "scheduler", [&] { return schedule_fits(earlier.scheduler, later.scheduler); });
+  judge_state(changes, "hook", [&] { return hooks_fit(earlier.hook, later.hook); });
+}
+
+}  // namespace runner

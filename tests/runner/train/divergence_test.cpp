@@ -1,0 +1,121 @@
+#include "runner/train/divergence.hpp"
+
+#include <torch/utils.h>
+
+#include <catch2/catch_all.hpp>
+#include <limits>
+
+#include "registry/log.hpp"
+#include "tests/support/parts.hpp"
+#include "tests/support/rank_training.hpp"
+#include "tests/support/small_model.hpp"
+
+using namespace runner;
+using namespace runner::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr float infinite = std::numeric_limits<float>::infinity();
+
+// An engine whose model has these weights.
+struct Prepared {
+  explicit Prepared(std::vector<float> weights) : model(std::make_shared<SmallModel>(std::move(weights))) {
+    engine.prepare(model);
+  }
+
+  World world;
+  std::shared_ptr<SmallModel> model;
+  Engine engine{options(), world};
+
+ private:
+  static EngineOptions options() {
+    EngineOptions options;
+    options.precision = [](const PrecisionInputs& inputs) {
+      return part<PrecisionKind>("fp32").build(inputs);
+    };
+    return options;
+  }
+};
+
+WindowLoss loss_of(double value) { return {torch::tensor(value), 1}; }
+
+}  // namespace
+
+TEST_CASE("divergence: a loss that is not finite is refused, and names what is wrong") {
+  DivergenceGuard guard(OnDivergence::stop, false);
+  CHECK_FALSE(guard.refuses(loss_of(3), {}, 1, true));
+  CHECK(guard.refuses(loss_of(std::nan("")), {}, 2, true));
+  CHECK_THAT(guard.problem(), ContainsSubstring("not a number in step 2"));
+
+  DivergenceGuard by_data(OnDivergence::stop, false);
+  const Window window{{{torch::tensor({infinite}), torch::zeros(1)}}};
+  CHECK(by_data.refuses(loss_of(infinite), window, 5, true));
+  CHECK_THAT(by_data.problem(), ContainsSubstring("inputs of its batch are not finite"));
+
+  const log::Silence silence;
+  DivergenceGuard lenient(OnDivergence::resume, false);
+  CHECK_FALSE(lenient.refuses(loss_of(infinite), {}, 1, true));
+  CHECK(lenient.problem().empty());
+  log::clear_warnings();
+}
+
+TEST_CASE("divergence: weights that began as infinite numbers are no sign of it, those that became so are") {
+  Prepared mask({1, -infinite, 3});
+  DivergenceGuard guard(OnDivergence::stop, false);
+  guard.begin(mask.engine);
+  guard.look_at(mask.engine);
+  CHECK(guard.problem().empty());
+
+  Prepared sound({1, 2, 3});
+  DivergenceGuard strict(OnDivergence::stop, false);
+  strict.begin(sound.engine);
+  sound.model->set({1, infinite, 3});
+  strict.look_at(sound.engine);
+  CHECK_THAT(strict.problem(), ContainsSubstring("the weights are no longer finite"));
+}
+
+TEST_CASE("divergence: a resumed run remembers which weights began as infinite numbers") {
+  Prepared mask({1, -infinite, 3});
+  DivergenceGuard before(OnDivergence::stop, false);
+  before.begin(mask.engine);
+
+  Prepared resumed({0, 0, 0});  // built without values, which the checkpoint brings
+  DivergenceGuard after(OnDivergence::stop, false);
+  after.begin(resumed.engine);
+  after.load(before.save());
+  resumed.model->set({1, -infinite, 3});
+  after.look_at(resumed.engine);
+  CHECK(after.problem().empty());
+}
+
+TEST_CASE("divergence: what one rank knows of its part of the weights, all ranks know") {
+  on_ranks(2, [](World& world) {
+    Trainee trainee(world, {});
+    const torch::NoGradGuard no_grad;
+    if (world.rank() == 1) trainee.engine.weights().held_parameters()[0].tensor.fill_(infinite);
+    DivergenceGuard guard(OnDivergence::stop, false);
+    guard.begin(trainee.engine);
+    if (guard.save().parts.at("not_finite_at_first").integers.size() != 1)
+      throw std::logic_error("rank 0 would save something else");
+  });
+}
+
+TEST_CASE("divergence: skipped updates are counted on after a resume, and every entry is needed") {
+  DivergenceGuard before(OnDivergence::stop, true);
+  for (int step = 0; step < 99; ++step) before.updated(false, step);
+  CHECK(before.problem().empty());
+  DivergenceGuard after(OnDivergence::stop, true);
+  after.load(before.save());
+  after.updated(false, 99);
+  CHECK_THAT(after.problem(), ContainsSubstring("100 updates in a row were skipped"));
+
+  for (const std::string name : {"in_a_row", "skipped_in_a_row"}) {
+    State state = before.save();
+    state.integers.erase(name);
+    CHECK_THROWS_WITH(after.load(state), ContainsSubstring(name));
+  }
+  State state = before.save();
+  state.parts.clear();
+  CHECK_THROWS_WITH(after.load(state), ContainsSubstring("not_finite_at_first"));
+}
