@@ -226,6 +226,14 @@ RunResult train_and_report(const TrainArguments& given, RunStart& start, const R
   }
 }
 
+// A setting is never ignored silently: a program may have forgotten to call set_up_process().
+void warn_if_not_set_up(const Recipe& recipe) {
+  const int threads = torch::get_num_threads();
+  if (recipe.run.threads > 0 && recipe.run.threads != threads)
+    log::warning("run.threads = {} has no effect: this process uses {}. Call set_up_process() first.",
+                 recipe.run.threads, threads);
+}
+
 // Sets `complete` when the run is complete in memory. `start` then has its folder.
 RunResult train_from(const TrainArguments& given, RunStart& start, bool& complete) {
   const auto& [recipe, resolved, registry, world, options] = given;
@@ -279,6 +287,7 @@ RunResult train_recipe(const Value& resolved, const Registry& registry, World& w
                        const TrainOptions& options) {
   keep_checkpoint_requests();  // main() has done it before; other programs may not
   const TrainArguments given{decode_table<Recipe>(resolved, registry), resolved, registry, world, options};
+  warn_if_not_set_up(given.recipe);
   require_equal_recipes(world, resolved, registry);
   RunStart start = find_start(given.recipe, resolved, registry, world, options);
   if (start.folder) log::add_file(start.folder->file("log.txt"));

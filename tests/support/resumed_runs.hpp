@@ -57,7 +57,6 @@ inline RunResult train_in(const Recipes& files, const std::filesystem::path& fol
   static Registry registry = Registry::of_linked();
   Diagnostics found;
   overrides.push_back("run.dir=" + folder.string());
-  overrides.push_back("run.threads=1");
   const auto resolved = resolve_recipe({files.folder / "main.toml", {}, overrides}, registry, found);
   INFO(render(found));
   REQUIRE(resolved);
