@@ -53,6 +53,8 @@ TrialProcess::TrialProcess(const std::vector<std::string>& arguments, const std:
   if (process_ > 0) return;
   // Only calls that are safe after a fork from here on.
   ::setpgid(0, 0);  // Ctrl-C is for the sweep, which passes it on
+  // Sent for every thread of the parent that ends: a sweep has only one, and a second SIGTERM would end the
+  // trial before it has saved.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(1);
   ::dup2(out.number(), STDOUT_FILENO);

@@ -15,7 +15,7 @@ namespace {
 std::atomic<int> received_signal = 0;
 std::atomic<bool> checkpoint_requested = false;
 static_assert(decltype(received_signal)::is_always_lock_free);  // a handler may set it
-std::atomic<int> stop_event = -1;                               // of the newest StopSignal; -1: none
+std::atomic<int> stop_event = -1;                               // of the newest StopNotice; -1: none
 
 // Never blocks, and may be called by a signal handler.
 void wake(int event) {
@@ -56,9 +56,6 @@ void announce_stop(int event) {
 
 StopSignal::StopSignal() {
   received_signal = 0;
-  event_ = eventfd(0, EFD_CLOEXEC);
-  stop_event = event_;
-  notice_ = std::thread(&announce_stop, event_);
   struct sigaction action{};
   action.sa_handler = &on_stop_signal;
   action.sa_flags = SA_RESTART;
@@ -73,14 +70,21 @@ StopSignal::StopSignal() {
 
 StopSignal::~StopSignal() {
   for (const auto& [signal, former] : former_) sigaction(signal, &former, nullptr);
-  int own = event_;
-  stop_event.compare_exchange_strong(own, -1);
-  wake(event_);
-  notice_.join();
-  close(event_);
 }
 
 int StopSignal::received() const { return received_signal; }
+
+StopNotice::StopNotice() : event_(eventfd(0, EFD_CLOEXEC)), thread_(&announce_stop, event_) {
+  stop_event = event_;
+}
+
+StopNotice::~StopNotice() {
+  int own = event_;
+  stop_event.compare_exchange_strong(own, -1);
+  wake(event_);
+  thread_.join();
+  close(event_);
+}
 
 void keep_checkpoint_requests() {
   struct sigaction action{};

@@ -22,8 +22,19 @@ class StopSignal {
 
  private:
   std::vector<std::pair<int, struct sigaction>> former_;
-  int event_ = -1;      // wakes the thread
-  std::thread notice_;  // tells the user at once what a signal does: a step may take long
+};
+
+// As long as it exists, a thread tells the user at once that a signal was received: a step may take long.
+class StopNotice {
+ public:
+  StopNotice();
+  ~StopNotice();
+  StopNotice(const StopNotice&) = delete;
+  StopNotice& operator=(const StopNotice&) = delete;
+
+ private:
+  int event_;  // wakes the thread
+  std::thread thread_;
 };
 
 // From now on, SIGUSR1 no longer ends the process: it requests a checkpoint. A request is kept until a run

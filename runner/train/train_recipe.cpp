@@ -209,6 +209,7 @@ RunResult train_and_report(const TrainArguments& given, RunStart& start, const R
     if (run.progress.step == 0) log_sample_images(run, trackers);
 
     const StopSignal stop_signal;
+    const StopNotice notice;
     Checkpointer checkpoints = make_checkpointer(run, folder, texts);
     if (run.progress.step > 0) {
       checkpoints.resumed(run.progress);

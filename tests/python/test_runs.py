@@ -239,11 +239,12 @@ def a_killed_run_leaves_readable_measurements(folder):
 
 
 def a_dry_run_leaves_nothing_behind(folder):
-    before = set(pathlib.Path(os.environ.get("TMPDIR", "/tmp")).glob("runner-dry-run-*"))
-    done = run("run", "--dry-run", SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run", cwd=folder)
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    words = [RUNNER, "run", "--dry-run", SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run"]
+    done = subprocess.run([str(word) for word in words], cwd=folder, env=environment(TMPDIR=str(scratch)), capture_output=True, text=True)
     assert "accuracy" in done.stderr, done.stderr
-    assert list(folder.iterdir()) == [], list(folder.iterdir())
-    assert set(pathlib.Path(os.environ.get("TMPDIR", "/tmp")).glob("runner-dry-run-*")) == before
+    assert list(folder.iterdir()) == [scratch] and list(scratch.iterdir()) == [], [*folder.iterdir(), *scratch.iterdir()]
 
 
 def a_dry_run_is_planned_as_the_whole_run(folder):

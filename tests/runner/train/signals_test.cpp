@@ -39,6 +39,7 @@ TEST_CASE("signals: a stop is noticed although nobody reads the notice about it"
     ::alarm(60);  // ends the process if something blocks
     if (!fill_standard_error()) return false;
     const StopSignal stop;
+    const StopNotice notice;
     errno = 0;
     ::raise(SIGTERM);
     return stop.received() == SIGTERM && errno == 0;
