@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "components/hooks/hook.hpp"
 #include "registry/log.hpp"
+#include "registry/process_start.hpp"
 
 namespace runner {
 namespace {
@@ -35,15 +35,11 @@ void check(const TimeLimit& params, Report& report) {
 // Since the process started, where the system says so; else since this file was first asked.
 double process_seconds() {
   static const double at_first_call = [] {
-    std::ifstream uptime("/proc/uptime"), stat("/proc/self/stat");
+    std::ifstream uptime("/proc/uptime");
     double up = 0;
-    std::string line;
-    if (!(uptime >> up) || !std::getline(stat, line)) return 0.0;
-    std::istringstream rest(
-        line.substr(std::min(line.size(), line.rfind(')') + 1)));  // the name may hold spaces
-    std::string field;
-    for (int number = 3; number <= 22 && rest >> field; ++number) continue;
-    return rest ? up - std::stod(field) / static_cast<double>(::sysconf(_SC_CLK_TCK)) : 0.0;
+    const std::string start = process_start("self");
+    if (!(uptime >> up) || start.empty()) return 0.0;
+    return up - std::stod(start) / static_cast<double>(::sysconf(_SC_CLK_TCK));
   }();
   static const auto first_call = std::chrono::steady_clock::now();
   return at_first_call + std::chrono::duration<double>(std::chrono::steady_clock::now() - first_call).count();

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -18,6 +17,7 @@
 #include "components/support/io/folders.hpp"
 #include "components/support/io/io_error.hpp"
 #include "registry/log.hpp"
+#include "registry/process_start.hpp"
 
 namespace runner {
 
@@ -74,21 +74,6 @@ bool holds_nothing(const fs::path& path) {
                              [](const auto& entry) { return left_by_a_start(entry.path()); });
 }
 
-// Tells a process from a later one of the same number: when it started, in ticks since the machine did.
-// Empty: there is no such process.
-std::string start_time_of(long pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  // The name of the program, in parentheses, may contain anything.
-  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
-  std::string field;
-  constexpr int after_name = 20;  // the 22nd field of all
-  for (int i = 0; i < after_name; ++i)
-    if (!(fields >> field)) return "";
-  return field;
-}
-
 }  // namespace
 
 std::string host_name() {
@@ -111,7 +96,7 @@ class RunFolder::Lock {
           "{} is on a file system without locks: make sure that no other process writes to this run folder.",
           folder.string());
     // Who holds it is for people to read; the lock itself does not depend on it.
-    lock_->note(log::format("{} {} {}\n", ::getpid(), host_name(), start_time_of(::getpid())));
+    lock_->note(log::format("{} {} {}\n", ::getpid(), host_name(), process_start("self")));
   }
   ~Lock() { lock_->note(""); }
   Lock(const Lock&) = delete;
@@ -149,7 +134,8 @@ std::optional<RunFolder::Owner> RunFolder::owner(const fs::path& path) {
     Owner owner;
     std::string started;
     const bool complete = static_cast<bool>(file >> owner.pid >> owner.host >> started);
-    if (complete && owner.host == host_name() && started == start_time_of(owner.pid)) return owner;
+    if (complete && owner.host == host_name() && started == process_start(std::to_string(owner.pid)))
+      return owner;
     // Without locks, a note of another machine may be of any age.
     if (state == FileLock::State::unknown) return std::nullopt;
     if (complete && owner.host != host_name()) return owner;

@@ -60,7 +60,7 @@ void attempt(const std::function<void()>& step) noexcept {
     try {
       step();
     } catch (const std::exception& second) {
-      log::error("Could not write down how the run failed: {}", second.what());
+      log::error("Could not record the failure: {}", second.what());
     }
   } catch (...) {
     // Nothing is left to report it with.
