@@ -1,69 +1,37 @@
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
+// The program itself is in librunner_core, which is loaded once the process is prepared for it.
+#include <dlfcn.h>
 
 #include <csignal>
-#include <exception>
-#include <iostream>
-
-#include "runner/cli/cli.hpp"
-#include "runner/distributed/membership.hpp"
-#include "runner/engine/process.hpp"
-#include "runner/failure.hpp"
-#include "runner/train/signals.hpp"
+#include <cstdio>
+#include <cstdlib>
 
 namespace {
 
-// Output that went nowhere must not look like success: a full disk is a failure, a reader that left is not
-// worth a word.
-int flushed(int exit_code) {
-  if (std::cout.flush()) return exit_code;
-  pollfd reader{STDOUT_FILENO, POLLOUT, 0};
-  if (poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0) return 128 + SIGPIPE;
-  std::cerr << "runner: standard output could not be written\n";
-  return runner::cli::Exit::failed;
+// A request for a checkpoint waits until there is a handler for it; without one it would end the process.
+void hold_checkpoint_requests() {
+  sigset_t requests;
+  sigemptyset(&requests);
+  sigaddset(&requests, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &requests, nullptr);
 }
 
-int failed(const std::string& why) {
-  std::cout.flush();
-  std::cerr << "runner: error: " << why << "\n";
-  return runner::cli::Exit::failed;
-}
-
-// Where a standard descriptor is closed, the first file that is opened gets its number, and what is said to
-// the terminal lands in it.
-void open_standard_descriptors() {
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(descriptor, F_GETFD) == -1 &&
-        ::open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY) < 0)
-      _exit(runner::cli::Exit::failed);
-  }
+// A thread that waits for the others at the end of a parallel loop should soon sleep. By default it spins for
+// milliseconds: if another program needs a core, the thread that is waited for cannot run meanwhile, and
+// training takes ten times as long. OpenMP reads this when it is loaded.
+void limit_spinning() {
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", "2000", /*overwrite=*/0);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  using namespace runner;
-  keep_checkpoint_requests();  // first: until then, SIGUSR1 ends the process
-  open_standard_descriptors();
-  log_torch_warnings();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, which says so
-  // The reader of the output may leave (`| head`, a closed terminal): a run continues without one, and
-  // commands that only print find out when they flush.
-  std::signal(SIGPIPE, SIG_IGN);
-  try {
-    Registry registry = Registry::of_linked();
-    const auto variables = process_environment();
-    cli::Session session{std::move(registry),
-                         variables,
-                         std::cout,
-                         std::cerr,
-                         style_of(STDOUT_FILENO, variables),
-                         style_of(STDERR_FILENO, variables)};
-    return flushed(cli::dispatch({argv + std::min(argc, 1), argv + argc}, session));
-  } catch (const std::exception& error) {
-    return failed(failure_text(error));
-  } catch (...) {
-    return failed(unknown_failure_text());
+  hold_checkpoint_requests();
+  limit_spinning();
+  void* library = dlopen("librunner_core.so", RTLD_LAZY | RTLD_GLOBAL);
+  void* program = library == nullptr ? nullptr : dlsym(library, "runner_main");
+  if (program == nullptr) {
+    std::fprintf(stderr, "runner: error: the installation is incomplete: %s\n", dlerror());
+    return 1;
   }
+  return reinterpret_cast<int (*)(int, char**)>(program)(argc, argv);
 }

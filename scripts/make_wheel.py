@@ -56,7 +56,7 @@ def complete(root):
     """Adds what is missing, and lets every file look for LibTorch where pip puts it."""
     libraries = root / "lib"
     own = sorted(libraries.glob("librunner_*.so"))
-    for name, path in needed_libraries(root / "bin/runner"):
+    for name, path in needed_libraries(libraries / "librunner_core.so"):
         if not SYSTEM.match(name) and not (libraries / name).exists() and "torch" not in path.parts:
             shutil.copy(path, libraries / name)
     for file in own:

@@ -15,7 +15,8 @@ def main():
         library = BINARY_DIR / f"lib/librunner_{name}.so"
         lines = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout.splitlines()
         symbols = [line.split()[-1] for line in lines]
-        foreign = [symbol for symbol in symbols if "6runner" not in symbol]  # the namespace as the compiler mangles it
+        # The namespace as the compiler mangles it; the program looks for its entry by name.
+        foreign = [symbol for symbol in symbols if "6runner" not in symbol and (name, symbol) != ("core", "runner_main")]
         if foreign or not symbols:
             failures += 1
             print(f"{library.name} exports {len(foreign)} of {len(symbols)} symbols outside namespace runner: {foreign[:5]}")

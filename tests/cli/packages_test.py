@@ -30,8 +30,9 @@ def call(*command, **options):
 
 
 def libraries(program):
-    """What the program loads, directly or not: names and paths; a path is empty where there is none."""
-    for line in call("ldd", program, env={}).splitlines():
+    """What the program loads, directly or not: names and paths; a path is empty if there is none."""
+    folder = program.resolve().parent.parent / "lib"
+    for line in call("ldd", folder / "librunner_core.so", env={"LD_LIBRARY_PATH": str(folder)}).splitlines():
         name, path = re.match(r"\s*(\S+)(?: => (.*?))?(?: \(0x[0-9a-f]+\))?$", line).groups()
         yield name, path or ""
 
