@@ -41,8 +41,8 @@ int main(int argc, char** argv) {
   });
   const double load = seconds([&] {
     const runner::Checkpoint read = runner::read_checkpoint(folder);
-    for (auto& [name, tensor] : checkpoint.states["model"].tensors)
-      tensor.copy_(read.states.at("model").tensors.at(name));
+    runner::StateReader model(read.states.at("model"));
+    for (const auto& [name, tensor] : checkpoint.states["model"].tensors) model.tensor_into(name, tensor);
   });
   std::cout << "{\"save\": " << save << ", \"load\": " << load << "}\n";
 }

@@ -14,7 +14,7 @@ namespace {
 
 thread_local const BuildScope* innermost = nullptr;
 
-// exit() does not unwind the stack, so the scope is still there.
+// exit() does not unwind the stack, so the scope still exists.
 void name_the_culprit() {
   if (innermost) {
     std::fprintf(stderr, "runner: error: %s ended the program while it was being built: it called exit()\n",

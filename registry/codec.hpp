@@ -62,7 +62,7 @@ struct Codec<T> {
     if (const auto* integer = value.as<std::int64_t>()) return static_cast<T>(*integer);
     return static_cast<T>(*value.as<double>());
   }
-  // Through the shortest text: 0.1f is shown as 0.1, not as the double next to it.
+  // By way of the shortest text: 0.1f is shown as 0.1, not as 0.10000000149.
   static Value encode(T number) {
     std::array<char, 64> text{};
     const auto written = std::to_chars(text.data(), text.data() + text.size(), number);
@@ -184,7 +184,7 @@ struct Codec<std::map<std::string, T>> {
   }
 };
 
-// Alternatives that TOML writes differently: a list, one of a few words, a table.
+// Alternatives with different TOML types: a list, one of a few words, a table.
 template <class... Alternatives>
 struct Codec<std::variant<Alternatives...>> {
   using Held = std::variant<Alternatives...>;

@@ -22,7 +22,7 @@ namespace runner {
 //     using Product = Optimizer;       // the contract
 //     using Inputs = OptimizerInputs;  // what a build gets at run time, beside its own parameters
 //     using Common = ..;               // optional: parameters that every component of the kind takes
-//     using Facts = ..;                // optional: what is known of a part before it is built
+//     using Facts = ..;                // optional: what is known about a part before it is built
 //     static constexpr KindOnResume on_resume{..};  // optional: the effect of changes on a resumed run
 //   };
 template <class K>
@@ -41,14 +41,14 @@ struct KindOnResume {
 };
 
 // Increased with every change to a type or function that a plugin shares with the program.
-inline constexpr std::uint32_t interface_version = 2;
+inline constexpr std::uint32_t interface_version = 3;
 
 struct KindInfo {
   std::string_view name;
   std::string_view summary;
   const Schema& (*common)();
   KindOnResume on_resume;
-  // Of the types that a component and its user exchange: libraries compiled with other sizes are rejected.
+  // Sizes of the types that a component and its user exchange. Libraries compiled with others are rejected.
   std::uint32_t product_size, inputs_size, common_size, facts_size;
 
   bool same_layout(const KindInfo& other) const {
@@ -134,10 +134,10 @@ struct Descriptor {
                                         const Registry& registry);  // into its own type
   Value (*encode)(const void* params);                              // and back
   void (*build)();                                                  // the component's function
-  void (*call_build)();  // a Caller of its kind, which knows the types behind `build`
+  void (*call_build)();  // a Caller of its kind, which knows the types of `build`
   void (*call_facts)();  // likewise for its facts
   const Descriptor* next = nullptr;
-  const Library* library = nullptr;  // none: part of the program
+  const Library* library = nullptr;  // null: part of the program
 
   Schema schema() const;  // its own parameters and then those common to its kind
 };
@@ -225,8 +225,8 @@ class Part {
   const Origin& origin() const { return origin_; }  // the place in the recipe that names it
 
   // Throws RecipeError, with the place in the recipe, if the component returns nothing or throws
-  // std::runtime_error (its parameters do not fit its inputs), a logic error or something that is no
-  // exception. Exceptions of other types, such as DataError, are passed on.
+  // std::runtime_error (its parameters do not fit its inputs), a logic error or something that is
+  // not a std::exception. Exceptions of other types, such as DataError, are passed on.
   std::unique_ptr<typename K::Product> build(const typename K::Inputs& inputs) const {
     const auto call = reinterpret_cast<typename Registration<K>::Caller>(descriptor_->call_build);
     const BuildScope scope(K::name, name_);
@@ -260,7 +260,7 @@ class Part {
   Origin origin_;
 };
 
-// What a component says of itself with its default parameters.
+// The facts of a component with its default parameters.
 template <Kind K>
 ComponentFacts<K> facts_of(const Descriptor& descriptor, const Registry& registry) {
   const auto call = reinterpret_cast<typename Registration<K>::FactsCaller>(descriptor.call_facts);
@@ -285,7 +285,7 @@ Value Part<K>::encode() const {
 }
 
 const Descriptor& find_component(const Registry& registry, std::string_view kind, std::string_view name);
-// The same for building: throws if the component was compiled with other types than `kind` here.
+// The same, before building: throws if the component was compiled with other types than those of `kind`.
 const Descriptor& find_component(const Registry& registry, const KindInfo& kind, std::string_view name);
 
 template <Kind K>

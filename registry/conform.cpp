@@ -5,6 +5,7 @@
 
 #include "registry/conform_leaf.hpp"
 #include "registry/field_report.hpp"
+#include "registry/is_blank.hpp"
 #include "registry/schema_path.hpp"
 #include "registry/secrets.hpp"
 #include "registry/suggest.hpp"
@@ -14,9 +15,9 @@ namespace runner {
 
 namespace {
 
-constexpr std::size_t most_errors = 200;  // a file of garbage needs no more than these
+constexpr std::size_t most_errors = 200;  // enough for a file of garbage
 
-// The table being looked at, in the words that a message uses for it.
+// The table being checked, as messages refer to it.
 struct Place {
   std::string label;  // optimizer "sgd", [train], a recipe
   std::string noun;   // parameter, key, section
@@ -28,7 +29,7 @@ struct Place {
   }
 };
 
-// A table that is not in the recipe: messages about it can name the file, but no line.
+// For a table that is not written in the recipe: messages about it can name the file, but no line.
 Origin whole_source(Origin origin) {
   origin.line = origin.column = origin.length = 0;
   return origin;
@@ -50,7 +51,7 @@ class Conformer {
  private:
   bool enough() const { return diagnostics_.errors() >= most_errors; }
 
-  // What keeps a table from being decoded.
+  // Errors and blanks so far: a table that has any cannot be decoded.
   std::size_t gaps() const { return diagnostics_.errors() + blanks_left_; }
 
   Value left_blank(const Origin& origin) {
@@ -65,7 +66,8 @@ class Conformer {
     schema.check(result, registry_, report);
   }
 
-  // `name_layer`: of a part, the layer that chose it. What only an earlier choice knew goes with that choice.
+  // `name_layer`: for a part, the layer that chose its component. Earlier settings that only a component
+  // chosen before knows are dropped together with it.
   void report_unknown(const Table& given, const Schema& schema, const Place& place,
                       std::optional<int> name_layer) {
     for (const Member& member : given) {
@@ -91,7 +93,7 @@ class Conformer {
     }
   }
 
-  // A key at the top of the recipe that belongs into a section: `lr=0.1`.
+  // A key at the top of the recipe that belongs in a section: `lr=0.1`.
   std::string known_elsewhere(const Member& member, const Table& recipe, const Schema& schema) const {
     if (member.value.as<Table>()) return "";
     const SchemaPath schema_path(schema, registry_);
@@ -100,7 +102,7 @@ class Conformer {
     std::string hint;
     for (const std::string& path : schema_path.settings_named(tree, member.key)) {
       const auto field = schema_path.find(tree, path);
-      const bool shown = field && !field->rules.secret;
+      const bool shown = field && !field->rules.secret && !member.value.from_environment;
       hint += hint.empty() ? "did you mean " : " or ";
       hint += in_file ? in_quotes(member.key) + " in [" + path.substr(0, path.find('.')) + "]"
                       : path + "=" + (shown ? member.value.typed : "..");
@@ -108,7 +110,7 @@ class Conformer {
     return hint.empty() ? hint : hint + "?";
   }
 
-  // "tokenizer.vocab_size", where one of the parts in this table has the key that the table itself lacks.
+  // "tokenizer.vocab_size", if one of the parts in this table has the key that the table itself lacks.
   std::optional<std::string> inner_key(const Table& given, const Schema& schema,
                                        const std::string& key) const {
     for (const FieldInfo& field : schema.fields) {
@@ -151,7 +153,7 @@ class Conformer {
     return {field, place.key(field.name), place.see, diagnostics_};
   }
 
-  // Under the field's present name or its former one; of both, the one that was set later.
+  // The setting under the field's current or former name; if both are set, the one from the later layer.
   const Member* written_member(const Table& given, const FieldInfo& field, const Place& place) {
     const Member* current = given.member(field.name);
     const Member* former =
@@ -186,7 +188,7 @@ class Conformer {
   }
 
   std::optional<Value> any(const Value& value, const TypeInfo& type, const FieldReport& report) {
-    if (const auto* text = value.as<std::string>(); text && *text == blank) {
+    if (is_blank(value)) {
       if (blanks_ == Blanks::allowed) return left_blank(value.origin);
       return report.wrong(value, "is still to be filled in");
     }
@@ -266,7 +268,7 @@ class Conformer {
                       std::string(type_name(*name)),
                   {"one of: " + listed(names)});
     }
-    if (*text == blank) {
+    if (is_blank(*name)) {
       if (blanks_ == Blanks::allowed) return left_blank(value.origin);
       return fail(name->origin, path + ".name is still to be filled in", {"one of: " + listed(names)});
     }

@@ -7,6 +7,7 @@
 #include "registry/byte_size.hpp"
 #include "registry/duration.hpp"
 #include "registry/resolve_path.hpp"
+#include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -40,7 +41,7 @@ std::optional<Value> integer(const Value& value, const TypeInfo& type, const Fie
   std::optional<std::int64_t> whole;
   if (const auto* exact = value.as<std::int64_t>()) whole = *exact;
   if (const auto* real = value.as<double>(); real && *real == std::floor(*real) && std::abs(*real) < 9e15) {
-    whole = static_cast<std::int64_t>(*real);  // 1e3 is a whole number to anyone who writes it
+    whole = static_cast<std::int64_t>(*real);  // 1e3 counts as an integer
   }
   if (!whole) return report.wrong_type(value, type);
   // For a narrow integer type, show its whole range instead of only the bound that was exceeded.
@@ -81,7 +82,12 @@ std::optional<Value> text(const Value& value, const TypeInfo& type, const FieldR
     return report.not_among(value, *held, allowed);
   }
   const bool names_file = type.kind == TypeInfo::Kind::path && !rules.in_run_folder;
-  return with_data(value, names_file ? resolve_path(*held, value.origin) : *held);
+  if (!names_file) return with_data(value, *held);
+  const std::string path = resolve_path(*held, value.origin);
+  // The recipe saved with the run could not be read again.
+  if (!is_utf8(path))
+    return report.wrong(value, "leads into a folder whose name is not valid UTF-8", {"rename the folder"});
+  return with_data(value, path);
 }
 
 std::optional<Value> choice(const Value& value, const TypeInfo& type, const FieldReport& report) {
@@ -123,7 +129,7 @@ std::vector<std::string> example_units(const Rules& rules) {
   return examples.empty() ? std::vector<std::string>{"run"} : examples;
 }
 
-// "a time such as "30min"": what a field takes that does not take every unit.
+// For a field that does not take every unit, what it takes: a time such as "30min".
 std::string allowed_durations(const Rules& rules) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> examples{
       {{"ep", "epochs such as \"5ep\""},

@@ -29,7 +29,7 @@ void Diagnostics::hide_sources(const std::function<bool(const Origin&)>& holds_s
 }
 
 Diagnostic Report::at(std::string_view field, std::string message) const {
-  // A field left at its default has no place of its own: point at what holds it then.
+  // A field left at its default has no place in the recipe: point at the table that contains it.
   const Value* value = &table_;
   Origin origin = table_.origin;
   for (std::string_view rest = field; value && !rest.empty();) {
@@ -56,7 +56,7 @@ void Report::warning(std::string_view field, std::string message) {
 
 namespace {
 
-constexpr std::size_t widest_line = 160;    // a longer line is shown around the place that is meant
+constexpr std::size_t widest_line = 160;    // of a longer line, only the part around the error is shown
 constexpr std::size_t most_rendered = 100;  // more messages would not help
 
 struct Palette {
@@ -82,7 +82,7 @@ std::size_t columns_of(std::string_view text) {
   return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_utf8));
 }
 
-// The part of a line that is shown: all of it, or a window around the place that is meant.
+// The part of a line that is shown: all of it, or a window around the error.
 struct Window {
   std::string_view before, meant, after;
 };
@@ -100,7 +100,7 @@ Window window_of(std::string_view line, std::size_t start, std::size_t length) {
   return {line.substr(from, start - from), line.substr(start, end - start), line.substr(end, to - end)};
 }
 
-// The source line with carets under what is meant; empty where there is nothing to show.
+// The source line with carets under the error; empty if there is nothing to show.
 std::string excerpt(const Origin& origin, const Palette& paint) {
   if (!origin.source || origin.line == 0 || origin.column == 0) return "";
   const std::string_view line = line_of(*origin.source, origin.line);

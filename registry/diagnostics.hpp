@@ -10,7 +10,7 @@
 
 namespace runner {
 
-// One thing that is wrong, where, and what to do about it.
+// An error or a warning: what is wrong, where, and what to do about it.
 struct Diagnostic {
   enum class Severity { error, warning };
 
@@ -29,7 +29,7 @@ class Diagnostics {
   void error(Origin origin, std::string message, std::vector<std::string> hints = {}, std::string see = "");
   void warning(Origin origin, std::string message, std::vector<std::string> hints = {}, std::string see = "");
 
-  // From now on, the messages collected so far show no source line for which this is true.
+  // Hides the source lines for which this is true in all messages collected so far.
   void hide_sources(const std::function<bool(const Origin&)>& holds_secret);
 
   bool ok() const { return errors_ == 0; }

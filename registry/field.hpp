@@ -11,7 +11,7 @@
 
 namespace runner {
 
-// One member of a parameter aggregate: its key, where it lives, what it means and what it must satisfy.
+// One member of a parameter aggregate: its key, a pointer to it, its description and its rules.
 template <class Owner, class Type>
 struct Field {
   std::string_view name;
@@ -52,7 +52,7 @@ constexpr std::array<Choice<Enum>, 1 + sizeof...(More)> choices(Choice<Enum> fir
   return {first, more...};
 }
 
-// Types with a describe(std::type_identity<T>) found beside them.
+// Types with a describe(std::type_identity<T>) in their own namespace.
 template <class T>
 concept Described = requires { describe(std::type_identity<T>{}); };
 
@@ -66,7 +66,7 @@ namespace detail {
 
 struct Anything {
   template <class T>
-  operator T() const {  // only asked whether it converts; defined, because T may be known in one file alone
+  operator T() const {  // never called; defined, because T may be known in one file only
     std::abort();
   }
 };

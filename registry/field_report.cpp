@@ -1,9 +1,9 @@
 #include "registry/field_report.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "registry/ascii.hpp"
 #include "registry/meant_number.hpp"
 #include "registry/quantity.hpp"
 #include "registry/suggest.hpp"
@@ -19,7 +19,7 @@ std::string with_article(const TypeInfo& type) {
   return (std::string_view("aeiou").find(text.front()) != std::string_view::npos ? "an " : "a ") + text;
 }
 
-// Digits without quotes that no 64-bit number holds come here as text.
+// Digits without quotes that do not fit into a 64-bit number arrive here as text.
 bool no_number_holds(const std::string& text, const TypeInfo& type) {
   const auto out_of_range = [&](auto number) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -33,13 +33,11 @@ std::string bound(double number) {
   return std::abs(number) < 1e15 ? shortest(number) : to_toml(Value(number));
 }
 
-// What people write who come from other languages.
+// How to write a value that is spelled as in other languages: none, yes, 0,5.
 std::string remedy(const Value& value, const TypeInfo& type, const std::string& path) {
   const auto* text = value.as<std::string>();
   if (!text) return "";
-  std::string word = *text;
-  std::ranges::transform(word, word.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string word = ascii_lower(*text);
   const bool none = word == "null" || word == "none" || word == "~";
   if (none && type.optional) return "to leave it unset, remove " + path + ", or delete it with ~" + path;
   const bool whole = type.kind == TypeInfo::Kind::integer;

@@ -6,7 +6,7 @@ namespace runner {
 namespace {
 
 struct State {
-  std::recursive_mutex mutex;  // what draws the line may itself print or log
+  std::recursive_mutex mutex;  // code that draws the line may itself print or log
   LiveLine* line = nullptr;
   int pauses = 0;
 };

@@ -17,7 +17,7 @@ class LiveLine {
   virtual void draw() = 0;
 };
 
-// Null: none. The line must be unset before it is destroyed.
+// Null removes the line, which must happen before it is destroyed.
 void set_live_line(LiveLine* line);
 
 // For the owner of the line: prevents other output without erasing the line.

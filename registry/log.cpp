@@ -38,7 +38,7 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::info;
 }
 
-// An empty NO_COLOR does not count (no-color.org); "automatic" is colours on a terminal only.
+// An empty NO_COLOR is ignored (no-color.org); "automatic" uses colours on a terminal only.
 spdlog::color_mode colours() {
   const char* no_color = std::getenv("NO_COLOR");
   return no_color != nullptr && *no_color != '\0' ? spdlog::color_mode::never : spdlog::color_mode::automatic;
@@ -79,18 +79,27 @@ struct State {
   std::vector<std::string> warnings;
   std::deque<Line> unfiled;  // logged while there was no file
   int silences = 0;
+  bool failure_known = false;  // that a file cannot be written is said once
 
   bool has_file() const { return logger.sinks().size() > 1; }  // the terminal comes first
 
-  void to_files(const Line& line) {
+  // Returns why a file cannot be written, the first time that happens.
+  [[nodiscard]] std::string to_files(const Line& line) {
+    std::string failure;
     if (!has_file()) {
       unfiled.push_back(line);
       if (unfiled.size() > most_unfiled) unfiled.pop_front();
     }
     for (std::size_t file = 1; file < logger.sinks().size(); ++file) {
-      logger.sinks()[file]->log({line.time, {}, logger.name(), line.level, line.text});
-      logger.sinks()[file]->flush();
+      try {
+        logger.sinks()[file]->log({line.time, {}, logger.name(), line.level, line.text});
+        logger.sinks()[file]->flush();
+      } catch (const spdlog::spdlog_ex& error) {
+        // A full disk must not end a run because of its log; errors are logged in destructors, too.
+        if (!std::exchange(failure_known, true)) failure = error.what();
+      }
     }
+    return failure;
   }
 };
 
@@ -106,6 +115,36 @@ void must_be_writable(const std::filesystem::path& path) {
   if (!std::ofstream{path, std::ios::app}) {
     throw std::runtime_error("cannot write the log file " + path.string() + ": " + std::strerror(errno));
   }
+}
+
+// Both return what to_files returns.
+std::string write_everywhere(Level level, const std::string& message) {
+  const LiveLinePause pause;  // before our own lock: drawing the line may log
+  const std::lock_guard lock{state().mutex};
+  State& all = state();
+  if (level == Level::warning && std::ranges::find(all.warnings, message) == all.warnings.end())
+    all.warnings.emplace_back(message);
+  if (all.silences > 0) return "";
+  const Line line{spdlog::log_clock::now(), to_spdlog(level), message};
+  try {
+    all.logger.sinks().front()->log({line.time, {}, all.logger.name(), line.level, line.text});
+    all.logger.sinks().front()->flush();
+  } catch (const spdlog::spdlog_ex&) {
+    // The terminal is gone; the files still get the message.
+  }
+  return all.to_files(line);  // flushed each time: a killed run must not lose its last messages
+}
+
+std::string write_to_files_only(Level level, std::string message) {
+  const std::lock_guard lock{state().mutex};
+  if (state().silences > 0) return "";
+  return state().to_files({spdlog::log_clock::now(), to_spdlog(level), std::move(message)});
+}
+
+// Logs again, so it must be called without the lock.
+void report_failure(const std::string& failure) {
+  if (failure.empty()) return;
+  write(Level::warning, "the log file misses messages: " + failure + "; check its disk");
 }
 
 }  // namespace
@@ -124,15 +163,19 @@ void add_file(const std::filesystem::path& path) {
   must_be_writable(path);
   auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
   sink->set_pattern("%Y-%m-%d %H:%M:%S.%e %l: %v");
-  const std::lock_guard lock{state().mutex};
-  state().logger.sinks().push_back(std::move(sink));
-  for (const Line& line : std::exchange(state().unfiled, {})) state().to_files(line);
+  std::string failure;
+  {
+    const std::lock_guard lock{state().mutex};
+    state().logger.sinks().push_back(std::move(sink));
+    for (const Line& line : std::exchange(state().unfiled, {})) failure += state().to_files(line);
+  }
+  report_failure(failure);
 }
 
 void close_files() {
   const std::lock_guard lock{state().mutex};
-  state().logger.flush();
-  state().logger.sinks().resize(1);  // the terminal comes first and stays
+  state().logger.sinks().resize(1);  // the terminal comes first and stays; every line was flushed
+  state().failure_known = false;
 }
 
 std::vector<std::string> warnings() {
@@ -145,28 +188,12 @@ void clear_warnings() {
   state().warnings.clear();
 }
 
-void write(Level level, std::string_view text) {
-  const std::string message = shown(level, text);
-  const LiveLinePause pause;  // before our own lock: drawing the line may log
-  const std::lock_guard lock{state().mutex};
-  State& all = state();
-  if (level == Level::warning && std::ranges::find(all.warnings, message) == all.warnings.end())
-    all.warnings.emplace_back(message);
-  if (all.silences > 0) return;
-  const Line line{spdlog::log_clock::now(), to_spdlog(level), message};
-  try {
-    all.logger.sinks().front()->log({line.time, {}, all.logger.name(), line.level, line.text});
-    all.logger.sinks().front()->flush();
-  } catch (const spdlog::spdlog_ex&) {
-    // The terminal is gone; the files still get the message.
-  }
-  all.to_files(line);  // flushed each time: a killed run must not lose its last messages
+void write(Level level, std::string_view message) {
+  report_failure(write_everywhere(level, shown(level, message)));
 }
 
 void write_to_files(std::string_view message, Level level) {
-  const std::lock_guard lock{state().mutex};
-  if (state().silences == 0)
-    state().to_files({spdlog::log_clock::now(), to_spdlog(level), shown(level, message)});
+  report_failure(write_to_files_only(level, shown(level, message)));
 }
 
 }  // namespace runner::log

@@ -39,7 +39,7 @@ void clear_warnings();  // for tests
 
 void write(Level level, std::string_view message);
 
-// Only to the log files: for what the console shows in a form of its own.
+// Only to the log files: for messages that the console shows in a form of its own.
 void write_to_files(std::string_view message, Level level = Level::info);
 
 // Replaces each "{}" by the next value, printed as on a stream. A "{}" without a value stays as it is, and a

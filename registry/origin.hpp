@@ -20,7 +20,7 @@ struct Origin {
   std::shared_ptr<const Source> source;  // none: the default
   std::uint32_t line = 0;                // counted from 1
   std::uint32_t column = 0;              // counted from 1, in bytes
-  std::uint32_t length = 0;              // how much of the line is meant; 0 where unknown
+  std::uint32_t length = 0;              // in bytes; 0: unknown
   int layer = 0;  // higher layers win: files in order of inheritance, environment, command line
 
   bool is_default() const { return source == nullptr; }

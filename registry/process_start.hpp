@@ -7,9 +7,12 @@
 
 namespace runner {
 
-// When a process started, in clock ticks since the machine did: with its number, this tells it from every
-// other process. `process` is a number or "self". Empty: there is no such process, or the system does not
-// say.
+// The environment variable in which `runner launch` tells its ranks, which it may restart, when it started
+// itself: as process_start() does.
+inline constexpr auto launcher_start_variable = "RUNNER_LAUNCHER_START";
+
+// When a process started, in clock ticks since the machine booted: together with its id, this identifies the
+// process. `process` is an id or "self". Empty: there is no such process, or the system does not say.
 inline std::string process_start(const std::string& process) {
   std::ifstream file("/proc/" + process + "/stat");
   std::string text;

@@ -129,7 +129,7 @@ const Descriptor* Registry::find(std::string_view kind, std::string_view name) c
       descriptors_, std::tuple(kind, wanted.base), {},
       [](const Descriptor* each) { return std::tuple(each->kind->name, VersionedName(each->name).base); });
   if (versions.empty()) return nullptr;
-  // A name that was registered as it is keeps its meaning whatever versions there are.
+  // A component registered under exactly this name comes first, whatever versions exist.
   if (const auto same = std::ranges::find(versions, name, &Descriptor::name); same != versions.end())
     return *same;
   if (wanted.base == name) return versions.back();

@@ -20,10 +20,10 @@ class Registry {
   const Descriptor* find(std::string_view kind, std::string_view name) const;
   std::vector<const Descriptor*> of_kind(std::string_view kind) const;  // by name and version
   std::vector<const KindInfo*> kinds() const;                           // by name
-  std::vector<std::string> names(std::string_view kind) const;  // "name" of each, then "name@1" of others
-  // All that a recipe may call it: "focal" if that means it, "focal@2" where versions are written.
+  std::vector<std::string> names(std::string_view kind) const;  // "name" of each, then "name@1" of the others
+  // All names that a recipe may use for it: "focal" if that refers to it, "focal@2" if it has a version.
   std::vector<std::string> spellings(const Descriptor& descriptor) const;
-  std::vector<const Library*> libraries() const;  // what was loaded, by path
+  std::vector<const Library*> libraries() const;  // that were loaded, by path
 
   // What is wrong with the registrations themselves, each with the source locations: a name taken twice, a
   // parameter that hides one common to the kind. Not the user's fault, so not a diagnostic.
@@ -38,7 +38,7 @@ class Registry {
 // others.
 std::string pinned_name(const Descriptor& descriptor);
 
-// While it lives, components that register themselves are recorded as part of this library.
+// While one exists, components that register themselves are recorded as part of this library.
 class Loading {
  public:
   explicit Loading(const Library& library);

@@ -38,7 +38,7 @@ struct Rules {
   std::array<std::string_view, most_words> units{};  // the allowed units of a duration; none: any
 };
 
-// Bounds for numbers without their own: products of two integers fit into 64 bits, and numbers into 32-bit
+// Bounds for fields without their own: products of two integers fit into 64 bits, and numbers into 32-bit
 // floats.
 inline constexpr double general_integer_bound = 2147483647, general_number_bound = 1e30;
 
@@ -101,7 +101,7 @@ constexpr auto copy_words(std::initializer_list<std::string_view> words) {
 constexpr auto one_of(std::initializer_list<std::string_view> words) {
   return [copy = detail::copy_words(words)](Rules& rules) { rules.words = copy; };
 }
-// Which units a duration may have: "ep", "step", "s" (all times of day included) and "run".
+// Which units a duration may have: "ep", "step", "s" (for all units of time) and "run".
 constexpr auto in_units(std::initializer_list<std::string_view> units) {
   return [copy = detail::copy_words(units)](Rules& rules) { rules.units = copy; };
 }

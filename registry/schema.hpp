@@ -40,7 +40,7 @@ struct TypeInfo {
 
   Kind kind = Kind::string;
   bool optional = false;                         // may stay unset
-  std::int64_t lowest = 0, highest = 0;          // integer: what the C++ type holds
+  std::int64_t lowest = 0, highest = 0;          // integer: the range of the C++ type
   std::vector<ChoiceInfo> choices = {};          // choice
   std::shared_ptr<const TypeInfo> element = {};  // list, map
   const Schema& (*schema)() = nullptr;           // table

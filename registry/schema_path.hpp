@@ -31,11 +31,11 @@ class SchemaPath {
   // sections.
   std::vector<KnownKey> keys(const Value& tree, std::string_view path) const;
 
-  // The settings of this name in any section or its part: "lr" is optimizer.lr. Of a part that the tree does
-  // not name, those of all its components.
+  // All settings of this name, in any section: "lr" is optimizer.lr. If the tree does not name the component
+  // of a section, every component of its kind is searched.
   std::vector<std::string> settings_named(const Value& tree, std::string_view key) const;
 
-  // The default of a key, where it has one.
+  // The default of a key, if it has one.
   std::optional<Value> default_of(const Value& tree, std::string_view path) const;
 
  private:

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "registry/ascii.hpp"
 #include "registry/suggest.hpp"
 #include "registry/wording.hpp"
 
@@ -30,13 +31,14 @@ class NameCollector {
  private:
   void add(const TypeInfo& type) {
     if (type.element) add(*type.element);
+    for (const TypeInfo& alternative : type.alternatives) add(alternative);
     if (type.schema) add(type.schema());
   }
 
   std::set<const Schema*> seen_;
 };
 
-// The text of a source from a line on.
+// Finds the text of a source from a given line to the end.
 class Lines {
  public:
   std::string_view from(const Source& source, std::size_t line) {
@@ -56,15 +58,20 @@ class Lines {
 };
 
 // Keys that hold a secret in any section, even if no component has such a parameter.
+constexpr std::array<std::string_view, 8> secret_words{"apikey",    "token",      "password",    "passwd",
+                                                       "accesskey", "privatekey", "credentials", "secret"};
+
+// As the words above: api_key, API-KEY and apiKey are the same.
+std::string plain_words(std::string_view text) {
+  std::string plain = ascii_lower(text);
+  std::erase_if(plain, [](char c) { return c == '_' || c == '-'; });
+  return plain;
+}
+
 bool sounds_secret(std::string_view key) {
-  std::string word;
-  for (const char c : key) {
-    if (c != '_' && c != '-') word += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  }
-  constexpr std::array<std::string_view, 8> words{"apikey",    "token",      "password",    "passwd",
-                                                  "accesskey", "privatekey", "credentials", "secret"};
+  const std::string word = plain_words(key);
   // A typing mistake must not reveal it.
-  return std::ranges::any_of(words, [&](std::string_view ending) {
+  return std::ranges::any_of(secret_words, [&](std::string_view ending) {
     return word.ends_with(ending) || (word.size() > 3 && edit_distance(word, ending) <= 1);
   });
 }
@@ -113,7 +120,7 @@ class SecretLines {
 };
 
 void collect_secret_texts(const Value& value, bool secret, std::vector<std::string>& texts) {
-  constexpr std::size_t least = 6;  // shorter ones are in too many harmless words
+  constexpr std::size_t least = 6;  // shorter ones occur in too many harmless words
   secret = secret || value.secret;
   if (const auto* text = value.as<std::string>(); text && secret && text->size() >= least)
     texts.push_back(*text);
@@ -124,7 +131,7 @@ void collect_secret_texts(const Value& value, bool secret, std::vector<std::stri
   }
 }
 
-// What variables held, as messages quote it.
+// The values of environment variables, as messages quote them.
 void collect_variables(const Value& value, std::vector<std::string>& texts) {
   const auto* text = value.as<std::string>();
   if (value.from_environment && text && !text->empty()) texts.push_back(in_quotes(*text));
@@ -160,8 +167,8 @@ void mark_passwords(Value& value) {
   }
 }
 
-// True where the value itself, or an item of the list it is, repeats one of the texts. Tables mark their own
-// members.
+// True if the value, or an item of the list, contains one of the texts. The members of a table are marked one
+// by one.
 bool mark_repeated(Value& value, const std::vector<std::string>& texts) {
   bool repeats = false;
   if (const auto* text = value.as<std::string>()) {
@@ -222,11 +229,10 @@ void hide_lines_naming(const std::vector<std::string>& names, Diagnostics& diagn
   diagnostics.hide_sources([&](const Origin& origin) {
     if (!origin.source) return false;
     const std::string_view rest = text.from(*origin.source, origin.line);
-    std::string line(rest.substr(0, rest.find('\n')));
-    std::ranges::transform(line, line.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return std::ranges::any_of(names,
-                               [&](const std::string& name) { return line.find(name) != std::string::npos; });
+    const std::string line = plain_words(rest.substr(0, rest.find('\n')));
+    const auto on_line = [&](std::string_view word) { return line.find(word) != std::string::npos; };
+    return std::ranges::any_of(secret_words, on_line) ||
+           std::ranges::any_of(names, [&](const std::string& name) { return on_line(plain_words(name)); });
   });
 }
 

@@ -17,10 +17,11 @@ std::vector<std::string> secret_names(const Schema& schema, const Registry& regi
 // whatever the message is about.
 void hide_secrets(const Value& tree, const std::vector<std::string>& names, Diagnostics& diagnostics);
 
-// The same for a text that could not be parsed: judged by the words on the line.
+// The same for a text that could not be parsed: judged by the words on the line, and also for keys that sound
+// secret in any section, such as password.
 void hide_lines_naming(const std::vector<std::string>& names, Diagnostics& diagnostics);
 
-// Hides the lines of values that ${env:NAME} filled in: they may be secrets.
+// Replaces values that ${env:NAME} filled in by ".." in messages and hints: they may be secrets.
 void hide_variables(const Value& tree, Diagnostics& diagnostics);
 
 // Marks as secret every address that contains a password, and every value that repeats a secret, for example

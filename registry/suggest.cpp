@@ -1,16 +1,14 @@
 #include "registry/suggest.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <ranges>
 
+#include "registry/ascii.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
 
 namespace {
-
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 bool contains_part(std::string_view whole, std::string_view part) {
   return part.size() >= 3 && whole.find(part) != std::string_view::npos;
@@ -25,10 +23,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i) {
     current[0] = i;
     for (std::size_t j = 1; j < width; ++j) {
-      const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+      const bool same = ascii_lower(a[i - 1]) == ascii_lower(b[j - 1]);
       current[j] = std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (same ? 0 : 1)});
-      const bool swapped =
-          i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
+      const bool swapped = i > 1 && j > 1 && ascii_lower(a[i - 1]) == ascii_lower(b[j - 2]) &&
+                           ascii_lower(a[i - 2]) == ascii_lower(b[j - 1]);
       if (swapped) current[j] = std::min(current[j], before[j - 2] + 1);
     }
     std::swap(before, previous);
@@ -52,7 +50,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
     }
   }
   if (best) return *best;
-  // "batchsize_train" or "learning": no typing slip, but one name holds the other.
+  // "batchsize_train" or "learning": not a typing mistake, but one name contains the other.
   for (const std::string& candidate : candidates) {
     if (contains_part(candidate, word) || contains_part(word, candidate)) return candidate;
   }

@@ -7,7 +7,7 @@
 
 namespace runner {
 
-// The processor cores that this process may run on: fewer than the machine has where it is bound to some.
+// The processor cores that this process may run on: fewer than the machine has if it is bound to some.
 inline std::int64_t usable_cores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "registry/ascii.hpp"
 #include "registry/number_text.hpp"
 
 namespace runner {
@@ -99,9 +100,7 @@ std::string quote_toml(std::string_view text) {
 }
 
 std::string key_to_toml(std::string_view key) {
-  const bool bare = !key.empty() && std::ranges::all_of(key, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
+  const bool bare = !key.empty() && std::ranges::all_of(key, is_bare_key);
   return bare ? std::string(key) : quote_toml(key);
 }
 

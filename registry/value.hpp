@@ -73,7 +73,7 @@ class Value {
   // The original text of a value from an argument or the environment: `run.name=007` means "007" because the
   // key is a string.
   std::string typed;
-  bool from_environment = false;  // by ${env:NAME}; messages about it do not repeat it
+  bool from_environment = false;  // filled in by ${env:NAME}: messages do not show it
   bool secret = false;            // its field is marked secret: never printed, logged or saved
 };
 

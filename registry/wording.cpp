@@ -41,7 +41,7 @@ std::string escaped_character(std::string_view character) {
   return std::string(character);
 }
 
-// As much of the text as fits into `most` bytes; `rest` is what did not.
+// Escapes as much of `rest` as fits into `most` bytes, and removes it from `rest`.
 std::string escaped(std::string_view& rest, std::size_t most, bool line_breaks) {
   std::string out;
   while (!rest.empty()) {
@@ -76,7 +76,7 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 std::string shown_message(std::string_view text, std::size_t most) {
-  constexpr std::size_t kept = 400;  // of the end, where the remedy is
+  constexpr std::size_t kept = 400;  // bytes of the end, which says what to do
   std::string_view rest = text;
   std::string out = escaped(rest, most, true);
   if (rest.empty()) return out;

@@ -17,8 +17,8 @@ std::string listed(const std::vector<std::string>& names);
 // As in_quotes, without the quotes.
 std::string escaped_name(std::string_view text);
 
-// A whole message as it is shown and logged. Line breaks stay; of a message longer than `most` bytes, the
-// middle is left out.
+// A whole message as it is shown and logged. Line breaks stay; the middle of a message longer than `most`
+// bytes is left out.
 std::string shown_message(std::string_view text, std::size_t most = 4000);
 
 }  // namespace runner

@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A file of up to 32 MiB is read whole; of a larger one, as much.
+// Files of up to 32 MiB are read whole; of larger ones, 32 MiB are read, spread over the file.
 constexpr std::size_t block = std::size_t{64} << 10, most_blocks = 512;
 
-// Of a folder with more files than that nothing is known: the start of a run must not wait for a walk through
-// a disk full of datasets.
+// Folders with more files are not compared: the start of a run must not wait until a disk full of datasets
+// has been searched.
 constexpr std::uint64_t most_entries = 200000;
 constexpr std::size_t most_sizes = 20000;
 
@@ -68,8 +68,8 @@ DataFile read_data_file(const fs::path& path) {
 }
 
 DataFile read_data_folder(const fs::path& folder) {
-  // Sizes take longer to read than names. Those of the files whose names have the smallest hashes are read,
-  // which are the same ones whatever the order.
+  // Sizes take longer to read than names, so only some are read: those of the files whose names have the
+  // smallest hashes, a choice that does not depend on the order of the files.
   std::uint64_t count = 0, sum = 0;
   std::map<std::uint64_t, fs::directory_entry> sized;
   try {
@@ -110,7 +110,7 @@ DataFiles data_files(const Value& resolved, const Registry& registry) {
         found[key] = read_data_file(*path);
       }
     } catch (const IoError&) {
-      // The dataset says what is wrong with it, if it needs it.
+      // If the dataset needs it, the dataset reports the error.
     }
   };
   Value walked = resolved;

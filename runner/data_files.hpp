@@ -9,7 +9,7 @@
 
 namespace runner {
 
-// What a file or a folder of data held when a run started. Its place and its times do not matter.
+// The contents of a data file or folder when a run started. Its path and modification times do not matter.
 struct DataFile {
   std::uint64_t size = 0;  // of a folder: the number of its files
   std::string sha256;      // of the whole file; of a large one, of blocks spread over it
@@ -19,7 +19,7 @@ struct DataFile {
 };
 
 DataFile read_data_file(const std::filesystem::path& file);  // throws IoError
-// The names of all files in it, and the sizes of up to 20,000 of them. Hidden files and runs do not count.
+// Covers the names of all files in it and the sizes of up to 20,000, without hidden files and run folders.
 // Throws IoError, also for a folder of more than 200,000 files.
 DataFile read_data_folder(const std::filesystem::path& folder);
 
@@ -30,6 +30,6 @@ DataFiles data_files(const Value& resolved, const Registry& registry);
 
 // As a checkpoint keeps them, in data.json.
 std::string to_json(const DataFiles& files);
-DataFiles read_data_files(const std::filesystem::path& json);  // none where it is missing or damaged
+DataFiles read_data_files(const std::filesystem::path& json);  // none if it is missing or damaged
 
 }  // namespace runner

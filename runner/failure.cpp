@@ -12,7 +12,7 @@ namespace runner {
 
 namespace {
 
-// The library's own words name its function, and the path in brackets at the end.
+// The message of the standard library would begin with the name of its function.
 std::string without_function(const std::filesystem::filesystem_error& error) {
   return "Cannot use " + error.path1().string() + ": " + error.code().message() + ".";
 }

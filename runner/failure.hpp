@@ -9,7 +9,7 @@ namespace runner {
 // never a bare std::bad_alloc.
 std::string failure_text(const std::exception& error);
 
-// The same where the exception that is being handled is not a std::exception: all that is known is its type.
+// The same for a current exception that is not a std::exception: only its type is known.
 std::string unknown_failure_text();
 
 }  // namespace runner

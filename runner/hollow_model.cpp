@@ -16,8 +16,8 @@ namespace runner {
 
 namespace {
 
-// Sees every tensor that is made from nothing, with its number: a constructor makes the same ones in the same
-// order every time.
+// Intercepts operators that create tensors, such as zeros(), and numbers them: a constructor creates the same
+// tensors in the same order every time.
 class FactoryMode : public OperatorMode {
  public:
   void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) final {
@@ -34,17 +34,17 @@ class FactoryMode : public OperatorMode {
 
  private:
   virtual bool on_meta(std::size_t) const { return false; }
-  // What takes its place.
+  // The tensor that takes its place.
   virtual torch::Tensor made(std::size_t, const torch::Tensor& tensor) { return tensor; }
 
   std::size_t count_ = 0;
 };
 
-// Nothing has memory.
+// Creates all tensors on the meta device, without memory.
 class Sketch final : public FactoryMode {
  public:
-  // Which of the tensors became parameters. Storages are compared, because a tensor that somebody else holds
-  // is copied when it becomes a parameter.
+  // The numbers of the tensors that became parameters. Storages are compared, because a tensor with another
+  // owner is copied when it becomes a parameter.
   std::set<std::size_t> parameters_among_made(const Model& model) const {
     std::set<const c10::StorageImpl*> parameters;
     for (const torch::Tensor& parameter : model.parameters())
@@ -86,7 +86,7 @@ class ParametersInFile final : public FactoryMode {
     const bool fits = tensor.is_cpu() && tensor.is_contiguous() && tensor.numel() > 0 &&
                       static_cast<std::int64_t>(tensor.nbytes()) >= least_bytes_;
     if (!fits || !parameters_.contains(number)) return tensor;
-    // Of a file that several may map, pages that are given back keep what was written.
+    // The mapping is shared, so pages that are released keep their data in the file.
     if (last_.defined()) ::madvise(last_.mutable_data_ptr(), last_.nbytes(), MADV_DONTNEED);
     last_ = spool_.put(tensor);
     return last_;

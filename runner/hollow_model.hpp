@@ -8,14 +8,14 @@
 
 namespace runner {
 
-// The recipe's model as initialised by its seed, but without memory for its parameters. Whatever else its
-// constructor makes, such as buffers and tables, is there. TorchScript models, which read their parameters
-// themselves, and those of plugins come whole.
+// The recipe's model as initialised by its seed, but without memory for its parameters. Everything else that
+// its constructor creates, such as buffers and tables, exists. TorchScript models, which read their
+// parameters themselves, and models of plugins are built whole.
 
 // The parameters are on LibTorch's meta device.
 std::shared_ptr<Model> build_hollow_model(const Recipe& recipe, const DataSpec& data);
 
-// The parameters have their values, bit for bit. Those of at least that many bytes are in a temporary file in
+// The parameters have their values, bit for bit. Those of `least_bytes` or more are in a temporary file in
 // the folder, which is deleted with them: the system can drop their pages from memory. Throws IoError.
 std::shared_ptr<Model> build_spooled_model(const Recipe& recipe, const DataSpec& data,
                                            const std::filesystem::path& folder,

@@ -6,6 +6,7 @@
 
 #include "components/schedulers/support/learning_rate.hpp"
 #include "registry/codec.hpp"
+#include "registry/is_blank.hpp"
 #include "runner/measurements.hpp"
 #include "runner/plan.hpp"
 #include "runner/recipe.hpp"
@@ -22,13 +23,23 @@ bool is_in(const RecipeChange& change, std::string_view section) {
          (change.key.size() == section.size() || change.key[section.size()] == '.');
 }
 
-// Only the sections that are judged: others may have blanks, which cannot be decoded.
+// A blank is a string, whatever its field is. Secrets are strings, so theirs can be decoded.
+bool can_be_decoded(const Value& value) {
+  if (const auto* list = value.as<Array>()) return std::ranges::all_of(*list, can_be_decoded);
+  if (const auto* table = value.as<Table>())
+    return std::ranges::all_of(*table, [](const Member& member) { return can_be_decoded(member.value); });
+  return value.secret || !is_blank(value);
+}
+
+// Only the sections that are judged: others may have blanks. A judged section with a blank, which an older or
+// a damaged recipe has where a required key is missing, is taken from `now`: what it was is unknown.
 Recipe earlier_recipe(const Value& before, const Value& now, const Registry& registry) {
   Value mixed = now;
   for (const std::string_view section : judged) {
+    const Value* old = before.as<Table>()->find(section);
+    if (old && !can_be_decoded(*old)) continue;
     mixed.as<Table>()->erase(section);
-    if (const Value* old = before.as<Table>()->find(section))
-      mixed.as<Table>()->set(std::string(section), *old);
+    if (old) mixed.as<Table>()->set(std::string(section), *old);
   }
   return decode_table<Recipe>(mixed, registry);
 }
@@ -65,7 +76,7 @@ bool loads(Stateful& now, const State& saved) {
   }
 }
 
-// With momentum or without, for example, the saved tensors are others. Tried with one small parameter.
+// With and without momentum, for example, the saved tensors differ. Tried with one small parameter.
 bool optimizer_fits(const Part<OptimizerKind>& before, const Part<OptimizerKind>& now) {
   const torch::Tensor weight = torch::zeros({2, 2}).requires_grad_();
   weight.mutable_grad() = torch::zeros({2, 2});
@@ -82,7 +93,7 @@ bool schedule_fits(const Part<SchedulerKind>& before, const Part<SchedulerKind>&
   return loads(later.schedule(), earlier.schedule().save());
 }
 
-// By their place in the recipe, as checkpoints name them.
+// Compared by their position in the recipe, by which checkpoints name them.
 bool hooks_fit(const std::vector<Part<HookKind>>& before, const std::vector<Part<HookKind>>& now) {
   const auto keeps_state = [](const std::vector<Part<HookKind>>& hooks, std::size_t i) {
     return i < hooks.size() && hooks[i].facts().keeps_state;

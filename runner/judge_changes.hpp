@@ -10,7 +10,7 @@ namespace runner {
 
 // Corrects the effect of changes for which the mark of the key is not enough, because it depends on the
 // components of both recipes: the length of the run and the times of evaluations matter only to some, and the
-// state of one component may not fit another. Both recipes are conformed; secrets of `before` may be blank.
+// state of one component may not fit another. Both recipes are conformed; `before` may have blanks.
 void judge_by_components(std::vector<RecipeChange>& changes, const Value& before, const Value& now,
                          const Registry& registry);
 

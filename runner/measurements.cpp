@@ -67,7 +67,7 @@ void require_targets(const Part<LossKind>& loss, const DataSpec& data) {
 std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<LossKind>& loss,
                                    const DataSpec& data) {
   const std::vector<Targets> understood = metric.facts().targets, given = possible_targets(data);
-  // Where the loss is about mixed targets, those of the validation set are still classes.
+  // Even if the loss takes mixed targets, those of the validation set are classes.
   const auto by_loss = shared_targets(loss.facts().targets, given);
   if (!shared_targets(understood, given)) {
     throw RecipeError(metric.origin(), "metric " + in_quotes(metric.name()) + " needs " +
@@ -84,7 +84,8 @@ std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const D
                                                    const Loss& loss) {
   std::vector<std::unique_ptr<Metric>> metrics;
   for (const auto& part : recipe.eval.metric)
-    metrics.push_back(part.build({data, &loss, targets_for(part, recipe.loss, data)}));
+    metrics.push_back(
+        part.build({data, &loss, targets_for(part, recipe.loss, data), recipe.loss.facts().ignore_index}));
   return metrics;
 }
 

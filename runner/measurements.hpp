@@ -7,31 +7,31 @@
 
 namespace runner {
 
-// What evaluations of a recipe report, from what its parts say of themselves: nothing is built for it.
+// The metrics that evaluations of a recipe report, as its components declare them. Nothing is built for this.
 
-// "eval/accuracy" .., and the same of the weights that hooks keep: "ema/accuracy" ..
+// "eval/accuracy" .., and the same for the weights that hooks keep: "ema/accuracy" ..
 std::vector<Measured> measurements_of(const Recipe& recipe);
 
-// A part of the recipe that decides by a measurement.
+// A part of the recipe whose decisions depend on a metric.
 struct Watcher {
   std::string section;  // of the recipe
-  std::string does;     // "hook \"early_stop\" watches "
+  std::string does;     // "\"early_stop\" watches "
   Watched watched;
 };
 std::vector<Watcher> watchers_of(const Recipe& recipe);
 
-// What the targets mean where loss and metric both understand them; none where neither looks at them. Throws
-// std::runtime_error where they do not understand such data, or each other.
+// The meaning of the targets that the metric, the loss and the data agree on; none if the metric takes any.
+// Throws RecipeError if they do not agree on one.
 std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<LossKind>& loss,
                                    const DataSpec& data);
-// Likewise for the loss alone.
+// Throws RecipeError if the loss does not take targets of this data.
 void require_targets(const Part<LossKind>& loss, const DataSpec& data);
 
 // The metrics of the recipe for a validation set.
 std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const DataSpec& data,
                                                    const Loss& loss);
 
-// Contradictions that are visible before any data is.
+// Reports contradictions that are visible without the data.
 void check_measurements(const Recipe& recipe, Report& report);
 
 }  // namespace runner

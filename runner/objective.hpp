@@ -7,13 +7,13 @@ namespace runner {
 
 struct Recipe;
 
-// What decides which moment of a run, and which of several runs, is the best.
+// The metric that decides which moment of a run, and which of several runs, is the best.
 struct Objective {
   std::string metric = {};  // "eval/accuracy"
   bool highest = true;
 };
 
-// By checkpoint.best, or else by the first metric of the recipe that has a better direction.
+// By checkpoint.best, or else by the first metric of the recipe that says which direction is better.
 std::optional<Objective> objective_of(const Recipe& recipe);
 
 }  // namespace runner

@@ -61,7 +61,8 @@ double Plan::share(const Progress& progress) const {
 }
 
 bool schedule_depends_on_length(const Part<SchedulerKind>& scheduler) {
-  // The data is not open yet. Milestones in steps and in epochs rise only with some lengths of an epoch.
+  // The data is not open yet, so several lengths are tried: with milestones in steps and in epochs, only some
+  // of them put the milestones in ascending order.
   constexpr std::array<double, 7> possible_epochs{1, 10, 100, 1e3, 1e4, 1e5, 1e6};
   return std::ranges::none_of(possible_epochs, [&](double steps_per_epoch) {
     return can_be_drawn_without_length(scheduler, steps_per_epoch);

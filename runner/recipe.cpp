@@ -19,7 +19,7 @@ bool is_device(std::string_view device) {
   return error == std::errc{} && end == device.data() + device.size() && index < 128;
 }
 
-// What people write who mean a device of ours.
+// The device that is probably meant by "gpu", "0" or "cuda1".
 std::optional<std::string> meant_device(const std::string& device) {
   if (device.starts_with("gpu") || device == "nvidia") return "cuda";
   if (is_device("cuda:" + device)) return "cuda:" + device;

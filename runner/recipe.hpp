@@ -43,7 +43,7 @@ constexpr auto describe(std::type_identity<RunSection>) {
             "Refuse operators whose results may differ from run to run.", changes_course()),
       field("threads", &RunSection::threads, "CPU threads; 0: one per core.", within(0, 1024),
             changes_course()),
-      field("device", &RunSection::device, "\"auto\" (CUDA where there is one), \"cpu\" or \"cuda:1\".",
+      field("device", &RunSection::device, "\"auto\" (CUDA if there is one), \"cpu\" or \"cuda:1\".",
             non_empty(), changes_course()),
       field("memory_format", &RunSection::memory_format, "Memory layout of images.", changes_course()),
       field("tags", &RunSection::tags, "Tags of the run, for the trackers that have tags.", harmless()));
@@ -101,7 +101,7 @@ enum class OnDivergence { stop, resume };
 constexpr auto describe(std::type_identity<OnDivergence>) {
   return choices(choice("stop", OnDivergence::stop,
                         "the update is skipped and the run fails, with the weights of the step before"),
-                 choice("continue", OnDivergence::resume, "the run says so once and goes on as it is"));
+                 choice("continue", OnDivergence::resume, "the run continues and warns once"));
 }
 
 struct TrainSection {
@@ -234,7 +234,7 @@ constexpr auto describe(std::type_identity<Recipe>) {
             harmless()));
 }
 
-// Contradictions between parts that no single part can see.
+// Reports contradictions between sections.
 void check(const Recipe& recipe, Report& report);
 
 }  // namespace runner

@@ -20,8 +20,8 @@ std::string in_words(const Duration& duration) {
   return amount + " of the run";
 }
 
-// The length of the run in the unit of the duration. Only where the two are in one unit is it known before
-// the data is: steps in an epoch are not.
+// The length of the run in the unit of the duration, if the recipe gives it in that unit: how many steps an
+// epoch has is not known before the data is open.
 std::optional<double> length_in_unit_of(const Duration& duration, const TrainSection& train) {
   if (duration.unit == Duration::Unit::epoch) return train.epochs;
   if (duration.unit == Duration::Unit::step && train.max_steps) return static_cast<double>(*train.max_steps);
@@ -49,7 +49,7 @@ void check_warmup(const Recipe& recipe, Report& report) {
   }
 }
 
-// A hook that keeps weights of its own, such as an average, begins with it at its setting "from".
+// A hook that keeps weights of its own, such as an average, begins to do so at its setting "from".
 void check_kept_weights(const Recipe& recipe, Report& report) {
   for (std::size_t i = 0; i < recipe.hook.size(); ++i) {
     if (recipe.hook[i].facts().keeps_weights.empty()) continue;
@@ -73,7 +73,7 @@ void check_trackers(const std::vector<Part<TrackerKind>>& trackers, Report& repo
   }
 }
 
-// What the device decides; whether it is there only the run finds out.
+// Checks the backend against the device; whether the device exists is known only in the run.
 void check_backend(const Recipe& recipe, Report& report) {
   const Backend backend = recipe.distributed.backend;
   const std::string& device = recipe.run.device;
@@ -104,7 +104,7 @@ void check_shards(const Recipe& recipe, Report& report) {
                  "delete one of the two");
 }
 
-// What happens in the middle of a pass besides operators on the GPU cannot be recorded.
+// Graphs record only operators on the GPU, not what the CPU does in the middle of a pass.
 void check_graphs(const Recipe& recipe, Report& report) {
   if (!recipe.train.cuda_graphs) return;
   const DistributedSection& distributed = recipe.distributed;

@@ -20,7 +20,7 @@ const Schema& recipe_schema() { return schema_of<Recipe>(); }
 
 namespace {
 
-// In the order in which a reader meets them: by source, as each was first spoken of, then down the lines.
+// Sorts by source, in the order in which sources were first mentioned, then by line.
 void sort_by_place(Diagnostics& diagnostics) {
   std::vector<Diagnostic> all = diagnostics.all();
   std::vector<const Source*> sources;
@@ -37,7 +37,7 @@ void sort_by_place(Diagnostics& diagnostics) {
   for (Diagnostic& diagnostic : all) diagnostics.add(std::move(diagnostic));
 }
 
-// Defaults of keys that the recipe leaves out, as its components say them.
+// Defaults of keys that are not in the recipe, as its components declare them.
 DefaultOf defaults_of(const Registry& registry) {
   return [&registry](const Value& tree, std::string_view path) {
     return SchemaPath(recipe_schema(), registry).default_of(tree, path);
@@ -60,8 +60,8 @@ std::optional<Value> conformed(const Value& tree, const RecipeSources& sources, 
   return resolved;
 }
 
-// The tree that names the plugins: the recipe, or where overrides make no sense without the plugins, the
-// recipe without them. None: there is no such tree.
+// The tree that names the plugins: the recipe, or, if its overrides are invalid without the plugins, the
+// recipe without those overrides. None: no plugins are named.
 std::optional<Value> tree_with_plugins(const std::optional<Value>& tree, const RecipeSources& sources,
                                        const Registry& registry) {
   if (tree) return tree->as<Table>()->find("plugins") ? tree : std::nullopt;
@@ -93,7 +93,7 @@ void judge_data(std::vector<RecipeChange>& changes, const DataFiles& before, con
     } else if (moved == changes.end()) {
       changes.push_back({key, "the contents when the run started", "other contents"});
       if (!file.folder) continue;
-      // Files that are no data may lie there, too: whether examples have changed, the dataset alone knows.
+      // The folder may contain other files, too: only the dataset knows whether examples have changed.
       changes.back().effect = OnResume::harmless;
       changes.back().why = "unless the files that were added, removed or resized are data";
     }
@@ -102,7 +102,7 @@ void judge_data(std::vector<RecipeChange>& changes, const DataFiles& before, con
 
 }  // namespace
 
-// A recipe is read once; again where plugins bring defaults that its references and overrides may build on.
+// A recipe with plugins is read twice: its references and overrides may depend on the plugins' defaults.
 std::optional<Value> resolve_recipe(const RecipeSources& sources, Registry& registry,
                                     Diagnostics& diagnostics, Blanks blanks) {
   const TrustedPlaces trusted = trusted_places(sources.file, sources.environment);
@@ -133,8 +133,8 @@ std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, cons
   if (!before)
     return {{saved.filename().string(), "cannot be read: " + first_error(problems), "this recipe"}};
   std::vector<RecipeChange> changes = recipe_changes(*before, resolved, recipe_schema(), registry);
-  // Where plugins, other code and the run itself lie changes nothing: a run names its own copies, and leaves
-  // run.dir out.
+  // The paths of plugins, other code and the run itself do not matter: a run uses its own copies, and its
+  // recipe does not contain run.dir.
   Value now = resolved;
   const auto code = code_settings(now, recipe_schema(), registry);
   std::erase_if(changes, [&](const RecipeChange& change) {
@@ -148,7 +148,7 @@ std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, cons
   return changes;
 }
 
-// What a program names is its own choice: there is no recipe whose folder would limit it.
+// A program may name plugins in any folder: there is no recipe file whose folder would limit it.
 std::optional<Value> resolve_recipe(const Recipe& recipe, Registry& registry, Diagnostics& diagnostics) {
   const Value tree = encode_table(recipe);
   load_recipe_plugins(tree, trusted_places("", process_environment()), registry, diagnostics);

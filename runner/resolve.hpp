@@ -26,8 +26,8 @@ std::optional<Value> resolve_recipe(const RecipeSources& sources, Registry& regi
 // and its plugins may be in any place.
 std::optional<Value> resolve_recipe(const Recipe& recipe, Registry& registry, Diagnostics& diagnostics);
 
-// What differs between a recipe that was saved, as RUN/recipe.toml is, and this one; and between files of
-// data and what data.json beside it says of them. A saved recipe that can no longer be read counts as one
+// The differences between a saved recipe, such as RUN/recipe.toml, and this one, and between the data files
+// and their description in data.json beside it. A saved recipe that can no longer be read counts as one
 // change, which may change the results: what else differs is unknown.
 std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, const Value& resolved,
                                         const Registry& registry);

@@ -7,7 +7,7 @@
 
 namespace runner {
 
-// Data that is missing or broken: the message names the file and says what to do.
+// Data is missing or damaged: the message names the file and says what to do.
 struct DataError : std::runtime_error {
   explicit DataError(const std::string& message) : std::runtime_error(without_nul(message)) {}
 };

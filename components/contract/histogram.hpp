@@ -4,7 +4,7 @@
 
 namespace runner {
 
-// The distribution of values. A bucket covers the values from the limit of the bucket before it (the first
+// The distribution of values. A bucket covers the values from the limit of the previous bucket (the first
 // one: from `min`) up to its own limit.
 struct Histogram {
   double min = 0, max = 0;

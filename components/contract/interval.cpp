@@ -6,8 +6,8 @@ namespace runner {
 
 namespace {
 
-// Thirds of an epoch do not add up to one in binary: a moment missed by a rounding error counts as reached.
-constexpr double hair = 1e-9;
+// Thirds of an epoch do not add up to exactly one: a moment missed by a rounding error counts as reached.
+constexpr double tolerance = 1e-9;
 
 double done(const Progress& progress, Duration::Unit unit) {
   switch (unit) {
@@ -24,13 +24,13 @@ double done(const Progress& progress, Duration::Unit unit) {
 
 bool reached(const Duration& moment, const Progress& progress) {
   if (moment.unit == Duration::Unit::never) return false;
-  return done(progress, moment.unit) >= moment.amount - hair;
+  return done(progress, moment.unit) >= moment.amount - tolerance;
 }
 
 bool Interval::passed(const Progress& before, const Progress& now) const {
   if (every_.unit == Duration::Unit::never) return false;
   const auto multiples = [&](const Progress& progress) {
-    return std::floor(done(progress, every_.unit) / every_.amount + hair);
+    return std::floor(done(progress, every_.unit) / every_.amount + tolerance);
   };
   return multiples(now) > multiples(before);
 }

@@ -13,7 +13,7 @@ class Interval {
  public:
   explicit Interval(const Duration& every) : every_(every) {}
 
-  // Whether a multiple of the interval was reached after `before`, at `now` at the latest.
+  // Whether a multiple of the interval was reached after `before` and no later than `now`.
   bool passed(const Progress& before, const Progress& now) const;
 
  private:

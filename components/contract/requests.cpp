@@ -4,12 +4,36 @@
 
 namespace runner {
 
+namespace {
+
+// The saved list of names has one in each line, but a name may contain anything.
+std::string as_line(const std::string& name) {
+  std::string line;
+  for (const char character : name) {
+    if (character == '\n' || character == '\\') line += '\\';
+    line += character == '\n' ? 'n' : character;
+  }
+  return line;
+}
+
+std::string from_line(const std::string& line) {
+  std::string name;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool escaped = line[i] == '\\' && i + 1 < line.size();
+    if (escaped) ++i;
+    name += escaped && line[i] == 'n' ? '\n' : line[i];
+  }
+  return name;
+}
+
+}  // namespace
+
 State Requests::save() const {
   State state;
   State& metrics = state.parts["metrics"];
-  std::string& names = metrics.texts["names"];  // one a line, in the order in which they were logged
+  std::string& names = metrics.texts["names"];  // one per line, in the order in which they were logged
   for (const auto& [name, value] : measurements_) {
-    names += name + "\n";
+    names += as_line(name) + "\n";
     metrics.numbers[name] = value;
   }
   if (reason_) state.texts["stop_reason"] = *reason_;
@@ -23,7 +47,10 @@ void Requests::load(const State& state) {
   StateReader metrics(saved.part("metrics"));
   measurements_.clear();
   std::istringstream names(metrics.text("names"));
-  for (std::string name; std::getline(names, name);) measurements_.emplace_back(name, metrics.number(name));
+  for (std::string line; std::getline(names, line);) {
+    const std::string name = from_line(line);
+    measurements_.emplace_back(name, metrics.number(name));
+  }
   metrics.finish();
   const std::string* reason = saved.find_text("stop_reason");
   reason_ = reason ? std::optional(*reason) : std::nullopt;

@@ -69,7 +69,7 @@ class Requests final : public Stateful {
 
  private:
   std::optional<std::string> reason_;
-  std::optional<std::string> interrupt_reason_;  // about this process: not saved
+  std::optional<std::string> interrupt_reason_;  // concerns only this process: not saved
   bool checkpoint_ = false;
   bool skip_ = false;
   std::optional<double> rate_;

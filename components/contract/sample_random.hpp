@@ -6,7 +6,7 @@
 
 namespace runner {
 
-// Scatters the bits of a number, one to one (the finaliser of SplitMix64).
+// Mixes the bits of a number; a bijection (the finaliser of SplitMix64).
 constexpr std::uint64_t scatter(std::uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9ULL;
   bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBULL;
@@ -37,7 +37,7 @@ class SampleRandom {
   // 0, 1 .. count - 1, each equally likely; count is at least 1.
   constexpr std::int64_t below(std::int64_t count) {
     const auto range = static_cast<std::uint64_t>(count);
-    const std::uint64_t biased = (0 - range) % range;  // that many of the 2^64 words are too many
+    const std::uint64_t biased = (0 - range) % range;  // words below this would favour small results
     std::uint64_t word = bits();
     while (word < biased) word = bits();
     return static_cast<std::int64_t>(word % range);

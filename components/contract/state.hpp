@@ -62,13 +62,13 @@ class StateReader {
   std::set<const void*> taken_;  // the entries themselves: several types may use the same name
 };
 
-// An entry of a state that is missing, unexpected or of another shape.
+// An entry of a state is missing, unexpected or of another shape.
 struct StateError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Any object that keeps state from one update to the next. After save() in the middle of a run and load()
-// into a new object, both continue in the same way.
+// An object that keeps state from one update to the next. After save() in the middle of a run and load()
+// into a new object, both objects continue in the same way.
 class Stateful {
  public:
   virtual ~Stateful() = default;

@@ -30,7 +30,7 @@ std::vector<Targets> possible_targets(const DataSpec& data) {
   if (floating && for_each_class) return {Targets::class_shares, Targets::binary};
   if (floating && data.target_shape.empty()) return {Targets::numbers, Targets::binary};
   if (floating) return {Targets::numbers, Targets::binary, Targets::class_shares};
-  // Whole numbers may be classes or something to be counted; names make them classes.
+  // Whole numbers may be classes or counts; if the classes have names, they are classes.
   if (!data.class_names.empty()) return {Targets::class_index, Targets::binary};
   std::vector<Targets> all{Targets::class_index, Targets::binary, Targets::numbers};
   if (!data.target_shape.empty()) all.push_back(Targets::tokens);

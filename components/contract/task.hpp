@@ -21,14 +21,14 @@ enum class Task {
 };
 
 struct DatasetFacts {
-  std::vector<Task> tasks = {};  // the likeliest first; none: any
+  std::vector<Task> tasks = {};  // the most likely first; empty: any
   std::int64_t image_side = 0;   // pixels, if all images are squares of one size
 };
 
 struct ModelFacts {
   std::vector<Task> tasks = {};   // as above
-  std::int64_t side_divisor = 1;  // of the height and width of images
-  // Parameters that a dataset needs for this model, where it has such parameters.
+  std::int64_t side_divisor = 1;  // the height and width of images must be multiples of this
+  // Settings that a dataset needs for this model, if it has these settings.
   std::vector<std::pair<std::string, std::string>> dataset_settings = {};
 };
 

@@ -19,11 +19,11 @@ class Tokenizer {
   virtual std::int64_t vocabulary() const = 0;  // every token is below this
   // Appends the tokens of a text, which is UTF-8. Throws DataError if the vocabulary cannot represent it.
   virtual void encode(std::string_view text, std::vector<Token>& tokens) const = 0;
-  // Tokens are below vocabulary(). Bytes that do not form UTF-8 become U+FFFD.
+  // Every token must be below vocabulary(). Bytes that are not valid UTF-8 become U+FFFD.
   virtual std::string decode(std::span<const Token> tokens) const = 0;
   virtual std::string json() const = 0;  // all that is needed to restore it: TokenizerInputs::learned
 
-  // The tokens before and after a sentence, and for padding, if the vocabulary has them.
+  // The tokens to put before and after a sentence and the padding token, if the vocabulary has them.
   virtual std::vector<Token> prefix() const { return {}; }
   virtual std::vector<Token> suffix() const { return {}; }
   virtual std::optional<Token> padding() const { return std::nullopt; }

@@ -24,14 +24,14 @@ class Weights {
   virtual std::vector<NamedTensor> held_parameters() const = 0;
   virtual std::vector<NamedTensor> held_buffers() const = 0;
 
-  // Visits one whole parameter after another, with its gradient, which is undefined if there is none. The
-  // tensors are only valid during the call. Every rank has to call it.
+  // Visits each parameter as a whole, with its gradient (undefined if there is none). The tensors are only
+  // valid during the call. Every rank has to call it.
   using Visit =
       std::function<void(const std::string& name, const torch::Tensor& value, const torch::Tensor& gradient)>;
   virtual void visit(const Visit& visit) const = 0;
 
   virtual std::vector<std::string> parameter_names() const = 0;
-  virtual bool trained(const std::string& name) const = 0;  // now
+  virtual bool trained(const std::string& name) const = 0;  // not frozen at present
 };
 
 // Weights that a hook keeps in addition to the trained ones, such as averages. Every evaluation also

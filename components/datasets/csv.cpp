@@ -4,6 +4,7 @@
 #include "components/datasets/support/table_interpreter.hpp"
 #include "components/datasets/support/table_split.hpp"
 #include "components/support/io/io_error.hpp"
+#include "components/support/io/is_missing.hpp"
 #include "components/support/tables/learn_columns.hpp"
 #include "components/support/tables/row_encoder.hpp"
 #include "components/support/tables/separator.hpp"
@@ -12,7 +13,7 @@
 
 namespace runner {
 
-// Outside of the unnamed namespace, because optionals of these are described.
+// Not in the unnamed namespace, because std::optional of these types is described.
 namespace csv {
 
 enum class Separator : char { comma = ',', semicolon = ';', tab = '\t', bar = '|' };
@@ -124,7 +125,7 @@ void check(const Csv& params, Report& report) {
   if (params.thousands && static_cast<char>(*params.thousands) == static_cast<char>(params.decimal))
     report.error("thousands", "cannot be the same as decimal");
   if (params.columns.empty() && !params.header.value_or(true))
-    report.error("columns", "is needed where no header names the columns");
+    report.error("columns", "is needed if no header names the columns");
   std::set<std::string> different;
   for (const std::string& name : params.columns) {
     if (!different.insert(name).second) report.error("columns", "has " + in_quotes(name) + " twice");
@@ -180,7 +181,7 @@ void say(const TablePart& training, const TableColumns& columns, std::int64_t ev
 }
 
 void require_file(const std::filesystem::path& path, const std::string& key) {
-  if (!std::filesystem::exists(path))
+  if (is_missing(path))
     throw DataError("There is no file " + path.string() + ". Set dataset." + key + " to the table.");
 }
 
@@ -216,7 +217,7 @@ class CsvDataset final : public Dataset {
       TableColumns columns = TableColumns::from_json(learned);
       TableFormat format = format_of(params_);
       format.csv.separator = columns.separator;
-      format.csv.skip_lines = 0;  // rows to predict begin at once
+      format.csv.skip_lines = 0;  // only the training files have such lines
       return std::make_unique<TableInterpreter>(std::move(columns), std::move(format), params_.categories);
     } catch (const IoError& error) {
       throw DataError(error.what());
@@ -246,7 +247,7 @@ class CsvDataset final : public Dataset {
     }
   }
 
-  // The same share of each class.
+  // Takes the same share of each class.
   std::pair<TablePart, TablePart> split(const TablePart& whole) const {
     std::optional<std::size_t> by;
     if (params_.task == TargetKind::classification)
@@ -269,7 +270,7 @@ class CsvDataset final : public Dataset {
   }
 
   Csv params_;
-  mutable std::optional<Table> table_;  // read when first asked for
+  mutable std::optional<Table> table_;  // read on first use
 };
 
 DatasetFacts facts(const Csv&) { return {.tasks = {runner::Task::table}}; }

@@ -7,7 +7,7 @@ Batch Split::allocate(std::int64_t examples, torch::MemoryFormat format) const {
   const auto tensor = [examples](std::vector<std::int64_t> shape, torch::Dtype type,
                                  torch::MemoryFormat layout) {
     shape.insert(shape.begin(), examples);
-    if (shape.size() != 4) layout = torch::MemoryFormat::Contiguous;  // only images have another one
+    if (shape.size() != 4) layout = torch::MemoryFormat::Contiguous;  // only images have other layouts
     return torch::empty(shape, torch::TensorOptions(type).memory_format(layout));
   };
   Batch batch{tensor(data.input_shape, data.input_type, format),

@@ -22,7 +22,7 @@ struct ExampleRef {
   std::uint64_t seed = 0;
 };
 
-// A column of a table as the file had it, before gaps were filled.
+// A column of a table as it is in the file, before missing values are filled in.
 struct ColumnDetails {
   std::string name;
   double gaps = 0;  // share of the examples that have no value
@@ -44,13 +44,13 @@ class Split {
   virtual DataSpec spec() const = 0;  // after transforms
   virtual SplitDetails details() const { return {}; }
 
-  // An empty batch of that many examples, in the memory layout it will be used in.
+  // Allocates a batch for this many examples, in the memory layout in which it will be used.
   virtual Batch allocate(std::int64_t examples, torch::MemoryFormat format) const;
-  // Writes the examples into consecutive examples of the batch, starting at `first`. Throws DataError, naming
+  // Writes the examples to consecutive positions of the batch, starting at `first`. Throws DataError, naming
   // the file, if an example is broken.
   virtual void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const = 0;
-  // Called when all examples of the batch are written: applies the transforms of whole batches. The seed
-  // belongs to this batch.
+  // Called when all examples of the batch are written: applies the transforms that change whole batches. The
+  // seed is for this batch.
   virtual void finish(Batch& /*batch*/, std::uint64_t /*seed*/) const {}
 
   // The class of an example, if it has one that is known without reading the example.
@@ -62,9 +62,9 @@ class Split {
 struct Splits {
   std::unique_ptr<Split> train;
   std::unique_ptr<Split> eval;
-  std::string learned = {};   // facts from the training data that are needed to read further inputs: a
+  std::string learned = {};   // what was learnt from the training data and is needed to read other inputs: a
                               // vocabulary, column statistics. JSON; saved as dataset.json of the run
-  std::string stand_in = {};  // if other data is used than what was asked for: why
+  std::string stand_in = {};  // why other data is used than the recipe names; empty if it is not
 };
 
 // Converts user input in the same way as the training data, without that data: for `predict` and `sample`.
@@ -94,12 +94,12 @@ class Dataset {
   virtual ~Dataset() = default;
 
   virtual DataSpec spec() const = 0;  // before transforms, without reading data
-  // Reads or downloads the data. Throws DataError with the place and the remedy if it cannot. The pipeline is
-  // built for spec(); splits keep what they need of it.
+  // Reads or downloads the data. Throws DataError with the place and the remedy if that fails. The pipeline
+  // is built for spec(); splits keep what they need of it.
   virtual Splits open(const TransformPipeline& transforms) const = 0;
   // Whether the data is on this machine; false: open() would download it.
   virtual bool at_hand() const { return true; }
-  // `learned` is what open() left in Splits when the model was trained.
+  // `learned` is Splits::learned of the run that trained the model.
   virtual std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
                                                    const std::string& learned) const;
 };

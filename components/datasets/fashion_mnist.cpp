@@ -50,8 +50,8 @@ class FashionMnistDataset final : public Dataset {
     if (!path.empty()) return path;
     throw DataError(
         "Fashion-MNIST's " + name + " is not in " + params_.dir.string() +
-        ". Install Debian's package dataset-fashion-mnist (apt install dataset-fashion-mnist), or let "
-        "dataset.dir name the folder that holds the four files.");
+        ". Install Debian's package dataset-fashion-mnist (apt install dataset-fashion-mnist), or set "
+        "dataset.dir to the folder that holds the four files.");
   }
 
   FashionMnist params_;

@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "components/datasets/support/idx_images.hpp"
 #include "components/datasets/support/image_interpreter.hpp"
+#include "components/support/io/read_json.hpp"
 
 namespace runner {
 
@@ -30,13 +34,49 @@ constexpr auto describe(std::type_identity<Idx>) {
       field("deviation", &Idx::deviation, "Standard deviation of the pixels.", above(0), within(0, 1)));
 }
 
+// The size of the images is known from the training data alone, so it is kept for predictions.
+std::string size_json(const DataSpec& spec) {
+  const nlohmann::ordered_json size{{"height", spec.input_shape.at(1)}, {"width", spec.input_shape.at(2)}};
+  return size.dump(1) + "\n";
+}
+
+std::vector<std::int64_t> shape_in(const std::string& learned) {
+  std::vector<std::int64_t> shape{1};
+  const nlohmann::json size = read_json_or_null(learned);
+  for (const char* side : {"height", "width"}) {
+    const auto found = size.find(side);
+    if (found != size.end() && found->is_number_integer()) shape.push_back(found->get<std::int64_t>());
+  }
+  if (shape.size() == 3 && std::ranges::all_of(shape, [](std::int64_t extent) { return extent > 0; }))
+    return shape;
+  throw DataError("dataset.json does not hold the height and width of the images.");
+}
+
 class IdxDataset final : public Dataset {
  public:
   explicit IdxDataset(const Idx& params) : params_(params) {}
 
-  DataSpec spec() const override {
+  DataSpec spec() const override { return spec_of(idx_image_shape(find(params_.train_images))); }
+
+  Splits open(const TransformPipeline& transforms) const override {
+    const IdxPaths paths{find(params_.train_images), find(params_.train_labels), find(params_.eval_images),
+                         find(params_.eval_labels)};
+    const DataSpec raw = spec();
+    Splits splits = open_idx(paths, raw, transforms);
+    splits.learned = size_json(raw);
+    return splits;
+  }
+
+  std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
+                                           const std::string& learned) const override {
+    // Runs of earlier versions kept nothing.
+    return image_interpreter(learned.empty() ? spec() : spec_of(shape_in(learned)), transforms);
+  }
+
+ private:
+  DataSpec spec_of(std::vector<std::int64_t> image_shape) const {
     DataSpec spec;
-    spec.input_shape = idx_image_shape(find(params_.train_images));
+    spec.input_shape = std::move(image_shape);
     spec.classes = params_.classes;
     spec.images = true;
     spec.mean = {params_.mean};
@@ -44,23 +84,11 @@ class IdxDataset final : public Dataset {
     return spec;
   }
 
-  Splits open(const TransformPipeline& transforms) const override {
-    const IdxPaths paths{find(params_.train_images), find(params_.train_labels), find(params_.eval_images),
-                         find(params_.eval_labels)};
-    return open_idx(paths, spec(), transforms);
-  }
-
-  std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
-                                           const std::string&) const override {
-    return image_interpreter(spec(), transforms);
-  }
-
- private:
   std::filesystem::path find(const std::string& name) const {
     const auto path = find_idx_file(params_.dir, name);
     if (!path.empty()) return path;
     throw DataError("There is neither " + name + " nor " + name + ".gz in " + params_.dir.string() +
-                    ". Put it there, or let dataset.dir name the folder that holds it.");
+                    ". Put it there, or set dataset.dir to the folder that holds it.");
   }
 
   Idx params_;

@@ -33,10 +33,9 @@ constexpr auto describe(std::type_identity<ImageFolder>) {
             "The class folders are in `dir` itself, and this share of each class is for evaluation only.",
             above(0), below(1)),
       field("split_seed", &ImageFolder::split_seed, "Seed of the choice of these images; default: 1."),
-      field(
-          "exif", &ImageFolder::exif,
-          "Turn photographs upright that were taken with the camera turned, as their EXIF data say. Without "
-          "it images are used as they are stored, as by torchvision's ImageFolder."));
+      field("exif", &ImageFolder::exif,
+            "Turn photographs upright, as their EXIF data says. Otherwise images are used as they are "
+            "stored, as torchvision's ImageFolder does."));
 }
 
 void check(const ImageFolder& params, Report& report) {
@@ -69,7 +68,7 @@ class ImageFolderSplit final : public ImageSplit {
   Turned turned_;
 };
 
-// A look at some of the images: reading the beginning of each would take long.
+// Looks at some of the images only: reading the beginning of each one would take long.
 void warn_if_turned(const LabelledFiles& files) {
   const std::int64_t looked_at = std::min<std::int64_t>(files.size(), 200);
   std::int64_t turned = 0;
@@ -77,8 +76,8 @@ void warn_if_turned(const LabelledFiles& files) {
     turned += is_stored_turned(files.path(i * files.size() / looked_at)) ? 1 : 0;
   if (turned > 0)
     log::warning(
-        "{} of {} images that were looked at are photographs taken with the camera turned, and are used as "
-        "they are stored: dataset.exif = true turns them upright.",
+        "{} of the {} images examined are photographs taken with the camera turned, and are used as they are "
+        "stored; dataset.exif = true turns them upright.",
         turned, looked_at);
 }
 
@@ -86,7 +85,7 @@ DataSpec photographs() {
   DataSpec spec;
   spec.input_shape = {3, -1, -1};
   spec.images = true;
-  spec.mean = {0.485, 0.456, 0.406};  // ImageNet's, as is the custom for photographs
+  spec.mean = {0.485, 0.456, 0.406};  // ImageNet's, as is usual for photographs
   spec.deviation = {0.229, 0.224, 0.225};
   return spec;
 }
@@ -118,7 +117,7 @@ class ImageFolderDataset final : public Dataset {
 
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
                                            const std::string&) const override {
-    return image_interpreter(photographs(), transforms, params_.turned());  // the classes need not be there
+    return image_interpreter(photographs(), transforms, params_.turned());  // the data may be gone
   }
 
  private:
@@ -147,14 +146,14 @@ class ImageFolderDataset final : public Dataset {
                         (name == params_.train ? "train" : "eval") + " = " + in_quotes(other) + ".");
       }
       throw DataError("There is no folder " + (dir / name).string() + ". The images are expected in " +
-                      params_.train + "/CLASS and " + params_.eval + "/CLASS; where the classes lie in " +
+                      params_.train + "/CLASS and " + params_.eval + "/CLASS; if the class folders are in " +
                       dir.string() +
-                      " itself, set dataset.split = 0.2 to keep a fifth of them for evaluation.");
+                      " itself, set dataset.split = 0.2 to keep a fifth of the images for evaluation.");
     }
     return same_classes();
   }
 
-  // What the missing part is called in other collections.
+  // A folder that exists under another usual name of the missing one; "" if there is none.
   std::string other_name(const std::string& missing) const {
     const std::vector<std::string> usual =
         missing == params_.train ? std::vector<std::string>{"train", "training"}
@@ -181,7 +180,7 @@ class ImageFolderDataset final : public Dataset {
     throw DataError("The classes in " + params_.dir.string() + " differ: " + problem + ".");
   }
 
-  // Each class needs an image for either part.
+  // Each class needs at least one image to train on and one to evaluate with.
   LabelledFiles several_each(LabelledFiles files) const {
     for (std::int64_t i = 0; i < files.size(); ++i) {
       const bool alone = (i == 0 || files.label(i - 1) != files.label(i)) &&

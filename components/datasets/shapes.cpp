@@ -29,7 +29,7 @@ DataSpec shapes_spec() {
   return spec;
 }
 
-// Each image is drawn when it is asked for: a function of (seed, part, index), at no memory.
+// Each image is drawn when it is read, as a function of (seed, part, index), and takes no memory.
 class ShapesSplit final : public ImageSplit {
  public:
   ShapesSplit(const TransformPipeline& transforms, Phase phase, std::int64_t size, std::uint64_t seed)

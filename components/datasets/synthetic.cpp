@@ -34,7 +34,7 @@ constexpr auto describe(std::type_identity<Synthetic>) {
       field("content", &Synthetic::content, "What the examples hold."));
 }
 
-// Within 2^28 numbers; the product of any list of sizes is safe to compute with.
+// Numbers in one example, or most_values + 1 if there are more: the product cannot overflow.
 std::int64_t value_count(const Synthetic& params) {
   std::int64_t count = 1;
   for (const std::int64_t size : params.shape) {
@@ -70,8 +70,8 @@ std::int64_t label_of(const Synthetic& params, std::uint64_t word) {
   return static_cast<std::int64_t>((word >> 32) % static_cast<std::uint64_t>(params.classes));
 }
 
-// A little more random content than one example needs: each example starts somewhere else in it. So an
-// example costs no more than reading it, and memory does not grow with their number.
+// There is a little more random content than one example needs, and each example starts at another place in
+// it. So an example costs no more than reading it, and memory does not grow with the number of examples.
 constexpr std::size_t room_to_move = 1 << 16;
 
 std::size_t start_of(const Synthetic& params, std::uint64_t word) {

@@ -1,8 +1,12 @@
 #include <ATen/Dispatch.h>
 #include <torch/utils.h>
 
+#include <nlohmann/json.hpp>
+
 #include "components/datasets/support/image_split.hpp"
+#include "components/datasets/support/read_all.hpp"
 #include "components/datasets/support/selection.hpp"
+#include "components/support/io/read_json.hpp"
 #include "components/support/shape_text.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "registry/wording.hpp"
@@ -19,14 +23,16 @@ struct Tensors {
   std::optional<std::int64_t> classes = {};
 };
 
+constexpr int most_classes = 1 << 24;
+
 constexpr auto describe(std::type_identity<Tensors>) {
   return fields(
       field("train", &Tensors::train, "Safetensors file to train on.", required(), non_empty()),
       field("eval", &Tensors::eval, "Safetensors file to evaluate with.", required(), non_empty()),
       field("input", &Tensors::input,
             "Name of the tensor with the inputs; its first dimension is the example. Bytes (N, 1 "
-            "or 3, height, width) are images, which transforms apply to; other integers become "
-            "int64, other numbers float32.",
+            "or 3, height, width) with classes as targets are images, which transforms apply to; other "
+            "integers become int64, other numbers float32.",
             non_empty()),
       field("target", &Tensors::target,
             "Name of the tensor with the targets. One integer per example is a class, or -100, which "
@@ -34,7 +40,7 @@ constexpr auto describe(std::type_identity<Tensors>) {
             non_empty()),
       field("classes", &Tensors::classes,
             "Number of classes; default: one more than the largest class in the training file.",
-            within(1, 1 << 24)));
+            within(1, most_classes)));
 }
 
 struct Pair {
@@ -53,7 +59,7 @@ bool holds_images(const torch::Tensor& input) {
 
 bool holds_classes(const torch::Tensor& target) { return is_integer(target) && target.dim() == 1; }
 
-// LibTorch stores these types, but hardly computes with them.
+// LibTorch has these types, but hardly any operators for them.
 torch::Tensor computable(const torch::Tensor& tensor) {
   const auto type = tensor.scalar_type();
   if (c10::isFloat8Type(type)) return tensor.to(torch::kFloat32);
@@ -100,13 +106,13 @@ void check_classes(const Pair& pair, std::int64_t classes) {
   if (!holds_classes(pair.target)) return;
   auto low = pair.target.min().item<std::int64_t>();
   const auto high = pair.target.max().item<std::int64_t>();
-  // Transforms of images mix labels, and know none to be ignored.
+  // mixup and cutmix, which apply to images, cannot handle an ignored label.
   const bool may_ignore = !holds_images(pair.input);
   if (low == ignored_label && may_ignore) {
     const torch::Tensor counted = pair.target.masked_select(pair.target.ne(ignored_label));
     if (counted.numel() == 0)
-      throw DataError(pair.path.string() + " has no labels but " + std::to_string(ignored_label) +
-                      ", which means: to be ignored.");
+      throw DataError(pair.path.string() + " has only the label " + std::to_string(ignored_label) +
+                      ", which marks examples to be ignored.");
     low = counted.min().item<std::int64_t>();
   }
   if (low >= 0 && high < classes) return;
@@ -125,6 +131,15 @@ torch::Dtype batch_type(const torch::Tensor& tensor) {
   return is_integer(tensor) ? torch::kInt64 : torch::kFloat32;
 }
 
+std::int64_t class_count(const Tensors& params, const Pair& pair) {
+  if (params.classes || !holds_classes(pair.target)) return params.classes.value_or(0);
+  const auto largest = pair.target.max().item<std::int64_t>();
+  if (largest < most_classes) return std::max<std::int64_t>(1, largest + 1);
+  throw DataError(pair.path.string() + ": " + in_quotes(params.target) + " holds integers up to " +
+                  std::to_string(largest) + ", which are too many classes (at most " +
+                  std::to_string(most_classes) + "). Save numbers to predict as floats.");
+}
+
 DataSpec spec_of(const Tensors& params, const Pair& pair) {
   DataSpec spec;
   spec.train_examples = pair.input.size(0);
@@ -133,8 +148,7 @@ DataSpec spec_of(const Tensors& params, const Pair& pair) {
   spec.images = holds_images(pair.input) && holds_classes(pair.target);
   spec.input_type = spec.images ? torch::kFloat32 : batch_type(pair.input);
   spec.target_type = batch_type(pair.target);
-  spec.classes = params.classes.value_or(
-      holds_classes(pair.target) ? std::max<std::int64_t>(1, pair.target.max().item<std::int64_t>() + 1) : 0);
+  spec.classes = class_count(params, pair);
   if (spec.images) {
     spec.mean.assign(static_cast<std::size_t>(pair.input.size(1)), 0.5);
     spec.deviation.assign(static_cast<std::size_t>(pair.input.size(1)), 0.25);
@@ -142,7 +156,7 @@ DataSpec spec_of(const Tensors& params, const Pair& pair) {
   return spec;
 }
 
-// Without a copy in another type, which would take memory for every example of a mapped file.
+// Reads the mapped file directly: converting the whole tensor would take memory for every example.
 std::int64_t integer_at(const torch::Tensor& tensor, std::int64_t index) {
   return AT_DISPATCH_INTEGRAL_TYPES(tensor.scalar_type(), "label", [&]() -> std::int64_t {
     return tensor.const_data_ptr<scalar_t>()[index];
@@ -201,11 +215,24 @@ class TensorRows final : public Split {
   Pair pair_;
 };
 
-// An input is a safetensors file, of which only the inputs are needed.
+// An input to predict has no targets, which decide whether bytes are images, so the run keeps the decision.
+std::string kind_json(const DataSpec& data) {
+  return nlohmann::ordered_json{{"images", data.images}}.dump(1) + "\n";
+}
+
+bool trained_on_images(const std::string& learned) {
+  if (learned.empty()) return true;  // a run of an earlier version: bytes in the shape of images are images
+  const nlohmann::json kind = read_json_or_null(learned);
+  const auto found = kind.find("images");
+  if (found != kind.end() && found->is_boolean()) return found->get<bool>();
+  throw DataError("dataset.json does not say whether the inputs are images.");
+}
+
+// An input is a safetensors file; it needs no targets.
 class TensorInterpreter final : public Interpreter {
  public:
-  TensorInterpreter(const Tensors& params, const TransformPipeline& transforms)
-      : params_(params), transforms_(transforms) {}
+  TensorInterpreter(const Tensors& params, const TransformPipeline& transforms, bool images)
+      : params_(params), transforms_(transforms), images_(images) {}
 
   Batch read(std::span<const std::string> inputs) const override {
     std::vector<torch::Tensor> batches;
@@ -217,19 +244,14 @@ class TensorInterpreter final : public Interpreter {
   torch::Tensor examples_of(const std::filesystem::path& path) const {
     Pair pair{path, find(read_file(path), params_.input, path), {}};
     if (pair.input.size(0) == 0) throw DataError(path.string() + " has no examples.");
+    if (!images_ || !holds_images(pair.input)) return pair.input.to(batch_type(pair.input));
     pair.target = torch::zeros({pair.input.size(0)}, torch::kInt64);
-    const DataSpec data = spec_of(params_, pair);
-    if (!data.images) return pair.input.to(data.input_type);
-    const TensorImages images(data, transforms_, Phase::evaluation, pair);
-    Batch batch = images.allocate(images.size(), torch::MemoryFormat::Contiguous);
-    std::vector<ExampleRef> all(static_cast<std::size_t>(images.size()));
-    for (std::size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<std::int64_t>(i);
-    images.read(all, batch, 0);
-    return batch.input;
+    return read_all(TensorImages(spec_of(params_, pair), transforms_, Phase::evaluation, pair)).input;
   }
 
   Tensors params_;
   TransformPipeline transforms_;
+  bool images_;
 };
 
 class TensorDataset final : public Dataset {
@@ -250,12 +272,14 @@ class TensorDataset final : public Dataset {
     }
     check_classes(train, data.classes);
     check_classes(eval, data.classes);
-    return {make(data, transforms, Phase::training, train), make(data, transforms, Phase::evaluation, eval)};
+    return {.train = make(data, transforms, Phase::training, train),
+            .eval = make(data, transforms, Phase::evaluation, eval),
+            .learned = kind_json(data)};
   }
 
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
-                                           const std::string&) const override {
-    return std::make_unique<TensorInterpreter>(params_, transforms);
+                                           const std::string& learned) const override {
+    return std::make_unique<TensorInterpreter>(params_, transforms, trained_on_images(learned));
   }
 
  private:

@@ -1,7 +1,9 @@
 #include "components/contract/sample_random.hpp"
 #include "components/datasets/dataset.hpp"
 #include "components/datasets/support/image_split.hpp"
+#include "components/datasets/support/selection.hpp"
 #include "components/datasets/support/token_cache.hpp"
+#include "components/support/io/is_missing.hpp"
 #include "components/support/text/code_points.hpp"
 #include "components/support/text/generated_text.hpp"
 #include "components/support/text/text_file.hpp"
@@ -24,7 +26,6 @@ struct Text {
 };
 
 constexpr double default_split = 0.1;
-constexpr std::int64_t not_counted = -100;  // as a target: PyTorch's ignore_index
 
 constexpr auto describe(std::type_identity<Text>) {
   return fields(
@@ -51,8 +52,8 @@ void check(const Text& params, Report& report) {
   }
 }
 
-// Windows of tokens; the target of each token is the next one. In training an epoch is as many as fit side by
-// side. Evaluation covers every token: the last window is filled up with what losses do not count.
+// Windows of tokens; the target of each token is the next one. In training an epoch has as many windows as
+// fit side by side. Evaluation covers every token: the last window is padded with targets that losses ignore.
 class TextSplit final : public Split {
  public:
   TextSplit(DataSpec spec, TokenStore tokens, Phase phase, bool random_offset, std::optional<Token> unknown)
@@ -78,7 +79,7 @@ class TextSplit final : public Split {
       tokens_.copy(start, count, input);
       tokens_.copy(start + 1, count, target);
       std::fill(input + count, input + length_, 0);
-      std::fill(target + count, target + length_, not_counted);
+      std::fill(target + count, target + length_, ignored_label);
       input += length_;
       target += length_;
     }
@@ -119,8 +120,8 @@ class TextDataset final : public Dataset {
  public:
   explicit TextDataset(const Text& params) : params_(params) {}
 
-  // Of the text only the characters are counted for it; a vocabulary that is to be learnt is taken to come
-  // out as large as it may.
+  // Reads the text only if the tokenizer does not know its vocabulary in advance, as for characters. For a
+  // vocabulary that is still to be learnt, this is its maximum size.
   DataSpec spec() const override {
     if (facts_.vocabulary > 0) return spec_of(facts_.vocabulary);
     return spec_of((facts_.learns ? tokenizer(parts()) : params_.tokenizer.build({}))->vocabulary());
@@ -148,9 +149,7 @@ class TextDataset final : public Dataset {
   }
 
  private:
-  bool generated() const {
-    return params_.fallback == TextFallback::generated && !std::filesystem::exists(params_.file);
-  }
+  bool generated() const { return params_.fallback == TextFallback::generated && is_missing(params_.file); }
 
   Parts parts() const {
     Parts texts;
@@ -187,7 +186,7 @@ class TextDataset final : public Dataset {
     return spec;
   }
 
-  // A window to train on is full; to evaluate with, one token and the next are enough.
+  // Training needs a full window; for evaluation one token and the next are enough.
   TokenStore windows(const Tokenizer& chosen, std::string_view text, std::shared_ptr<const TextFile> file,
                      Phase phase) const {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
@@ -197,10 +196,12 @@ class TextDataset final : public Dataset {
     const bool training = phase == Phase::training;
     const std::int64_t least = training ? params_.length + 1 : 2;
     if (tokens.size() >= least) return tokens;
-    throw DataError(
-        place + " is too short: to " + (training ? "train on" : "evaluate with") + " it has " +
-        std::to_string(tokens.size()) + " tokens, and " + std::to_string(least) + " are needed. " +
-        (training ? "Lower dataset.length, or give more text." : "Raise dataset.split, or give more text."));
+    const char* remedy = training            ? "Lower dataset.length, or give"
+                         : params_.eval_file ? "Give"
+                                             : "Raise dataset.split, or give";
+    throw DataError(place + " is too short: it has " + std::to_string(tokens.size()) + " tokens to " +
+                    (training ? "train on" : "evaluate with") + ", but " + std::to_string(least) +
+                    " are needed. " + remedy + " more text.");
   }
 
   Text params_;

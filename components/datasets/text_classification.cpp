@@ -1,5 +1,6 @@
 #include "components/datasets/support/text_sentences.hpp"
 #include "components/datasets/support/token_cache.hpp"
+#include "components/support/io/is_missing.hpp"
 #include "components/support/stratified_split.hpp"
 #include "components/support/text/generated_text.hpp"
 #include "components/support/text/labelled_sentences.hpp"
@@ -9,7 +10,7 @@
 namespace runner {
 
 constexpr auto describe(std::type_identity<TextEncoding>) {
-  return choices(choice("utf-8", TextEncoding::utf8, "Unicode, and so ASCII"),
+  return choices(choice("utf-8", TextEncoding::utf8, "Unicode, which includes ASCII"),
                  choice("latin-1", TextEncoding::latin1, "one byte per character, ISO 8859-1"));
 }
 
@@ -56,7 +57,7 @@ void check(const TextClassification& params, Report& report) {
   const bool tables = params.file.has_value();
   if (tables && !params.files.empty()) report.error("files", "means nothing together with file");
   if (!tables && params.files.size() < 2) {
-    report.error("files", "needs a file for each of at least two classes; or name one table by file");
+    report.error("files", "needs a file for each of at least two classes; or set file to one table");
   }
   const auto table_only = [&](const char* name, bool given) {
     if (!tables && given) report.error(name, "means nothing without file");
@@ -75,7 +76,7 @@ class TextClassificationDataset final : public Dataset {
  public:
   explicit TextClassificationDataset(const TextClassification& params) : params_(params) {}
 
-  // Classes and vocabulary are what the data says, so this reads it.
+  // Reads the data: classes and vocabulary are not known otherwise.
   DataSpec spec() const override {
     const Parts parts = read();
     return sentence_spec(encoder(parts.train), parts.train.classes);
@@ -111,8 +112,7 @@ class TextClassificationDataset final : public Dataset {
   }
 
   bool generated() const {
-    const auto there = [](const auto& path) { return std::filesystem::exists(path); };
-    return params_.fallback == TextFallback::generated && std::ranges::none_of(paths(), there);
+    return params_.fallback == TextFallback::generated && std::ranges::all_of(paths(), is_missing);
   }
 
   LabelledSentences generate() const {

@@ -1,5 +1,6 @@
-// Every update moves the average a little towards the weights: average = decay * average + (1 - decay) *
-// weights. The average of n recent weights is less noisy than the last one, for about n = 1 / (1 - decay).
+// Every update moves the average a little towards the weights:
+//   average = decay * average + (1 - decay) * weights
+// It covers about the last 1 / (1 - decay) updates, and is less noisy than the weights of the last one.
 #include "components/hooks/hook.hpp"
 #include "components/hooks/support/weight_average.hpp"
 
@@ -30,7 +31,7 @@ class EmaHook : public Hook {
   }
 
   void after_step(const Progress& progress, Requests&) override {
-    if (progress.step == last_step_) return;  // the update was left out
+    if (progress.step == last_step_) return;  // the update was skipped
     last_step_ = progress.step;
     ++updates_;
     const double n = static_cast<double>(updates_);

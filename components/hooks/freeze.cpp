@@ -1,5 +1,5 @@
-// For a while only: what model.freeze names is never trained. Batch-norm layers that are frozen go on
-// adjusting their running statistics.
+// Freezes parameters temporarily; those that model.freeze names are never trained. Frozen batch-norm layers
+// still update their running statistics.
 #include <stdexcept>
 
 #include "components/contract/interval.hpp"

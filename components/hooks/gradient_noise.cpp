@@ -1,9 +1,11 @@
-// The gradient noise scale: about the batch size beyond which larger batches no longer pay (McCandlish et
-// al., An Empirical Model of Large-Batch Training, appendix A.1). It compares the gradients of single updates
-// with the mean over several in a row, as if the weights stood still meanwhile: they nearly do.
+// The gradient noise scale: roughly the batch size beyond which larger batches no longer pay off (McCandlish
+// et al., An Empirical Model of Large-Batch Training, appendix A.1). Compares the gradients of single updates
+// with their mean over several consecutive updates, during which the weights hardly change.
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_norm.h>
 #include <torch/utils.h>
+
+#include <cmath>
 
 #include "components/hooks/hook.hpp"
 
@@ -52,13 +54,15 @@ class GradientNoiseHook : public Hook {
   void after_step(const Progress& progress, Requests& requests) override {
     ++calls_;
     if (seen_ < params_.over) return;
+    // A gradient that is not finite, as while fp16 searches its scale, would stay in the means for good.
+    const bool finite = std::isfinite(squares_);
     const double n = static_cast<double>(seen_);
     const double small_batch = static_cast<double>(progress.examples - first_example_) / n;
-    measure(squares_ / n, small_batch, squared_norm(sum_) / (n * n), small_batch * n);
+    if (finite) measure(squares_ / n, small_batch, squared_norm(sum_) / (n * n), small_batch * n);
     sum_.clear();
     squares_ = 0;
     seen_ = 0;
-    if (signal_ > 0 && noise_ > 0) requests.log("train/gradient_noise_scale", noise_ / signal_);
+    if (finite && signal_ > 0 && noise_ > 0) requests.log("train/gradient_noise_scale", noise_ / signal_);
   }
 
   State save() const override {
@@ -88,7 +92,8 @@ class GradientNoiseHook : public Hook {
     return torch::stack(at::_foreach_norm(tensors, 2)).to(torch::kDouble).square().sum().item<double>();
   }
 
-  // A batch of B examples has an expected squared gradient norm of |G|^2 + trace / B: two sizes give both.
+  // The expected squared gradient norm of a batch of B examples is |G|^2 + trace / B, so that two batch sizes
+  // determine both |G|^2 (signal) and the trace (noise).
   void measure(double small_norm, double small_batch, double large_norm, double large_batch) {
     const double signal = (large_batch * large_norm - small_batch * small_norm) / (large_batch - small_batch);
     const double noise = (small_norm - large_norm) / (1 / small_batch - 1 / large_batch);
@@ -100,7 +105,7 @@ class GradientNoiseHook : public Hook {
 
   GradientNoise params_;
   const Weights& weights_;
-  std::vector<torch::Tensor> sum_;  // of the gradients of this measurement
+  std::vector<torch::Tensor> sum_;  // of the gradients in the current measurement
   double squares_ = 0;              // of their norms
   std::int64_t seen_ = 0;
   std::int64_t first_example_ = 0;

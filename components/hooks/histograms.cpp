@@ -1,5 +1,5 @@
-// How weights and gradients are distributed, parameter by parameter. Histograms go to the trackers that show
-// them (tensorboard); the norms, one number a parameter, to all.
+// Distributions of weights and gradients, per parameter. Histograms go to the trackers that show them
+// (tensorboard, wandb); norms, one number per parameter, go to all.
 #include <torch/utils.h>
 
 #include <stdexcept>
@@ -34,7 +34,7 @@ class HistogramsHook : public Hook {
   void before_update(const Progress&, double, double, Requests& requests) override {
     const torch::NoGradGuard no_grad;
     std::vector<std::string> names;
-    std::vector<torch::Tensor> norms;  // on the device until all are there
+    std::vector<torch::Tensor> norms;  // kept on the device, to be read at once
     weights_.visit([&](const std::string& name, const torch::Tensor& value, const torch::Tensor& gradient) {
       const auto wanted = [&](const std::string& pattern) { return selects(pattern, name); };
       if (!std::ranges::any_of(params_.match, wanted)) return;

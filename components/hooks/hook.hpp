@@ -33,11 +33,11 @@ namespace runner {
 //   const Registration<HookKind> registration{"stop_below", "Ends the run at a low loss.", &build};
 class Hook : public Stateful {
  public:
-  // Before the first step, or the first step after a resume, when the state is loaded. The hook may write its
+  // Before the first step of the run or of a resumed run, after the state is loaded. The hook may write its
   // own files to the run folder.
   virtual void start(const Progress&, const std::filesystem::path& /*folder*/, Requests&) {}
-  // Whether to call before_update in the next step, which costs reading the loss. Must be the same on all
-  // ranks.
+  // Whether to call before_update in the next step, for which the loss has to be read from the device. Must
+  // be the same on all ranks.
   virtual bool wants_gradients(const Progress&) const { return false; }
   virtual void before_update(const Progress&, double /*loss*/, double /*gradient_norm*/, Requests&) {}
   virtual void after_step(const Progress&, Requests&) {}
@@ -47,8 +47,8 @@ class Hook : public Stateful {
 
   virtual const KeptWeights* kept_weights() const { return nullptr; }  // their name never changes
 
-  // Before a checkpoint is written, on the rank that writes it, and before one is loaded, on every rank: to
-  // save models in another format, instead of the default files or in addition. Training waits for it.
+  // Called before a checkpoint is written, on the rank that writes it, and before one is loaded, on every
+  // rank: to save models in another format, instead of the default files or in addition. Training waits.
   virtual void before_save(ModelStates& /*models*/, const std::filesystem::path& /*folder*/) {}
   virtual void before_load(ModelStates& /*models*/, const std::filesystem::path& /*folder*/) {}
 };
@@ -60,7 +60,7 @@ struct HookInputs {
   std::vector<Measured> measured = {};
   torch::Device device = torch::kCPU;
   torch::ScalarType compute_type = torch::kFloat;  // of the model's matrix multiplications
-  // The precision skips updates whose gradients are not finite, as fp16 does while it searches its scale.
+  // The precision skips updates whose gradients are not finite, as fp16 does until it finds its loss scale.
   bool precision_skips = false;
   const Weights* weights = nullptr;  // read-only; set in every run
   DataSpec data = {};

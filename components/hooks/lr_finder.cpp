@@ -1,6 +1,7 @@
 // Finds a good learning rate in one short run: the rate rises exponentially from update to update while the
-// loss, smoothed, is watched. It falls fastest where the rate is as large as it usefully can be for long, and
-// rises again where it is too large. (L. N. Smith, Cyclical Learning Rates for Training Neural Networks.)
+// smoothed loss is recorded. The loss falls fastest at about the largest rate that is usable for a whole run,
+// and rises again if the rate is too high. (L. N. Smith, Cyclical Learning Rates for Training Neural
+// Networks.)
 #include <cmath>
 #include <stdexcept>
 
@@ -71,7 +72,8 @@ class LrFinderHook : public Hook {
     if (points_.empty()) return;
     if (const Point* steepest = steepest_point()) requests.log("lr_finder/suggestion", steepest->rate);
     Note note{"lr_finder", advice(), {}, "log10 of the learning rate; smoothed loss"};
-    // As far up as it came down: a loss that explodes would flatten all the rest.
+    // Only losses up to as far above the first as the lowest is below it: an exploding loss would flatten the
+    // rest of the curve.
     const double highest = 2 * points_.front().loss - lowest_point().loss;
     for (const auto& [rate, loss] : points_) {
       if (loss <= highest || !steepest_point()) note.curve.emplace_back(std::log10(rate), loss);
@@ -110,8 +112,8 @@ class LrFinderHook : public Hook {
 
   const Point& lowest_point() const { return *std::ranges::min_element(points_, {}, &Point::loss); }
 
-  // Where the loss falls fastest over the logarithm of the rate, before its lowest point. The first points
-  // are left out: their means are those of a few losses.
+  // The point before the lowest one at which the loss falls fastest over the logarithm of the rate. The first
+  // points are skipped: they are means of only a few losses.
   const Point* steepest_point() const {
     const std::size_t reach = 1 + points_.size() / 40, first = points_.size() / 10 + reach;
     const Point* steepest = nullptr;
@@ -143,8 +145,7 @@ class LrFinderHook : public Hook {
   }
 
   LrFinder params_;
-  double mean_ = 0, weight_ = 0;  // of the losses so far; the weight makes up
-                                  // for a mean that began at 0
+  double mean_ = 0, weight_ = 0;  // running mean of the loss, and its bias correction
   std::vector<Point> points_;
 };
 

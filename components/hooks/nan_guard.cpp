@@ -37,7 +37,7 @@ class NanGuardHook : public Hook {
       skipped_ = 0;
       return;
     }
-    requests.skip_update();  // also before a stop: the weights saved stay those of the step before
+    requests.skip_update();  // also before a stop, so that the weights of the previous step are saved
     ++skipped_;
     const double value = std::isfinite(loss) ? gradient_norm : loss;
     const std::string what =

@@ -1,5 +1,5 @@
-// LibTorch's own profiler (Kineto) over a few steps, data and evaluation between them included. The trace
-// opens in chrome://tracing and in Perfetto.
+// Runs LibTorch's own profiler (Kineto) for a few steps, including data loading and evaluations between them.
+// The trace can be opened in chrome://tracing and in Perfetto.
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct OperatorTime {
 
 using torch::autograd::profiler::KinetoEvent;
 
-// Events of one thread, or of one device, lie side by side or inside one another.
+// One thread, or one stream of a device: its events are disjoint or nested.
 using Lane = std::tuple<c10::DeviceType, int, std::uint64_t>;
 
 Lane lane_of(const KinetoEvent& event) {
@@ -51,7 +51,7 @@ Lane lane_of(const KinetoEvent& event) {
 
 double milliseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e6; }
 
-// An operator's own time is what the operators that it calls leave of it.
+// An operator's self time is its duration without the operators that it calls.
 void add_lane(std::vector<const KinetoEvent*>& events, std::map<std::string, OperatorTime>& times) {
   std::ranges::sort(events, [](const KinetoEvent* a, const KinetoEvent* b) {
     return std::pair(a->startNs(), b->endNs()) < std::pair(b->startNs(), a->endNs());  // the outer one first
@@ -65,12 +65,12 @@ void add_lane(std::vector<const KinetoEvent*>& events, std::map<std::string, Ope
     OperatorTime& time = times[name];
     ++time.calls;
     time.self += milliseconds(event->durationNs());
-    if (!again) time.total += milliseconds(event->durationNs());  // once, where it calls itself
+    if (!again) time.total += milliseconds(event->durationNs());  // only once if it calls itself
     open.push_back(event);
   }
 }
 
-// By operator; the one with the most time of its own first.
+// The operators, in descending order of self time.
 std::vector<OperatorTime> operator_times(const std::vector<KinetoEvent>& events) {
   std::map<Lane, std::vector<const KinetoEvent*>> lanes;
   for (const KinetoEvent& event : events) {
@@ -109,14 +109,14 @@ class ProfilerHook : public Hook {
     try {
       if (running_) torch::autograd::profiler::disableProfiler();
     } catch (const std::exception& error) {
-      log::error("The profiler cannot be ended: {}", error.what());
+      log::error("The profiler could not be stopped: {}", error.what());
     }
   }
 
   void start(const Progress&, const std::filesystem::path& folder, Requests&) override {
     trace_ = folder / "trace.json";
     if (steps_ >= params_.skip && steps_ < params_.skip + params_.steps)
-      begin();  // or goes on, after a resume
+      begin();  // at the start, or after a resume within the profiled steps
   }
 
   void after_step(const Progress&, Requests& requests) override {
@@ -129,8 +129,8 @@ class ProfilerHook : public Hook {
     if (running_) {
       end(requests);
     } else if (steps_ < params_.skip) {
-      log::warning("The profiler saw nothing: the run ended after {} steps, and it begins after {}.", steps_,
-                   params_.skip);
+      log::warning("The profiler recorded nothing: the run ended after {} steps, and it starts after {}.",
+                   steps_, params_.skip);
     }
   }
 

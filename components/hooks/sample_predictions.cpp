@@ -32,7 +32,7 @@ std::string numbers(const torch::Tensor& tensor) {
 
 using Json = nlohmann::ordered_json;
 
-// Notes the predictions as text, and leaves them with the images in sample_predictions.json for the report.
+// Logs the predictions as text, and writes them with the images to sample_predictions.json for the report.
 class SamplePredictionsHook : public Hook {
  public:
   SamplePredictionsHook(const SamplePredictions& params, DataSpec data)
@@ -71,7 +71,7 @@ class SamplePredictionsHook : public Hook {
   }
 
  private:
-  // Of the data, where targets were standardised.
+  // In the units of the data, even if the targets were standardised.
   torch::Tensor in_units(const torch::Tensor& values) const {
     if (data_.target_mean == 0 && data_.target_deviation == 1) return values;
     return values.to(torch::kDouble) * data_.target_deviation + data_.target_mean;

@@ -1,6 +1,6 @@
-// Stochastic weight averaging: the plain mean of the weights at chosen moments late in the run, best with a
-// learning rate that stays high. Batch-norm statistics do not fit a mean of weights, so they are computed
-// anew from training batches whenever it is used.
+// Stochastic weight averaging: the plain mean of the weights at chosen moments late in the run. It works best
+// with a learning rate that stays high. The batch-norm statistics of the trained weights do not fit the mean,
+// so they are recomputed from training batches whenever the mean is used.
 #include "components/contract/interval.hpp"
 #include "components/hooks/hook.hpp"
 #include "components/hooks/support/weight_average.hpp"
@@ -62,7 +62,7 @@ class SwaHook : public Hook {
   Swa params_;
   Interval interval_;
   WeightAverage average_;
-  KeptWeights weights_;  // the tensors of the average, once there is one
+  KeptWeights weights_;  // empty until averaging starts
   std::int64_t models_ = 0;
   Progress before_;
 };

@@ -1,8 +1,8 @@
-// perf/examples_per_second: training examples a second, evaluation left out.
-// perf/model_flops: floating-point operations a second that the model needs for them, forward and backward,
-// counted from its layers: what is computed twice or moved about does not count. perf/flops_share: that, over
-// the speed of a large matrix multiplication timed here when the run starts (about half a second, on the
-// device, threads and number format of the run). 1 would be a model that is one big multiplication.
+// perf/examples_per_second: training examples per second, without evaluations.
+// perf/model_flops: floating-point operations per second that the model needs for them, forward and backward,
+// counted from its layers; recomputation and data movement do not count. perf/flops_share: the same, relative
+// to the speed of a large matrix multiplication, which is measured when the run starts (in about half a
+// second, on the device, threads and number format of the run).
 #include <stdexcept>
 
 #include "components/hooks/hook.hpp"
@@ -26,7 +26,7 @@ class ThroughputHook : public Hook {
       : every_(every), flops_per_example_(flops_per_example), peak_(peak) {}
 
   void after_step(const Progress& progress, Requests& requests) override {
-    if (!began_) {  // the first step is left out: it makes threads, caches and kernels ready
+    if (!began_) {  // the first step is skipped: it starts threads and warms up caches and kernels
       began_ = progress;
       steps_ = 0;
       return;
@@ -69,7 +69,7 @@ class ThroughputHook : public Hook {
   std::int64_t every_;
   double flops_per_example_;
   double peak_;
-  std::optional<Progress> began_;  // of the stretch that is measured now
+  std::optional<Progress> began_;  // start of the current measurement
   std::int64_t steps_ = 0;
 };
 
@@ -82,8 +82,7 @@ std::unique_ptr<Hook> build(const Throughput& params, const HookInputs& in) {
     log::info("matrix multiplication reaches {} GFLOP/s here ({}, {})", std::llround(peak / 1e9),
               in.device.str(), c10::toString(in.compute_type));
   } else {
-    log::warning(
-        "throughput: the operations of this model are not known, so only examples a second are logged");
+    log::warning("throughput: the FLOPs of this model are unknown, so only examples per second are logged");
   }
   return std::make_unique<ThroughputHook>(params.every, in.flops_per_example, peak);
 }

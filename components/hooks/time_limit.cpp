@@ -1,11 +1,11 @@
-// For jobs that a scheduler kills at a fixed time. train.max_time is part of the training itself: it counts
-// training time, shapes the schedule and is the same wherever the run is made. This is about the job around
-// it: it counts from the start of the process, with loading and preparing, and exits early enough to save.
+// For jobs that a scheduler kills at a fixed time. train.max_time belongs to the training itself: it counts
+// training time, shapes the schedule and is the same on every machine. This hook is about the job: it counts
+// from the start of the process, including the time to load data, and exits early enough to save.
+#include <time.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
-#include <fstream>
+#include <cstdlib>
 #include <string>
 
 #include "components/hooks/hook.hpp"
@@ -20,7 +20,8 @@ struct TimeLimit {
   Duration margin = seconds(60);
 };
 constexpr auto describe(std::type_identity<TimeLimit>) {
-  return fields(field("limit", &TimeLimit::limit, "The time the job has, from the start of the process.",
+  return fields(field("limit", &TimeLimit::limit,
+                      "The time the job has, from the start of the process, or of `runner launch`.",
                       required(), in_units({"s"}), above(0), harmless()),
                 field("margin", &TimeLimit::margin,
                       "How long before the limit the run exits, to leave time for saving.", in_units({"s"}),
@@ -32,36 +33,41 @@ void check(const TimeLimit& params, Report& report) {
     report.error("margin", "leaves no time to train within the limit");
 }
 
-// Since the process started, where the system says so; else since this file was first asked.
-double process_seconds() {
-  static const double at_first_call = [] {
-    std::ifstream uptime("/proc/uptime");
-    double up = 0;
-    const std::string start = process_start("self");
-    if (!(uptime >> up) || start.empty()) return 0.0;
-    return up - std::stod(start) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  }();
-  static const auto first_call = std::chrono::steady_clock::now();
-  return at_first_call + std::chrono::duration<double>(std::chrono::steady_clock::now() - first_call).count();
+// Not /proc/uptime: a container may have its own, while process_start() counts from the boot of its host.
+double seconds_since_boot() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// In seconds since boot: when the launcher started, which may have restarted this process, or else when this
+// process did; now, if the system does not tell.
+double job_start() {
+  const char* launcher = std::getenv(launcher_start_variable);
+  const std::string ticks = launcher ? launcher : process_start("self");
+  if (ticks.empty()) return seconds_since_boot();
+  return std::strtod(ticks.c_str(), nullptr) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 class TimeLimitHook : public Hook {
  public:
-  explicit TimeLimitHook(TimeLimit params) : params_(params), last_(process_seconds()) {}
+  explicit TimeLimitHook(TimeLimit params)
+      : params_(params), job_start_(job_start()), last_(seconds_since_boot() - job_start_) {}
 
   void after_step(const Progress&, Requests& requests) override {
-    const double now = process_seconds();
+    const double now = seconds_since_boot() - job_start_;
     if (seen_a_step_) longest_ = std::max(longest_, now - last_);
     seen_a_step_ = true;
     last_ = now;
-    // The next step may take as long as the longest so far, an evaluation between two of them included.
+    // The next step may take as long as the longest so far, including an evaluation between two steps.
     if (now + longest_ + params_.margin.amount < params_.limit.amount) return;
-    requests.interrupt(log::format("the time limit of {} is near: {} since the process started",
+    requests.interrupt(log::format("the time limit of {} is near: {} since the job started",
                                    to_string(params_.limit), to_string(seconds(std::round(now)))));
   }
 
  private:
   TimeLimit params_;
+  double job_start_;
   double last_;
   double longest_ = 0;
   bool seen_a_step_ = false;

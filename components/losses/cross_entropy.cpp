@@ -20,7 +20,7 @@ constexpr auto describe(std::type_identity<CrossEntropy>) {
                 field("ignore_index", &CrossEntropy::ignore_index, "Targets with this label are ignored."));
 }
 
-// Targets are labels, or shares of each class in the outputs' shape.
+// Targets are labels, or class shares in the shape of the outputs.
 class CrossEntropyLoss final : public Loss {
  public:
   CrossEntropyLoss(const CrossEntropy& settings, const LossInputs& inputs)
@@ -45,7 +45,9 @@ class CrossEntropyLoss final : public Loss {
 };
 
 LossFacts facts(const CrossEntropy& settings) {
-  return {{Targets::class_index, Targets::class_shares}, needs_class_counts(settings.class_weights)};
+  return {{Targets::class_index, Targets::class_shares},
+          needs_class_counts(settings.class_weights),
+          settings.ignore_index};
 }
 
 std::unique_ptr<Loss> build(const CrossEntropy& settings, const LossInputs& inputs) {

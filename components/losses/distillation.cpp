@@ -89,7 +89,7 @@ class DistillationLoss final : public Loss {
     const torch::Tensor output = teacher_->forward(batch);
     if (output.sizes() != scores.sizes()) {
       throw std::runtime_error(log::format(
-          "The teacher gives outputs of the shape {}, the model {}: they must tell the same classes apart.",
+          "The teacher gives outputs of the shape {}, the model {}: both must have the same classes.",
           output.sizes(), scores.sizes()));
     }
     return output.to(scores.dtype());
@@ -100,7 +100,9 @@ class DistillationLoss final : public Loss {
   ClassTargets targets_;
 };
 
-LossFacts facts(const Distillation&) { return {{Targets::class_index, Targets::class_shares}}; }
+LossFacts facts(const Distillation& settings) {
+  return {.targets = {Targets::class_index, Targets::class_shares}, .ignore_index = settings.ignore_index};
+}
 
 std::unique_ptr<Loss> build(const Distillation& settings, const LossInputs& inputs) {
   std::shared_ptr<Model> teacher = settings.teacher.build({inputs.data});

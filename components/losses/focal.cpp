@@ -44,7 +44,7 @@ void check(const Focal& settings, Report& report) {
   if (settings.ignore_index != -100) report.error("ignore_index", "has no effect with binary targets");
 }
 
-// (1 - p)^gamma from log p, without losing small 1 - p. Above zero: its gradient is infinite there.
+// (1 - p)^gamma from log p, accurate for small 1 - p. Kept above 0, where the gradient may be infinite.
 torch::Tensor modulation(const torch::Tensor& log_p, double gamma) {
   return (-log_p.expm1()).clamp_min(std::numeric_limits<float>::min()).pow(gamma);
 }
@@ -61,7 +61,7 @@ class FocalLoss final : public Loss {
     targets_.require_fitting(output, batch.target, /*shares_allowed=*/false);
     const torch::Tensor logs = at_least_32_bits(output).log_softmax(1);
     const torch::Tensor labels = batch.target.to(torch::kInt64);
-    const auto of_right_class = [&](const torch::Tensor& weights) {  // -log p, 0 where to be ignored
+    const auto of_right_class = [&](const torch::Tensor& weights) {  // -log p; 0 for ignored targets
       return at::nll_loss_nd(logs, labels, weights, at::Reduction::None, targets_.ignore_index());
     };
     const torch::Tensor plain = of_right_class({});
@@ -78,7 +78,7 @@ class FocalLoss final : public Loss {
 
 torch::Tensor yes_no_sum(const torch::Tensor& output, const torch::Tensor& target, const Focal& settings) {
   require_binary(target, "focal");
-  // log p of yes where yes is right, else of no.
+  // Of the right answer, yes or no.
   const torch::Tensor log_p =
       -at::binary_cross_entropy_with_logits(output, target, {}, {}, at::Reduction::None);
   torch::Tensor loss = -modulation(log_p, settings.gamma) * log_p;
@@ -90,7 +90,8 @@ torch::Tensor yes_no_sum(const torch::Tensor& output, const torch::Tensor& targe
 }
 
 LossFacts facts(const Focal& settings) {
-  return {{settings.targets == FocalTargets::binary ? Targets::binary : Targets::class_index}};
+  return {.targets = {settings.targets == FocalTargets::binary ? Targets::binary : Targets::class_index},
+          .ignore_index = settings.ignore_index};
 }
 
 std::unique_ptr<Loss> build(const Focal& settings, const LossInputs& inputs) {

@@ -35,7 +35,7 @@ class KlDivLoss final : public Loss {
     return at::kl_div(logs, target, at::Reduction::Sum, settings_.log_target);
   }
 
-  double weight(const Batch& batch) const override {  // how many distributions
+  double weight(const Batch& batch) const override {  // the number of distributions
     const auto numbers = static_cast<double>(batch.target.numel());
     return batch.target.dim() > 1 ? numbers / static_cast<double>(batch.target.size(1)) : numbers;
   }

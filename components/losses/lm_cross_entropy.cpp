@@ -21,9 +21,8 @@ constexpr auto describe(std::type_identity<LmCrossEntropy>) {
                       "Targets with this token are ignored: padding, or a prompt."));
 }
 
-// Outputs are [examples, positions, vocabulary]; targets are token ids
-// [examples, positions]. Every token counts the same, so long and short
-// sequences weigh what they hold.
+// Outputs are [examples, positions, vocabulary]; targets are token ids [examples, positions]. Every token has
+// the same weight, so a sequence counts by its length.
 class LmCrossEntropyLoss final : public Loss {
  public:
   LmCrossEntropyLoss(const LmCrossEntropy& settings, std::int64_t vocabulary)
@@ -39,8 +38,7 @@ class LmCrossEntropyLoss final : public Loss {
                       "but the model gives {} and the targets are {}.",
                       output.sizes(), target.sizes()));
     }
-    // Flat, the vocabulary is the last dimension of contiguous memory: the fast
-    // kernels.
+    // Flattened, the vocabulary is the last dimension of contiguous memory, for which kernels are fast.
     const torch::Tensor scores = at_least_32_bits(output.flatten(0, 1));
     const torch::Tensor tokens = target.flatten();
     tokens_.require_fitting(scores, tokens, /*shares_allowed=*/false);
@@ -55,7 +53,9 @@ class LmCrossEntropyLoss final : public Loss {
   ClassTargets tokens_;
 };
 
-LossFacts facts(const LmCrossEntropy&) { return {{Targets::tokens}}; }
+LossFacts facts(const LmCrossEntropy& settings) {
+  return {.targets = {Targets::tokens}, .ignore_index = settings.ignore_index};
+}
 
 std::unique_ptr<Loss> build(const LmCrossEntropy& settings, const LossInputs& inputs) {
   return std::make_unique<LmCrossEntropyLoss>(settings, inputs.data.vocabulary);

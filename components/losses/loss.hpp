@@ -31,12 +31,13 @@ class Loss {
 
 struct LossInputs {
   DataSpec data;
-  std::vector<std::int64_t> class_counts = {};  // in the training set; empty: not known
+  std::vector<std::int64_t> class_counts = {};  // in the training set; empty: unknown
 };
 
 struct LossFacts {
-  std::vector<Targets> targets = {};  // what it understands; none: it does not use them
+  std::vector<Targets> targets = {};  // what it supports; empty: it does not use targets
   bool needs_class_counts = false;
+  std::int64_t ignore_index = -100;  // targets with this label are ignored
 };
 
 struct LossKind {

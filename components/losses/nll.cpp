@@ -37,7 +37,7 @@ class NllLoss final : public Loss {
 };
 
 LossFacts facts(const Nll& settings) {
-  return {{Targets::class_index}, needs_class_counts(settings.class_weights)};
+  return {{Targets::class_index}, needs_class_counts(settings.class_weights), settings.ignore_index};
 }
 
 std::unique_ptr<Loss> build(const Nll& settings, const LossInputs& inputs) {

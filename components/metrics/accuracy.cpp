@@ -5,7 +5,7 @@
 
 namespace runner {
 
-// Not in the unnamed namespace: an optional of it is counted as a member of an aggregate.
+// Not in the unnamed namespace, because the members of an aggregate with an optional of it are counted.
 namespace accuracy {
 
 enum class AccuracyLabels { all, each };
@@ -22,30 +22,33 @@ namespace {
 using accuracy::AccuracyLabels;
 
 struct Accuracy {
-  std::int64_t ignore_index = -100;
+  std::optional<std::int64_t> ignore_index;
   std::optional<AccuracyLabels> labels;
 };
 
 constexpr auto describe(std::type_identity<Accuracy>) {
   return fields(
-      field("ignore_index", &Accuracy::ignore_index, "Targets with this label are ignored."),
+      field("ignore_index", &Accuracy::ignore_index,
+            "Targets with this label are ignored; default: the loss's ignore_index."),
       field("labels", &Accuracy::labels, "What counts as correct in a multi-label task; default: \"all\"."));
 }
 
 class AccuracyMetric final : public Metric {
  public:
-  AccuracyMetric(const Accuracy& settings, std::optional<Targets> targets)
-      : settings_(settings), targets_(targets) {}
+  AccuracyMetric(const Accuracy& settings, const MetricInputs& inputs)
+      : settings_(settings),
+        ignore_index_(settings.ignore_index.value_or(inputs.ignore_index)),
+        targets_(inputs.targets) {}
 
   void reset() override { counts_ = {}; }
   void update(const torch::Tensor& output, const Batch& batch) override {
     if (several_labels(targets_, output)) return add_labels(output, batch.target);
     if (settings_.labels)
       throw std::runtime_error(
-          "accuracy: \"labels\" is for several labels for each example, which these targets "
-          "do not have: delete it.");
+          "accuracy: \"labels\" is for multi-label tasks, and these targets have one class per example: "
+          "delete it.");
     const auto [answers, labels] = answers_of(output, batch.target);
-    counts_.add(answers.eq(labels), labels.ne(settings_.ignore_index));
+    counts_.add(answers.eq(labels), labels.ne(ignore_index_));
   }
   std::vector<std::pair<std::string, double>> compute() const override {
     return {{"accuracy", counts_.share()}};
@@ -55,13 +58,14 @@ class AccuracyMetric final : public Metric {
 
  private:
   void add_labels(const torch::Tensor& output, const torch::Tensor& target) {
-    const LabelRows rows = label_rows(output, target, settings_.ignore_index);
+    const LabelRows rows = label_rows(output, target, ignore_index_);
     const torch::Tensor right = rows.answers().eq(rows.yes);
     if (settings_.labels == AccuracyLabels::each) return counts_.add(right, rows.counted);
     counts_.add(right.logical_or(rows.counted.logical_not()).all(1), rows.counted.any(1));
   }
 
   Accuracy settings_;
+  std::int64_t ignore_index_;
   std::optional<Targets> targets_;
   HitCounts counts_;
 };
@@ -71,7 +75,7 @@ MetricFacts facts(const Accuracy&) {
 }
 
 std::unique_ptr<Metric> build(const Accuracy& settings, const MetricInputs& inputs) {
-  return std::make_unique<AccuracyMetric>(settings, inputs.targets);
+  return std::make_unique<AccuracyMetric>(settings, inputs);
 }
 
 const Registration<MetricKind> registration{

@@ -5,7 +5,7 @@
 namespace runner {
 namespace {
 
-// The share of pairs of a yes and a no that the scores order rightly; a tie is half right.
+// The share of (yes, no) pairs that the scores rank correctly; a tie counts half.
 double area(std::span<const TiedGroup> groups) {
   double yes = 0, no = 0, right = 0;
   for (const TiedGroup& group : groups) {
@@ -21,7 +21,9 @@ using Auroc = Ranking<struct AurocMetric>;
 MetricFacts facts(const Auroc&) { return ranking_facts("auroc"); }
 
 std::unique_ptr<Metric> build(const Auroc& settings, const MetricInputs& inputs) {
-  return make_ranking({"auroc", settings.average, settings.ignore_index, inputs.targets}, &area);
+  return make_ranking(
+      {"auroc", settings.average, settings.ignore_index.value_or(inputs.ignore_index), inputs.targets},
+      &area);
 }
 
 const Registration<MetricKind> registration{

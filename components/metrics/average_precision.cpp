@@ -3,7 +3,7 @@
 namespace runner {
 namespace {
 
-// The precision at every score, weighted by the recall it adds; no interpolation.
+// The precision at each score threshold, weighted by the increase in recall; no interpolation.
 double area(std::span<const TiedGroup> groups) {
   double yes = 0, all = 0, sum = 0;
   for (const TiedGroup& group : groups) {
@@ -19,7 +19,9 @@ using AveragePrecision = Ranking<struct AveragePrecisionMetric>;
 MetricFacts facts(const AveragePrecision&) { return ranking_facts("average_precision"); }
 
 std::unique_ptr<Metric> build(const AveragePrecision& settings, const MetricInputs& inputs) {
-  return make_ranking({"average_precision", settings.average, settings.ignore_index, inputs.targets}, &area);
+  return make_ranking({"average_precision", settings.average,
+                       settings.ignore_index.value_or(inputs.ignore_index), inputs.targets},
+                      &area);
 }
 
 const Registration<MetricKind> registration{

@@ -10,22 +10,24 @@ namespace runner {
 namespace {
 
 struct ConfusionMatrix {
-  std::int64_t ignore_index = -100;
+  std::optional<std::int64_t> ignore_index;
 };
 
 constexpr auto describe(std::type_identity<ConfusionMatrix>) {
-  return fields(
-      field("ignore_index", &ConfusionMatrix::ignore_index, "Targets with this label are ignored."));
+  return fields(field("ignore_index", &ConfusionMatrix::ignore_index,
+                      "Targets with this label are ignored; default: the loss's ignore_index."));
 }
 
-constexpr std::int64_t widest_table = 20;    // classes; more do not fit on a screen
-constexpr std::size_t listed_mistakes = 10;  // what is shown instead
+constexpr std::int64_t widest_table = 20;    // classes; a wider table does not fit on a screen
+constexpr std::size_t listed_mistakes = 10;  // shown instead of a wider table
 
-// How often class i was taken for class j: numbers for the recall of each class, a text for the whole.
+// How often class i was predicted as class j. Reports the recall of each class, and the matrix as text.
 class ConfusionMatrixMetric final : public Metric {
  public:
   ConfusionMatrixMetric(const ConfusionMatrix& settings, const MetricInputs& inputs)
-      : settings_(settings), targets_(inputs.targets), data_(inputs.data) {}
+      : ignore_index_(settings.ignore_index.value_or(inputs.ignore_index)),
+        targets_(inputs.targets),
+        data_(inputs.data) {}
 
   void reset() override {
     counts_.reset();
@@ -37,8 +39,9 @@ class ConfusionMatrixMetric final : public Metric {
     if (several_labels(targets_, output)) return add_labels(output, batch.target);
     const auto [answers, labels] = answers_of(output, batch.target);
     const std::int64_t classes = classes_of(output);
-    // What is not counted goes into one bin more: leaving it out would have to wait for the device.
-    const torch::Tensor bin = torch::where(labels.ne(settings_.ignore_index), labels * classes + answers,
+    require_known_labels(labels, classes, ignore_index_);
+    // Ignored targets go to an extra bin: removing them would have to wait for the device.
+    const torch::Tensor bin = torch::where(labels.ne(ignore_index_), labels * classes + answers,
                                            torch::full({}, classes * classes, labels.options()));
     add_to(counts_, torch::bincount(bin.flatten(), {}, classes * classes + 1));
   }
@@ -65,7 +68,7 @@ class ConfusionMatrixMetric final : public Metric {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto total =
           static_cast<double>(std::accumulate(rows[i].begin(), rows[i].end(), std::int64_t{0}));
-      if (total == 0) continue;  // not in the set: it has no recall
+      if (total == 0) continue;  // not in the validation set, so it has no recall
       const double recall = static_cast<double>(rows[i][i]) / total;
       recalls.emplace_back("recall/" + data_.class_name(static_cast<std::int64_t>(i)), recall);
       sum += recall;
@@ -82,13 +85,13 @@ class ConfusionMatrixMetric final : public Metric {
   }
 
  private:
-  // Of one label of yes or no, as scikit-learn's multilabel_confusion_matrix has them.
+  // Of one label of a multi-label task, as in scikit-learn's multilabel_confusion_matrix.
   struct LabelCount {
     std::int64_t right_no = 0, wrong_yes = 0, wrong_no = 0, right_yes = 0;
   };
 
   void add_labels(const torch::Tensor& output, const torch::Tensor& target) {
-    const LabelRows rows = label_rows(output, target, settings_.ignore_index);
+    const LabelRows rows = label_rows(output, target, ignore_index_);
     const torch::Tensor answer = rows.answers(), not_answer = answer.logical_not(),
                         no = rows.yes.logical_not();
     const auto count = [&](const torch::Tensor& given, const torch::Tensor& right) {
@@ -108,7 +111,7 @@ class ConfusionMatrixMetric final : public Metric {
     return labels;
   }
 
-  // Balanced accuracy is the mean over the labels of what scikit-learn calls so for one of them.
+  // Balanced accuracy is the mean over the labels of scikit-learn's balanced accuracy of each label.
   std::vector<std::pair<std::string, double>> label_scores() const {
     std::vector<std::pair<std::string, double>> scores{{"balanced_accuracy", 0.0}};
     double sum = 0;
@@ -146,7 +149,6 @@ class ConfusionMatrixMetric final : public Metric {
 
   using Matrix = std::vector<std::vector<std::int64_t>>;
 
-  // In tables that people read.
   std::string shown_name(std::int64_t index) const { return escaped_name(data_.class_name(index)); }
 
   Matrix matrix() const {
@@ -200,11 +202,11 @@ class ConfusionMatrixMetric final : public Metric {
     return text;
   }
 
-  ConfusionMatrix settings_;
+  std::int64_t ignore_index_;
   std::optional<Targets> targets_;
   DataSpec data_;
-  torch::Tensor counts_;        // classes², flat, and one more; undefined before the first batch
-  torch::Tensor label_counts_;  // [labels, 4], where each example has several labels of yes or no
+  torch::Tensor counts_;        // classes² bins and one for ignored targets; undefined before the first batch
+  torch::Tensor label_counts_;  // [labels, 4], only in multi-label tasks
 };
 
 MetricFacts facts(const ConfusionMatrix&) {

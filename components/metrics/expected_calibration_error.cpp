@@ -10,24 +10,27 @@ namespace {
 
 struct CalibrationError {
   std::int64_t bins = 15;
-  std::int64_t ignore_index = -100;
+  std::optional<std::int64_t> ignore_index;
 };
 
 constexpr auto describe(std::type_identity<CalibrationError>) {
   return fields(
       field("bins", &CalibrationError::bins, "Number of bins of equal width from 0 to 1.", within(1, 1e6)),
-      field("ignore_index", &CalibrationError::ignore_index, "Targets with this label are ignored."));
+      field("ignore_index", &CalibrationError::ignore_index,
+            "Targets with this label are ignored; default: the loss's ignore_index."));
 }
 
 constexpr const char* metric_name = "expected_calibration_error";
 
-// Guo et al. 2017: the confidence is the probability of the answer; bin b holds those above (b - 1) / bins up
-// to b / bins; the error is the mean over bins, by their examples, of |share of right answers - mean
-// confidence|.
+// Guo et al. 2017: the confidence is the probability of the predicted class; bin b holds confidences above
+// (b - 1) / bins up to b / bins; the error is the mean of |accuracy - mean confidence| over the bins,
+// weighted by their number of examples.
 class CalibrationErrorMetric final : public Metric {
  public:
-  CalibrationErrorMetric(const CalibrationError& settings, std::optional<Targets> targets)
-      : settings_(settings), targets_(targets) {}
+  CalibrationErrorMetric(const CalibrationError& settings, const MetricInputs& inputs)
+      : settings_(settings),
+        ignore_index_(settings.ignore_index.value_or(inputs.ignore_index)),
+        targets_(inputs.targets) {}
 
   void reset() override { gaps_ = torch::Tensor{}; }
 
@@ -35,18 +38,19 @@ class CalibrationErrorMetric final : public Metric {
     const torch::NoGradGuard no_grad;
     if (several_labels(targets_, output)) {
       throw std::runtime_error(
-          "expected_calibration_error is about one answer for each example, but here each has several of yes "
-          "or no.");
+          "expected_calibration_error needs one class per example, but this is a multi-label task.");
     }
     auto [scores, labels] = rows_of(output, batch.target);
     if (scores.size(1) == 1) scores = torch::cat({torch::zeros_like(scores), scores}, 1);
     const auto [confidence, answers] = scores.softmax(1).max(1);
     const auto bins = static_cast<double>(settings_.bins);
-    const torch::Tensor bin = (confidence * bins).ceil().sub(1).clamp(0, bins - 1).to(torch::kInt64);
+    // An output that is not finite makes the result NaN; it must not become an index out of range.
+    const torch::Tensor bin =
+        (confidence * bins).ceil().sub(1).nan_to_num(0).clamp(0, bins - 1).to(torch::kInt64);
     const torch::Tensor gap = answers.eq(labels).to(torch::kFloat64) - confidence;
-    // Columns: what is summed into the bins; rows that are not counted add nothing.
+    // The columns are summed into the bins; rows of ignored targets add nothing.
     const torch::Tensor columns = torch::stack({gap, torch::ones_like(gap)}, 1) *
-                                  labels.ne(settings_.ignore_index).to(torch::kFloat64).unsqueeze(1);
+                                  labels.ne(ignore_index_).to(torch::kFloat64).unsqueeze(1);
     if (!gaps_.defined()) gaps_ = torch::zeros({settings_.bins, 2}, columns.options());
     gaps_.index_add_(0, bin, columns);
   }
@@ -73,17 +77,18 @@ class CalibrationErrorMetric final : public Metric {
 
  private:
   CalibrationError settings_;
+  std::int64_t ignore_index_;
   std::optional<Targets> targets_;
   torch::Tensor gaps_;  // [bins, 2]: sum of (right - confidence), examples; undefined before the first batch
 };
 
-// One score for two classes is understood, several answers of yes or no are not: update() says so.
+// Binary targets are supported with one score per example, not in multi-label tasks: update() rejects those.
 MetricFacts facts(const CalibrationError&) {
   return {{{metric_name, Better::min}}, {Targets::class_index, Targets::class_shares, Targets::binary}};
 }
 
 std::unique_ptr<Metric> build(const CalibrationError& settings, const MetricInputs& inputs) {
-  return std::make_unique<CalibrationErrorMetric>(settings, inputs.targets);
+  return std::make_unique<CalibrationErrorMetric>(settings, inputs);
 }
 
 const Registration<MetricKind> registration{

@@ -34,23 +34,23 @@ class Metric {
   virtual std::string text() const { return {}; }  // in addition to the numbers, for the log and the trackers
 
   // What update() has accumulated since reset(). merge() adds what another object with the same settings has
-  // accumulated: ranks that share a validation set merge in the order of the data, and get the result of one
-  // rank.
+  // accumulated: ranks that share a validation set merge in the order of the data, and get the same result as
+  // a single rank.
   virtual State accumulated() const = 0;
   virtual void merge(const State& other) = 0;
 };
 
 struct MetricInputs {
   DataSpec data = {};
-  const Loss* loss = nullptr;  // the recipe's, for metrics that report it
-  std::optional<Targets> targets =
-      {};  // what the targets mean to the loss and to this metric; none: not known
+  const Loss* loss = nullptr;           // the recipe's, for metrics that report it
+  std::optional<Targets> targets = {};  // how the loss and this metric interpret them; none: unknown
+  std::int64_t ignore_index = -100;     // that of the loss, for metrics that are not given their own
 };
 
 // Known before anything is built. Every metric states it.
 struct MetricFacts {
   std::vector<Measured> measures = {};  // what compute() reports
-  std::vector<Targets> targets = {};    // what it understands; none: whatever the loss does
+  std::vector<Targets> targets = {};    // what it supports; empty: whatever the loss supports
 };
 
 struct MetricKind {

@@ -10,7 +10,9 @@ double score(const ClassCount& count) { return ratio(count.hits, count.answers);
 MetricFacts facts(const PrecisionScore& settings) { return class_score_facts("precision", settings.average); }
 
 std::unique_ptr<Metric> build(const PrecisionScore& settings, const MetricInputs& inputs) {
-  return make_class_score({"precision", settings.average, settings.ignore_index, inputs.targets}, &score);
+  return make_class_score(
+      {"precision", settings.average, settings.ignore_index.value_or(inputs.ignore_index), inputs.targets},
+      &score);
 }
 
 const Registration<MetricKind> registration{

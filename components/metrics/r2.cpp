@@ -18,7 +18,7 @@ class R2Metric final : public Metric {
   void update(const torch::Tensor& output, const Batch& batch) override { errors_.add(output, batch.target); }
   std::vector<std::pair<std::string, double>> compute() const override {
     if (errors_.examples() < 2) return {{"r2", std::numeric_limits<double>::quiet_NaN()}};
-    // Targets that never vary: 1 where every one is met, else 0.
+    // For constant targets, r2 is 1 if every output is exact, and otherwise 0.
     const torch::Tensor varies = errors_.deviation().ne(0);
     const torch::Tensor unexplained = torch::where(varies, errors_.squared() / errors_.deviation(),
                                                    errors_.squared().ne(0).to(torch::kFloat64));

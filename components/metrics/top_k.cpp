@@ -9,19 +9,21 @@ namespace {
 
 struct TopK {
   std::int64_t k = 5;
-  std::int64_t ignore_index = -100;
+  std::optional<std::int64_t> ignore_index;
 };
 
 constexpr auto describe(std::type_identity<TopK>) {
   return fields(field("k", &TopK::k, "Number of highest outputs to consider.", at_least(1)),
-                field("ignore_index", &TopK::ignore_index, "Targets with this label are ignored."));
+                field("ignore_index", &TopK::ignore_index,
+                      "Targets with this label are ignored; default: the loss's ignore_index."));
 }
 
 std::string name_of(const TopK& settings) { return "top_" + std::to_string(settings.k); }
 
 class TopKMetric final : public Metric {
  public:
-  explicit TopKMetric(const TopK& settings) : settings_(settings) {}
+  TopKMetric(const TopK& settings, const MetricInputs& inputs)
+      : settings_(settings), ignore_index_(settings.ignore_index.value_or(inputs.ignore_index)) {}
 
   void reset() override { counts_ = {}; }
   void update(const torch::Tensor& output, const Batch& batch) override {
@@ -31,7 +33,7 @@ class TopKMetric final : public Metric {
                                            settings_.k, output.size(1)));
     }
     const torch::Tensor highest = std::get<1>(output.topk(settings_.k, 1));
-    counts_.add(highest.eq(labels.unsqueeze(1)).any(1), labels.ne(settings_.ignore_index));
+    counts_.add(highest.eq(labels.unsqueeze(1)).any(1), labels.ne(ignore_index_));
   }
   std::vector<std::pair<std::string, double>> compute() const override {
     return {{name_of(settings_), counts_.share()}};
@@ -41,6 +43,7 @@ class TopKMetric final : public Metric {
 
  private:
   TopK settings_;
+  std::int64_t ignore_index_;
   HitCounts counts_;
 };
 
@@ -53,7 +56,7 @@ std::unique_ptr<Metric> build(const TopK& settings, const MetricInputs& inputs) 
     throw std::runtime_error(log::format("top_k: k = {} is more than the {} classes of the data.", settings.k,
                                          inputs.data.classes));
   }
-  return std::make_unique<TopKMetric>(settings);
+  return std::make_unique<TopKMetric>(settings, inputs);
 }
 
 const Registration<MetricKind> registration{

@@ -19,7 +19,14 @@ constexpr auto describe(std::type_identity<Autoencoder>) {
       field("code", &Autoencoder::code, "Channels of the code (the bottleneck).", within(1, 1 << 20)));
 }
 
-// 3x3 convolutions that halve the image, a code, and the way back.
+void check(const Autoencoder& params, Report& report) {
+  constexpr std::size_t most = 16;  // enough for images of 65536 x 65536
+  if (params.channels.size() <= most) return;
+  report.error("channels", "has " + std::to_string(params.channels.size()) +
+                               " entries; an image can be halved at most " + std::to_string(most) + " times");
+}
+
+// Strided 3x3 convolutions that halve the image, a 1x1 bottleneck, and transposed convolutions back.
 class AutoencoderModel : public Model {
  public:
   AutoencoderModel(const Autoencoder& params, std::int64_t channels) {

@@ -65,7 +65,7 @@ std::shared_ptr<torch::nn::Module> group(torch::nn::Module& parent, const std::s
   return parent.register_module(name, std::make_shared<torch::nn::Module>());
 }
 
-// Attention, then an mlp; each is added to what went in and normalised.
+// Attention, then an mlp; each output is added to its input, then normalised.
 class Layer : public torch::nn::Module {
  public:
   explicit Layer(const Bert& bert) : heads_(bert.heads), dropout_(bert.dropout) {
@@ -101,8 +101,8 @@ class Layer : public torch::nn::Module {
   torch::nn::LayerNorm attention_norm{nullptr}, output_norm{nullptr};
 };
 
-// Devlin et al. 2018, https://arxiv.org/abs/1810.04805, with the names of
-// HuggingFace's BertForSequenceClassification.
+// Devlin et al. 2018, https://arxiv.org/abs/1810.04805, with the names of HuggingFace's
+// BertForSequenceClassification.
 class BertModel : public Model, public WeightNames, public Pretrained {
  public:
   BertModel(const Bert& bert, std::int64_t outputs) : bert_(bert) {
@@ -131,7 +131,7 @@ class BertModel : public Model, public WeightNames, public Pretrained {
 
   torch::Tensor forward(const Batch& batch) override {
     require_positions("bert", batch.input.size(1), bert_.context);
-    std::optional<torch::Tensor> mask;  // [examples, 1, 1, tokens]: true where there is a token
+    std::optional<torch::Tensor> mask;  // [examples, 1, 1, tokens]: true for tokens, false for padding
     if (const auto given = batch.extra.find("mask"); given != batch.extra.end()) {
       auto seen = given->second.to(torch::kBool, /*non_blocking=*/false, /*copy=*/true);
       seen.select(1, 0).fill_(true);  // attention to nothing at all would be NaN
@@ -148,7 +148,7 @@ class BertModel : public Model, public WeightNames, public Pretrained {
   }
 
   void adapt(NamedWeights& weights) const override {
-    rename_all(weights, [](const std::string& name) {  // as TensorFlow called them
+    rename_all(weights, [](const std::string& name) {  // TensorFlow's names
       const auto renamed = [&](std::string_view from, std::string_view to) {
         return name.substr(0, name.size() - from.size()) + std::string(to);
       };

@@ -18,9 +18,8 @@ namespace {
 
 enum class GptActivation { gelu_new, gelu, relu };
 constexpr auto describe(std::type_identity<GptActivation>) {
-  return choices(choice("gelu_new", GptActivation::gelu_new, "approximated by tanh, as GPT-2 has it"),
-                 choice("gelu", GptActivation::gelu, "the exact one, by erf"),
-                 choice("relu", GptActivation::relu));
+  return choices(choice("gelu_new", GptActivation::gelu_new, "approximated with tanh, as in GPT-2"),
+                 choice("gelu", GptActivation::gelu, "exact, with erf"), choice("relu", GptActivation::relu));
 }
 
 struct Gpt {
@@ -64,7 +63,7 @@ std::string activation_name(GptActivation activation) {
 
 constexpr double deviation = 0.02;
 
-// A linear layer with its weight as [in, out], as GPT-2's files have it.
+// A linear layer with its weight stored as [in, out], as in GPT-2's files.
 class Conv1d : public torch::nn::Module {
  public:
   Conv1d(std::int64_t in, std::int64_t out, bool with_bias, double spread) {
@@ -182,7 +181,7 @@ class GptModel : public LanguageModel, public WeightNames, public Pretrained {
     torch::nn::init::normal_(wte->weight, 0, deviation);
     torch::nn::init::normal_(wpe->weight, 0, deviation);
     auto h = transformer->register_module("h", std::make_shared<torch::nn::Module>());
-    // What the blocks add to each other keeps its size, however many they are.
+    // Keeps the variance of the residual stream independent of the number of blocks.
     const double residual_spread = deviation / std::sqrt(2.0 * static_cast<double>(gpt.layers));
     for (std::int64_t i = 0; i < gpt.layers; ++i) {
       blocks_.push_back(h->register_module(std::to_string(i), std::make_shared<Block>(gpt, residual_spread)));

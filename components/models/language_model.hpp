@@ -7,7 +7,7 @@
 
 namespace runner {
 
-// What a model keeps of the tokens it has seen, so that each further token costs the work of one token: a
+// What a model keeps of the tokens it has seen, so that a further token costs the work of one token only: a
 // pair of tensors per layer, such as keys and values.
 struct DecodingCache {
   std::int64_t length = 0;  // tokens seen

@@ -172,7 +172,7 @@ class LlamaModel : public LanguageModel, public WeightNames, public Pretrained {
 
   void adapt(NamedWeights& weights) const override {
     add_prefix(weights, "model.", "embed_tokens.weight", "lm_head.");
-    // Old files hold the wavelengths of the positions too.
+    // Old files also hold the inverse frequencies of the rotary positions.
     std::erase_if(weights, [](const auto& entry) { return entry.first.ends_with("rotary_emb.inv_freq"); });
     settle_head(weights, "lm_head.weight", "model.embed_tokens.weight", llama_.tied);
   }

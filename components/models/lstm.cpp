@@ -96,8 +96,7 @@ class LstmClassifier : public Model {
   std::tuple<torch::Tensor, torch::Tensor> final_state(const torch::Tensor& x, const Batch& batch) {
     const auto mask = batch.extra.find("mask");
     if (mask == batch.extra.end()) return std::get<1>(net_.lstm(x));
-    // Padding is not read; a text without a single token is read as one of
-    // padding.
+    // Padding is not read, except in a text without tokens: a sequence has at least one element.
     const auto lengths = mask->second.to(torch::kCPU, torch::kInt64).sum(1).clamp_min(1);
     return std::get<1>(net_.lstm->forward_with_packed_input(torch::nn::utils::rnn::pack_padded_sequence(
         x, lengths, /*batch_first=*/true, /*enforce_sorted=*/false)));
@@ -145,6 +144,11 @@ std::unique_ptr<Model> build(const Lstm& params, const ModelInputs& in) {
       throw std::runtime_error(
           "Model \"lstm\": the dataset asks for the token that follows, which a bidirectional model would "
           "have read already.");
+    }
+    if (params.num_classes != 0 && params.num_classes != lstm.vocabulary) {
+      throw std::runtime_error("Model \"lstm\": num_classes is " + std::to_string(params.num_classes) +
+                               ", but the outputs are the " + std::to_string(lstm.vocabulary) +
+                               " tokens of the vocabulary; remove num_classes.");
     }
     return std::make_unique<LstmLanguageModel>(lstm);
   }

@@ -8,7 +8,7 @@ namespace {
 
 enum class Activation { relu, gelu, silu, tanh, sigmoid };
 constexpr auto describe(std::type_identity<Activation>) {
-  return choices(choice("relu", Activation::relu), choice("gelu", Activation::gelu, "the exact one, by erf"),
+  return choices(choice("relu", Activation::relu), choice("gelu", Activation::gelu, "exact, with erf"),
                  choice("silu", Activation::silu), choice("tanh", Activation::tanh),
                  choice("sigmoid", Activation::sigmoid));
 }
@@ -76,8 +76,8 @@ ModelFacts facts(const Mlp&) {
 std::unique_ptr<Model> build(const Mlp& params, const ModelInputs& in) {
   if (!in.data.categories.empty()) {
     throw std::runtime_error(
-        "Model \"mlp\": the dataset's categorical columns would be lost on it; use the model tabular, or let "
-        "dataset.categories be \"one_hot\".");
+        "Model \"mlp\": it cannot read the dataset's categorical columns; use the model tabular, or set "
+        "dataset.categories = \"one_hot\".");
   }
   return std::make_unique<MlpModel>(params, flat_size("mlp", in.data),
                                     output_count("mlp", params.num_classes, in.data));

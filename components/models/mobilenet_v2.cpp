@@ -33,8 +33,7 @@ constexpr auto describe(std::type_identity<MobilenetV2>) {
                       "Outputs; 0: as many as the dataset has classes.", within(0, 1 << 20)));
 }
 
-// Channels in multiples of 8, never less than nine tenths of what was asked
-// for.
+// Rounds to a multiple of 8, but not to less than 90% of the given number.
 std::int64_t rounded(double channels) {
   const std::int64_t nearest = std::max<std::int64_t>(8, static_cast<std::int64_t>(channels + 4) / 8 * 8);
   return static_cast<double>(nearest) < 0.9 * channels ? nearest + 8 : nearest;
@@ -109,8 +108,7 @@ constexpr std::array<Stage, 7> stages{{{1, 16, 1, 1},
                                        {6, 160, 3, 2},
                                        {6, 320, 1, 1}}};
 
-// Sandler et al. 2018, https://arxiv.org/abs/1801.04381, with torchvision's
-// names and initialisation.
+// Sandler et al. 2018, https://arxiv.org/abs/1801.04381, with torchvision's names and initialisation.
 class MobilenetV2Model : public Model {
  public:
   MobilenetV2Model(const MobilenetV2& params, std::int64_t channels, std::int64_t outputs)

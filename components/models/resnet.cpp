@@ -22,7 +22,7 @@ struct Resnet {
   std::int64_t num_classes = 0;
 };
 constexpr auto describe(std::type_identity<Resnet>) {
-  return fields(field("stem", &Resnet::stem, "How the image enters the network."),
+  return fields(field("stem", &Resnet::stem, "The first layers."),
                 field("zero_init_residual", &Resnet::zero_init_residual,
                       "Each block starts as the identity: its last normalisation starts at zero."),
                 field("num_classes", &Resnet::num_classes, "Outputs; 0: as many as the dataset has classes.",
@@ -76,7 +76,8 @@ class ResnetModel : public Model {
   void initialise(bool zero_init_residual) {
     for (const auto& module : modules(/*include_self=*/false)) {
       const auto* layer = module->as<torch::nn::Conv2d>();
-      // In Python the small stem is a plain nn.Conv2d put in the place of torchvision's: it keeps its own.
+      // In Python the small stem is an nn.Conv2d that replaces torchvision's, so it has PyTorch's default
+      // initialisation.
       if (!layer || (stem_ == Stem::cifar && layer == conv1.get())) continue;
       torch::nn::init::kaiming_normal_(layer->weight, 0, torch::kFanOut, torch::kReLU);
     }

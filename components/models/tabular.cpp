@@ -31,8 +31,8 @@ constexpr auto describe(std::type_identity<Tabular>) {
             within(0, 1 << 20)));
 }
 
-// Categories as embeddings beside the numbers (Guo and Berkhahn 2016,
-// https://arxiv.org/abs/1604.06737), then fully connected layers.
+// Numbers and embeddings of categories (Guo and Berkhahn 2016, https://arxiv.org/abs/1604.06737), then fully
+// connected layers.
 class TabularModel : public Model {
  public:
   TabularModel(const Tabular& params, const DataSpec& data, std::int64_t outputs) : dropout_(params.dropout) {

@@ -24,7 +24,7 @@ constexpr auto describe(std::type_identity<TextMean>) {
                       "Outputs; 0: as many as the dataset has classes.", within(0, 1 << 20)));
 }
 
-// The mean over a text's tokens, whatever their order (Joulin et al. 2016,
+// Classifies the mean of the embeddings of a text's tokens (Joulin et al. 2016,
 // https://arxiv.org/abs/1607.01759).
 class TextMeanModel : public Model {
  public:

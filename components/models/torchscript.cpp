@@ -20,15 +20,15 @@ struct Torchscript {
 constexpr auto describe(std::type_identity<Torchscript>) {
   return fields(field(
       "file", &Torchscript::file,
-      "A module written by torch.jit.save. Script it rather than trace it where it behaves differently in "
+      "A module written by torch.jit.save. Script it rather than trace it if it behaves differently in "
       "training. Its code runs here, so a recipe can only name a file in its own folder or on "
-      "RUNNER_PLUGIN_PATH, as for plugins; on the command line any. Code that does more than compute with "
-      "tensors is refused.",
+      "RUNNER_PLUGIN_PATH, as for plugins; the command line can name any file. Code that does more than "
+      "compute with tensors is refused.",
       required(), non_empty(), holds_code()));
 }
 
-// The module's parameters and buffers, registered under their own names, are the very tensors that its code
-// works on.
+// The module's parameters and buffers are registered under their own names. They are the same tensors that
+// the module's code uses.
 class TorchscriptModel : public Model {
  public:
   TorchscriptModel(torch::jit::Module module, const DataSpec& data) : module_(std::move(module)) {
@@ -63,7 +63,7 @@ class TorchscriptModel : public Model {
     torch::Tensor tensor;
   };
 
-  // A tensor or module that is there under two names counts once, as in Python's named_parameters().
+  // A tensor or module that has two names is registered once, as in Python's named_parameters().
   void mirror(torch::nn::Module& into, const torch::jit::Module& from, std::set<torch::TensorImpl*>& seen) {
     for (const auto& item : from.named_parameters(/*recurse=*/false)) {
       if (!seen.insert(item.value.unsafeGetTensorImpl()).second) continue;
@@ -83,8 +83,8 @@ class TorchscriptModel : public Model {
     }
   }
 
-  // `self.count = self.count + 1` in the module's code leaves a new tensor: ours takes its value and its
-  // place.
+  // `self.count = self.count + 1` in the module's code creates a new tensor: the registered one takes its
+  // value and replaces it in the module.
   void follow_buffers() {
     for (Buffer& buffer : buffers_) {
       const torch::Tensor now = buffer.owner.attr(buffer.name).toTensor();
@@ -103,7 +103,7 @@ class TorchscriptModel : public Model {
   throw std::runtime_error("Model \"torchscript\": " + file.string() + " " + why + ".");
 }
 
-// A batch of zeros: what the module makes of the data's shape is known to its code alone.
+// Runs a batch of zeros: only the module's code knows which shapes it accepts and returns.
 void try_out(Model& model, const std::filesystem::path& file, const DataSpec& data) {
   std::vector<std::int64_t> shape = data.input_shape;
   shape.insert(shape.begin(), 2);
@@ -128,7 +128,7 @@ std::unique_ptr<Model> build(const Torchscript& params, const ModelInputs& in) {
          "was written by torch.export, and such a model cannot be trained; save the module with "
          "torch.jit.save, or its weights as safetensors for a model that is here or in a plugin "
          "(docs/extending.md)");
-  const OperatorModePause real;  // the file holds its weights: there is nothing to sketch
+  const OperatorModePause real;  // the weights come from the file, even if other models are on meta
   torch::jit::Module module;
   try {
     module = load_code_without_effects(params.file);

@@ -54,8 +54,8 @@ torch::Tensor positions(std::int64_t count, std::int64_t width, torch::Device de
   return torch::stack({angle.sin(), angle.cos()}, -1).flatten(1);
 }
 
-// Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, on nn.Transformer:
-// from one row of tokens to another.
+// Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, on nn.Transformer: from one sequence of tokens to
+// another.
 class TransformerModel : public Model {
  public:
   TransformerModel(const Transformer& params, std::int64_t target_length)
@@ -70,17 +70,16 @@ class TransformerModel : public Model {
                                        .dropout(params.dropout)))),
         fc(register_module("fc", torch::nn::Linear(params.width, params.vocabulary))) {}
 
-  // Logits [examples, target positions, vocabulary]. Each position sees the
-  // targets before it; where there are none, it sees its own likeliest answers
-  // before it.
+  // Logits [examples, target positions, vocabulary]. Each position sees the targets before it or, if the
+  // batch has no targets, the likeliest tokens that the model itself predicted before it.
   torch::Tensor forward(const Batch& batch) override {
-    torch::Tensor padding;  // true where there is no token
+    torch::Tensor padding;  // true for padding, false for tokens
     if (const auto mask = batch.extra.find("mask"); mask != batch.extra.end()) {
       padding = mask->second.to(torch::kBool).logical_not();
       padding.select(1, 0).fill_(false);  // attention to nothing at all would be NaN
     }
     const auto memory = encoded(batch.input, padding);
-    if (batch.target.defined()) return decoded(begun(batch.target.clamp_min(0)), memory, padding);
+    if (batch.target.defined()) return decoded(shifted(batch.target.clamp_min(0)), memory, padding);
 
     auto answer = torch::full({batch.input.size(0), 0}, 0, batch.input.options().dtype(torch::kInt64));
     torch::Tensor logits;
@@ -93,8 +92,8 @@ class TransformerModel : public Model {
   }
 
  private:
-  // The targets, one position later.
-  torch::Tensor begun(const torch::Tensor& target) const {
+  // The decoder's input: the start token, then the targets without the last.
+  torch::Tensor shifted(const torch::Tensor& target) const {
     const auto first = torch::full({target.size(0), 1}, params_.start, target.options());
     return torch::cat({first, target.narrow(1, 0, target.size(1) - 1)}, 1);
   }

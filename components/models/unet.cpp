@@ -39,8 +39,7 @@ class DoubleConvolution : public torch::nn::Module {
   torch::nn::BatchNorm2d bn2;
 };
 
-// Ronneberger et al. 2015, https://arxiv.org/abs/1505.04597: a class for every
-// pixel.
+// Ronneberger et al. 2015, https://arxiv.org/abs/1505.04597: a class for every pixel.
 class UnetModel : public Model {
  public:
   UnetModel(const Unet& unet, std::int64_t channels, std::int64_t outputs) {
@@ -61,7 +60,7 @@ class UnetModel : public Model {
   }
 
   torch::Tensor forward(const Batch& batch) override {
-    std::vector<torch::Tensor> passed;  // what the way up sees again, at the same size
+    std::vector<torch::Tensor> passed;  // skip connections to the layers of the same size on the way up
     auto x = batch.input;
     for (std::size_t i = 0; i < down_.size(); ++i) {
       x = down_[i]->forward(i == 0 ? x : torch::max_pool2d(x, 2));

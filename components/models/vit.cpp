@@ -48,7 +48,7 @@ torch::nn::LayerNorm norm(std::int64_t width) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}).eps(1e-6));
 }
 
-// nn.MultiheadAttention's parameters.
+// Has the parameters of nn.MultiheadAttention.
 class SelfAttention : public torch::nn::Module {
  public:
   explicit SelfAttention(const Vit& vit) : heads_(vit.heads), dropout_(vit.attention_dropout) {
@@ -74,7 +74,7 @@ class SelfAttention : public torch::nn::Module {
   torch::nn::Linear out_proj{nullptr};
 };
 
-// Numbered as torchvision's Sequential with activation and dropout between is.
+// Layers are numbered as in torchvision's Sequential, which also counts activation and dropout.
 class MlpBlock : public torch::nn::Module {
  public:
   explicit MlpBlock(const Vit& vit)
@@ -118,8 +118,7 @@ class EncoderLayer : public torch::nn::Module {
   std::shared_ptr<MlpBlock> mlp;
 };
 
-// Dosovitskiy et al. 2020, https://arxiv.org/abs/2010.11929, with torchvision's
-// names and initialisation.
+// Dosovitskiy et al. 2020, https://arxiv.org/abs/2010.11929, with torchvision's names and initialisation.
 class VitModel : public Model {
  public:
   VitModel(const Vit& vit, const ImageShape& image, std::int64_t outputs)
@@ -160,7 +159,7 @@ class VitModel : public Model {
     const torch::NoGradGuard no_grad;
     const auto inputs = static_cast<double>(conv_proj->weight[0].numel());
     const double spread = std::sqrt(1 / inputs);
-    // As torch.nn.init.trunc_normal_, whose bounds are two units, not two deviations.
+    // Like torch.nn.init.trunc_normal_, whose bounds are -2 and 2, not two standard deviations.
     conv_proj->weight.normal_(0, spread).clamp_(-2, 2);
     torch::nn::init::zeros_(conv_proj->bias);
     torch::nn::init::zeros_(head->weight);

@@ -61,8 +61,8 @@ class WideBlock : public torch::nn::Module {
   torch::nn::Conv2d shortcut{nullptr};
 };
 
-// Zagoruyko and Komodakis 2016, https://arxiv.org/abs/1605.07146, for small
-// images. Names and initialisation as in xternalz/WideResNet-pytorch.
+// Zagoruyko and Komodakis 2016, https://arxiv.org/abs/1605.07146, for small images. Names and initialisation
+// as in xternalz/WideResNet-pytorch.
 class WideResnetModel : public Model {
  public:
   WideResnetModel(const WideResnet& net, std::int64_t channels, std::int64_t outputs)

@@ -40,8 +40,8 @@ double machine_precision(torch::Dtype type) {
   }
 }
 
-// Shazeer and Stern 2018. The mean squares of a matrix are kept as those of its rows and its columns: memory
-// for a vector instead of a matrix.
+// Shazeer and Stern 2018. Of a matrix, only the mean squares of its rows and columns are kept: two vectors
+// instead of a matrix.
 class AdafactorOptimizer final : public FusedOptimizer {
  public:
   AdafactorOptimizer(const Adafactor& settings, const OptimizerInputs& inputs)

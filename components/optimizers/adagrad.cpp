@@ -34,7 +34,7 @@ class AdagradOptimizer final : public FusedOptimizer {
  private:
   void update(const Lists& shaped, double lr, double weight_decay) override {
     const Lists lists = in_rows(shaped);
-    // The kernel wants the number of updates as one tensor for each parameter.
+    // The kernel needs the number of updates as one tensor per parameter.
     const auto number =
         torch::full({}, static_cast<double>(lists.updates + 1),
                     lists.parameters.front().options().dtype(torch::kFloat32).requires_grad(false));

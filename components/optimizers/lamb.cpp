@@ -34,8 +34,8 @@ constexpr auto describe(std::type_identity<Lamb>) {
 
 void check(const Lamb& settings, Report& report) { check_betas(settings.betas, report); }
 
-// You et al. 2020: Adam's update u = m / (sqrt(v) + eps) + decay weight, with bias correction, made as large
-// as the weights of its layer.  weight -= lr |weight| / |u| u
+// You et al. 2020: Adam's update u = m / (sqrt(v) + eps) + decay weight, with bias correction, scaled to the
+// norm of the layer's weights.  weight -= lr |weight| / |u| u
 class LambOptimizer final : public FusedOptimizer {
  public:
   LambOptimizer(const Lamb& settings, const OptimizerInputs& inputs)
@@ -43,7 +43,7 @@ class LambOptimizer final : public FusedOptimizer {
         settings_(settings) {}
 
  private:
-  // Some parameters at a time: what the update is made from takes twice their memory.
+  // A few parameters at a time, because the temporary tensors take twice their memory.
   void update(const Lists& lists, double lr, double weight_decay) override {
     constexpr std::size_t bytes_at_once = 4 << 20;
     for (std::size_t first = 0, end = 0; first < lists.parameters.size(); first = end) {

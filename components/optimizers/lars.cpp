@@ -24,12 +24,12 @@ constexpr auto describe(std::type_identity<Lars>) {
                 field("trust_coefficient", &Lars::trust_coefficient,
                       "Norm of an update relative to the norm of its layer's weights.", above(0)),
                 field("adapt_biases_and_norms", &Lars::adapt_biases_and_norms,
-                      "Scale the updates of parameters of one dimension too; else they are plain SGD."));
+                      "Scale the updates of parameters of one dimension too; otherwise they use plain SGD."));
 }
 
 // You, Gitman and Ginsburg 2017.
-//   velocity = momentum velocity + lr trust |weight| / (|g| + decay |weight|) (g + decay weight);  weight -=
-//   velocity
+//   velocity = momentum velocity + lr trust |weight| / (|g| + decay |weight|) (g + decay weight)
+//   weight -= velocity
 class LarsOptimizer final : public FusedOptimizer {
  public:
   LarsOptimizer(const Lars& settings, const OptimizerInputs& inputs)

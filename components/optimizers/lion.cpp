@@ -28,8 +28,8 @@ void check(const Lion& settings, Report& report) {
     report.error("betas", "takes two numbers: for the update, and for the momentum");
 }
 
-// Chen et al. 2023.  weight -= lr (sign(beta1 m + (1 - beta1) g) + decay weight),  m = beta2 m + (1 - beta2)
-// g
+// Chen et al. 2023.
+//   weight -= lr (sign(beta1 m + (1 - beta1) g) + decay weight),  m = beta2 m + (1 - beta2) g
 class LionOptimizer final : public FusedOptimizer {
  public:
   LionOptimizer(const Lion& settings, const OptimizerInputs& inputs)

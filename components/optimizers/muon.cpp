@@ -57,11 +57,10 @@ constexpr auto describe(std::type_identity<Muon>) {
 
 void check(const Muon& settings, Report& report) {
   if (settings.ns_coefficients.size() != 3) report.error("ns_coefficients", "takes three numbers");
-  if (settings.adamw_betas.size() != 2)
-    report.error("adamw_betas", "takes two numbers: of the gradient's mean and of its square's");
+  check_betas(settings.adamw_betas, report, "adamw_betas");
 }
 
-// Jordan et al. 2024: the mean gradient of a matrix, with all its singular values brought near 1.
+// Jordan et al. 2024: the momentum of a matrix, orthogonalised: all its singular values are brought near 1.
 class MatrixOptimizer final : public FusedOptimizer {
  public:
   MatrixOptimizer(const Muon& settings, std::vector<ParameterGroup> groups)
@@ -76,7 +75,7 @@ class MatrixOptimizer final : public FusedOptimizer {
         settings_.nesterov ? at::_foreach_lerp(lists.gradients, means, settings_.momentum) : means.vec();
     at::_foreach_mul_(lists.parameters, 1 - lr * weight_decay);
     for (std::size_t i = 0; i < updates.size(); ++i)
-      lists.parameters[i].add_(evened_out(updates[i]), -lr * scale(updates[i]));
+      lists.parameters[i].add_(orthogonalised(updates[i]), -lr * scale(updates[i]));
   }
 
   double scale(const torch::Tensor& matrix) const {
@@ -85,9 +84,9 @@ class MatrixOptimizer final : public FusedOptimizer {
     return 0.2 * std::sqrt(std::max(rows, columns));
   }
 
-  // Newton-Schulz iteration, in 16 bits as torch.optim does it: the matrix need not be exact. Processors are
-  // slow at multiplying those, so there it is in 32.
-  torch::Tensor evened_out(const torch::Tensor& matrix) const {
+  // Newton-Schulz iteration, in bfloat16 as in torch.optim, because the result need not be exact. On a CPU in
+  // 32 bits, because bfloat16 products are slow there.
+  torch::Tensor orthogonalised(const torch::Tensor& matrix) const {
     const auto& c = settings_.ns_coefficients;
     const bool tall = matrix.size(0) > matrix.size(1);
     torch::Tensor x = matrix.to(matrix.is_cpu() ? torch::kFloat32 : torch::kBFloat16);
@@ -135,9 +134,9 @@ class MuonOptimizer final : public Optimizer {
   AdamOptimizer others_;
 };
 
-void require_matching(const std::vector<std::string>& patterns, const std::vector<ParameterGroup>& groups) {
-  std::vector<std::string> names;
-  for (const ParameterGroup& group : groups)
+void require_matching(const std::vector<std::string>& patterns, const OptimizerInputs& inputs) {
+  std::vector<std::string> names = inputs.all_names;
+  for (const ParameterGroup& group : inputs.groups)
     names.insert(names.end(), group.names.begin(), group.names.end());
   for (const std::string& pattern : patterns) {
     const auto selected = [&](const std::string& name) { return selects(pattern, name); };
@@ -147,7 +146,7 @@ void require_matching(const std::vector<std::string>& patterns, const std::vecto
 }
 
 std::unique_ptr<Optimizer> build(const Muon& settings, const OptimizerInputs& inputs) {
-  if (settings.adamw_for != Muon{}.adamw_for) require_matching(settings.adamw_for, inputs.groups);
+  if (settings.adamw_for != Muon{}.adamw_for) require_matching(settings.adamw_for, inputs);
   std::vector<ParameterGroup> matrices, others;
   for (const ParameterGroup& group : inputs.groups) {
     ParameterGroup parts[2];
@@ -161,7 +160,7 @@ std::unique_ptr<Optimizer> build(const Muon& settings, const OptimizerInputs& in
     if (!parts[0].names.empty()) matrices.push_back(std::move(parts[0]));
     if (!parts[1].names.empty()) others.push_back(std::move(parts[1]));
   }
-  if (matrices.empty()) {
+  if (matrices.empty() && inputs.all_names.empty()) {  // other ranks may have matrices
     throw std::runtime_error(
         "muon updates matrices, and the model has none beside those of optimizer.adamw_for: use adamw.");
   }

@@ -36,7 +36,7 @@ constexpr auto describe(std::type_identity<Nadam>) {
 
 void check(const Nadam& settings, Report& report) { check_betas(settings.betas, report); }
 
-// Dozat 2016: Adam with the momentum of the update to come.
+// Dozat 2016: Adam with Nesterov momentum.
 class NadamOptimizer final : public FusedOptimizer {
  public:
   NadamOptimizer(const Nadam& settings, const OptimizerInputs& inputs)
@@ -69,7 +69,7 @@ class NadamOptimizer final : public FusedOptimizer {
            (1 - 0.5 * std::pow(0.96, static_cast<double>(number) * settings_.momentum_decay));
   }
 
-  // Of all updates up to this one: a function of their number, so that nothing has to be saved.
+  // The product over all updates up to this one: a function of their number, so it need not be saved.
   double momentum_product(std::int64_t number) {
     while (static_cast<std::int64_t>(products_.size()) <= number) {
       products_.push_back(products_.back() * momentum(static_cast<std::int64_t>(products_.size())));

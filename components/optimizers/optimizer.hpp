@@ -13,7 +13,7 @@ struct ParameterGroup {
   std::vector<std::string> names = {};
   std::vector<torch::Tensor> parameters = {};
   double lr_multiplier = 1.0;
-  std::optional<double> weight_decay = std::nullopt;  // instead of the optimizer's own
+  std::optional<double> weight_decay = std::nullopt;  // overrides that of the optimizer
 };
 
 // Updates the weights. Its state is saved per parameter, as "<parameter>.<slot>", so that parameters can be
@@ -36,6 +36,9 @@ class Optimizer : public Stateful {
 
 struct OptimizerInputs {
   std::vector<ParameterGroup> groups;
+  // The names of all parameters that are trained, if the groups hold only those that this rank updates;
+  // empty: the groups hold all of them.
+  std::vector<std::string> all_names = {};
 };
 
 struct GroupRule {
@@ -64,7 +67,7 @@ constexpr auto describe(std::type_identity<OptimizerCommon>) {
             "Weight decay on biases and normalisation layers too (parameters of one dimension)."));
 }
 
-// An optimizer that computes every element from its own gradient and state alone may be given slices of
+// An optimizer that computes every element only from the gradient and state of that element may get slices of
 // parameters, as columns; other optimizers get whole parameters.
 enum class UpdatesBy { parameter, element };
 

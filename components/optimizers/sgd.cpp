@@ -29,7 +29,7 @@ void check(const Sgd& sgd, Report& report) {
   if (sgd.dampening != 0 && sgd.momentum == 0) report.error("dampening", "has no effect without momentum");
 }
 
-// velocity = momentum * velocity + (1 - dampening) * gradient, the gradient itself at the first update;
+// velocity = momentum * velocity + (1 - dampening) * gradient; at the first update, velocity = gradient
 // weight -= lr * velocity
 class SgdOptimizer final : public FusedOptimizer {
  public:

@@ -25,7 +25,7 @@ constexpr auto describe(std::type_identity<Fp16>) {
             "Updates with finite gradients in a row before the scale grows.", at_least(1)));
 }
 
-// Small gradients vanish in fp16, so the loss is scaled up, as far as the gradients stay finite.
+// Small gradients underflow in fp16, so the loss is scaled up as far as the gradients stay finite.
 class Fp16Precision final : public Precision {
  public:
   Fp16Precision(const Fp16& settings, const torch::Device& device)
@@ -85,7 +85,7 @@ class Fp16Precision final : public Precision {
     return torch::TensorOptions().dtype(torch::kFloat32).device(device_);
   }
 
-  // The kernel takes one device and one type at a time.
+  // The kernel needs tensors of the same device and type.
   static std::vector<std::vector<torch::Tensor>> by_device_and_type(
       const std::vector<torch::Tensor>& gradients) {
     std::vector<std::vector<torch::Tensor>> lists;

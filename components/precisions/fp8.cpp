@@ -32,7 +32,7 @@ class Fp8Precision final : public Precision {
   void prepare(torch::nn::Module& model) override {
     layers_.clear();
     left_.clear();
-    // Weights of embeddings are two-dimensional too, but looked up, not multiplied with.
+    // Weights of embeddings are two-dimensional too, but they are not used in matrix products.
     std::set<const void*> looked_up;
     for (const auto& module : model.modules(/*include_self=*/false)) {
       if (const auto* embedding = module->as<torch::nn::Embedding>()) {
@@ -51,7 +51,7 @@ class Fp8Precision final : public Precision {
     if (layers_.empty() && left_.empty()) return "bf16: the model has no linear layer for fp8";
     std::vector<std::string> names;
     for (const auto& layer : layers_) names.push_back(layer->name);
-    const bool few = names.size() <= 8;  // more would fill the screen with what is as it should be
+    const bool few = names.size() <= 8;  // a longer list would only fill the screen
     std::string text = "fp8 in " + (few ? listed(names) : std::to_string(names.size()) + " linear layers") +
                        "; bf16 elsewhere";
     if (names.empty()) text = "bf16: no linear layer fits fp8";
@@ -59,9 +59,8 @@ class Fp8Precision final : public Precision {
     return text;
   }
 
-  torch::ScalarType compute_type() const override {
-    return torch::kBFloat16;
-  }  // of the layers that are not in fp8
+  // Of the layers that are not in fp8.
+  torch::ScalarType compute_type() const override { return torch::kBFloat16; }
 
   State save() const override {
     State state;
@@ -83,7 +82,9 @@ class Fp8Precision final : public Precision {
 
  private:
   void add(std::string name, const torch::Tensor& weight) {
-    if (const auto end = name.rfind(".weight"); end != std::string::npos) name.resize(end);
+    // Only at the end: the matrices of a module with several, such as "lstm.weight_ih_l0", keep their names.
+    if (constexpr std::string_view end = ".weight"; name.ends_with(end))
+      name.resize(name.size() - end.size());
     if (weight.size(0) % 16 != 0 || weight.size(1) % 16 != 0) {
       left_.push_back(std::move(name));
     } else {
@@ -106,7 +107,7 @@ class Fp8Precision final : public Precision {
   std::vector<std::string> left_;
 };
 
-// The host keeps the positions in its ring buffers.
+// The positions in the ring buffers of magnitudes are kept on the host.
 PrecisionFacts facts(const Fp8&) { return {.has_host_state = true}; }
 
 std::unique_ptr<Precision> build(const Fp8& settings, const PrecisionInputs& inputs) {

@@ -36,7 +36,7 @@ class Precision : public Stateful {
   virtual bool unscale(const std::vector<torch::Tensor>& /*gradients*/) { return true; }
 
   virtual std::vector<std::pair<std::string, double>> report() const { return {}; }  // to log: "loss_scale"
-  virtual std::string summary() const = 0;  // one line for people, once prepared
+  virtual std::string summary() const = 0;  // one line for people, after prepare()
 
   virtual torch::ScalarType compute_type() const { return torch::kFloat; }  // of matrix multiplications
   virtual bool skips_updates() const { return false; }  // unscale() may return false in normal operation

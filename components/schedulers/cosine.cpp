@@ -18,7 +18,7 @@ constexpr auto describe(std::type_identity<Cosine>) {
                       in_units({"ep", "step", "run"}), above(0)));
 }
 
-// Loshchilov and Hutter 2017, one half wave without restarts.
+// Loshchilov and Hutter 2017: half a cosine wave, without restarts.
 class CosineSchedule final : public Scheduler {
  public:
   CosineSchedule(double end, double length) : end_(end), length_(length) {}

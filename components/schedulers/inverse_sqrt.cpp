@@ -12,12 +12,12 @@ struct InverseSqrt {
 
 constexpr auto describe(std::type_identity<InverseSqrt>) {
   return fields(field("timescale", &InverseSqrt::timescale,
-                      "Time after which the rate is 0.71 of the peak, and after three times as long a half; "
-                      "default: the length of the warm-up.",
+                      "Time after which the rate is 0.71 of the peak; after three times as long, it is half. "
+                      "Default: the length of the warm-up.",
                       in_units({"ep", "step", "run"}), above(0)));
 }
 
-// Vaswani et al. 2017: with the warm-up as timescale, 1 / sqrt(update) scaled to 1 at the end of the warm-up.
+// Vaswani et al. 2017: if timescale is the warm-up, 1 / sqrt(step), scaled to 1 at the end of the warm-up.
 class InverseSqrtSchedule final : public Scheduler {
  public:
   explicit InverseSqrtSchedule(double timescale) : timescale_(timescale) {}

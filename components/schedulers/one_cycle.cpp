@@ -27,10 +27,10 @@ constexpr auto describe(std::type_identity<OneCycle>) {
       field("rise", &OneCycle::rise, "Share of the cycle in which the learning rate rises.", within(0, 1)),
       field("anneal", &OneCycle::anneal, "The shape of rise and fall."),
       field("div_factor", &OneCycle::div_factor, "It starts at the peak divided by this.", above(0)),
-      field("final_div_factor", &OneCycle::final_div_factor, "It ends at its beginning divided by this.",
+      field("final_div_factor", &OneCycle::final_div_factor, "It ends at the initial rate divided by this.",
             above(0)),
       field("three_phase", &OneCycle::three_phase,
-            "Fall back to the beginning as fast as it rose, then on to the end."),
+            "Fall back to the initial rate as fast as it rose, then decay to the final one."),
       field("length", &OneCycle::length, "Length of the cycle; default: the whole run.",
             in_units({"ep", "step", "run"}), above(0)));
 }
@@ -41,8 +41,8 @@ void check(const OneCycle& settings, Report& report) {
   }
 }
 
-// Smith and Topin 2019. The phases end one update early, as torch.optim's do: the last update of the cycle is
-// made at the end value itself.
+// Smith and Topin 2019. The phases end one update early, as in torch.optim, so that the last update of the
+// cycle uses the end value.
 class OneCycleSchedule final : public Scheduler {
  public:
   OneCycleSchedule(const OneCycle& settings, double length) : anneal_(settings.anneal) {

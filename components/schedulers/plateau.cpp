@@ -31,7 +31,7 @@ constexpr auto describe(std::type_identity<Plateau>) {
       field("patience", &Plateau::patience,
             "Evaluations without improvement to wait before the learning rate drops.", at_least(0)),
       field("threshold", &Plateau::threshold, "How much better counts as an improvement.", at_least(0)),
-      field("threshold_mode", &Plateau::threshold_mode, "How the threshold is meant."),
+      field("threshold_mode", &Plateau::threshold_mode, "How the threshold is interpreted."),
       field("cooldown", &Plateau::cooldown, "Evaluations after a drop that are not counted.", at_least(0)),
       field("min", &Plateau::min, "Where it ends, as a share of the peak.", within(0, 1)));
 }
@@ -91,7 +91,7 @@ class PlateauSchedule final : public Scheduler {
   double factor_ = 1.0;
   std::optional<double> best_;
   std::int64_t waited_ = 0;    // evaluations since the best, or since the last drop
-  std::int64_t cooldown_ = 0;  // evaluations that will not be counted
+  std::int64_t cooldown_ = 0;  // evaluations that are still not counted
 };
 
 Watched watched(const Plateau& settings) { return {settings.metric, settings.mode}; }

@@ -9,7 +9,7 @@ namespace runner {
 
 namespace {
 
-// "0.07run" of 100 updates is 7, not 7.000000000000001: a milestone must not come one update late.
+// "0.07run" of 100 updates is 7, not 7.000000000000001, so that a milestone is not one update late.
 double without_rounding_error(double amount) {
   const double whole = std::round(amount);
   return std::abs(amount - whole) < 1e-9 * std::max(1.0, whole) ? whole : amount;
@@ -19,8 +19,7 @@ double known_length(double run) {
   if (run > 0) return run;
   throw std::runtime_error(
       "The schedule needs the length of the run, but only time limits it: give train.epochs or "
-      "train.max_steps, or all "
-      "of the schedule's durations in \"step\" or \"ep\".");
+      "train.max_steps, or all of the schedule's durations in \"step\" or \"ep\".");
 }
 
 double units(const Duration& duration, const SchedulerInputs& inputs) {

@@ -7,7 +7,7 @@
 
 namespace runner {
 
-// A pure function of progress that need not be stepped. Only a schedule that follows metrics keeps state.
+// A pure function of the progress; it is not stepped. Only a schedule that watches metrics keeps state.
 //   struct Tent { double low = 0; };
 //   constexpr auto describe(std::type_identity<Tent>) {
 //     return fields(field("low", &Tent::low, "Start and end, as a share of the peak.", within(0, 1)));
@@ -38,15 +38,15 @@ constexpr auto describe(std::type_identity<ScheduleUnit>) {
 // it.
 struct SchedulerInputs {
   double run = 0;                       // updates or epochs in the whole run; 0: unknown
-  double units_per_epoch = 1;           // 1 where epochs are counted
-  double units_per_step = 1;            // 1 where updates are counted
+  double units_per_epoch = 1;           // 1 if epochs are counted
+  double units_per_step = 1;            // 1 if updates are counted
   double warmup = 0;                    // length of the rise before the schedule
-  double begin = 0;                     // where in the run the schedule begins: factor(0)
-  double end = 0;                       // and where the next one begins; 0: there is none
-  std::vector<Measured> measured = {};  // what observe() will get: "eval/loss" ..; none: not known yet
+  double begin = 0;                     // position in the run of factor(0)
+  double end = 0;                       // position at which the next schedule begins; 0: none
+  std::vector<Measured> measured = {};  // what observe() will get: "eval/loss" ..; empty: not yet known
 
-  double stretch(const std::optional<Duration>& length) const;  // how long; not given: up to the end
-  double moment(const Duration& since_start) const;             // a point of the run, from `begin`
+  double stretch(const std::optional<Duration>& length) const;  // a length; not given: up to the end
+  double moment(const Duration& since_start) const;             // a point of the run, relative to `begin`
 };
 
 struct SchedulerCommon {

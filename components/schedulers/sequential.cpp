@@ -18,7 +18,7 @@ constexpr auto describe(std::type_identity<Sequential>) {
             "The schedules, in order; one without a length ends where the next begins.", required(),
             non_empty()),
       field("milestones", &Sequential::milestones,
-            "When the next one begins, from the start of the run: one less than there are schedules.",
+            "When each next schedule begins, from the start of the run; one fewer than there are schedules.",
             in_units({"ep", "step", "run"}), above(0)));
 }
 

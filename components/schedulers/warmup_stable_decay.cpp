@@ -27,7 +27,7 @@ constexpr auto describe(std::type_identity<WarmupStableDecay>) {
       field("decay", &WarmupStableDecay::decay, "Length of the decay.", in_units({"ep", "step", "run"}),
             above(0)),
       field("stable", &WarmupStableDecay::stable,
-            "How long it stays at the peak; default: until a decay that ends with the run.",
+            "How long it stays at the peak; default: so that the decay ends with the run.",
             in_units({"ep", "step", "run"})),
       field("shape", &WarmupStableDecay::shape, "Shape of the decay."),
       field("end", &WarmupStableDecay::end, "Where it ends, as a share of the peak.", within(0, 1)));

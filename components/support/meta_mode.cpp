@@ -13,7 +13,7 @@ namespace runner {
 
 namespace {
 
-// LibTorch has kernels for these on the meta device in Python alone.
+// LibTorch implements these on the meta device only in Python.
 torch::Tensor convolution(const torch::Tensor& input, const torch::Tensor& weight,
                           const std::optional<torch::Tensor>&, at::IntArrayRef stride,
                           at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
@@ -67,8 +67,8 @@ TORCH_LIBRARY_IMPL(aten, Meta, library) {
   library.impl("native_batch_norm", &batch_norm);
 }
 
-// Keeps what the fused kernels keep for the way back: on the meta device LibTorch would compute attention
-// with the whole matrix of weights, which no real run holds.
+// Saves what the fused kernels save for the backward pass: on the meta device LibTorch would create the whole
+// attention matrix, which no real run holds in memory.
 struct FusedAttention : torch::autograd::Function<FusedAttention> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& query,
                                const torch::Tensor& key, const torch::Tensor& value) {
@@ -103,7 +103,7 @@ void MetaMode::run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
     torch::jit::push(stack, output);
     return;
   }
-  // Fused optimizers change numbers in place, of which there are none.
+  // Fused optimizers only change values in place, and meta tensors have none.
   if (name.starts_with("aten::_fused_") && without_result(schema))
     return torch::jit::drop(stack, arguments.size());
 

@@ -6,22 +6,22 @@
 
 namespace runner {
 
-// Gets every operator that its thread calls while it is active, before anybody else does. LibTorch leaves one
-// dispatch key to this, with one function behind it in the whole process: all who need it share this file.
+// Intercepts every operator that its thread calls while it is active, before any other dispatch key. LibTorch
+// has one free dispatch key for this, with one handler per process, so all users of it share this file.
 class OperatorMode {
  public:
   virtual ~OperatorMode() = default;
 
-  // Arguments are on the stack, and results belong there afterwards; `op.callBoxed(&stack)` does what would
-  // have been done without the mode. Operators called from within are not seen.
+  // The arguments are on the stack and have to be replaced by the results; `op.callBoxed(&stack)` does what
+  // would have been done without the mode. Operators called from within run() are not intercepted.
   virtual void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) = 0;
-  // True: instead of this operator, run() gets those that it calls, with what autocast makes of its
-  // arguments.
+  // True: run() gets the operators that this one calls instead of this one, with arguments as autocast has
+  // cast them.
   virtual bool looks_inside(const c10::OperatorHandle&, const torch::jit::Stack&) { return false; }
 };
 
-// Active on this thread as long as this lives; the innermost one counts. Threads that LibTorch hands this
-// thread's work to have it, too: backward on a GPU has a thread of its own.
+// Activates a mode on this thread during its lifetime; the innermost mode counts. Threads to which LibTorch
+// hands over work of this thread inherit it: the backward pass on a GPU has a thread of its own.
 class OperatorModeScope {
  public:
   explicit OperatorModeScope(OperatorMode& mode);
@@ -33,7 +33,7 @@ class OperatorModeScope {
   c10::impl::IncludeDispatchKeyGuard included_;
 };
 
-// No mode sees what happens on this thread as long as this lives.
+// Suspends all modes on this thread during its lifetime.
 class OperatorModePause {
  public:
   OperatorModePause();

@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// On a mismatch only the last `*` needs to take one character more, so the time is at most length times
-// length.
+// On a mismatch, only the last `*` has to match one more character, so the time is at most the product of the
+// two lengths.
 bool matches(std::string_view pattern, std::string_view name) {
   constexpr auto none = std::string_view::npos;
   std::size_t p = 0, n = 0, star = none, resume = 0;

@@ -10,8 +10,8 @@ struct IndexSplit {
   std::vector<std::int64_t> train, eval;
 };
 
-// This share of the examples of each class, chosen by the seed, is for evaluation: at least one, and never
-// all. In order of the classes, then of the examples. Every class has at least two.
+// Chooses this share of the examples of each class for the validation set: at least one, and never all. Both
+// lists are sorted by class, then by index. Every class must have at least two examples.
 IndexSplit stratified_split(std::span<const std::int64_t> labels, double eval_share, std::uint64_t seed);
 
 }  // namespace runner

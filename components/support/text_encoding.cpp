@@ -6,7 +6,7 @@ namespace {
 
 bool is_high(char byte) { return static_cast<unsigned char>(byte) >= 0x80; }
 
-// Western text has single bytes above 127 between letters; the encodings of East Asia have them in runs.
+// In Western encodings, bytes above 127 are mostly isolated; in East Asian ones, they come in runs.
 bool high_bytes_come_in_runs(std::string_view bytes) {
   std::size_t high = 0, in_runs = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -13,7 +13,7 @@ constexpr std::string_view without_byte_order_mark(std::string_view text) {
 
 enum class LikelyContent { gzip, zip, utf16, east_asian, western };
 
-// What bytes that should be UTF-8 text, but are not, seem to be.
+// A guess at what the bytes are, which should be UTF-8 text but are not.
 LikelyContent likely_content(std::string_view bytes);
 
 // How to convert such bytes to UTF-8, without a full stop at the end.

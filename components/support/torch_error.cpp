@@ -33,7 +33,7 @@ std::string without_internals(std::string reason) {
   return reason;
 }
 
-// From oneDNN, which computes layers on CPUs: it adds advice for its developers.
+// oneDNN, which computes layers on CPUs, adds advice that is meant for developers.
 bool lacks_kernel(std::string_view text) { return text.starts_with("could not create a primitive"); }
 
 std::string about_kernel(std::string_view text) {

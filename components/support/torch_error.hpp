@@ -5,8 +5,8 @@
 
 namespace runner {
 
-// What went wrong, in one line: LibTorch appends where in its own sources it happened, and the interpreter of
-// TorchScript puts a page of code before it.
+// What went wrong, in one line: without the location in LibTorch's own sources and without the code that the
+// TorchScript interpreter prints before the reason.
 std::string reason_of(const std::exception& error);
 
 }  // namespace runner

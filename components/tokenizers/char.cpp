@@ -9,7 +9,7 @@ struct Char {};
 
 constexpr auto describe(std::type_identity<Char>) { return fields(); }
 
-// Those of all texts: one that only the evaluation has is no reason to fail.
+// Of all texts: a character that occurs only in the validation set must not be an error.
 std::set<char32_t> characters_of(const TokenizerInputs& inputs) {
   std::vector<bool> seen(0x110000);
   for (const auto* texts : {&inputs.texts, &inputs.others}) {

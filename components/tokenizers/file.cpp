@@ -1,5 +1,6 @@
 #include "components/contract/data_error.hpp"
 #include "components/support/io/io_error.hpp"
+#include "components/support/io/is_missing.hpp"
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/text/tokenizers.hpp"
 #include "components/tokenizers/tokenizer.hpp"
@@ -20,11 +21,11 @@ TokenizerFacts facts(const File&) { return {.learns = false}; }
 std::unique_ptr<Tokenizer> build(const File& params, const TokenizerInputs& inputs) {
   if (!inputs.learned.empty()) return read_tokenizer(inputs.learned, "dataset.json");
   const std::string path = params.path.string();
-  if (!std::filesystem::exists(params.path))
+  if (is_missing(params.path))
     throw DataError("There is no file " + path + ": set dataset.tokenizer.path to a tokenizer.json.");
   try {
     const MappedFile file(params.path);
-    return read_tokenizer({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path);
+    return read_tokenizer(file.text(), path);
   } catch (const IoError& error) {
     throw DataError(error.what());
   }

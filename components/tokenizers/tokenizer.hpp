@@ -25,7 +25,7 @@ struct TokenizerInputs {
   std::vector<std::string_view> others =
       {};                    // further texts that will be encoded: only their characters may be learnt
   bool unknown = false;      // text outside the vocabulary becomes a token instead of an error
-  std::string learned = {};  // Tokenizer::json() of a run: the same tokenizer again
+  std::string learned = {};  // Tokenizer::json() of a run, to restore its tokenizer
 };
 
 struct TokenizerFacts {
@@ -33,7 +33,7 @@ struct TokenizerFacts {
       0;                   // its size, or an upper bound; 0: not known before the texts or a file are read
   bool learns = true;      // from the texts
   bool reversible = true;  // decoding gives the text back
-  bool bytes = false;      // tokens are the bytes of the text, whatever they are
+  bool bytes = false;      // tokens are the bytes of the text, which need not be UTF-8
 };
 
 struct TokenizerKind {

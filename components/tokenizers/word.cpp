@@ -14,7 +14,7 @@ constexpr auto describe(std::type_identity<Word>) {
                       at_least(3)));
 }
 
-// What is between the words is lost.
+// Not reversible: what is between the words is lost.
 TokenizerFacts facts(const Word& params) { return {.vocabulary = params.vocab_size, .reversible = false}; }
 
 std::unique_ptr<Tokenizer> build(const Word& params, const TokenizerInputs& inputs) {

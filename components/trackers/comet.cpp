@@ -1,6 +1,6 @@
-// An offline experiment of Comet: a zip archive of experiment.json and messages.json, as `comet upload` takes
-// it. While training, messages.json grows line by line; the archive is made at the end of the run. What a
-// killed run left is made into one by `runner track`.
+// An offline experiment of Comet: a zip archive of experiment.json and messages.json, for `comet upload`.
+// During training, messages.json grows line by line; the archive is created at the end of the run. For a run
+// that was killed, `runner track` creates it from the messages that exist.
 #include <algorithm>
 
 #include "components/support/io/backward_lines.hpp"
@@ -8,6 +8,7 @@
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/cut_lines.hpp"
 #include "components/trackers/support/json_number.hpp"
+#include "components/trackers/support/tracker_files.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "components/trackers/support/zip_writer.hpp"
 #include "components/trackers/tracker.hpp"
@@ -26,15 +27,19 @@ constexpr auto describe(std::type_identity<Comet>) {
                 field("workspace", &Comet::workspace, "The workspace; empty: the default of the account."));
 }
 
-// Of a metric; other messages have none.
-std::optional<std::int64_t> step_of(std::string_view line) {
+constexpr const char *outcome_key = "Outcome", *message_key = "Message";
+
+// Only messages of metrics have a step. How an earlier attempt ended is not kept in a resumed run.
+std::optional<bool> is_kept(std::string_view line, const RunFacts& facts) {
   const Json message = read_json(line);
   const Json& payload = message.at("payload");
-  if (!payload.contains("metric")) return std::nullopt;
-  return payload["metric"].at("step").get<std::int64_t>();
+  if (payload.contains("metric")) return facts.keeps(payload["metric"].at("step").get<std::int64_t>());
+  const std::string key = payload.value("key", "");
+  if (facts.resumed_at && (key == outcome_key || key == message_key)) return false;
+  return std::nullopt;
 }
 
-// Comet joins the names of nested settings so.
+// Comet separates the names of nested settings with "|".
 std::string nested_name(std::string name) {
   std::ranges::replace(name, '.', '|');
   return name;
@@ -52,7 +57,7 @@ class CometExperiment : public Tracker {
       std::filesystem::remove(path);
       std::filesystem::remove(archive_path());
     }
-    const bool is_new = !std::filesystem::exists(path);
+    const bool is_new = is_missing_or_empty(path);
     if (!is_new) take_up(path);
     file_ = AppendFile(path);
     if (!is_new) return;
@@ -85,8 +90,8 @@ class CometExperiment : public Tracker {
 
   void finish(const RunEnd& end) override {
     constexpr const char* words[] = {"finished", "stopped", "failed"};
-    other("Outcome", words[static_cast<int>(end.outcome)]);
-    if (!end.message.empty()) other("Message", end.message);
+    other(outcome_key, words[static_cast<int>(end.outcome)]);
+    if (!end.message.empty()) other(message_key, end.message);
     flush();
     ZipWriter archive(archive_path());
     archive.add("experiment.json", json_text(experiment(end)));
@@ -99,7 +104,7 @@ class CometExperiment : public Tracker {
 
   void take_up(const std::filesystem::path& path) {
     cut_unfinished_line(path);
-    cut_lines(path, step_of, [&](std::int64_t step) { return facts_.keeps(step); });
+    cut_lines(path, [&](std::string_view line) { return is_kept(line, facts_); });
     BackwardLines lines(path);
     if (const auto last = lines.next())
       messages_ = read_json(last->text).at("payload").at("message_id").get<std::int64_t>();

@@ -1,5 +1,5 @@
-// Metrics for programs: one line per record on standard output, as name=value pairs, while all that is meant
-// for people (progress, evaluations, messages) goes to standard error:
+// Metrics for other programs: one line of name=value pairs per record on standard output. Everything for
+// people (progress, evaluations, messages) goes to standard error:
 //   runner recipe.toml 'tracker+={name="console"}' | grep --line-buffered eval/
 // On a terminal the lines appear above the progress line.
 #include <unistd.h>
@@ -29,7 +29,7 @@ constexpr auto describe(std::type_identity<ConsoleParameters>) {
             "Only metrics whose names start with one of these: \"eval/\", \"train/loss\". Empty: all."));
 }
 
-// The progress line makes way on a terminal only: a pipe whose reader pauses would hold it, and training, up.
+// The progress line is paused only on a terminal: if a pipe's reader stalls, it would block training too.
 void print(std::string_view line) {
   std::optional<LiveLinePause> pause;
   if (::isatty(STDOUT_FILENO)) pause.emplace();

@@ -1,7 +1,8 @@
-// One row per record, one column per metric: step,epoch,time,train/loss,.. A metric that appears later gets
-// its column then: the file is written anew beside itself, with that column empty in the rows so far,
-// and put in place in one move, so that a reader always finds a whole table. Not finite: nan, inf,
-// -inf, as Python's float() reads them.
+// One row per record, one column per metric: step,epoch,time,train/loss,.. When a new metric appears, the
+// table is copied to a temporary file, with the new column empty in the existing rows, and renamed into
+// place, so that a reader always finds a complete table. Numbers that are not finite are written as nan, inf
+// and -inf, which Python's float() accepts.
+#include <charconv>
 #include <fstream>
 #include <stdexcept>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "components/support/tables/csv_cell.hpp"
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/cut_lines.hpp"
+#include "components/trackers/support/tracker_files.hpp"
 #include "components/trackers/tracker.hpp"
 #include "registry/number_text.hpp"
 
@@ -21,7 +23,7 @@ std::string header_of(const std::vector<std::string>& columns) {
   return header + "\n";
 }
 
-// The cells of a header that this tracker wrote before.
+// The cells of a header line that this tracker has written.
 std::vector<std::string> cells_of(std::istream& in) {
   std::vector<std::string> cells(1);
   bool quoted = false;
@@ -39,13 +41,25 @@ std::vector<std::string> cells_of(std::istream& in) {
   return cells;
 }
 
+// By the first two cells, step and epoch; nothing if the row does not start with them.
+std::optional<bool> is_kept(std::string_view row, const RunFacts& facts) {
+  std::int64_t step = 0;
+  double epoch = 0;
+  const char* const end = row.data() + row.size();
+  const auto [after_step, bad_step] = std::from_chars(row.data(), end, step);
+  if (bad_step != std::errc{} || after_step == end) return std::nullopt;
+  const auto [after_epoch, bad_epoch] = std::from_chars(after_step + 1, end, epoch);
+  if (bad_epoch != std::errc{}) return std::nullopt;
+  return facts.keeps(step, epoch);
+}
+
 class CsvTable : public Tracker {
  public:
   explicit CsvTable(std::filesystem::path path) : path_(std::move(path)) {}
 
   void start(const RunFacts& facts) override {
     cut_unfinished_line(path_);
-    if (!std::filesystem::exists(path_) || std::filesystem::is_empty(path_)) {
+    if (is_missing_or_empty(path_)) {
       file_ = AppendFile(path_);
       return;
     }
@@ -55,12 +69,12 @@ class CsvTable : public Tracker {
       throw std::runtime_error(path_.string() + " already exists and was not written by this tracker.");
     }
     columns_.erase(columns_.begin(), columns_.begin() + 3);
-    if (facts.starts_over()) {  // with a header of its own, for its recipe may be another one
+    if (facts.starts_over()) {  // the recipe, and thus the columns, may have changed
       columns_.clear();
       std::filesystem::resize_file(path_, 0);
     } else if (facts.resumed_at) {
       cut_lines(
-          path_, leading_integer, [&](std::int64_t step) { return facts.keeps(step); },
+          path_, [&](std::string_view row) { return is_kept(row, facts); },
           static_cast<std::uint64_t>(in.tellg()));
     }
     for (const std::string& column : columns_) places_.emplace(column, places_.size());
@@ -110,7 +124,7 @@ class CsvTable : public Tracker {
     AppendFile out(draft);
     out.append(header_of(columns_));
     std::ifstream in(path_, std::ios::binary);
-    cells_of(in);  // past the old header
+    cells_of(in);  // skips the old header
     std::string rows;
     for (std::string row; std::getline(in, row);) {
       rows += row + empty_cells + "\n";
@@ -124,7 +138,7 @@ class CsvTable : public Tracker {
   std::filesystem::path path_;
   AppendFile file_;
   std::vector<std::string> columns_;                     // after step, epoch and time
-  std::unordered_map<std::string, std::size_t> places_;  // of each among them
+  std::unordered_map<std::string, std::size_t> places_;  // index of each in columns_
 };
 
 struct Csv {

@@ -1,9 +1,9 @@
-// metrics.jsonl: one JSON object per line, {"step": .., "epoch": .., "time": .., "train/loss": ..}. What is
-// not finite is a string: "NaN", "Infinity", "-Infinity". texts.jsonl, where there are texts: {"step": ..,
-// "tag":
-// .., "text": ..}.
+// metrics.jsonl: one JSON object per line, {"step": .., "epoch": .., "time": .., "train/loss": ..}. Numbers
+// that are not finite are strings: "NaN", "Infinity", "-Infinity". texts.jsonl, only if something logs
+// text: {"step": .., "tag": .., "text": ..}.
 #include <string>
 
+#include "components/support/io/read_json.hpp"
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/cut_lines.hpp"
 #include "components/trackers/support/json_number.hpp"
@@ -14,10 +14,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Every line of this tracker starts with its step.
-std::optional<std::int64_t> step_of(std::string_view line) {
-  constexpr std::string_view start = "{\"step\":";
-  return line.starts_with(start) ? leading_integer(line.substr(start.size())) : std::nullopt;
+// Nothing if the line is not from this tracker. Texts have no epoch.
+std::optional<bool> is_kept(std::string_view line, const RunFacts& facts) {
+  const nlohmann::json record = read_json_or_null(line);
+  if (!record.is_object()) return std::nullopt;
+  const auto step = record.find("step"), epoch = record.find("epoch");
+  if (step == record.end() || !step->is_number_integer()) return std::nullopt;
+  if (epoch == record.end() || !epoch->is_number()) return facts.keeps(step->get<std::int64_t>());
+  return facts.keeps(step->get<std::int64_t>(), epoch->get<double>());
 }
 
 class JsonLines : public Tracker {
@@ -28,7 +32,7 @@ class JsonLines : public Tracker {
   void start(const RunFacts& facts) override {
     for (const auto& path : {metrics_path_, texts_path_}) {
       cut_unfinished_line(path);
-      if (facts.resumed_at) cut_lines(path, step_of, [&](std::int64_t step) { return facts.keeps(step); });
+      if (facts.resumed_at) cut_lines(path, [&](std::string_view line) { return is_kept(line, facts); });
     }
     metrics_ = AppendFile(metrics_path_);
   }

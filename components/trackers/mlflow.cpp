@@ -1,8 +1,8 @@
-// A run on an MLflow server, over its REST interface. Whatever comes is on disk before it is sent, and what
-// was sent twice counts once: MLflow knows a point by name, step, time and value. So the server may go away
-// and come back without a lost point. A resumed run continues the same run of the server; MLflow cannot
-// take points back, so those of an earlier attempt after the checkpoint stay, and the tag "runner.resumed_at"
-// says from which step on the later ones count.
+// A run on an MLflow server, over its REST interface. Data is on disk before it is sent, and a point that is
+// sent twice counts once, because MLflow identifies it by name, step, time and value. So no point is lost if
+// the server is unavailable for a while. A resumed run continues the same run on the server. MLflow cannot
+// delete points, so those that an earlier attempt logged after the checkpoint stay; the tag
+// "runner.resumed_at" gives the step after which the new points count.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -24,7 +24,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t most_metrics = 1000, most_params = 100;                        // in a batch
+constexpr std::size_t most_metrics = 1000, most_params = 100;  // in a batch
+constexpr const char* message_tag = "runner.message";          // why the run stopped or failed
 constexpr std::size_t longest_value = 6000, longest_tag = 5000, longest_name = 250;  // bytes
 
 struct MLflow {
@@ -69,7 +70,7 @@ std::string read_token(const std::filesystem::path& file) {
   return token;
 }
 
-// Credentials in the URL of the environment are as good as those beside it.
+// A user and password in MLFLOW_TRACKING_URI take precedence over the variables for them.
 HttpAddress find_server(const MLflow& params) {
   const std::string url = params.url.empty() ? environment("MLFLOW_TRACKING_URI") : params.url;
   if (url.empty())
@@ -112,8 +113,8 @@ class MLflowRun : public Tracker {
     undescribed_ = facts;
   }
 
-  // Sends what waits before it takes more: a call that fails is made again. Never more than one request, so
-  // that a slow server is not waited for any longer than that at the end of a run.
+  // Sends before it adds anything, because a call that fails is repeated. At most one request, so that the
+  // end of a run does not wait any longer for a slow server.
   void log(const Record& record) override {
     if (metrics_.size() >= most_metrics) send_slice();
     for (const auto& [name, value] : record.values) {
@@ -134,7 +135,7 @@ class MLflowRun : public Tracker {
 
   void artifact(std::string_view name, const std::filesystem::path& file) override {
     if (!std::filesystem::exists(file))
-      return log::warning("{} is no longer there, so MLflow does not get it.", file.string());
+      return log::warning("{} no longer exists, so it is not sent to MLflow.", file.string());
     send_file(std::string(name), [&](const std::string& path) { api_->put_file(path, file); });
   }
 
@@ -147,7 +148,7 @@ class MLflowRun : public Tracker {
   void finish(const RunEnd& end) override {
     flush();
     constexpr const char* words[] = {"FINISHED", "KILLED", "FAILED"};
-    if (!end.message.empty()) set_tag("runner.message", end.message);
+    if (!end.message.empty()) set_tag(message_tag, end.message);
     api_->post("runs/update", {{"run_id", run_},
                                {"status", words[static_cast<int>(end.outcome)]},
                                {"end_time", milliseconds(end.wall_time)}});
@@ -159,21 +160,25 @@ class MLflowRun : public Tracker {
     try {
       call();
     } catch (const Json::exception&) {
-      throw TrackerUnavailable(api_->server() +
-                               " answered without what it was asked for; is it an MLflow server?");
+      throw TrackerUnavailable(api_->server() + " sent an incomplete response; is it an MLflow server?");
     }
   }
 
-  // Not part of start(): the end of a short run waits for the call that is under way, and this takes several
-  // requests more. If it is never called, the next process starts the run again.
+  // Not part of start(): the end of a short run waits for the call in progress, and this would add several
+  // requests to it. If it is never called, the next process starts the run again.
   void describe_run(const RunFacts& facts) {
-    understood([&] { send_params(facts.settings, known_ ? params_there() : std::set<std::string>{}); });
+    understood([&] {
+      const Json there = known_ ? data_there() : Json::object();
+      send_params(facts.settings, keys_of(there, "params"));
+      if (keys_of(there, "tags").contains(message_tag))
+        api_->post("runs/delete-tag", {{"run_id", run_}, {"key", message_tag}});
+    });
     if (known_) api_->post("runs/update", {{"run_id", run_}, {"status", "RUNNING"}});
     if (facts.resumed_at) set_tag("runner.resumed_at", std::to_string(*facts.resumed_at));
     if (!facts.recipe.empty()) upload("recipe.toml", facts.recipe);
   }
 
-  // Forgotten once the server has it.
+  // Removes the metrics only after the server has accepted them.
   void send_slice() {
     const std::size_t count = std::min(most_metrics, metrics_.size());
     api_->log_batch(run_, "metrics", std::span(metrics_).first(count));
@@ -184,7 +189,7 @@ class MLflowRun : public Tracker {
     api_->post("runs/set-tag", {{"run_id", run_}, {"key", name}, {"value", valid_utf8(value, longest_tag)}});
   }
 
-  // By its tag: an earlier request was carried out and its answer got lost.
+  // By its tag: an earlier request may have created the run although its response was lost.
   bool find_run(const RunFacts& facts) {
     experiment_ = find_or_create_experiment();
     const Json found = api_->post("runs/search", {{"experiment_ids", {experiment_}},
@@ -219,7 +224,7 @@ class MLflowRun : public Tracker {
     try {
       return api_->post("experiments/create", {{"name", params_.experiment}}).at("experiment_id");
     } catch (const MlflowRefusal&) {
-      return active(find());  // another process was faster
+      return active(find());  // another process has just created it
     }
   }
 
@@ -236,14 +241,15 @@ class MLflowRun : public Tracker {
     artifact_uri_ = run.at("info").value("artifact_uri", "");
   }
 
-  std::set<std::string> params_there() {
-    std::set<std::string> there;
-    const Json data = api_->get("runs/get", "run_id", run_).at("run").value("data", Json::object());
-    for (const Json& param : data.value("params", Json::array())) there.insert(param.at("key"));
-    return there;
+  Json data_there() { return api_->get("runs/get", "run_id", run_).at("run").value("data", Json::object()); }
+
+  static std::set<std::string> keys_of(const Json& data, const char* kind) {
+    std::set<std::string> keys;
+    for (const Json& item : data.value(kind, Json::array())) keys.insert(item.at("key"));
+    return keys;
   }
 
-  // MLflow keeps the first value of a parameter, and refuses another.
+  // MLflow keeps the first value of a parameter and rejects any other.
   void send_params(const std::vector<std::pair<std::string, Setting>>& settings,
                    const std::set<std::string>& there) {
     std::vector<Json> params;
@@ -251,8 +257,7 @@ class MLflowRun : public Tracker {
       if (there.contains(names_.of(name))) continue;
       const std::string value = param_value(setting);
       if (value.size() > longest_value)
-        log::warning("MLflow takes {} bytes of a parameter: {} is cut off there.", longest_value,
-                     in_quotes(name));
+        log::warning("MLflow limits a parameter to {} bytes: {} is cut off.", longest_value, in_quotes(name));
       params.push_back({{"key", names_.of(name)}, {"value", valid_utf8(value, longest_value)}});
     }
     const std::span<const Json> all(params);
@@ -270,16 +275,19 @@ class MLflowRun : public Tracker {
     return false;
   }
 
-  // "mlflow-artifacts:/1/<run>/artifacts" is served below a path of the server.
+  // The path of "mlflow-artifacts:/1/<run>/artifacts", which the server's artifact API takes. The URI may
+  // also name a server: "mlflow-artifacts://host:5000/1/..".
   std::string artifact_path(const std::string& name) const {
-    return artifact_uri_.substr(artifact_uri_.find('/') + 1) + "/" + name;
+    const auto host = artifact_uri_.find("://");
+    const auto root = artifact_uri_.find('/', host == std::string::npos ? 0 : host + 3);
+    return artifact_uri_.substr(root + 1) + "/" + name;
   }
 
   void upload(const std::string& name, const std::string& bytes) {
     send_file(name, [&](const std::string& path) { api_->put(path, bytes); });
   }
 
-  // A file that the server does not like is not worth the rest; without credentials all of it is kept.
+  // A rejected file must not stop the rest. If the credentials are rejected, everything is kept for later.
   template <class Send>
   void send_file(const std::string& name, Send send) {
     if (!takes_artifacts()) return;
@@ -294,9 +302,9 @@ class MLflowRun : public Tracker {
   MLflow params_;
   std::optional<MlflowApi> api_;
   std::string experiment_, run_, artifact_uri_;
-  bool known_ = false;                   // to the server, from an earlier attempt
-  std::optional<RunFacts> undescribed_;  // what the server does not know of it yet
-  std::vector<Json> metrics_;            // not sent yet
+  bool known_ = false;                   // the run exists on the server, from an earlier attempt
+  std::optional<RunFacts> undescribed_;  // what describe_run() still has to send
+  std::vector<Json> metrics_;            // not yet sent
   MlflowNames names_;
 };
 

@@ -1,7 +1,7 @@
-// A run of SwanLab as its own library leaves one that ran offline: <folder>/run-<time>-<id>/ with a log of
-// protobuf records, which `swanlab sync` uploads. File version 2, which SwanLab 0.10 reads; field numbers are
-// those of its swanlab/*/v1/*.proto. A resumed run continues the same file, without what came after the
-// checkpoint.
+// A run in the format that SwanLab's own library writes offline: <folder>/run-<time>-<id>/ with a log of
+// protobuf records, which `swanlab sync` uploads. File version 2, which SwanLab 0.10 reads; the field numbers
+// are those of its swanlab/*/v1/*.proto. A resumed run continues the same file, after the records that follow
+// the checkpoint are removed.
 #include <chrono>
 #include <set>
 
@@ -15,6 +15,7 @@
 #include "components/trackers/support/tracker_files.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "components/trackers/tracker.hpp"
+#include "registry/log.hpp"
 
 namespace runner {
 namespace {
@@ -47,7 +48,7 @@ constexpr auto describe(std::type_identity<SwanLab>) {
                 field("mode", &SwanLab::mode, "When the run is uploaded."));
 }
 
-// The message of that field in a record; nothing where it is another record.
+// The message in this field of a record; nothing if the record is of another type.
 std::optional<protozero::pbf_reader> message_of(std::string_view record, Field field) {
   protozero::pbf_reader reader(record.data(), record.size());
   if (!reader.next(field)) return std::nullopt;
@@ -68,7 +69,7 @@ class SwanLabRun : public Tracker {
       : params_(std::move(params)), parent_(std::move(folder)) {}
 
   void start(const RunFacts& facts) override {
-    id_ = facts.id.substr(0, 21);  // as long as SwanLab's own
+    id_ = facts.id.substr(0, 21);  // the length of SwanLab's own ids
     folder_ = std::filesystem::absolute(parent_) / ("run-" + time_for_name(facts.started_at) + "-" + id_);
     std::filesystem::create_directories(folder_ / "files");
     const std::filesystem::path path = folder_ / ("run-" + id_ + ".swanlab");
@@ -76,7 +77,7 @@ class SwanLabRun : public Tracker {
       std::filesystem::remove(path);
       std::filesystem::remove_all(folder_ / "media");
     }
-    const bool is_new = !std::filesystem::exists(path);
+    const bool is_new = is_missing_or_empty(path);
     if (!is_new) take_up(path, facts);
     log_.emplace(path, file_header);
     if (is_new) begin(facts);
@@ -122,8 +123,13 @@ class SwanLabRun : public Tracker {
     log_->flush();
     if (params_.mode != SyncMode::live) return;
     constexpr double patience = 30;
-    syncer_.wait(patience);
-    if (!syncer_.running()) sync();
+    if (!syncer_.wait(patience)) {  // two uploads of the same folder must not run at the same time
+      return log::warning(
+          "The end of the run is not uploaded. When the upload in the background has ended, run: swanlab "
+          "sync {}",
+          folder_.string());
+    }
+    sync();
     syncer_.wait(patience);
   }
 
@@ -160,7 +166,7 @@ class SwanLabRun : public Tracker {
     });
   }
 
-  // YAML reads JSON.
+  // JSON is valid YAML.
   std::filesystem::path write_config(const RunFacts& facts) const {
     const std::filesystem::path path = folder_ / "files" / "config.yaml";
     std::string yaml;
@@ -175,8 +181,6 @@ class SwanLabRun : public Tracker {
 
   void add_media(std::string_view tag, std::string_view bytes, std::int64_t step, ColumnType type,
                  const char* kind, const char* ending) {
-    Sha256 digest;
-    digest.update({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
     const std::string name = file_name_of(tag) + "-" + std::to_string(step) + ending;
     const std::filesystem::path path = folder_ / "media" / kind / name;
     write_file(path, bytes);
@@ -186,7 +190,7 @@ class SwanLabRun : public Tracker {
       Message media(message, 5);
       Message item(media, 1);
       item.add_string(1, name);
-      item.add_string(2, digest.hex());
+      item.add_string(2, sha256_hex(bytes));
       item.add_int64(3, static_cast<std::int64_t>(bytes.size()));
     });
   }

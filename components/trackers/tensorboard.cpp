@@ -15,7 +15,7 @@ constexpr auto describe(std::type_identity<TensorBoard>) {
                       "settings of all runs, which is better for comparing runs of different kinds."));
 }
 
-// Markdown shows indented lines as they are.
+// Markdown shows indented lines verbatim.
 std::string as_code(std::string_view text) {
   std::string code = "    ";
   for (const char c : text) c == '\n' ? code += "\n    " : code += c;
@@ -55,7 +55,7 @@ class Events : public Tracker {
   }
 
   void text(std::string_view tag, std::string_view text, std::int64_t step) override {
-    const bool table = text.find('\n') != std::string_view::npos;  // Markdown would run its lines together
+    const bool table = text.find('\n') != std::string_view::npos;  // Markdown would join its lines
     writer_->add_text(tag, step, table ? as_code(text) : std::string(text));
   }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -37,16 +38,23 @@ struct RunFacts {
   std::filesystem::path folder;
   std::string recipe;                                     // resolved, as TOML, without secrets
   std::vector<std::pair<std::string, Setting>> settings;  // the same, flat: "optimizer.lr"
-  std::string id = {};                                    // of this run alone; the same after a resume
+  std::string id = {};                                    // unique to this run; unchanged by a resume
   std::vector<std::string> tags = {};
   double started_at = 0;  // seconds since 1970, of the first attempt
-  // A resumed run: every record up to and including this step counts, what an earlier attempt logged for
-  // later steps does not. 0: an earlier attempt left no checkpoint, so the run starts over and nothing
-  // counts.
+  // Only in a resumed run: the records up to and including this step are kept; what an earlier attempt logged
+  // for later steps is discarded. 0: the earlier attempt left no checkpoint, so the run starts over and
+  // nothing is kept.
   std::optional<std::int64_t> resumed_at = {};
+  // Of that step, the records up to and including this exact epoch are kept: a skipped update advances the
+  // epoch, but not the step.
+  double resumed_epoch = std::numeric_limits<double>::infinity();
 
   bool starts_over() const { return resumed_at == 0; }
+  // Whether an earlier record stays; if its epoch is not known, by its step alone.
   bool keeps(std::int64_t step) const { return !resumed_at || (!starts_over() && step <= *resumed_at); }
+  bool keeps(std::int64_t step, double epoch) const {
+    return keeps(step) && (step != resumed_at || epoch <= resumed_epoch);
+  }
 };
 
 enum class Outcome { finished, stopped, failed };
@@ -54,7 +62,7 @@ enum class Outcome { finished, stopped, failed };
 struct RunEnd {
   Outcome outcome = Outcome::finished;
   std::string message = {};  // why it stopped or failed
-  double wall_time = 0;      // seconds since 1970; long ago where a tracker is told of it later
+  double wall_time = 0;      // seconds since 1970; may be long ago if it is reported later
 };
 
 // Thrown if a tracker cannot work at the moment, for example because a server does not answer. The same call
@@ -86,7 +94,7 @@ struct TrackerInputs {
   std::optional<std::filesystem::path> logging_dir = {};  // the recipe's; relative to the run folder
   int rank = 0;
 
-  // Where the tracker's files go: what the recipe says, otherwise this place in the run folder.
+  // The folder for the tracker's files: the recipe's logging_dir, or by default `usual` in the run folder.
   std::filesystem::path folder_or(const std::filesystem::path& usual) const {
     return folder / logging_dir.value_or(usual);
   }
@@ -94,8 +102,8 @@ struct TrackerInputs {
 
 // What is known of a tracker before it is built.
 struct TrackerFacts {
-  bool remote = false;        // sends to a server: its data are written to disk first
-  bool every_rank = false;    // wants to run on every rank, not on the main one alone
+  bool remote = false;        // sends to a server; its data is written to disk first
+  bool every_rank = false;    // runs on every rank, not only on the main one
   bool images = false;        // shows images
   bool writes_files = false;  // logging_dir applies
 };

@@ -1,8 +1,8 @@
-// A run of Weights & Biases as its own library leaves one that ran offline: wandb/offline-run-<time>-<id>/
-// with a log of protobuf records (run, metric, history, summary, exit), which `wandb sync` uploads. A row of
-// the history is one record here; two records may have the same step, and W&B wants rows with steps of their
-// own, so the rows are numbered and each metric is declared to be over "step". Field numbers are those of
-// W&B's wandb_internal.proto. A resumed run continues the same file, without the rows after the checkpoint.
+// A run in the format that W&B's own library writes offline: wandb/offline-run-<time>-<id>/ with a log of
+// protobuf records (run, metric, history, summary, exit), which `wandb sync` uploads. Each of our records is
+// a row of the history. Two records may have the same step, but W&B needs a unique step per row, so the rows
+// are numbered and each metric declares "step" as its x axis. Field numbers are those of W&B's
+// wandb_internal.proto. A resumed run continues the same file, without the rows after the checkpoint.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -51,7 +51,7 @@ constexpr auto describe(std::type_identity<WeightsAndBiases>) {
       field("mode", &WeightsAndBiases::mode, "When the run is uploaded."));
 }
 
-// W&B reads Python's spelling of JSON.
+// W&B accepts NaN and Infinity, as Python's json module writes them.
 std::string value_json(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
@@ -63,16 +63,16 @@ std::string setting_json(const Setting& setting) {
   return json_text(json_setting(setting));
 }
 
-// The name and the value of an item of a history, a summary or a config.
+// Adds an item (name and JSON value) to a history, a summary or a config.
 void add_item(Message& parent, std::string_view key, std::string_view json) {
   Message item(parent, 1);
   add_text(item, 1, key);
   item.add_string(16, json.data(), json.size());
 }
 
-using Row = std::vector<std::pair<std::string, std::string>>;  // names and JSON
+using Row = std::vector<std::pair<std::string, std::string>>;  // names and JSON values
 
-// The items of the history in a record; nothing where it is another record.
+// The items of a history record; empty for any other record.
 Row row_of(std::string_view record) {
   Row row;
   protozero::pbf_reader reader(record.data(), record.size());
@@ -100,10 +100,13 @@ bool has_field(std::string_view record, Field field) {
 
 bool is_kept(std::string_view record, const RunFacts& facts) {
   if (has_field(record, Field::exit_) || has_field(record, Field::summary)) return false;
+  std::optional<std::int64_t> step;
+  double epoch = 0;  // texts, images and histograms have none
   for (const auto& [name, json] : row_of(record)) {
-    if (name == "step") return facts.keeps(std::stoll(json));
+    if (name == "step") step = std::stoll(json);
+    if (name == "epoch") epoch = std::stod(json);
   }
-  return true;
+  return !step || facts.keeps(*step, epoch);
 }
 
 class WandbRun : public Tracker {
@@ -121,7 +124,7 @@ class WandbRun : public Tracker {
       std::filesystem::remove(path);
       std::filesystem::remove_all(folder_ / "files" / "media");
     }
-    const bool is_new = !std::filesystem::exists(path);
+    const bool is_new = is_missing_or_empty(path);
     if (!is_new) take_up(path, facts);
     log_.emplace(path, file_header);
     if (is_new) begin(facts);
@@ -142,9 +145,7 @@ class WandbRun : public Tracker {
   }
 
   void image(std::string_view tag, const Picture& image, std::int64_t step) override {
-    Sha256 digest;
-    digest.update({reinterpret_cast<const std::uint8_t*>(image.png.data()), image.png.size()});
-    const std::string sum = digest.hex();
+    const std::string sum = sha256_hex(image.png);
     const std::string path =
         "media/images/" + file_name_of(tag) + "_" + std::to_string(rows_) + "_" + sum.substr(0, 20) + ".png";
     write_file(folder_ / "files" / path, image.png);
@@ -184,7 +185,7 @@ class WandbRun : public Tracker {
   }
 
  private:
-  // What the earlier process wrote: how many rows, the last value of each metric, and which are declared.
+  // Restores from the file: the number of rows, the last value of each metric, and which are declared.
   void take_up(const std::filesystem::path& path, const RunFacts& facts) {
     keep_records(path, file_header, [&](std::string_view record) { return is_kept(record, facts); });
     read_chunk_log(path, file_header, [&](std::string_view record) {
@@ -251,7 +252,7 @@ class WandbRun : public Tracker {
       if (name != "step") message.add_string(4, "step");
       Message options(message, 6);
       options.add_bool(1, true);  // the step is in every row
-      options.add_bool(3, true);  // declared on purpose
+      options.add_bool(3, true);  // explicitly declared
     });
   }
 
@@ -284,7 +285,7 @@ class WandbRun : public Tracker {
   std::int64_t records_ = 0, rows_ = 0;
   double runtime_ = 0;
   std::set<std::string> declared_;
-  std::map<std::string, std::string> last_;  // of each metric, for the summary
+  std::map<std::string, std::string> last_;  // value of each metric, as JSON, for the summary
 };
 
 TrackerFacts facts(const WeightsAndBiases&) { return {.images = true, .writes_files = true}; }

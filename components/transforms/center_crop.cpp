@@ -17,7 +17,7 @@ constexpr auto describe(std::type_identity<CenterCrop>) {
 }
 void check(const CenterCrop& params, Report& report) { check_extent_given(params, report); }
 
-// Half of what is left over; an odd pixel goes where torchvision puts it.
+// Half of the difference; an odd pixel goes to the same side as in torchvision.
 std::int64_t start(std::int64_t available, std::int64_t wanted) {
   if (wanted > available) return -((wanted - available) / 2);
   return std::lrint(static_cast<double>(available - wanted) / 2);

@@ -40,7 +40,7 @@ class CutmixTransform : public Transform {
   }
 
  private:
-  // The middle is anywhere, so the rectangle may be cut off by the edge.
+  // The centre is anywhere in the image, so the edge of the image may cut off a part of the rectangle.
   Rectangle draw(SampleRandom& random, std::int64_t height, std::int64_t width) const {
     const double edge = 0.5 * std::sqrt(1.0 - draw_share(random, params_.alpha));
     const std::int64_t x = random.below(width);
@@ -52,7 +52,7 @@ class CutmixTransform : public Transform {
     return {top, left, std::min(height, y + half_height) - top, std::min(width, x + half_width) - left};
   }
 
-  // From the last to the first, so that the one before is still as it was; only the last has to be put by.
+  // From last to first, so that the previous example is still unchanged; only the last one has to be saved.
   static void paste_previous(torch::Tensor& input, const Rectangle& part) {
     const std::int64_t step = input.stride(0);
     float* first = input.data_ptr<float>();

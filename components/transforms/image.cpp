@@ -28,7 +28,7 @@ void look_up(const std::uint8_t* from, std::ptrdiff_t from_step, float* to, std:
   }
 }
 
-// One row of three channels that lie side by side: the target is written in one sweep.
+// One row of three channels that are interleaved in the target, which is written in one pass.
 void look_up_three(const std::uint8_t* from, std::ptrdiff_t from_step, std::ptrdiff_t channel_step, float* to,
                    std::int64_t count, const PixelTable& table) {
   const float* red = table.channel(0);
@@ -63,8 +63,12 @@ void Image::crop(const Rectangle& part, std::uint8_t fill) {
   if (reaches_out && padded() && fill != fill_) pixels();  // two kinds of padding: the first becomes pixels
   if (reaches_out) fill_ = fill;
 
-  const Rectangle kept = overlap(part, {top_, left_, view_.height, view_.width});
-  if (kept.height > 0 && kept.width > 0) view_.pixels = view_.at(0, kept.top - top_, kept.left - left_);
+  Rectangle kept = overlap(part, {top_, left_, view_.height, view_.width});
+  if (kept.height > 0 && kept.width > 0) {
+    view_.pixels = view_.at(0, kept.top - top_, kept.left - left_);
+  } else {
+    kept = {part.top, part.left, 0, 0};  // an empty overlap may lie beyond the part
+  }
   view_.height = kept.height;
   view_.width = kept.width;
   top_ = kept.top - part.top;
@@ -137,7 +141,7 @@ void Image::write(const ImageTarget& target, const PixelTable& plain) const {
   };
 
   const bool side_by_side = channels() == 3 && target.channel_step == 1 && target.column_step == 3;
-  // Rows without a gap between them, on both sides, are one long row.
+  // Rows without gaps between them, in the source and in the target, are treated as one long row.
   const bool seamless = view_.row_step == view_.width * view_.column_step &&
                         target.row_step == view_.width * target.column_step;
   const std::int64_t rows = seamless ? 1 : view_.height;

@@ -6,7 +6,7 @@
 
 namespace runner {
 
-// A view of pixels in a mapped file or a decoder's buffer. Strides describe any layout, also a mirrored one.
+// A view of pixels in a mapped file or a decoder's buffer. Steps describe any layout, also a mirrored one.
 struct ImageView {
   const std::uint8_t* pixels = nullptr;
   std::int64_t channels = 0, height = 0, width = 0;
@@ -44,15 +44,15 @@ class PixelTable {
   std::vector<float> values_;
 };
 
-// Memory that one worker uses again for every image it prepares.
+// Memory that one worker reuses for every image it prepares.
 struct Scratch {
-  std::vector<std::uint8_t> decoded;    // for a dataset that has to decode
+  std::vector<std::uint8_t> decoded;    // for datasets that have to decode
   std::vector<std::uint8_t> pixels[2];  // for transforms that compute new pixels
   std::vector<float> numbers;
   int next = 0;
 };
 
-// Where the numbers of one example go: floats, with a step for each axis.
+// Where the floats of one example are written, with a step for each axis.
 struct ImageTarget {
   float* values = nullptr;
   std::ptrdiff_t channel_step = 0, row_step = 0, column_step = 0;  // in floats
@@ -69,25 +69,25 @@ class Image {
   std::int64_t height() const { return height_; }
   std::int64_t width() const { return width_; }
 
-  // The part of the image inside the rectangle; where it reaches beyond the image there is padding of this
-  // value.
+  // Keeps the part of the image inside the rectangle. Where the rectangle reaches beyond the image, it is
+  // padded with `fill`.
   void crop(const Rectangle& part, std::uint8_t fill = 0);
   void flip_horizontally();
   void flip_vertically();
   void normalize(const PixelTable& table) { table_ = &table; }  // the table must outlive the image
-  // Fills the rectangle with one value per channel, in the numbers the model sees.
+  // Fills the rectangle with one value per channel, as the model sees them: after normalisation.
   void erase(const Rectangle& part, const std::vector<float>& values);
   void erase_with_noise(const Rectangle& part, std::uint64_t seed);  // mean 0, deviation 1
 
-  // The pixels as they are now; copied only where there is padding.
+  // The current pixels, without normalisation and erasing; copied only if there is padding.
   ImageView pixels();
-  // New pixels of that size, planar, to be written completely; they become the image once `replace` is
-  // called.
+  // Memory for new planar pixels of this size, which the caller fills completely; they become the image when
+  // `replace` is called.
   std::uint8_t* draft(std::int64_t new_height, std::int64_t new_width);
   void replace(std::int64_t new_height, std::int64_t new_width);
 
   Scratch& scratch() { return *scratch_; }
-  // All of it at once. The plain table is for images that were not normalised.
+  // Applies all that was recorded. `plain` is the table for images that were not normalised.
   void write(const ImageTarget& target, const PixelTable& plain) const;
 
  private:
@@ -102,7 +102,7 @@ class Image {
   bool padded() const { return view_.height != height_ || view_.width != width_; }
 
   ImageView view_;                   // the pixels that exist
-  std::int64_t top_ = 0, left_ = 0;  // where they lie in the image
+  std::int64_t top_ = 0, left_ = 0;  // where they are in the image
   std::int64_t height_, width_;      // of the image, padding included
   std::uint8_t fill_ = 0;
   const PixelTable* table_ = nullptr;  // none: value / 255

@@ -31,14 +31,23 @@ constexpr auto describe(std::type_identity<RandomCrop>) {
       field("fill", &RandomCrop::fill, "Pixel value of constant padding.", within(0, 255)),
       field("padding_mode", &RandomCrop::padding_mode, "What the padding consists of."));
 }
-void check(const RandomCrop& params, Report& report) { check_extent(params, report); }
+void check(const RandomCrop& params, Report& report) {
+  check_extent(params, report);
+  const bool constant = params.padding_mode == PaddingMode::constant;
+  if (params.padding == 0 && !params.pad_if_needed) {
+    if (params.fill != 0) report.error("fill", "has no effect without padding or pad_if_needed");
+    if (!constant) report.error("padding_mode", "has no effect without padding or pad_if_needed");
+  } else if (params.fill != 0 && !constant) {
+    report.error("fill", "has no effect unless padding_mode is \"constant\"");
+  }
+}
 
-// Where a coordinate beyond the edge looks inside the image. Padding may be wider than the image, so it can
-// go to and fro more than once.
+// The coordinate inside the image that one beyond its edge is mapped to. Padding may be wider than the image,
+// so a coordinate may be mirrored more than once.
 std::int64_t inside(std::int64_t at, std::int64_t size, PaddingMode mode) {
   if (mode == PaddingMode::edge || size == 1) return std::clamp<std::int64_t>(at, 0, size - 1);
-  const std::int64_t twice = mode == PaddingMode::reflect ? 1 : 0;
-  while (at < 0 || at >= size) at = at < 0 ? -at - 1 + twice : 2 * size - 1 - twice - at;
+  const std::int64_t skipped = mode == PaddingMode::reflect ? 1 : 0;  // does not repeat the outermost pixel
+  while (at < 0 || at >= size) at = at < 0 ? -at - 1 + skipped : 2 * size - 1 - skipped - at;
   return at;
 }
 
@@ -67,7 +76,7 @@ class RandomCropTransform : public Transform {
   }
 
  private:
-  // The first place the crop can start at, and how many more there are.
+  // The first position at which the crop can start, and how many more there are.
   std::pair<std::int64_t, std::int64_t> range(std::int64_t available, std::int64_t wanted) const {
     std::int64_t padding = params_.padding;
     if (params_.pad_if_needed) padding += std::max<std::int64_t>(0, wanted - available - 2 * padding);

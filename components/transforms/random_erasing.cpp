@@ -35,7 +35,7 @@ class RandomErasingTransform : public Transform {
   RandomErasingTransform(const RandomErasing& params, std::size_t channels)
       : params_(params), values_(params.value.begin(), params.value.end()) {
     if (values_.size() == 1) values_.resize(channels, values_[0]);
-    // The shape is given as height : width, and drawn as width : height.
+    // `ratio` is height : width, but random_area() takes width : height.
     shape_ = {1 / params.ratio[1], 1 / params.ratio[0]};
   }
 

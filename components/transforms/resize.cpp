@@ -32,7 +32,7 @@ class ResizeTransform : public Transform {
   }
 
  private:
-  // Of images that differ in size (-1), only height and width make equal ones.
+  // If images differ in size (-1), `size` does not make them equal: only height and width do.
   Extent target(const Extent& own) const {
     if (!params_.size) return {*params_.height, *params_.width};
     const std::int64_t size = *params_.size;

@@ -12,7 +12,7 @@
 namespace runner {
 
 // Changes one image, or a whole batch. All randomness comes from the generator it is given. Several threads
-// use one transform at once.
+// may use one transform at once.
 //   struct Invert { double p = 0.5; };
 //   constexpr auto describe(std::type_identity<Invert>) {
 //     return fields(field("p", &Invert::p, "Probability that an image is inverted.", within(0, 1)));

@@ -26,6 +26,12 @@ EngineOptions engine_options(const AcceleratorOptions& options, const Registry& 
     throw std::invalid_argument(
         "Accelerator supports only distributed.strategy = ddp, without reproducible and sync_batch_norm; use "
         "a recipe for the others.");
+  if (options.distributed.batch != BatchOf::rank)
+    throw std::invalid_argument(
+        "distributed.batch has no effect here: batch sizes are those of your loaders.");
+  Diagnostics diagnostics;
+  conform(encode_table(options.distributed), schema_of<DistributedSection>(), registry, diagnostics);
+  if (!diagnostics.ok()) throw std::invalid_argument("distributed: " + render(diagnostics));
   EngineOptions engine;
   engine.device = options.device;
   engine.device_placement = options.device_placement;
@@ -41,7 +47,7 @@ EngineOptions engine_options(const AcceleratorOptions& options, const Registry& 
 constexpr const char* unknown_parameter =
     "An optimizer updates a parameter that belongs to no prepared model: prepare() its model, too.";
 
-// Before anything is computed.
+// Call this before anything is computed.
 std::unique_ptr<World> join_by_environment(const AcceleratorOptions& options) {
   warn_and_steer_around_broken_instructions();
   const auto member = membership(process_environment());
@@ -61,12 +67,25 @@ Accelerator::Impl::Impl(std::unique_ptr<World> own, World& world_, const Acceler
       engine(engine_options(options, registry), world),
       window(engine) {}
 
-std::string Accelerator::Impl::name_of(const torch::Tensor& parameter) const {
-  for (const auto& model : models) {
-    for (const auto& item : model->module->named_parameters())
-      if (item.value().is_same(parameter)) return model->prefix() + item.key();
-  }
-  throw std::logic_error(unknown_parameter);
+std::vector<NamedTensor> Accelerator::Impl::named(const std::vector<torch::Tensor>& parameters) const {
+  std::set<const void*> all_wanted;
+  for (const torch::Tensor& parameter : parameters) all_wanted.insert(parameter.unsafeGetTensorImpl());
+  const auto with_prefixes = [&](bool all) {
+    std::set<const void*> wanted = all_wanted;
+    std::vector<NamedTensor> found;
+    for (const auto& model : models) {
+      const std::string prefix = all || model->name != "model" ? model->prefix() : "";
+      for (const auto& item : model->module->named_parameters()) {
+        if (wanted.erase(item.value().unsafeGetTensorImpl()) > 0)
+          found.push_back({prefix + item.key(), item.value()});
+      }
+    }
+    return found;
+  };
+  std::vector<NamedTensor> found = with_prefixes(false);
+  std::set<std::string> names;
+  for (const NamedTensor& one : found) names.insert(one.name);
+  return names.size() == found.size() ? found : with_prefixes(true);
 }
 
 void Accelerator::Impl::require_known_parameters() {
@@ -93,8 +112,8 @@ Accelerator::Accelerator(World& world, const AcceleratorOptions& options)
 Accelerator::~Accelerator() {
   if (!impl_->own_world) return;
   try {
-    // The others learn that this rank gives up, instead of that it is gone; and rank 0, whom they may need to
-    // find each other, goes last.
+    // Tells the other ranks that this rank failed, rather than letting it vanish. Otherwise waits for them,
+    // because they may need rank 0 to find each other.
     if (std::uncaught_exceptions() > impl_->exceptions_before)
       impl_->world.failed(std::runtime_error("an exception ended the training"));
     else
@@ -125,12 +144,15 @@ void Accelerator::prepare_model(std::shared_ptr<torch::nn::Module> model, const 
 PreparedOptimizer Accelerator::prepare_torch_optimizer(torch::optim::Optimizer& optimizer) {
   if (!impl_->torch_optimizers.insert(&optimizer).second)
     throw std::invalid_argument("An optimizer was prepared twice.");
-  std::vector<torch::Tensor> parameters;
-  for (const auto& group : optimizer.param_groups())
-    parameters.insert(parameters.end(), group.params().begin(), group.params().end());
-  auto adapted = std::make_unique<TorchOptimizer>(
-      optimizer, [impl = impl_.get()](const torch::Tensor& parameter) { return impl->name_of(parameter); });
-  return prepare_optimizer(std::move(adapted), std::move(parameters));
+  const auto names_of = [impl = impl_.get()](const std::vector<torch::Tensor>& parameters) {
+    TorchOptimizer::Names names;
+    for (const auto& [name, tensor] : impl->named(parameters))
+      names.emplace(tensor.unsafeGetTensorImpl(), name);
+    for (const torch::Tensor& parameter : parameters)
+      if (!names.contains(parameter.unsafeGetTensorImpl())) throw std::logic_error(unknown_parameter);
+    return names;
+  };
+  return prepare_optimizer(std::make_unique<TorchOptimizer>(optimizer, names_of), parameters_of(optimizer));
 }
 
 PreparedOptimizer Accelerator::prepare_optimizer(std::unique_ptr<Optimizer> optimizer,
@@ -164,6 +186,7 @@ PreparedScheduler Accelerator::prepare_schedule(const PreparedOptimizer& optimiz
 }
 
 PreparedLoader<Batch> Accelerator::prepare_split(const Split& split, const SplitLoaderOptions& options) {
+  if (options.batch_size < 1) throw std::invalid_argument("batch_size must be at least 1");
   LoaderOptions loading;
   loading.batch_size = options.batch_size;
   loading.shuffle = options.shuffle;
@@ -199,7 +222,7 @@ Accelerator::Accumulation Accelerator::accumulate(double weight) {
   return Accumulation(*this);
 }
 
-// Counts where a window starts; only then is the loader asked how much it has left.
+// The result is used only at the start of a window; only then is the loader asked how many batches are left.
 std::int64_t Accelerator::micro_batches_of_window() {
   const std::int64_t most = impl_->options.accumulation_steps;
   if (impl_->passes.empty() || !impl_->window.last()) return most;

@@ -25,7 +25,7 @@
 
 namespace runner {
 
-// A registered component, as a recipe names it: {"fp16", {{"init_scale", 1024}}}.
+// A registered component with settings, as in a recipe: {"fp16", {{"init_scale", 1024}}}.
 struct ComponentChoice {
   std::string name;
   PartSettings settings = {};
@@ -34,22 +34,22 @@ struct ComponentChoice {
 struct AcceleratorOptions {
   ComponentChoice precision = {"fp32"};  // or "bf16", "fp16", "fp8", or one from load_plugin()
   std::int64_t accumulation_steps = 1;   // micro-batches of one update
-  std::string device = "auto";           // "cpu", "cuda", "cuda:1"; "auto": CUDA where there is one
+  std::string device = "auto";           // "cpu", "cuda", "cuda:1"; "auto": CUDA if there is a GPU
   bool device_placement = true;          // false: models and batches stay where they are
   MemoryFormat memory_format = MemoryFormat::automatic;  // automatic: contiguous
   std::uint64_t seed = 0;                                // of the order of the data
-  DistributedSection distributed = {};                   // how ranks exchange gradients; its strategy is ddp
-  std::vector<ComponentChoice> trackers = {};            // beside metrics.jsonl
+  DistributedSection distributed = {};                   // how ranks exchange gradients; only strategy = ddp
+  std::vector<ComponentChoice> trackers = {};            // in addition to metrics.jsonl
 };
 
 struct SplitLoaderOptions {
   std::int64_t batch_size = 64;  // of each rank
   bool shuffle = false;
-  int workers = 0;  // threads beside this one that read ahead
+  int workers = 0;  // background threads that read ahead
 };
 
-// For your own training loop: devices, precision, accumulation, ranks, checkpoints and trackers, for plain
-// LibTorch modules and optimizers. It uses the engine that recipes are trained with.
+// For your own training loop: handles devices, precision, accumulation, ranks, checkpoints and trackers for
+// plain LibTorch modules and optimizers. It uses the same engine as recipes.
 //
 //   Accelerator accelerator({.precision = {"bf16"}, .accumulation_steps = 4});
 //   auto [net, optimizer, loader] = accelerator.prepare(model, sgd, std::move(data_loader));
@@ -68,9 +68,9 @@ struct SplitLoaderOptions {
 // On several ranks every rank makes the same calls in the same order.
 class Accelerator {
  public:
-  // Among the ranks that launch(), `torchrun`, `mpirun` or `srun` have started; otherwise a single process.
+  // Joins the ranks that launch(), `torchrun`, `mpirun` or `srun` have started; otherwise a single process.
   explicit Accelerator(const AcceleratorOptions& options = {});
-  // Among these. The world must outlive the accelerator.
+  // Uses the ranks of this world, which must outlive the accelerator.
   explicit Accelerator(World& world, const AcceleratorOptions& options = {});
   ~Accelerator();
   Accelerator(const Accelerator&) = delete;
@@ -78,9 +78,9 @@ class Accelerator {
 
   // --- preparing ---
 
-  // Models (a module holder, or a shared pointer to a module), LibTorch optimizers and schedulers (which must
-  // outlive this) and unique pointers to LibTorch data loaders, in any order. One thing is returned as it is,
-  // several as a tuple. Models are the very same objects: nothing is wrapped around them.
+  // Takes models (a module holder, or a shared pointer to a module), LibTorch optimizers and schedulers
+  // (which must outlive this) and unique pointers to LibTorch data loaders, in any order. Returns the
+  // prepared object, or a tuple of several. Models are returned unchanged: they are not wrapped.
   template <class... Parts>
   auto prepare(Parts&&... parts) {
     if constexpr (sizeof...(Parts) == 1) {
@@ -91,27 +91,27 @@ class Accelerator {
   }
   // Saved as model.<name>.safetensors; without a name, the first is "model", the next "model.1".
   void prepare_model(std::shared_ptr<torch::nn::Module> model, const std::string& name = "");
-  // A runner optimizer, and the parameters that it updates.
+  // For a runner optimizer and the parameters that it updates.
   PreparedOptimizer prepare_optimizer(std::unique_ptr<Optimizer> optimizer,
                                       std::vector<torch::Tensor> parameters);
-  // A runner dataset, which must outlive the loader: each rank reads its own examples only.
+  // For a runner dataset, which must outlive the loader: each rank reads only its own examples.
   PreparedLoader<Batch> prepare_split(const Split& split, const SplitLoaderOptions& options);
-  // A learning rate that is a function of the step: optimizer's * factor(step).
+  // A learning rate that is a function of the step: the optimizer's learning rate * factor(step).
   PreparedScheduler prepare_schedule(const PreparedOptimizer& optimizer, PreparedScheduler::Factor factor);
 
   // --- runner components, as a recipe names them ---
 
-  // What can only be done once, a download, one rank on each machine does before the others.
+  // One rank on each machine opens the dataset first, so that a download happens only once.
   Splits open_dataset(const ComponentChoice& dataset);
   std::shared_ptr<Model> build_model(const ComponentChoice& model, const DataSpec& data);
-  // For all parameters of the models that were prepared, or for those of one of them.
+  // For the parameters of all prepared models, or of one of them.
   PreparedOptimizer build_optimizer(const ComponentChoice& optimizer);
   PreparedOptimizer build_optimizer(const ComponentChoice& optimizer, const torch::nn::Module& model);
 
   // --- a step ---
 
-  // Lives for one micro-batch. The last `accumulation_steps` of a loader may be fewer; gradients are the mean
-  // over those that there are, and over the ranks.
+  // Exists for one micro-batch. At the end of a loader fewer than `accumulation_steps` micro-batches may be
+  // left; gradients are the mean over those, and over the ranks.
   class Accumulation {
    public:
     ~Accumulation();
@@ -124,15 +124,15 @@ class Accelerator {
     Accelerator& accelerator_;
   };
   [[nodiscard]] Accumulation accumulate();
-  // The same with losses that are sums: the mean is over `weight`, this rank's of the whole window, such as
-  // the number of its tokens. Only the weight given at the start of a window counts.
+  // The same for losses that are sums: gradients are divided by the sum of `weight` over the ranks. `weight`
+  // is for this rank's whole window, such as its number of tokens; only the first one of a window counts.
   [[nodiscard]] Accumulation accumulate(double weight);
 
   [[nodiscard]] std::unique_ptr<PrecisionScope> autocast();  // around forward and loss
   void backward(const torch::Tensor& loss, bool keep_graph = false);
-  bool sync_gradients() const;  // the present micro-batch is the last before an update
+  bool sync_gradients() const;  // the current micro-batch is the last before an update
 
-  // Of complete gradients; while they are accumulated nothing happens, and the norm is undefined.
+  // Clips complete gradients. While they are being accumulated nothing happens, and the norm is undefined.
   torch::Tensor clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm);
   void clip_grad_value_(const std::vector<torch::Tensor>& parameters, double max_value);
 
@@ -146,10 +146,10 @@ class Accelerator {
   bool is_local_main_process() const { return world().local_rank() == 0; }
   void wait_for_everyone() { world().barrier("wait_for_everyone"); }
 
-  // The tensors of all ranks, one after the other, on every rank. A number becomes a list of numbers.
+  // Concatenates the tensors of all ranks, on every rank. A scalar becomes a vector.
   torch::Tensor gather(const torch::Tensor& tensor);
-  // The same within a pass over a prepared loader, without the examples that were repeated at its end: every
-  // example exactly once, in the order of the loader. One tensor, or several as a tuple.
+  // The same during a pass over a prepared loader, without the examples that were repeated at its end: every
+  // example exactly once, in the order of the loader. For one tensor, or several, returned as a tuple.
   torch::Tensor gather_for_metrics(const torch::Tensor& tensor);
   template <class... Tensors>
     requires(sizeof...(Tensors) > 1)
@@ -159,10 +159,10 @@ class Accelerator {
   enum class Reduce { sum, mean };
   torch::Tensor reduce(const torch::Tensor& tensor, Reduce how = Reduce::mean);
   torch::Tensor broadcast(const torch::Tensor& tensor, int source_rank = 0);  // of equal shape on all ranks
-  // Padded to the longest of any rank in this dimension; -1 is the last dimension.
+  // Pads the tensor to the largest size of any rank in this dimension; -1 is the last dimension.
   torch::Tensor pad_across_processes(const torch::Tensor& tensor, std::int64_t dimension = 0,
                                      double value = 0, bool first = false);
-  // Once, on the main rank.
+  // On the main rank only.
   template <class... Values>
   void print(const Values&... values) const {
     if (!is_main_process()) return;
@@ -178,20 +178,20 @@ class Accelerator {
   }
   template <class Module>
   const Module& unwrap(const Module&& module) const = delete;
-  // model.safetensors, or several files with an index.
+  // Writes model.safetensors, or several files with an index.
   void save_model(const torch::nn::Module& model, const std::filesystem::path& folder,
                   std::int64_t max_shard_bytes = std::int64_t{5} << 30);
 
-  // All that was prepared and registered, the precision and the random generators of every rank: a checkpoint
-  // as recipes write it, complete or not at all. Loading is strict: what is missing or extra is an error.
+  // Saves all prepared and registered objects, the precision and the random generators of every rank, as a
+  // checkpoint like those of recipes, atomically. Loading is strict: missing or extra state is an error.
   void save_state(const std::filesystem::path& folder);
   void load_state(const std::filesystem::path& folder);
   void register_for_checkpointing(const std::string& name, Stateful& object);  // which must outlive this
-  // Saving: on the main rank; loading: on every rank.
+  // Hooks for saving run on the main rank, hooks for loading on every rank.
   void register_save_state_pre_hook(ModelStatesHook hook);
   void register_load_state_pre_hook(ModelStatesHook hook);
 
-  // One pass that starts after so many batches. After load_state: loader.position().
+  // A loader whose next pass skips this many batches. After load_state(), pass loader.position().
   template <class Item>
   PreparedLoader<Item> skip_first_batches(const PreparedLoader<Item>& loader, std::int64_t batches) const {
     return loader.after(batches);
@@ -199,11 +199,11 @@ class Accelerator {
 
   // --- tracking ---
 
-  // Trackers write to the folder, or to servers under the name of the run; metrics.jsonl is always there.
+  // Trackers write to the folder, or to servers under the name of the run; metrics.jsonl is always written.
   void init_trackers(const std::string& run_name, const std::filesystem::path& folder,
                      std::vector<std::pair<std::string, Setting>> settings = {});
   void log(const std::vector<std::pair<std::string, double>>& values, std::int64_t step);
-  void end_training();  // everything that was logged is where it belongs
+  void end_training();  // waits until trackers have written everything
 
  private:
   template <class Part>

@@ -18,17 +18,19 @@ namespace runner {
 struct Accelerator::Impl {
   Impl(std::unique_ptr<World> own, World& world, const AcceleratorOptions& options);
 
-  // What a checkpoint calls the model; the first one that was given no name needs no prefix.
+  // A model with its name in checkpoints.
   struct PreparedModel {
     std::string name;  // "model", "model.encoder"
     std::shared_ptr<torch::nn::Module> module;
     ModelWeights weights;
-    std::string prefix() const { return name == "model" ? "" : name.substr(name.find('.') + 1) + "."; }
+    std::string prefix() const { return name.substr(name.find('.') + 1) + "."; }
   };
-  std::string name_of(const torch::Tensor& parameter) const;
-  void require_known_parameters();  // of the optimizers: others would get no gradients of other ranks
+  // The parameters of an optimizer, each once, with the names of their state in checkpoints. Those of "model"
+  // have no prefix, unless another parameter would then have the same name.
+  std::vector<NamedTensor> named(const std::vector<torch::Tensor>& parameters) const;
+  void require_known_parameters();  // of optimizers: unknown ones would not get gradients from other ranks
 
-  std::unique_ptr<World> own_world;  // none if the caller owns the world
+  std::unique_ptr<World> own_world;  // null if the caller owns the world
   World& world;
   const AcceleratorOptions options;
   const Registry registry;
@@ -39,7 +41,7 @@ struct Accelerator::Impl {
   std::shared_ptr<torch::nn::Module> all_models = std::make_shared<torch::nn::Module>();
   std::vector<std::unique_ptr<PreparedModel>> models;
   std::vector<std::shared_ptr<PreparedOptimizer::Shared>> optimizers;
-  std::set<const torch::optim::Optimizer*> torch_optimizers;  // those among them
+  std::set<const torch::optim::Optimizer*> torch_optimizers;  // LibTorch's among them
   std::size_t checked_optimizers = 0;
   std::vector<std::shared_ptr<PreparedScheduler::Shared>> schedulers;
   std::vector<std::shared_ptr<Stateful>> loaders;

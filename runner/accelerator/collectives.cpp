@@ -1,4 +1,4 @@
-// What ranks exchange in a training loop of the user's own.
+// The collective operations of Accelerator.
 #include <ATen/WrapDimUtils.h>
 #include <torch/utils.h>
 
@@ -44,7 +44,7 @@ torch::Tensor Accelerator::broadcast(const torch::Tensor& tensor, int source_ran
 torch::Tensor Accelerator::pad_across_processes(const torch::Tensor& tensor, std::int64_t dimension,
                                                 double value, bool first) {
   const torch::NoGradGuard no_grad;
-  dimension = at::maybe_wrap_dim(dimension, tensor.dim());  // -1 is the last
+  dimension = at::maybe_wrap_dim(dimension, tensor.dim());
   const std::int64_t own = tensor.size(dimension);
   const auto longest = static_cast<std::int64_t>(
       world().all_reduce(static_cast<double>(own), Reduction::max, "the longest tensor"));

@@ -2,6 +2,8 @@
 
 #include <torch/utils.h>
 
+#include <algorithm>
+
 namespace runner {
 
 void GradientWindow::next_micro_batch(std::int64_t micro_batches, double weight) {
@@ -19,10 +21,13 @@ void GradientWindow::backward(const torch::Tensor& loss, bool keep_graph) {
   if (last()) complete();
 }
 
-// What is complete is not to be summed over the ranks or unscaled a second time.
+// Sets complete gradients aside, so that they are not summed over the ranks or unscaled a second time.
 void GradientWindow::open() {
-  const bool reused = !engine_.world().alone();  // the memory of gradients that were exchanged
-  for (const auto& [name, tensor] : engine_.weights().held_parameters()) {
+  const bool reused = !engine_.world().alone();  // gradients are then views of buckets, which are reused
+  const auto held = engine_.weights().held_parameters();
+  for (const auto& [name, parameter] : held)  // the user's code may have cleared gradients itself
+    if (!parameter.grad().defined()) not_finite_.erase(parameter.unsafeGetTensorImpl());
+  for (const auto& [name, tensor] : held) {
     torch::Tensor parameter = tensor;
     torch::Tensor& gradient = parameter.mutable_grad();
     if (!gradient.defined()) continue;
@@ -34,7 +39,10 @@ void GradientWindow::open() {
 }
 
 void GradientWindow::complete() {
-  finite_ = engine_.complete_gradients() && finite_;
+  if (!engine_.complete_gradients()) {
+    for (const auto& [name, parameter] : engine_.weights().held_parameters())
+      if (parameter.grad().defined()) not_finite_.insert(parameter.unsafeGetTensorImpl());
+  }
   const torch::NoGradGuard no_grad;
   for (auto& [parameter, before] : complete_) {
     torch::Tensor& gradient = parameter.mutable_grad();
@@ -50,10 +58,18 @@ bool GradientWindow::ready() {
   return true;
 }
 
+bool GradientWindow::finite(const std::vector<torch::Tensor>& parameters) const {
+  return std::ranges::none_of(parameters, [&](const torch::Tensor& parameter) {
+    return not_finite_.contains(parameter.unsafeGetTensorImpl());
+  });
+}
+
 void GradientWindow::clear(const std::vector<torch::Tensor>& parameters) {
   if (open_) return;
-  for (const torch::Tensor& parameter : parameters) parameter.mutable_grad().reset();
-  finite_ = true;
+  for (const torch::Tensor& parameter : parameters) {
+    parameter.mutable_grad().reset();
+    not_finite_.erase(parameter.unsafeGetTensorImpl());
+  }
 }
 
 }  // namespace runner

@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -9,23 +10,23 @@
 
 namespace runner {
 
-// The gradients of a user's own loop, from backward to update: which micro-batches belong together, and
-// whether the gradients are complete: exchanged between ranks, and no longer scaled.
+// The gradients of a user's own loop, from backward to update. Knows which micro-batches belong to one
+// update, and whether the gradients are complete: summed over the ranks, and no longer scaled.
 class GradientWindow {
  public:
   explicit GradientWindow(Engine& engine) : engine_(engine) {}
 
-  // The next micro-batch. Starts a window of so many, of that weight in all, if the last one is over.
+  // The next micro-batch. If the previous window is over, starts one of this size and total weight.
   void next_micro_batch(std::int64_t micro_batches, double weight);
   bool last() const { return left_ == 0; }  // no other micro-batch follows in this window
 
   void backward(const torch::Tensor& loss, bool keep_graph);
 
-  // Whether an optimizer may look at the gradients: not before the last micro-batch of a window. Completes
-  // those that wait for it.
+  // Whether an optimizer may use the gradients, which is so in the last micro-batch of a window. Completes
+  // gradients if necessary.
   bool ready();
-  bool finite() const { return finite_; }
-  // Nothing happens while gradients are being accumulated: also where a loop clears them before backward.
+  bool finite(const std::vector<torch::Tensor>& parameters) const;  // their gradients
+  // Does nothing while gradients are being accumulated, so a loop may also clear them before backward.
   void clear(const std::vector<torch::Tensor>& parameters);
 
  private:
@@ -35,9 +36,11 @@ class GradientWindow {
   Engine& engine_;
   std::int64_t left_ = 0;
   double weight_ = 1;
-  bool open_ = false;   // something was added that is not complete yet
-  bool finite_ = true;  // what was completed since the gradients were cleared
-  std::vector<std::pair<torch::Tensor, torch::Tensor>> complete_;  // parameters, and gradients of before
+  bool open_ = false;  // there are gradients that are not complete yet
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> complete_;  // parameters, and earlier gradients
+  // Parameters whose gradients came from a window with a gradient that was not finite, until they are
+  // cleared. Several optimizers clear theirs one after the other.
+  std::set<const torch::TensorImpl*> not_finite_;
 };
 
 }  // namespace runner

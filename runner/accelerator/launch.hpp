@@ -6,16 +6,15 @@
 
 namespace runner {
 
-// Runs the function on so many ranks of this machine, from inside a program:
+// Runs the function on several ranks of this machine, from inside a program:
 //
 //   int main() { return runner::launch(train, 4); }     // void train(runner::World& world)
 //
 // Each rank is this program, started again with the same arguments: code before launch() runs in every rank,
 // code after it only in this process. With one rank the function is called in this process. If torchrun,
 // mpirun or srun started the program, it already is one of the ranks, and `ranks` is ignored. Returns the
-// exit code of the rank that failed first, otherwise 0; an exception that leaves the function is printed, on
-// one rank as on several. Rank 0 writes to the terminal; of a rank that failed,
-// the last lines of output are shown.
+// exit code of the rank that failed first, otherwise 0; an exception that leaves the function is printed.
+// Rank 0 writes to the terminal; the last lines of output of a failed rank are shown.
 int launch(const std::function<void(World&)>& function, int ranks);
 
 }  // namespace runner

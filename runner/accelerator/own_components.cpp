@@ -37,12 +37,13 @@ PreparedOptimizer Accelerator::build_optimizer(const ComponentChoice& optimizer,
 
 PreparedOptimizer Accelerator::build_optimizer_for(const ComponentChoice& optimizer,
                                                    const torch::nn::Module* only) {
-  torch::OrderedDict<std::string, torch::Tensor> parameters;
+  std::vector<torch::Tensor> wanted;
   for (const auto& model : impl_->models) {
     if (only && model->module.get() != only) continue;
-    for (const auto& item : model->module->named_parameters())
-      parameters.insert(model->prefix() + item.key(), item.value());
+    for (const torch::Tensor& parameter : model->module->parameters()) wanted.push_back(parameter);
   }
+  torch::OrderedDict<std::string, torch::Tensor> parameters;
+  for (const auto& [name, tensor] : impl_->named(wanted)) parameters.insert(name, tensor);
   if (parameters.is_empty())
     throw std::logic_error("build_optimizer() needs the parameters of a model: prepare() it first.");
   const auto part = make_part<OptimizerKind>(impl_->registry, optimizer.name, optimizer.settings);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <torch/data/example.h>
+#include <torch/data/worker_exception.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -16,8 +17,8 @@
 
 namespace runner {
 
-// The tensors that a batch is made of; the first dimension of each is the example. Your own batch type works
-// with a function of this name in its namespace.
+// The tensors of a batch; the first dimension of each is the example. To use your own batch type, define a
+// function of this name in its namespace.
 inline std::vector<torch::Tensor*> tensors_of(torch::Tensor& tensor) { return {&tensor}; }
 inline std::vector<torch::Tensor*> tensors_of(torch::data::TensorExample& example) { return {&example.data}; }
 inline std::vector<torch::Tensor*> tensors_of(torch::data::Example<>& example) {
@@ -30,21 +31,21 @@ class LoaderPass {
  public:
   virtual ~LoaderPass() = default;
   virtual std::int64_t examples() const = 0;  // of the current batch, over all ranks, each counted once
-  virtual std::int64_t rows() const = 0;      // with those that were repeated to give every rank as many
-  // How many batches follow the current one, at most this many; reads them.
+  virtual std::int64_t rows() const = 0;      // including examples repeated to give all ranks equally many
+  // Reads up to `most` batches after the current one and returns their number.
   virtual std::int64_t look_ahead(std::int64_t most) = 0;
 };
-using LoaderPasses = std::vector<LoaderPass*>;  // those under way, the innermost last
+using LoaderPasses = std::vector<LoaderPass*>;  // current passes, the innermost last
 
 // This rank's share of a global batch.
 template <class Item>
 struct BatchPart {
   Item item;
-  std::int64_t examples = 0, rows = 0;  // as LoaderPass says
+  std::int64_t examples = 0, rows = 0;  // as in LoaderPass
 };
 
-// Which rows of a global batch a rank takes: as many as every other. If they do not divide evenly, the first
-// ones are repeated at the end.
+// Which rows of a global batch a rank takes: all ranks take equally many. If the rows do not divide evenly,
+// the first ones are repeated at the end.
 struct RowShare {
   std::int64_t rank = 0, ranks = 1;
 
@@ -60,7 +61,7 @@ class BatchSource {
   virtual std::optional<BatchPart<Item>> next() = 0;
 };
 
-// Random numbers of the CPU come from this seed while it lives, and then continue as before.
+// While it exists, the CPU generator is seeded with seed and epoch; afterwards it continues as before.
 class SeededOrder {
  public:
   SeededOrder(std::uint64_t seed, std::int64_t epoch);
@@ -72,9 +73,9 @@ class SeededOrder {
   State before_;
 };
 
-// Any LibTorch data loader that gives stacked batches. It cannot be told to read less, so every rank reads
-// all batches and keeps its own: batch number n goes to rank n % ranks. The order is a function of seed and
-// epoch, and so the same on all ranks.
+// Any LibTorch data loader that gives stacked batches. It cannot read only some of them, so every rank reads
+// all batches and keeps its own: batch n goes to rank n % ranks. The order is a function of seed and epoch,
+// and therefore the same on all ranks.
 template <class Loader>
 class TorchBatches final : public BatchSource<typename Loader::BatchType> {
  public:
@@ -84,6 +85,7 @@ class TorchBatches final : public BatchSource<typename Loader::BatchType> {
       : loader_(std::move(loader)), share_(share), seed_(seed) {}
 
   void start(std::int64_t epoch, std::int64_t skip) override {
+    finish_pass();
     const SeededOrder order(seed_, epoch);
     at_.emplace(loader_->begin());
     for (std::int64_t i = 0; i < skip; ++i) next();
@@ -112,13 +114,27 @@ class TorchBatches final : public BatchSource<typename Loader::BatchType> {
   }
 
  private:
+  // LibTorch's workers must have delivered all batches of a pass before another one can begin, also if this
+  // one was left early.
+  void finish_pass() {
+    if (!at_ || loader_->options().workers == 0) return;
+    for (auto end = loader_->end();;) {
+      try {
+        if (*at_ == end) return;
+        ++*at_;
+      } catch (const torch::data::WorkerException&) {  // in a batch that nobody asked for
+        continue;
+      }
+    }
+  }
+
   std::unique_ptr<Loader> loader_;
   const RowShare share_;
   const std::uint64_t seed_;
   std::optional<decltype(std::declval<Loader&>().begin())> at_;
 };
 
-// The place in the data that a checkpoint holds: passes done, and batches given in the one under way.
+// The position in the data that a checkpoint saves: passes done, and batches given in the current pass.
 struct LoaderPlace final : Stateful {
   std::int64_t epoch = 0, position = 0;
 
@@ -131,7 +147,7 @@ struct LoaderPlace final : Stateful {
   }
 };
 
-// A loader that gives every rank its share, as many batches to each, on the device:
+// A loader that gives each rank its share, equally many batches for all, on the device:
 //   for (auto& batch : loader) ..
 // Copies are the same loader. It must not outlive its accelerator.
 template <class Item>
@@ -165,10 +181,10 @@ class PreparedLoader {
   Iterator begin() const { return Iterator(std::make_unique<Pass>(shared_, skip_)); }
   Sentinel end() const { return {}; }
 
-  std::int64_t epoch() const { return shared_->place.epoch; }        // passes that were completed or left
-  std::int64_t position() const { return shared_->place.position; }  // batches given in the one under way
+  std::int64_t epoch() const { return shared_->place.epoch; }        // passes that have ended, or were left
+  std::int64_t position() const { return shared_->place.position; }  // batches given in the current pass
 
-  // The next pass starts after so many batches; passes over the loader itself are whole.
+  // The same loader, but its passes skip this many batches; passes over the loader itself skip none.
   PreparedLoader after(std::int64_t batches) const { return PreparedLoader(shared_, batches); }
 
  private:
@@ -182,8 +198,8 @@ class PreparedLoader<Item>::Pass final : public LoaderPass {
   Pass(std::shared_ptr<Shared> shared, std::int64_t skip) : shared_(std::move(shared)) {
     shared_->source->start(shared_->place.epoch, skip);
     shared_->place.position = skip;
-    shared_->passes->push_back(this);
     advance();
+    if (!left_) shared_->passes->push_back(this);  // last: after an exception there is no pass
   }
   ~Pass() override { leave(); }
   Pass(const Pass&) = delete;

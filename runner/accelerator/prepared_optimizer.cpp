@@ -7,7 +7,7 @@ namespace runner {
 
 namespace {
 
-// LibTorch's schedulers can neither be asked how far they are nor be told.
+// LibTorch's schedulers have no public way to read or set their step count.
 struct Opened : torch::optim::LRScheduler {
   static unsigned& step_count(torch::optim::LRScheduler& scheduler) {
     return scheduler.*(&Opened::step_count_);
@@ -18,7 +18,7 @@ struct Opened : torch::optim::LRScheduler {
 
 void PreparedOptimizer::step() {
   if (!shared_->window.ready()) return;
-  shared_->skipped = !shared_->window.finite();
+  shared_->skipped = !shared_->window.finite(shared_->parameters);
   if (!shared_->skipped) {
     shared_->optimizer->step(shared_->lr_factor);
     shared_->engine.share_weights();

@@ -15,15 +15,15 @@ namespace runner {
 class Engine;
 class GradientWindow;
 
-// An optimizer that updates when it should: not while gradients are accumulated, and not from gradients that
-// are not finite. Copies are the same optimizer. It must not outlive its accelerator.
+// An optimizer that does not update while gradients are being accumulated, nor if they are not finite. Copies
+// are the same optimizer. It must not outlive its accelerator.
 class PreparedOptimizer {
  public:
   void step();
-  // Nothing happens while gradients are accumulated, whether the loop clears them before backward or after
-  // the step.
+  // Does nothing while gradients are being accumulated, so a loop may clear them before backward or after the
+  // step.
   void zero_grad();
-  bool step_was_skipped() const { return shared_->skipped; }  // gradients of the last one were not finite
+  bool step_was_skipped() const { return shared_->skipped; }  // the last gradients were not finite
   double learning_rate() const { return shared_->optimizer->peak_lr() * shared_->lr_factor; }
 
  private:
@@ -43,8 +43,8 @@ class PreparedOptimizer {
   std::shared_ptr<Shared> shared_;
 };
 
-// A schedule that moves once with every update, whatever the number of ranks and micro-batches; where the
-// update was skipped, it waits. Copies are the same schedule.
+// A schedule that advances once per update, whatever the number of ranks and micro-batches, and not if the
+// update was skipped. Copies are the same schedule.
 class PreparedScheduler {
  public:
   using Factor = std::function<double(std::int64_t step)>;  // a multiple of the optimizer's learning rate
@@ -64,7 +64,7 @@ class PreparedScheduler {
     GradientWindow& window;
     std::function<bool()> skipped;  // whether an optimizer skipped its last update
     torch::optim::LRScheduler* of_torch = nullptr;
-    PreparedOptimizer::Shared* optimizer = nullptr;  // whose learning rate the function is a multiple of
+    PreparedOptimizer::Shared* optimizer = nullptr;  // whose learning rate `factor` multiplies
     Factor factor;
     std::int64_t steps = 0;
   };

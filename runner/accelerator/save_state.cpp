@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The random generators of every rank: dropout differs from rank to rank, and continues as it would have.
+// The random generators of every rank: dropout differs from rank to rank, and continues exactly after a load.
 class GeneratorsOfRanks final : public Stateful {
  public:
   GeneratorsOfRanks(World& world, const torch::Device& device) : world_(world), own_(device) {}
@@ -50,13 +50,12 @@ std::string numbered(const std::string& name, std::size_t number) {
 
 void Accelerator::save_model(const torch::nn::Module& model, const fs::path& folder,
                              std::int64_t max_shard_bytes) {
-  if (is_main_process()) {
+  world().once(World::Once::in_the_world, "the model", [&] {
     fs::create_directories(folder);
     std::vector<std::pair<std::string, torch::Tensor>> tensors;
     for (const auto& [name, tensor] : ModelWeights(model).all()) tensors.emplace_back(name, tensor);
     write_sharded_safetensors(folder, "model", tensors, max_shard_bytes);
-  }
-  wait_for_everyone();
+  });
 }
 
 void Accelerator::register_for_checkpointing(const std::string& name, Stateful& object) {
@@ -72,7 +71,7 @@ void Accelerator::register_load_state_pre_hook(ModelStatesHook hook) {
   impl_->load_hooks.push_back(std::move(hook));
 }
 
-// All that remembers something, by name.
+// All objects with state, by name.
 struct Accelerator::AllState {
   explicit AllState(Impl& impl) : generators(impl.world, impl.engine.device()) {
     for (const auto& model : impl.models) objects.emplace_back(model->name, &model->weights);
@@ -92,7 +91,8 @@ struct Accelerator::AllState {
 };
 
 void Accelerator::save_state(const fs::path& given) {
-  const fs::path folder = fs::absolute(given);  // its parent, where it is written first, has a name
+  fs::path folder = fs::absolute(given).lexically_normal();  // has a parent folder, where it is written first
+  if (!folder.has_filename()) folder = folder.parent_path();  // "state/"
   if (!impl_->window.last())
     throw std::logic_error("call save_state() between two updates: gradients are being accumulated.");
   impl_->engine.prepare_to_save();

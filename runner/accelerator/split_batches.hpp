@@ -6,10 +6,10 @@
 
 namespace runner {
 
-// Batches of a runner dataset: each rank reads its own examples only, and starts anywhere at no cost.
+// Batches of a runner dataset: each rank reads only its own examples, and can start anywhere at no cost.
 class SplitBatches final : public BatchSource<Batch> {
  public:
-  // `options.batch_size` is of one rank.
+  // `options.batch_size` is the batch size of one rank.
   SplitBatches(const Split& split, LoaderOptions options, RowShare share);
 
   void start(std::int64_t epoch, std::int64_t skip) override;

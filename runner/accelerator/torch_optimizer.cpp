@@ -37,7 +37,7 @@ void copy(Input& from, Output& to) {
   }
 }
 
-// What the archives of LibTorch call a parameter.
+// The key of a parameter in LibTorch's archives.
 std::string archive_key(const torch::Tensor& parameter) {
   return std::to_string(reinterpret_cast<std::size_t>(parameter.unsafeGetTensorImpl()));
 }
@@ -50,13 +50,20 @@ void put(State& state, const std::string& name, const torch::IValue& value) {
   } else if (value.isDouble()) {
     state.numbers[name] = value.toDouble();
   } else if (!value.isNone()) {
-    throw StateError("\"" + name + "\" is neither a tensor nor a number, so that it cannot be saved");
+    throw StateError("\"" + name + "\" is neither a tensor nor a number and cannot be saved");
   }
 }
 
 std::string group_key(std::size_t group) { return "group." + std::to_string(group) + ".lr"; }
 
 }  // namespace
+
+std::vector<torch::Tensor> parameters_of(const torch::optim::Optimizer& optimizer) {
+  std::vector<torch::Tensor> parameters;
+  for (const auto& group : optimizer.param_groups())
+    parameters.insert(parameters.end(), group.params().begin(), group.params().end());
+  return parameters;
+}
 
 double TorchOptimizer::peak_lr() const { return optimizer_.param_groups().front().options().get_lr(); }
 
@@ -79,13 +86,14 @@ State TorchOptimizer::save() const {
   optimizer_.save(written);
   Input archive = read_back(written), states;
   archive.read("state", states);
+  const Names names = names_of_(parameters_of(optimizer_));
   State state;
   for (std::size_t group = 0; group < optimizer_.param_groups().size(); ++group) {
     state.numbers[group_key(group)] = optimizer_.param_groups()[group].options().get_lr();
     for (const torch::Tensor& parameter : optimizer_.param_groups()[group].params()) {
       Input slots;
       if (!states.try_read(archive_key(parameter), slots)) continue;
-      const std::string name = name_of_(parameter);
+      const std::string& name = names.at(parameter.unsafeGetTensorImpl());
       for (const std::string& slot : slots.keys()) {
         torch::IValue value;
         slots.read(slot, value);
@@ -116,10 +124,11 @@ void TorchOptimizer::load(const State& state) {
   optimizer_.save(written);
   Input current = read_back(written), groups;
   current.read("param_groups", groups);
+  const Names names = names_of_(parameters_of(optimizer_));
   Output states(rebuilt.compilation_unit()), groups_as_they_are(rebuilt.compilation_unit());
   for (std::size_t group = 0; group < optimizer_.param_groups().size(); ++group) {
     for (const torch::Tensor& parameter : optimizer_.param_groups()[group].params()) {
-      const auto own = slots.find(name_of_(parameter));
+      const auto own = slots.find(names.at(parameter.unsafeGetTensorImpl()));
       if (own == slots.end()) continue;
       Output archive(rebuilt.compilation_unit());
       for (const auto& [slot, value] : own->second)

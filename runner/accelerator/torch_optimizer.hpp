@@ -3,20 +3,25 @@
 #include <torch/optim/optimizer.h>
 
 #include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "components/optimizers/optimizer.hpp"
 
 namespace runner {
 
-// Adapts a LibTorch optimizer to runner's contract. Its state is taken from what it serializes, which works
-// for all of them; it is saved under the names of the parameters, with the learning rate of each group.
+std::vector<torch::Tensor> parameters_of(const torch::optim::Optimizer& optimizer);  // of all groups
+
+// Adapts a LibTorch optimizer to runner's contract. Its state is read from its serialized form, which works
+// for all optimizers; it is saved under the names of the parameters, with the learning rate of each group.
 class TorchOptimizer final : public Optimizer {
  public:
-  using NameOf = std::function<std::string(const torch::Tensor& parameter)>;
+  using Names = std::map<const void*, std::string>;  // by the address of the parameter's TensorImpl
+  using NamesOf = std::function<Names(const std::vector<torch::Tensor>& parameters)>;
 
-  TorchOptimizer(torch::optim::Optimizer& optimizer, NameOf name_of)
-      : optimizer_(optimizer), name_of_(std::move(name_of)) {}
+  TorchOptimizer(torch::optim::Optimizer& optimizer, NamesOf names_of)
+      : optimizer_(optimizer), names_of_(std::move(names_of)) {}
 
   double peak_lr() const override;  // of the first group
   void step(double lr_factor) override;
@@ -26,7 +31,7 @@ class TorchOptimizer final : public Optimizer {
 
  private:
   torch::optim::Optimizer& optimizer_;
-  NameOf name_of_;
+  NamesOf names_of_;
 };
 
 }  // namespace runner

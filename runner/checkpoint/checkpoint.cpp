@@ -31,12 +31,6 @@ std::string time_text() {
   return text;
 }
 
-std::vector<std::pair<std::string, torch::Tensor>> pairs(const std::vector<NamedTensor>& tensors) {
-  std::vector<std::pair<std::string, torch::Tensor>> all;
-  for (const auto& [name, tensor] : tensors) all.emplace_back(name, tensor);
-  return all;
-}
-
 struct FolderContents {
   std::vector<fs::path> files, folders;  // relative to the folder
 };
@@ -56,15 +50,15 @@ FolderContents contents_of(const fs::path& hook_files) {
   return found;
 }
 
-// Writes the files of a checkpoint and notes what each should be.
+// Writes the files of a checkpoint and records their sizes and checksums for the manifest.
 class Writer {
  public:
   explicit Writer(fs::path folder) : folder_(std::move(folder)) {}
 
-  void tensors(const std::string& name, const std::vector<NamedTensor>& tensors) {
-    note(name, write_safetensors(folder_ / name, pairs(tensors), {{"format", "pt"}}));
+  void tensors(const std::string& name, const TensorList& tensors) {
+    note(name, write_safetensors(folder_ / name, tensors, {{"format", "pt"}}));
   }
-  // This rank's part, and those that others are writing meanwhile.
+  // Writes this rank's part and waits for those that other ranks are writing.
   void parts(const std::string& name, const State& own, const std::vector<Json>& layouts,
              const WaitOptions& wait) {
     const auto ranks = static_cast<int>(layouts.size());
@@ -80,12 +74,11 @@ class Writer {
     }
     text(name + ".safetensors.index.json", *index);
   }
-  void model(const std::string& stem, const std::vector<NamedTensor>& tensors, std::int64_t max_shard_bytes) {
-    for (const auto& [name, written] :
-         write_sharded_safetensors(folder_, stem, pairs(tensors), max_shard_bytes))
+  void model(const std::string& stem, const TensorList& tensors, std::int64_t max_shard_bytes) {
+    for (const auto& [name, written] : write_sharded_safetensors(folder_, stem, tensors, max_shard_bytes))
       note(name, written);
   }
-  // What hooks wrote, folders and all: moved here, and flushed.
+  // Moves the files and folders that hooks wrote into the checkpoint, and flushes them.
   void take_over(const fs::path& hook_files) {
     const auto [files, folders] = contents_of(hook_files);
     for (const fs::path& name : folders) fs::create_directory(folder_ / name);
@@ -112,12 +105,6 @@ class Writer {
   fs::path folder_;
   Json files_ = Json::object();
 };
-
-std::string contents(const fs::path& path) {
-  std::vector<std::uint8_t> bytes;
-  read_file(path, bytes, largest_json);
-  return {bytes.begin(), bytes.end()};
-}
 
 void offer_models(const std::vector<ModelStatesHook>& hooks, Checkpoint& checkpoint, const fs::path& folder) {
   ModelStates models;
@@ -154,7 +141,7 @@ void write_checkpoint(TemporaryFolderBeside& folder, const Checkpoint& checkpoin
                       const CheckpointSettings& settings, const WaitOptions& wait) {
   Writer writer(folder.path());
   Json states = Json::object();
-  std::vector<NamedTensor> others;
+  TensorList others;
   for (const auto& [name, state] : checkpoint.states) {
     if (checkpoint.sharded.contains(name)) continue;
     states[name] = to_json(state);
@@ -163,11 +150,11 @@ void write_checkpoint(TemporaryFolderBeside& folder, const Checkpoint& checkpoin
     } else if (is_optimizer(name)) {
       writer.tensors(name + ".safetensors", tensors_of(state));
     } else {
-      for (NamedTensor& tensor : tensors_of(state, name + "/")) others.push_back(std::move(tensor));
+      for (auto& tensor : tensors_of(state, name + "/")) others.push_back(std::move(tensor));
     }
   }
   writer.tensors("state.safetensors", others);
-  // Last, because others may take longer.
+  // Last, because other ranks may take longer.
   for (const auto& [name, texts] : checkpoint.sharded) {
     std::vector<Json> layouts;
     for (const std::string& text : texts) layouts.push_back(Json::parse(text));
@@ -226,8 +213,9 @@ Checkpoint read_checkpoint(const fs::path& folder, const DamageCheck& check) {
     }
   }
   for (const auto& [name, expected] : manifest.at("files").items()) {
-    if (fs::path(name).has_parent_path()) continue;  // a hook's
-    if (name.ends_with(".toml") || name.ends_with(".txt")) checkpoint.texts[name] = contents(folder / name);
+    if (fs::path(name).has_parent_path()) continue;  // written by a hook
+    if (name.ends_with(".toml") || name.ends_with(".txt"))
+      checkpoint.texts[name] = read_file(folder / name, largest_json);
   }
   return checkpoint;
 }

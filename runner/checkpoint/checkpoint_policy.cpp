@@ -34,7 +34,7 @@ bool CheckpointPolicy::due(const Progress& before, const Progress& now) const {
 }
 
 bool CheckpointPolicy::due_by_clock(const Progress& now) const {
-  // While one is written its cost is not known, and a second one would only wait for it.
+  // The cost of a checkpoint that is being written is unknown, and another one would only wait for it.
   if (!automatic_ || writing_) return false;
   const double interval =
       std::clamp(now.seconds / processes_ * part_of_life, shortest_interval, usual_interval);

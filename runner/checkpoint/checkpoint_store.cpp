@@ -58,7 +58,7 @@ std::vector<fs::path> CheckpointStore::all() const {
 }
 
 std::unique_ptr<TemporaryFolderBeside> CheckpointStore::begin(std::int64_t step, std::uint64_t bytes) const {
-  fs::create_directory(folder_);  // a run folder that was deleted is not made again
+  fs::create_directory(folder_);  // not create_directories: a deleted run folder is not created again
   require_room(folder_, bytes);
   return std::make_unique<TemporaryFolderBeside>(path_of(step));
 }
@@ -76,7 +76,7 @@ void CheckpointStore::write(TemporaryFolderBeside& folder, const Checkpoint& che
                             const CheckpointSettings& settings, std::int64_t keep,
                             const WaitOptions& wait) const {
   const fs::path path = path_of(checkpoint.step);
-  flush_folder(folder_.parent_path());  // what is flushed in a folder without a name is lost
+  flush_folder(folder_.parent_path());  // the entry of the new folder has to be on disk, too
   write_checkpoint(folder, checkpoint, settings, wait);
   point_latest_to(path);
   prune(path, keep);
@@ -96,10 +96,10 @@ void CheckpointStore::prune(const fs::path& newest, std::int64_t keep) const {
       const bool kept = read_summary(old).kept;
       if (++complete > keep && !kept && old != newest) remove(old);
     } catch (const IoError& error) {
-      // Whether it is to be kept can be read another time.
+      // The next checkpoint tries again to find out whether this one is kept.
       log::warning("{} It is not deleted.", error.what());
     } catch (const OtherFormat&) {
-      // Complete, for all we know, for the version that wrote it.
+      // It may be complete for the version that wrote it.
     } catch (const std::exception& error) {
       if (complete < keep) continue;
       log::warning("{} It is deleted, like other old checkpoints.", error.what());
@@ -109,7 +109,7 @@ void CheckpointStore::prune(const fs::path& newest, std::int64_t keep) const {
 }
 
 void CheckpointStore::remove(const fs::path& old) const {
-  // Renamed first: what is left of it after a crash does not look like a checkpoint.
+  // Renamed first, so that what a crash leaves of it does not look like a checkpoint.
   const fs::path gone = folder_ / (std::string(removed_prefix) + old.filename().string());
   std::error_code problem;
   fs::remove_all(gone, problem);

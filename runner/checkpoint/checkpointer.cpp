@@ -14,11 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Shares no memory with the run; what was made only to be saved is not copied again.
+// A copy that shares no memory with the run; tensors that nothing else refers to are not copied.
 State own_copy(State state) {
   for (auto& [name, part] : state.parts) part = own_copy(std::move(part));
   for (auto& [name, tensor] : state.tensors) {
@@ -64,7 +60,7 @@ void Checkpointer::resumed(const Progress& place) {
   const auto folder = store_.path_of(place.step);
   if (!is_writer_ || !std::filesystem::exists(folder)) return;  // a new run that starts from another one
   for (const std::string& change : environment_changes(read_summary(folder), versions_, ranks_.world.size()))
-    log::warning("Not as when the checkpoint was written: {}. The results may differ.", change);
+    log::warning("Changed since the checkpoint was written: {}. The results may differ.", change);
 }
 
 void Checkpointer::measured(const Measurements& metrics) {
@@ -93,7 +89,7 @@ void Checkpointer::at_end(const Progress& now, bool interrupted) {
   if (together) agree_on_failure(failure);
 }
 
-// At the end there is no next update that would tell the others.
+// At the end there is no further update in which other ranks would notice the failure.
 void Checkpointer::agree_on_failure(const std::string& own) const {
   for (const std::string& failure : ranks_.world.gather_texts(own, "how the last checkpoint went"))
     if (!failure.empty()) throw IoError(own.empty() ? failure : own);
@@ -104,9 +100,9 @@ void Checkpointer::on_exception(const Progress& now) noexcept {
     if (policy_.on_exception()) save(now);
     wait();
   } catch (const std::exception& error) {
-    log::error("No checkpoint could be written of the run that failed: {}", error.what());
+    log::error("Could not write a checkpoint after the run failed: {}", error.what());
   } catch (...) {  // of a hook in a plugin
-    log::error("No checkpoint could be written of the run that failed: unknown error.");
+    log::error("Could not write a checkpoint after the run failed: unknown error.");
   }
 }
 
@@ -127,7 +123,7 @@ Checkpoint Checkpointer::take(const Progress& now) {
   checkpoint.epoch = now.exact_epoch;
   checkpoint.seconds = now.seconds;
   checkpoint.ranks = ranks_.world.size();
-  // After a skipped update or in a resumed run, there may be one of the same step already.
+  // After a skipped update, or in a resumed run, a checkpoint of the same step may already exist.
   checkpoint.kept = is_writer_ && (policy_.keeps(now) || store_.is_kept(now.step));
   checkpoint.metrics = metrics_;
   checkpoint.texts = texts_;
@@ -140,8 +136,8 @@ Checkpoint Checkpointer::take(const Progress& now) {
   return checkpoint;
 }
 
-// Calls the hooks, once there is room on the disk. Returns what is left to do in the background, once the
-// ranks know where, and what each of them writes.
+// Checks the disk space, calls the hooks, and lets all ranks know the folder and what each of them writes.
+// Returns what is left to do in the background.
 Checkpointer::Job Checkpointer::prepare(Checkpoint checkpoint) {
   World& world = ranks_.world;
   const bool together = !ranks_.sharded_states.empty();

@@ -19,7 +19,7 @@ namespace runner {
 
 // Saves a run when its policy says so. Training waits for a copy of the state in memory, and for the hooks;
 // writing happens in the background. One checkpoint is written at a time: a second one waits for the first.
-// What goes wrong in the background is thrown by the next call.
+// An error in the background is thrown by the next call.
 class Checkpointer {
  public:
   using States = std::vector<std::pair<std::string, Stateful*>>;
@@ -31,7 +31,7 @@ class Checkpointer {
     std::chrono::milliseconds timeout{600000};
   };
 
-  // Rank 0 writes, and every rank the parts that it has of sharded states. The hooks are called while
+  // Rank 0 writes the checkpoint; every rank writes its parts of sharded states. The hooks are called while
   // training waits.
   Checkpointer(const CheckpointSection& section, const std::filesystem::path& run_folder,
                const States& states, TimeLedger& times, std::map<std::string, std::string> texts,
@@ -46,15 +46,15 @@ class Checkpointer {
   // The metrics of the last evaluation, for the manifest.
   void measured(const Measurements& metrics);
 
-  // Whether a checkpoint is due after this update, which is the same on every rank; and whether one is due
-  // because of the time that has passed, which only rank 0 knows.
+  // Whether a checkpoint is due after this update (the same on every rank), and whether one is due by the
+  // clock (decided on rank 0 only).
   bool due(const Progress& before, const Progress& now) const { return policy_.due(before, now); }
   bool due_by_clock(const Progress& now) const { return is_writer_ && policy_.due_by_clock(now); }
   // After every update: saves if `wanted`.
   void after_step(const Progress& now, bool wanted);
-  // When the loop has ended. Waits until everything is on disk.
+  // After the loop has ended. Waits until everything is on disk.
   void at_end(const Progress& now, bool interrupted);
-  // When the loop failed between two updates: saves the state if possible.
+  // After the loop has failed between two updates: saves the state if possible.
   void on_exception(const Progress& now) noexcept;
 
   // Whether a checkpoint of this step or a later one is on disk, or checkpoints are disabled.
@@ -80,10 +80,10 @@ class Checkpointer {
   std::map<std::string, std::string> texts_, versions_;
   const Ranks ranks_;
   const bool is_writer_;
-  std::atomic<bool> cancelled_ = false;  // others need not be waited for any longer
+  std::atomic<bool> cancelled_ = false;  // stops waiting for the parts of other ranks
   const std::vector<ModelStatesHook> hooks_;
   std::map<std::string, double> metrics_;
-  std::optional<std::int64_t> saved_examples_;  // of the newest checkpoint, or the one being written
+  std::optional<std::int64_t> saved_examples_;  // examples seen at the last checkpoint, also if still written
   std::int64_t writing_step_ = -1, durable_step_ = -1;
   std::future<double> writing_;  // gives the seconds that writing took
 };

@@ -8,8 +8,8 @@
 
 namespace runner {
 
-// What is not as it was when the checkpoint was written: versions of the program and of LibTorch, plugins and
-// the number of ranks. One line for people each: "libtorch: 2.6.0 -> 2.7.0".
+// What has changed since the checkpoint was written: versions of the program and of LibTorch, plugins,
+// threads and the number of ranks. One line to show for each: "libtorch: 2.6.0 -> 2.7.0".
 std::vector<std::string> environment_changes(const CheckpointSummary& checkpoint,
                                              const std::map<std::string, std::string>& versions,
                                              std::int64_t ranks);

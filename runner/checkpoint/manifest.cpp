@@ -19,9 +19,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr auto fast = "xxh3_of_pieces";  // the checksum that a file is compared with where it has one
+constexpr auto fast = "xxh3_of_pieces";  // the checksum to compare, if the entry has it
 
-// Whatever is read from a manifest later is of the type that it is read as.
+// Checks the types of all entries, so that reading them later cannot fail.
 void require_types(const Json& manifest, const fs::path& path) {
   const auto require = [&](bool right, const std::string& what) {
     if (!right)
@@ -47,7 +47,7 @@ void require_types(const Json& manifest, const fs::path& path) {
             "files");
 }
 
-// Below the checkpoint, without a way out.
+// Whether the path is inside the checkpoint folder.
 bool is_inside(const fs::path& name) {
   return !name.empty() && name.is_relative() && std::ranges::none_of(name, [](const fs::path& part) {
     return part == ".." || part == "." || part.empty();
@@ -56,7 +56,7 @@ bool is_inside(const fs::path& name) {
 
 using NamedFile = std::pair<std::string, Json>;
 
-// The largest come first, each to the part that has least so far; in the order of their names.
+// Assigns the largest files first, each to the part with the fewest bytes so far. Sorted by name.
 std::vector<NamedFile> files_of(const Json& manifest, const ShareOfFiles& share) {
   std::vector<NamedFile> files;
   for (const auto& [name, file] : manifest.at("files").items()) files.emplace_back(name, file);
@@ -77,7 +77,7 @@ bool is_of(std::string_view kind, std::string_view state) {
   return state.starts_with(kind) && (state.size() == kind.size() || state[kind.size()] == '.');
 }
 
-// A file that is not listed is not verified: what the state of the run is read from has to be.
+// A file that is not listed is not verified, so all files with state of the run must be listed.
 std::string unlisted_file(const fs::path& folder, const Json& manifest) {
   for (const char* name : {"state.json", "state.safetensors"})
     if (!is_listed(manifest, name)) return name;
@@ -177,7 +177,7 @@ std::string damage_of(const fs::path& folder, const Json& manifest, const ShareO
     const std::string unlisted = unlisted_file(folder, manifest);
     return unlisted.empty() ? "" : "manifest.json does not list " + escaped_name(unlisted);
   } catch (const std::runtime_error&) {
-    return "";  // a file that cannot be read is reported where it is compared, which may be on another rank
+    return "";  // the rank that compares an unreadable file reports it, which may be another rank
   }
 }
 
@@ -192,7 +192,7 @@ CheckpointSummary summary_of(const Json& manifest, const fs::path& folder) {
   summary.kept = kept(manifest);
   summary.metrics = metrics_of(manifest);
   summary.versions = versions_of(manifest);
-  std::uint64_t bytes = 0;  // wraps around where a manifest lies
+  std::uint64_t bytes = 0;  // unsigned: wrong sizes in a manifest must not overflow
   for (const auto& [name, file] : manifest["files"].items()) bytes += file["size"].get<std::uint64_t>();
   summary.bytes = static_cast<std::int64_t>(bytes);
   return summary;

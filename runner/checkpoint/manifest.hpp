@@ -12,7 +12,7 @@
 
 namespace runner {
 
-// manifest.json, the file that makes a folder a checkpoint: which run and step it belongs to, and size and
+// manifest.json, the file that makes a folder a checkpoint: its step, time and versions, and the size and
 // checksums of every other file. It is validated when read, because a checkpoint may come from anywhere.
 
 inline constexpr int manifest_format = 1;
@@ -25,14 +25,14 @@ struct OtherFormat : std::runtime_error {
 // Bounded in size, depth and number of values: a checkpoint may come from anywhere.
 nlohmann::json read_json_object(const std::filesystem::path& path);
 
-// What a manifest says, without looking at the files it speaks of. Reading it throws IoError where the disk
-// fails, OtherFormat where another version of the runner wrote it, and another std::runtime_error where there
-// is none or it is damaged.
+// The contents of a manifest; the files that it lists are not read. Reading it throws IoError if the disk
+// fails, OtherFormat if another version of the runner wrote it, and another std::runtime_error if it is
+// missing or damaged.
 struct CheckpointSummary {
   std::filesystem::path folder;
   std::int64_t step = 0;
   double epoch = 0;
-  double seconds = 0;  // of the run
+  double seconds = 0;  // time of the run
   std::int64_t ranks = 1;
   std::string created;  // local time
   std::int64_t bytes = 0;
@@ -41,15 +41,15 @@ struct CheckpointSummary {
   std::map<std::string, std::string> versions = {};
 };
 CheckpointSummary read_summary(const std::filesystem::path& folder);
-// What is wrong with the first file that is missing, does not match its size and checksum, or belongs to the
-// state of the run and is not listed; empty: nothing.
+// Describes the first file that is missing, does not match its size and checksum, or belongs to the state of
+// the run and is not listed; empty: the checkpoint is intact.
 std::string damage_of(const std::filesystem::path& folder);
 
-// One of its files, as the manifest has it.
+// The entry of one file in the manifest.
 nlohmann::json to_json(const WrittenFile& file);
 WrittenFile written_file_from(const nlohmann::json& entry);
 
-// For those that read more of it. The manifest has the entries of a summary, and "files" as it should be.
+// The whole manifest, validated: it has all entries of a summary, and "files" with valid entries.
 nlohmann::json read_manifest(const std::filesystem::path& folder);
 bool is_listed(const nlohmann::json& manifest, const std::string& file);
 // Models and optimizers have files of their own: "model", "model.encoder".
@@ -57,7 +57,7 @@ bool is_model(std::string_view state);
 bool is_optimizer(std::string_view state);
 CheckpointSummary summary_of(const nlohmann::json& manifest, const std::filesystem::path& folder);
 
-// One of several parts of the files, of about as many bytes each.
+// Selects one of several parts of the files, which have about the same number of bytes.
 struct ShareOfFiles {
   int part = 0, parts = 1;
 };

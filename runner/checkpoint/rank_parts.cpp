@@ -66,9 +66,7 @@ std::string RankPart::file() const {
 
 WrittenFile write_part(const fs::path& folder, const RankPart& part, const State& own) {
   try {
-    std::vector<std::pair<std::string, torch::Tensor>> tensors;
-    for (const auto& [name, tensor] : tensors_of(own)) tensors.emplace_back(name, tensor);
-    const WrittenFile written = write_safetensors(folder / part.file(), tensors, {{"format", "pt"}});
+    const WrittenFile written = write_safetensors(folder / part.file(), tensors_of(own), {{"format", "pt"}});
     leave_note(folder, part, to_json(written));
     return written;
   } catch (const std::exception& error) {

@@ -14,10 +14,10 @@
 
 namespace runner {
 
-// States of which every rank has a part. Each rank writes its part into a file of its own, all at the same
-// time: optimizer-00002-of-00004.safetensors. The threads that write in the background cannot use
-// collectives, which belong to training; so a rank tells rank 0 through a note beside its file, in the folder
-// that all of them have to see in any case.
+// Sharded states: every rank writes its part into a file of its own, all at the same time:
+// optimizer-00002-of-00004.safetensors. The threads that write in the background cannot use collectives,
+// which belong to training. Instead, a rank tells rank 0 that it is done through a small file (a note) in the
+// same folder, which all ranks share in any case.
 
 struct RankPart {
   std::string name;  // of the state
@@ -35,13 +35,13 @@ struct WaitOptions {
   const std::atomic<bool>* cancelled = nullptr;
 };
 
-// What another rank has written, once it has; takes the note away. Throws IoError with what went wrong there,
-// or where the rank leaves no note in time.
+// Waits until another rank has written its part, and deletes its note. Throws IoError that says what went
+// wrong there, or if the rank leaves no note in time.
 WrittenFile wait_for_part(const std::filesystem::path& folder, const RankPart& part, const WaitOptions& wait);
 
-// The JSON of a whole state from that of its parts; and an index of which file has which tensor, as
-// HuggingFace's libraries write it, or none where there are no tensors. What several ranks have is taken from
-// the first.
+// joined(): the JSON of a whole state from that of its parts. index_of(): which file has which tensor, in
+// HuggingFace's format; none if there are no tensors. If several ranks have the same entry, that of the first
+// rank counts.
 nlohmann::json joined(const std::vector<nlohmann::json>& parts);
 std::optional<std::string> index_of(const std::string& name, const std::vector<nlohmann::json>& parts);
 

@@ -58,7 +58,7 @@ class Comparison {
            path);
   }
 
-  // The mark for another component in the place of this one.
+  // The mark for replacing this component by another one.
   OnResume part_mark(const TypeInfo& type, OnResume mark) const {
     for (const KindInfo* kind : registry_.kinds()) {
       if (kind->name == type.part_kind) return kind->on_resume.part;
@@ -67,7 +67,7 @@ class Comparison {
   }
 
   void note(const std::string& path, const Value* before, const Value* now, OnResume mark) {
-    if (now && now->secret) return;  // the saved recipe does not hold it, and nobody is shown it
+    if (now && now->secret) return;  // not in the saved recipe, and never shown
     changes_.push_back({path, before ? to_toml(*before) : "", now ? to_toml(*now) : "",
                         mark == OnResume::unmarked ? OnResume::course : mark});
   }

@@ -9,21 +9,21 @@
 
 namespace runner {
 
-// One key that has another value now than when the run was started.
+// A key whose value has changed since the checkpoint was written.
 struct RecipeChange {
   std::string key;     // "optimizer.lr"
-  std::string before;  // as TOML; empty: it was not there
+  std::string before;  // as TOML; empty: it was not set
   std::string now;
   OnResume effect = OnResume::course;
-  std::string why = {};  // it has this effect, where the key alone does not tell
+  std::string why = {};  // reason for the effect, if the key alone does not explain it
 };
 
-// What differs between the recipe a checkpoint was written with and the one to resume with, judged by the
-// marks in the declarations of the fields.
+// The differences between the recipe a checkpoint was written with and the one to resume with. Their effects
+// come from the declarations of the fields (harmless(), changes_course() ..).
 std::vector<RecipeChange> recipe_changes(const Value& before, const Value& now, const Schema& schema,
                                          const Registry& registry);
 
-// Lines for people: key, before, now, effect.
+// A table to show: key, before, now, effect.
 std::string changes_table(const std::vector<RecipeChange>& changes);
 
 std::string_view effect_text(OnResume effect);

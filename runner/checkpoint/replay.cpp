@@ -17,22 +17,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<std::uint8_t> bytes_of(const fs::path& path) {
-  std::vector<std::uint8_t> bytes;
-  if (fs::exists(path)) read_file(path, bytes, largest_json);
-  return bytes;
+std::string recipe_in(const fs::path& folder) {
+  const fs::path file = folder / "recipe.toml";
+  return fs::exists(file) ? read_file(file, largest_json) : "";
 }
 
-// Complete, and written with the recipe that the run has now: any other would compute something else. The
-// oldest first.
+// Checkpoints that are complete and were written with the current recipe of the run (another recipe would
+// compute something else), the oldest first.
 std::vector<CheckpointSummary> comparable(const fs::path& run_folder) {
-  const auto recipe = bytes_of(run_folder / "recipe.toml");
+  const std::string recipe = recipe_in(run_folder);
   std::vector<CheckpointSummary> found;
   std::size_t complete = 0;
   for (const fs::path& folder : CheckpointStore(run_folder).all()) {
     if (!damage_of(folder).empty()) continue;
     ++complete;
-    if (bytes_of(folder / "recipe.toml") == recipe) found.push_back(read_summary(folder));
+    if (recipe_in(folder) == recipe) found.push_back(read_summary(folder));
   }
   if (complete == 0) throw std::runtime_error("the run has no complete checkpoint to replay from");
   if (found.empty())
@@ -52,7 +51,7 @@ bool same_bits(const torch::Tensor& one, const torch::Tensor& other) {
   return a.nbytes() == 0 || std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
 }
 
-// Files of states and texts; all others are those of hooks.
+// Whether the file holds a state or a text of the run; all other files were written by hooks.
 bool belongs_to_run(const std::string& file, const Checkpoint& checkpoint) {
   if (file.starts_with("state.") || file == "recipe.toml" || file == "data.json") return true;
   return std::ranges::any_of(checkpoint.states, [&](const auto& state) {
@@ -107,12 +106,12 @@ std::string first_difference(const Checkpoint& recorded, const Checkpoint& repla
     const auto theirs = tensors_of(before), ours = tensors_of(now->second);
     for (const auto& [name, tensor] : theirs) {
       const std::string what = "the tensor " + in_quotes(state + " " + name);
-      const auto other = std::ranges::find(ours, name, &NamedTensor::name);
+      const auto other = std::ranges::find(ours, name, &TensorList::value_type::first);
       if (other == ours.end()) return only_in(what, true);
-      if (!same_bits(tensor, other->tensor)) return what;
+      if (!same_bits(tensor, other->second)) return what;
     }
     for (const auto& [name, tensor] : ours)
-      if (std::ranges::find(theirs, name, &NamedTensor::name) == theirs.end())
+      if (std::ranges::find(theirs, name, &TensorList::value_type::first) == theirs.end())
         return only_in("the tensor " + in_quotes(state + " " + name), false);
   }
   for (const auto& [state, now] : replayed.states)

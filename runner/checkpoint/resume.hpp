@@ -14,8 +14,8 @@ struct FoundCheckpoint {
   Checkpoint checkpoint;
 };
 
-// Whether an error while a checkpoint was read is about its contents: not about a disk, memory, another rank
-// that failed, or another version of the runner, which are no reason to use an older one.
+// Whether an error while reading a checkpoint is about its contents. Errors of the disk, of memory, of
+// another rank, or because of another version of the runner are no reason to use an older checkpoint.
 bool is_about_checkpoint(const std::exception& error);
 
 // The newest complete checkpoint of a run; damaged and incomplete ones are named in the log and skipped.

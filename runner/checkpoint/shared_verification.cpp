@@ -44,7 +44,7 @@ void SharedVerification::help() {
 std::string SharedVerification::agreed_damage(const std::filesystem::path& folder,
                                               const nlohmann::json& manifest) {
   const std::string own = runner::damage_of(folder, manifest, {world_.rank(), world_.size()});
-  world_.wait_for_all(checksums);  // not a collective: it may take longer than their timeout
+  world_.wait_for_all(checksums);  // not a collective: may take longer than their timeout
   for (const std::string& damage : world_.gather_texts(own, checksums))
     if (!damage.empty()) return damage;
   return "";

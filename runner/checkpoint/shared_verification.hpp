@@ -8,13 +8,13 @@
 
 namespace runner {
 
-// Compares the files of checkpoints with their manifests on all ranks at once: each file is read by one rank.
-// Rank 0 decides which checkpoints, while the others help.
+// Compares the files of checkpoints with their manifests on all ranks in parallel: each file is read by one
+// rank. Rank 0 chooses the checkpoints, and the other ranks help.
 class SharedVerification {
  public:
   explicit SharedVerification(World& world) : world_(world) {}
 
-  // On rank 0, for as many checkpoints as it likes; empty: nothing is wrong.
+  // On rank 0, for any number of checkpoints. Empty: nothing is wrong.
   std::string damage_of(const std::filesystem::path& folder, const nlohmann::json& manifest);
   void finish();
   // On the other ranks: returns when rank 0 has finished. Throws std::runtime_error if this rank does not see

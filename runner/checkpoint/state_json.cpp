@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// JSON has no words for what is not finite.
+// JSON has no notation for numbers that are not finite.
 Json number_to_json(double number) {
   if (std::isfinite(number)) return number;
   return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
@@ -61,7 +61,7 @@ State state_from_json(const Json& json, const std::map<std::string, torch::Tenso
   }
   for (const auto& [name, value] : member(json, "integers").items()) {
     if (!value.is_number_integer() || value > std::numeric_limits<std::int64_t>::max())
-      throw StateError(in_quotes(name) + " of the saved state is not an integer of 64 bits");
+      throw StateError(in_quotes(name) + " of the saved state is not a 64-bit integer");
     state.integers[name] = value.get<std::int64_t>();
   }
   for (const auto& [name, value] : member(json, "numbers").items())
@@ -75,11 +75,11 @@ State state_from_json(const Json& json, const std::map<std::string, torch::Tenso
   return state;
 }
 
-std::vector<NamedTensor> tensors_of(const State& state, const std::string& prefix) {
-  std::vector<NamedTensor> all;
-  for (const auto& [name, tensor] : state.tensors) all.push_back({prefix + name, tensor});
+TensorList tensors_of(const State& state, const std::string& prefix) {
+  TensorList all;
+  for (const auto& [name, tensor] : state.tensors) all.emplace_back(prefix + name, tensor);
   for (const auto& [name, part] : state.parts) {
-    for (NamedTensor& tensor : tensors_of(part, prefix + name + "/")) all.push_back(std::move(tensor));
+    for (auto& tensor : tensors_of(part, prefix + name + "/")) all.push_back(std::move(tensor));
   }
   return all;
 }

@@ -22,7 +22,7 @@ std::string verdict(const Diagnostics& found, const Style& style) {
   return style.red(counted(found.errors(), "error")) + (warnings.empty() ? "" : ", " + warnings);
 }
 
-// Reports what does not fit like any other error of the recipe.
+// Reports a misfit like any other error in the recipe.
 void check_deeply(const Value& resolved, const Registry& registry, Diagnostics& found) {
   try {
     runner::check_deeply(resolved, registry);

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "registry/byte_size.hpp"
+#include "registry/host_name.hpp"
 #include "registry/wording.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/cli/commands.hpp"
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 
 struct Listed {
   CheckpointSummary summary;
-  bool readable = false;  // the manifest; else only the folder is known
+  bool readable = false;  // the manifest; if not, only the folder is known
   std::string damage;     // empty: complete
 };
 
@@ -36,7 +37,7 @@ std::vector<Listed> all_checkpoints(const fs::path& folder) {
       listed.summary = read_summary(path);
       listed.readable = true;
     } catch (const std::exception&) {
-      // what is wrong with it is said already
+      // `damage` says already what is wrong with it
     }
     all.push_back(std::move(listed));
   }
@@ -106,7 +107,7 @@ int list(const Arguments& arguments, Session& session) {
   return Exit::done;
 }
 
-// The process that trains writes it after its current step.
+// Requests a checkpoint; the process that trains writes it after its current step.
 int ask(const Arguments& arguments, Session& session) {
   const fs::path folder = find_run(arguments.get("RUN"));
   const auto owner = RunFolder::owner(folder);

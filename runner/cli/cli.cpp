@@ -37,7 +37,7 @@ std::vector<std::string> shown_commands() {
   return names;
 }
 
-// The first word is no command and no file: say what it could have been.
+// The first word is neither a command nor a file: suggest what the user may have meant.
 int unknown_word(const std::string& word, Session& session) {
   Problem problem{in_quotes(word) + " is neither a command nor a recipe"};
   if (word.starts_with("-")) {
@@ -65,7 +65,7 @@ int unknown_word(const std::string& word, Session& session) {
   return refuse(problem, session);
 }
 
-// "--lr 0.1" is how other programs take a setting.
+// Other programs take settings as "--lr 0.1": show how that setting is written here.
 void add_meant_setting(const Command& command, std::string option, const Registry& registry,
                        Problem& problem) {
   const bool takes_settings = std::ranges::any_of(command.arguments, [](const Argument& argument) {
@@ -107,6 +107,10 @@ std::optional<int> take_plugin_options(std::vector<std::string>& words, Session&
     std::error_code unreadable;
     if (!fs::exists(named, unreadable))
       return refuse({"--plugin: there is no file or folder " + in_quotes(named), {}, ""}, session);
+    if (named.find(':') != std::string::npos)
+      return refuse({"--plugin: the path " + in_quotes(named) + " contains a colon, which separates paths",
+                     {"rename it, or give it through a symbolic link"}},
+                    session);
     path += named + ":";
     const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
     words.erase(first, first + (separate ? 2 : 1));
@@ -115,8 +119,8 @@ std::optional<int> take_plugin_options(std::vector<std::string>& words, Session&
   return std::nullopt;
 }
 
-// A file that was named must fit; of a folder, what does not fit is skipped with a warning. What is no longer
-// there is skipped too: the variable may be set for every shell.
+// A plugin file that is named must be compatible; incompatible ones in a folder are skipped with a warning.
+// Entries that do not exist are skipped too: the variable may be set for every shell.
 std::optional<int> load_plugins(Session& session) {
   for (const fs::path& entry : plugin_path(session.environment)) {
     std::error_code error;
@@ -148,9 +152,7 @@ void find_named_recipes(const Command& command, const Session& session, Argument
     const auto typed = arguments.values.find(name);
     if (typed == arguments.values.end()) return;
     for (std::string& word : typed->second) {
-      std::error_code ignored;
-      if (fs::exists(word, ignored)) continue;
-      if (const auto recipe = known_recipe(word, session.environment)) word = recipe->string();
+      if (const auto recipe = find_recipe(word, session.environment)) word = recipe->string();
     }
   };
   for (const Argument& each : command.arguments)
@@ -217,10 +219,8 @@ int dispatch(std::vector<std::string> words, Session& session) {
   if (const Command* command = find_command(first)) {
     return run(*command, {words.begin() + 1, words.end()}, session);
   }
-  // A word that is there in the file system is a recipe, whatever it is called; reading it says what is wrong
-  // with it.
-  std::error_code ignored;
-  if (first == "-" || fs::exists(first, ignored) || known_recipe(first, session.environment))
+  // An existing path is taken for a recipe, whatever its name; if it is not one, reading it reports why.
+  if (first == "-" || find_recipe(first, session.environment))
     return run(*find_command("run"), words, session);
   return unknown_word(first, session);
 }

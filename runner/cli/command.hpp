@@ -43,11 +43,11 @@ struct Argument {
 struct Option {
   std::string name;  // "json" for --json
   std::string doc;
-  std::string value = {};  // "FILE" where it takes one; empty: a switch
+  std::string value = {};  // "FILE" if it takes a value; empty: a switch
   char letter = 0;         // 'o' for -o
   Word word = Word::anything;
   std::string of_kind = {};  // for Word::component: which kind
-  bool many = false;         // may be given several times; of any other the last one counts
+  bool many = false;         // may be given several times; otherwise the last one counts
 };
 
 struct Example {
@@ -55,21 +55,21 @@ struct Example {
   std::string_view doc;
 };
 
-// What was typed, sorted by the declaration of the command.
+// The words of a command line, assigned to the arguments and options that the command declares.
 struct Arguments {
   std::map<std::string, std::vector<std::string>, std::less<>> values =
       {};                                                          // by the argument's or option's name
   std::map<std::string, std::string, std::less<>> spellings = {};  // of the options that were given: "-n"
 
   bool has(std::string_view name) const { return values.contains(name); }
-  std::string get(std::string_view name) const;  // the first one, or nothing
+  std::string get(std::string_view name) const;  // the first value; empty if there is none
   const std::vector<std::string>& all(std::string_view name) const;
   std::string spelling(std::string_view option) const;  // as it was typed, for messages: "-n" or "--ranks"
 };
 
 // Everything a command gets from its environment. It reads nothing else, so that tests can replace all of it.
 struct Session {
-  Registry registry;  // grows by what plugins bring
+  Registry registry;  // plugins add to it
   std::map<std::string, std::string> environment;
   std::ostream& out;
   std::ostream& err;
@@ -87,7 +87,7 @@ struct Command {
   int (*run)(const Arguments& arguments, Session& session) = nullptr;
   std::string_view details = {};
   bool hidden = false;
-  bool loads_plugins = true;  // false: works although one of them does not fit, and helps to repair it
+  bool loads_plugins = true;  // false: must work even if a plugin is incompatible, to help repair it
 };
 
 }  // namespace runner::cli

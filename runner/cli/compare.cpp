@@ -47,7 +47,7 @@ struct ComparedTable {
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(other.rows[i][column]);
   }
 
-  // So that at least one run fits beside the names of the rows, which get up to three fifths of a line.
+  // At least one run then fits beside the names of the rows, which get up to three fifths of a line.
   void shorten(std::size_t line, bool utf8) {
     constexpr std::size_t widest_line = 200, widest_value = 40, least = 6, gap = 2;
     line = std::min(line, widest_line);
@@ -84,7 +84,7 @@ ComparedTable table_of(const std::vector<RunRecord>& runs, Keep keep, const Styl
   return table;
 }
 
-// As many runs side by side as fit, and the others below.
+// As many runs side by side as fit into a line, and the others below.
 void print(const std::vector<RunRecord>& runs, Keep keep, Session& session) {
   ComparedTable all = table_of(runs, keep, session.out_style);
   if (all.rows.empty()) {
@@ -161,7 +161,7 @@ Command diff_command() {
           .summary = "Show what differs between two runs: recipe, data, versions, results.",
           .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
                          Word::file},
-                        {"OTHER", "The other one.", Argument::Count::one, Word::file}},
+                        {"OTHER", "The other run.", Argument::Count::one, Word::file}},
           .options = {{.name = "json", .doc = "The same as JSON, for programs."}},
           .examples = {{"runner diff runs/shapes/20260131-120000 runs/shapes/20260131-130000",
                         "two runs of one recipe"}},

@@ -73,6 +73,14 @@ std::vector<Candidate> option_names(const Command& command) {
   return found;
 }
 
+// Files, and the recipes that are known by name.
+std::vector<Candidate> recipe_candidates(const std::string& word, const Session& session) {
+  std::vector<Candidate> found = file_candidates(word, true);
+  for (std::string& name : known_recipes(session.environment))
+    found.push_back({std::move(name), "A recipe."});
+  return found;
+}
+
 // The command line so far, without the word that is being typed.
 struct Typed {
   const Command& command;
@@ -97,23 +105,20 @@ Typed sort_typed(const Command& command, const std::vector<std::string>& words) 
 std::vector<Candidate> of_word(Word word, const Typed& typed, const std::string& current,
                                const Session& session) {
   const auto sorted = sort_words(typed.positional);
-  const std::string recipe = sorted.recipes.empty() ? "" : sorted.recipes.front();
+  std::string recipe = sorted.recipes.empty() ? "" : sorted.recipes.front();
+  if (const auto file = find_recipe(recipe, session.environment)) recipe = file->string();
   std::vector<Candidate> found;
   switch (word) {
-    case Word::recipe: return file_candidates(current, true);
+    case Word::recipe: return recipe_candidates(current, session);
     case Word::recipes_and_overrides:
-      found = file_candidates(current, true);
+      found = recipe_candidates(current, session);
       if (!recipe.empty()) append(found, override_candidates(recipe, sorted.overrides, current, session));
       return found;
     case Word::override_: return override_candidates(recipe, sorted.overrides, current, session);
     case Word::kind: return kinds(typed.command, session.registry);
     case Word::component:
       return components(typed.positional.empty() ? "" : typed.positional.front(), session.registry);
-    case Word::template_:
-      for (std::string& name : known_recipes(session.environment))
-        found.push_back({std::move(name), "A recipe that comes with runner."});
-      append(found, file_candidates(current, true));
-      return found;
+    case Word::template_: return recipe_candidates(current, session);
     case Word::shell: return {{"bash"}, {"zsh"}, {"fish"}};
     case Word::command: return command_names();
     case Word::file: return file_candidates(current, false);
@@ -133,9 +138,7 @@ std::vector<Candidate> unfiltered(const std::vector<std::string>& words, const S
   if (words.size() == 1) {
     if (current.starts_with("-")) return {{"--help", "Explains the program."}, {"--version", "The version."}};
     std::vector<Candidate> found = command_names();
-    append(found, file_candidates(current, true));
-    for (std::string& name : known_recipes(session.environment))
-      found.push_back({std::move(name), "A recipe."});
+    append(found, recipe_candidates(current, session));
     return found;
   }
   const Command* named = find_command(words.front());
@@ -160,7 +163,7 @@ std::vector<Candidate> unfiltered(const std::vector<std::string>& words, const S
   return {};
 }
 
-// One candidate a line, its meaning after a tab.
+// One candidate per line, its description after a tab.
 int complete(const Arguments& arguments, Session& session) {
   for (const Candidate& candidate : candidates(arguments.all("WORD"), session)) {
     session.out << candidate.text << (candidate.doc.empty() ? "" : "\t" + candidate.doc) << "\n";
@@ -180,7 +183,7 @@ std::vector<Candidate> candidates(std::vector<std::string> words, const Session&
 
 Command complete_command() {
   return {.name = "__complete",
-          .summary = "What the last of the words could become, for the scripts of `runner completions`.",
+          .summary = "Print completions of the last word, for the scripts of `runner completions`.",
           .arguments = {{"WORD", "The words after \"runner\", after a \"--\".", Argument::Count::any,
                          Word::anything}},
           .run = &complete,

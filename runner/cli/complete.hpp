@@ -12,11 +12,10 @@ struct Candidate {
   std::string doc = {};
 };
 
-// What the last of the words after "runner" could become. Never fails: where nothing is known, nothing comes
-// back.
+// Completions of the last of the words after "runner". Never fails: if nothing is known, there are none.
 std::vector<Candidate> candidates(std::vector<std::string> words, const Session& session);
 
-// What an override could become, given the recipe and the overrides before it.
+// Completions of an override, given the recipe and the overrides before it.
 std::vector<Candidate> override_candidates(const std::string& recipe,
                                            const std::vector<std::string>& overrides, const std::string& word,
                                            const Session& session);

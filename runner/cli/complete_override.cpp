@@ -28,7 +28,7 @@ bool holds_parts(const TypeInfo& type) {
   return type.kind == TypeInfo::Kind::list && type.element->kind == TypeInfo::Kind::part;
 }
 
-// The text after the "=" of a key.
+// Completions of the text after the "=" of a key.
 std::vector<Candidate> values(const FieldInfo& field, const std::string& typed, const Registry& registry) {
   const TypeInfo& type = field.type.kind == TypeInfo::Kind::list ? *field.type.element : field.type;
   std::vector<Candidate> found;
@@ -59,7 +59,7 @@ std::vector<Candidate> values(const FieldInfo& field, const std::string& typed, 
   return found;
 }
 
-// How a key may go on: "=" to set it, "." to go into it, "+=" to add to it.
+// How a key may continue: "=" to set it, "." to go into it, "+=" to add to it.
 void add_key(const std::string& path, const FieldInfo& field, const Value& tree, const SchemaPath& paths,
              std::vector<Candidate>& found) {
   const std::string doc = std::string(field.doc);

@@ -10,7 +10,7 @@ namespace runner::cli {
 
 namespace {
 
-// All three ask `runner __complete` for candidates, a line each: the word, a tab, what it means.
+// All three ask `runner __complete` for candidates, one per line: the word, a tab, its description.
 
 constexpr const char* bash_script = R"script(# runner completions for bash:  source <(runner completions bash)
 _runner() {

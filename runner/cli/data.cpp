@@ -95,9 +95,7 @@ void write_page(const std::string& file, const std::string& recipe, const std::s
   data["recipe"] = recipe;
   data["run"] = run;
   data["version"] = version_text;
-  AtomicFile out(file);
-  out.write(html_page("Data of " + run, "data", data));
-  out.commit();
+  write_atomically(file, html_page("Data of " + run, "data", data));
 }
 
 int run(const Arguments& arguments, Session& session) {

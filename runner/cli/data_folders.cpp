@@ -13,8 +13,7 @@ fs::path program_folder() {
 std::vector<fs::path> data_folders(std::string_view name) {
   const fs::path folder = program_folder();
   if (folder.empty()) return {};
-  return {folder / "../share/runner" / name,
-          folder / "../../.." / name};  // the second from build/release/bin
+  return {folder / "../share/runner" / name, folder / "../../.." / name};  // the second for build/release/bin
 }
 
 }  // namespace runner::cli

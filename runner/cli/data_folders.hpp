@@ -6,8 +6,8 @@
 
 namespace runner::cli {
 
-// Possible places of a folder that comes with the program: beside the installed program, or in the source
-// tree of one that was built there.
+// Where a folder that comes with the program may be: in the installation, or in the source tree if the
+// program runs from its build folder.
 std::vector<std::filesystem::path> data_folders(std::string_view name);
 
 std::filesystem::path program_folder();  // where the executable is; empty if unknown

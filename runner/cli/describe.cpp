@@ -17,7 +17,7 @@ namespace {
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
-// What describes the sections of a recipe is asked for in the same way as what describes a component.
+// Sections of a recipe are asked for as if they were components of this kind.
 constexpr std::string_view section_kind = "section";
 
 void print_fields(const Schema& schema, Session& session, const std::string& indent = "  ") {
@@ -123,14 +123,15 @@ int describe_section(const std::string& name, bool as_json, Session& session) {
     problem.see = "runner describe section";
     return refuse(problem, session);
   }
-  // Where a section is a component, its kind says what it may hold.
+  // If a section is a component, its kind says what it may hold.
   const TypeInfo& type = field->type.element ? *field->type.element : field->type;
   if (const KindInfo* kind = find_kind(session.registry, type.part_kind))
     return describe_kind(*kind, as_json, session);
   if (!type.schema && type.kind != TypeInfo::Kind::part) return describe_key(*field, as_json, session);
   if (!type.schema)
-    return refuse({"section " + in_quotes(name) + " holds components that this program has none of"},
-                  session);
+    return refuse(
+        {"section " + in_quotes(name) + " holds components of a kind that this program has none of"},
+        session);
   if (as_json) {
     session.out << dumped({{"section", name}, {"doc", field->doc}, {"parameters", to_json(type.schema())}});
     return Exit::done;
@@ -150,7 +151,7 @@ Problem unknown_component(const KindInfo& kind, const std::string& name, const R
   return problem;
 }
 
-// "runner describe sgd": the name alone will do where it is clear.
+// "runner describe sgd": the name alone is enough if it is unambiguous.
 int describe_word(const std::string& word, bool as_json, Session& session) {
   std::vector<const Descriptor*> found;
   for (const KindInfo* kind : session.registry.kinds()) {

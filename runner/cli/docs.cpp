@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What roff would take for a request, an escape or a hyphen is escaped.
+// Escapes what roff would take for a request, an escape or a hyphen.
 std::string plain(std::string_view text) {
   std::string out;
   bool at_start = true;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -8,6 +9,8 @@
 #include "runner/doctor/checks.hpp"
 #include "runner/doctor/trials.hpp"
 #include "runner/engine/process.hpp"
+#include "runner/recipe.hpp"
+#include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {
@@ -67,7 +70,7 @@ class FindingsReport {
   nlohmann::ordered_json checks_ = nlohmann::ordered_json::array();
 };
 
-// Before anything computes: what the CPU does not execute must not be met in this process.
+// Comes first: nothing in this process may use instructions that the CPU does not execute.
 Finding check_processor() {
   try {
     const std::string limited = steer_around_broken_instructions();
@@ -78,12 +81,15 @@ Finding check_processor() {
   }
 }
 
-std::filesystem::path folder_to_check(const Arguments& arguments) {
-  for (const std::string& change : arguments.all("OVERRIDE")) {
-    constexpr std::string_view key = "run.dir=";
-    if (change.starts_with(key)) return change.substr(key.size());
-  }
-  return arguments.has("dir") ? arguments.get("dir") : "runs";
+// Mistakes in the recipe are reported by check_recipe().
+std::filesystem::path folder_to_check(const Arguments& arguments, Session& session) {
+  if (arguments.has("dir")) return arguments.get("dir");
+  constexpr auto usual = "runs";
+  if (!arguments.has("RECIPE")) return usual;
+  Diagnostics ignored;
+  const auto resolved = resolve_recipe(
+      {arguments.get("RECIPE"), session.environment, arguments.all("OVERRIDE")}, session.registry, ignored);
+  return resolved ? decode_table<Recipe>(*resolved, session.registry).run.dir.value_or(usual) : usual;
 }
 
 int doctor(const Arguments& arguments, Session& session) {
@@ -93,9 +99,14 @@ int doctor(const Arguments& arguments, Session& session) {
   } catch (const std::invalid_argument& error) {
     return refuse({std::string("--rendezvous: ") + error.what(), {}, "runner doctor --help"}, session);
   }
+  const auto sets_folder = [](const std::string& change) { return change.starts_with("run.dir="); };
+  if (arguments.has("dir") && std::ranges::any_of(arguments.all("OVERRIDE"), sets_folder))
+    return refuse(
+        {"--dir and run.dir both name the folder to check: give one of them", {}, "runner doctor --help"},
+        session);
   FindingsReport report(arguments.has("json"), session);
   report.add(check_processor());
-  report.add(check_folder(folder_to_check(arguments)));
+  report.add(check_folder(folder_to_check(arguments, session)));
   report.add(check_loopback());
   if (rendezvous) report.add(check_rendezvous(*rendezvous));
   report.add(check_devices());
@@ -121,7 +132,7 @@ Command doctor_command() {
                      Word::recipe},
                     {"OVERRIDE", "Changes to it, as for a run.", Argument::Count::any, Word::override_}},
       .options = {{.name = "dir",
-                   .doc = "Folder in which runs will keep their files; default: runs.",
+                   .doc = "Folder in which runs will keep their files; default: run.dir of RECIPE, or runs.",
                    .value = "DIR",
                    .word = Word::file},
                   {.name = "rendezvous",

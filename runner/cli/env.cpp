@@ -87,7 +87,7 @@ std::string instruction_sets() {
   return found.empty() ? "none that matter" : joined(found, " ");
 }
 
-// What oneDNN will use: what the processor advertises is not always what it executes.
+// What oneDNN will use: a processor does not always execute all that it advertises.
 std::string usable_instructions(const std::map<std::string, std::string>& environment) {
   const auto limit = environment.find("ONEDNN_MAX_CPU_ISA");
   if (limit != environment.end()) return "oneDNN limited to " + limit->second + " by ONEDNN_MAX_CPU_ISA";
@@ -100,12 +100,12 @@ std::string usable_instructions(const std::map<std::string, std::string>& enviro
 }
 
 std::string memory() {
-  const auto kilobytes = [](std::string_view key) {
+  const auto bytes_of = [](std::string_view key) {
     const std::string text = line_value("/proc/meminfo", key);
     return text.empty() ? 0 : std::stoull(text) * 1024;
   };
-  return approximately(ByteSize{kilobytes("MemTotal")}) + ", " +
-         approximately(ByteSize{kilobytes("MemAvailable")}) + " available";
+  return approximately(ByteSize{bytes_of("MemTotal")}) + ", " +
+         approximately(ByteSize{bytes_of("MemAvailable")}) + " available";
 }
 
 std::string devices() {
@@ -136,13 +136,13 @@ std::string relevant_variables(const std::map<std::string, std::string>& environ
                           name.starts_with("TORCH_") || name.starts_with("PYTORCH_") ||
                           name == "LD_PRELOAD" || name == "LD_LIBRARY_PATH";
     if (relevant) found.push_back(name + "=" + value);
-    // What these set may be secret.
+    // Their values may be secret.
     if (name.starts_with("RUNNER_") && name.find("__") != std::string::npos) found.push_back(name + " (set)");
   }
   return found.empty() ? "none" : joined(found, " ");
 }
 
-// What a bug report needs to know of this machine. Opens no device: what it says about GPUs comes from files
+// What a bug report should say about this machine. Opens no device: what it says about GPUs comes from files
 // of the kernel.
 std::vector<Fact> machine_facts(const std::map<std::string, std::string>& environment) {
   return {{"runner", version_text},

@@ -39,7 +39,7 @@ std::string steps_text(const Estimate& estimate) {
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
-// What several ranks add to the table: all sizes are then those of the rank that needs most.
+// Rows about several ranks. All sizes in the table are then those of the rank that needs the most memory.
 Rows rank_rows(const RankEstimate& ranks) {
   Rows rows{{"communication", bytes(ranks.exchange_bytes) + "  (buffers)"}};
   if (ranks.offloaded_bytes > 0)

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "components/trackers/support/json_number.hpp"
 #include "registry/log.hpp"
 #include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
@@ -20,10 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where the recipe is, and the weights that go with it.
+// What to evaluate: a recipe, and weights for its model.
 struct Subject {
   fs::path recipe;
-  std::optional<fs::path> weights;  // none: what the recipe says
+  std::optional<fs::path> weights;  // none: those that the recipe names, if any
 };
 
 Subject subject_of(const std::string& word, const std::string& weights) {
@@ -36,7 +37,7 @@ Subject subject_of(const std::string& word, const std::string& weights) {
   return {folder / "recipe.toml", find_weights(folder, weights)};
 }
 
-// The weights of the whole model are loaded, and only evaluated.
+// All weights come from the file, and what only a training run needs is removed.
 Recipe to_evaluate(Recipe recipe, const Subject& subject) {
   if (subject.weights) {
     recipe.model.common.weights = subject.weights;
@@ -68,7 +69,8 @@ nlohmann::ordered_json to_json(const Evaluation& found, const Run& run, const Su
   if (weights) json["weights"] = weights->string();
   if (!weights) json["untrained"] = true;
   json["examples"] = run.data.eval->size();
-  for (const auto& [name, value] : found.measurements) json["metrics"][name] = value;
+  json["metrics"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : found.measurements) json["metrics"][name] = json_number(value);
   for (const auto& [name, text] : found.texts) json["texts"][name] = text;
   if (!run.data.stand_in.empty()) json["stand_in"] = run.data.stand_in;
   return json;

@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As Python's torch.load reads it, with weights_only too: a plain dictionary, each tensor with a storage of
-// its own. The numbers are read one tensor after the other, when they are written.
+// For Python's torch.load, also with weights_only: a plain dictionary, in which each tensor has its own
+// storage. The numbers are read one tensor at a time, as they are written.
 void write_pt(const WeightFiles& weights, const fs::path& path) {
   c10::impl::GenericDict dictionary(c10::StringType::get(), c10::TensorType::get());
   for (const auto& [name, tensor] : weights.tensors)
@@ -73,6 +73,12 @@ int run(const Arguments& arguments, Session& session) {
     return refuse(
         {"-o names the file to write: model.safetensors, or model.pt for Python's torch.load", {}, ""},
         session);
+  const auto given = [&](const char* option) { return arguments.has(option) ? 1 : 0; };
+  if (given("best") + given("step") + given("weights") > 1)
+    return refuse({"--best, --step and --weights each say which weights to write: give one of them",
+                   {},
+                   "runner export --help"},
+                  session);
   std::optional<std::int64_t> step;
   try {
     step = whole_option(arguments, "step", 0);

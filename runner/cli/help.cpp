@@ -85,8 +85,8 @@ std::string help(const Style& style) {
   out += "\n" + style.bold("Overrides") + " change a recipe from the command line\n" +
          two_columns(override_forms());
   return out + examples_section(
-                   {{"runner recipes/shapes.toml", "trains, in seconds, on drawn shapes"},
-                    {"runner recipes/cifar10.toml train.epochs=1", "the same for one epoch of CIFAR-10"},
+                   {{"runner recipes/shapes.toml", "trains for a few seconds, on generated images of shapes"},
+                    {"runner recipes/cifar10.toml train.epochs=1", "trains on CIFAR-10, for one epoch"},
                     {"runner check recipes/*.toml", "reports every mistake in the recipes"},
                     {"runner list model", "lists the models"},
                     {"runner describe model resnet18", "what each of its parameters means"},

@@ -49,7 +49,10 @@ Command launch_command() {
                          Word::override_}},
           .options =
               {{.name = "ranks", .doc = "Number of ranks on this machine.", .value = "N", .letter = 'n'},
-               {.name = "gpus", .doc = "One rank for each of these GPUs: 0,2.", .value = "LIST"},
+               {.name = "gpus",
+                .doc = "One rank for each of these GPUs: 0,2. Counted among those of CUDA_VISIBLE_DEVICES, "
+                       "if it is set.",
+                .value = "LIST"},
                {.name = "multi-gpu", .doc = "One rank for each GPU."},
                {.name = "nodes", .doc = "Number of machines.", .value = "N"},
                {.name = "node-rank", .doc = "The number of this machine, from 0.", .value = "N"},

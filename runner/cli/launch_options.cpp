@@ -8,9 +8,11 @@
 #include <sstream>
 #include <thread>
 
+#include "registry/log.hpp"
 #include "registry/wording.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/distributed/meeting_place.hpp"
+#include "runner/launch/visible_gpus.hpp"
 
 namespace runner::cli {
 
@@ -37,7 +39,20 @@ Range elastic_range(const std::string& text) {
   return range;
 }
 
-std::vector<int> gpus(const Arguments& arguments) {
+// They are counted among those that CUDA_VISIBLE_DEVICES lists, as LibTorch counts them.
+void require_visible(const std::vector<int>& gpus, const Environment& environment) {
+  const auto listed = listed_gpus(environment);
+  if (!listed) return;
+  for (const int gpu : gpus) {
+    if (static_cast<std::size_t>(gpu) < listed->size()) continue;
+    throw BadLaunch{
+        {log::format("--gpus: there is no GPU {} among the {} that CUDA_VISIBLE_DEVICES lists; they are "
+                     "counted from 0",
+                     gpu, listed->size())}};
+  }
+}
+
+std::vector<int> gpus(const Arguments& arguments, const Environment& environment) {
   std::vector<int> numbers;
   if (arguments.has("multi-gpu")) {
     if (arguments.has("gpus"))
@@ -52,16 +67,19 @@ std::vector<int> gpus(const Arguments& arguments) {
       throw BadLaunch{
           {"--gpus needs numbers separated by commas, such as 0,2, not " + in_quotes(arguments.get("gpus"))}};
     numbers.push_back(std::stoi(item));
+    if (std::ranges::count(numbers, numbers.back()) > 1)
+      throw BadLaunch{{"--gpus names GPU " + item + " twice: each rank needs one of its own"}};
   }
+  require_visible(numbers, environment);
   return numbers;
 }
 
 std::string counted_gpus(std::size_t count) { return count == 1 ? "1 GPU" : std::to_string(count) + " GPUs"; }
 
-// As many ranks as -n says, or --elastic at most, or as there are GPUs for them. With several machines
-// --elastic counts the ranks of all.
+// The number of ranks on this machine: that of -n, the most of --elastic, or one for each GPU. With several
+// machines, --elastic counts the ranks of all of them.
 void set_ranks(LaunchOptions& options, const Arguments& arguments) {
-  options.gpus = gpus(arguments);
+  options.gpus = gpus(arguments, options.environment);
   const int by_gpus = static_cast<int>(options.gpus.size());
   const bool elastic = arguments.has("elastic"), several_machines = options.nodes > 1;
   if (by_gpus == 0 && !arguments.has("ranks") && elastic && several_machines)
@@ -147,7 +165,7 @@ void set_restarts(LaunchOptions& options, const Arguments& arguments, const Reci
                      ": distributed.reproducible needs powers of two, such as 2:4"}};
 }
 
-// What `runner run` gets in each rank.
+// The command that each rank runs.
 void set_command(LaunchOptions& options, const Arguments& arguments) {
   options.command = {std::filesystem::read_symlink("/proc/self/exe").string(), "run",
                      arguments.get("RECIPE")};

@@ -7,12 +7,12 @@
 
 namespace runner::cli {
 
-// Something about the command line that cannot be.
+// Options that are wrong or contradict each other.
 struct BadLaunch {
   Problem problem;
 };
 
-// What `runner launch` has been asked for. Throws BadLaunch or BadNumber.
+// The options of `runner launch`. Throws BadLaunch or BadNumber.
 LaunchOptions launch_options(const Arguments& arguments, const Environment& environment,
                              const Recipe& recipe);
 

@@ -37,7 +37,7 @@ int list_json(const std::vector<const KindInfo*>& kinds, Session& session) {
   return Exit::done;
 }
 
-// The first sentence of the comment at its top.
+// The comment in its first line.
 std::string summary_of(const fs::path& recipe) {
   std::ifstream file(recipe);
   std::string line;
@@ -49,9 +49,10 @@ int list_recipes(bool as_json, Session& session) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   std::vector<std::pair<std::string, std::string>> rows;
   for (const std::string& name : known_recipes(session.environment)) {
-    const fs::path file = *known_recipe(name, session.environment);
-    json.push_back({{"name", name}, {"file", file.string()}, {"summary", summary_of(file)}});
-    rows.emplace_back(session.out_style.cyan(name), summary_of(file));
+    const auto file = known_recipe(name, session.environment);
+    if (!file) continue;  // a name that cannot be typed: "a..b"
+    json.push_back({{"name", name}, {"file", file->string()}, {"summary", summary_of(*file)}});
+    rows.emplace_back(session.out_style.cyan(name), summary_of(*file));
   }
   session.out << (as_json ? dumped(json) : two_columns(rows, ""));
   return Exit::done;
@@ -84,7 +85,7 @@ Command list_command() {
           .options = {{.name = "json", .doc = "The same as JSON, for programs."}},
           .examples = {{"runner list", "everything"},
                        {"runner list optimizer", "the optimizers"},
-                       {"runner list recipes", "recipes that are called by name: runner shapes"}},
+                       {"runner list recipes", "recipes that can be run by name: runner shapes"}},
           .run = &list};
 }
 

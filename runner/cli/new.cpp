@@ -1,11 +1,9 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
-#include <stdexcept>
 
+#include "components/support/io/atomic_file.hpp"
+#include "registry/is_blank.hpp"
 #include "registry/log.hpp"
 #include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
@@ -26,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The recipe that a new one is made from unless another is named: small, and runs anywhere.
+// The default template: small, and runs anywhere.
 constexpr const char* starter = "shapes";
 
 std::vector<const FieldInfo*> single_parts() {
@@ -35,20 +33,6 @@ std::vector<const FieldInfo*> single_parts() {
     if (field.type.kind == TypeInfo::Kind::part) parts.push_back(&field);
   }
   return parts;
-}
-
-// All of it or nothing: what was there before stays until the new text is whole.
-void write_file(const fs::path& file, const std::string& text) {
-  const fs::path unfinished = file.string() + "." + std::to_string(getpid()) + ".part";
-  std::ofstream stream(unfinished, std::ios::binary);
-  stream << text;
-  stream.close();
-  std::error_code error;
-  if (stream) fs::rename(unfinished, file, error);
-  if (stream && !error) return;
-  std::error_code ignored;
-  fs::remove(unfinished, ignored);
-  throw std::runtime_error("cannot write " + file.string() + (error ? ": " + error.message() : ""));
 }
 
 // Settings that --task chooses for the model of its template do not fit other models.
@@ -77,14 +61,8 @@ std::vector<std::string> overrides_of(const Arguments& arguments, const std::vec
   return overrides;
 }
 
-std::optional<fs::path> find_template(const std::string& name, const Session& session) {
-  std::error_code error;
-  if (fs::exists(name, error)) return name;
-  return known_recipe(name, session.environment);
-}
-
 std::variant<StartingPoint, Problem> start_from_template(const std::string& wanted, const Session& session) {
-  if (const auto base = find_template(wanted, session)) return StartingPoint{*base};
+  if (const auto base = find_recipe(wanted, session.environment)) return StartingPoint{*base};
   Problem problem{"there is no recipe " + in_quotes(wanted) + " to start from", {}, "runner new --help"};
   const auto shipped = known_recipes(session.environment);
   problem.hints.push_back(shipped.empty() ? "name a recipe file: runner new FILE"
@@ -92,7 +70,7 @@ std::variant<StartingPoint, Problem> start_from_template(const std::string& want
   return problem;
 }
 
-// For weights that others have trained: their model, set as their config.json says.
+// For pretrained weights: their model, with the settings of their config.json.
 std::variant<StartingPoint, Problem> start_from_pretrained(const Arguments& arguments,
                                                            const std::string& named, const Session& session) {
   const PretrainedSettings settings = pretrained_settings(arguments.get("from"), session.registry);
@@ -109,6 +87,10 @@ std::variant<StartingPoint, Problem> start_from_pretrained(const Arguments& argu
 std::variant<StartingPoint, Problem> starting_point(const Arguments& arguments, const std::string& named,
                                                     const Session& session) {
   if (arguments.has("task")) {
+    if (arguments.has("from"))
+      return Problem{"--task starts from your data, --from from trained weights: give one of the two",
+                     {},
+                     "runner new --help"};
     if (named.empty())
       return Problem{"--task needs your data: runner new --task " + arguments.get("task") + " PATH"};
     return start_from_data(arguments.get("task"), named);
@@ -121,7 +103,7 @@ std::variant<StartingPoint, Problem> starting_point(const Arguments& arguments, 
 
 // The keys that are still to be filled in.
 void find_blanks(const Value& value, const std::string& path, std::vector<std::string>& found) {
-  if (const auto* text = value.as<std::string>(); text && *text == blank) found.push_back(path);
+  if (is_blank(value)) found.push_back(path);
   if (const auto* list = value.as<Array>()) {
     for (std::size_t i = 0; i < list->size(); ++i)
       find_blanks((*list)[i], path + "." + std::to_string(i), found);
@@ -132,7 +114,7 @@ void find_blanks(const Value& value, const std::string& path, std::vector<std::s
   }
 }
 
-// How to read the user's data is a guess, so the recipe is tried at once. Empty: it fits.
+// How to read the user's data is a guess, so the recipe is tried at once. Returns what is wrong, or "".
 std::string misfit(const Value& resolved, const Registry& registry) {
   const log::Silence quiet;
   try {
@@ -157,7 +139,7 @@ int make_new(const Arguments& arguments, Session& session) {
     return refuse({file.string() + " exists already", {"--force replaces it"}}, session);
   }
   Diagnostics found;
-  // From the environment only the plugin path: its other settings do not belong in a file.
+  // Of the environment, only the plugin path is used: its settings do not belong in the new file.
   std::map<std::string, std::string> environment;
   if (const auto path = session.environment.find(plugin_path_variable); path != session.environment.end())
     environment.insert(*path);
@@ -170,13 +152,13 @@ int make_new(const Arguments& arguments, Session& session) {
     session.out << text;
     return Exit::done;
   }
-  write_file(file, text);
+  write_atomically(file, text);
   std::vector<std::string> blanks;
   find_blanks(*resolved, "", blanks);
   session.out << "wrote " << file.string() << "; ";
   if (!blanks.empty()) session.out << "fill in what is marked \"???\" (" << joined(blanks) << "), then ";
   session.out << "run it with: runner " << file.string() << "\n";
-  if (!arguments.has("task")) return Exit::done;
+  if (!arguments.has("task") || !blanks.empty()) return Exit::done;  // blanks cannot be tried
   if (const std::string problem = misfit(*resolved, session.registry); !problem.empty()) {
     session.err << "runner: warning: the recipe does not fit the data yet: " << problem << "\n  correct "
                 << file.string() << " and try: runner check --deep " << file.string() << "\n";
@@ -199,8 +181,8 @@ Command new_command() {
        .value = "FOLDER",
        .word = Word::file},
       {.name = "task",
-       .doc =
-           "Write a recipe for your own data, given instead of TEMPLATE: " + joined(data_tasks(), ", ") + ".",
+       .doc = "Write a recipe for your own data, whose path replaces TEMPLATE: " +
+              joined(data_tasks(), ", ") + ".",
        .value = "TASK"}};
   for (const FieldInfo* part : single_parts()) {
     const std::string kind(part->type.part_kind);

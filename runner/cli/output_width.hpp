@@ -6,7 +6,7 @@
 
 namespace runner::cli {
 
-// Columns that fit into a line of the output; where it is no terminal, as many as there are.
+// Columns that fit into a line of the output; unlimited if it is not a terminal.
 std::size_t output_width(const Session& session);
 
 }  // namespace runner::cli

@@ -66,7 +66,7 @@ class Parser {
         return fail(std::string(argument.name) + " is missing", std::string(argument.doc));
       }
       while (next < positional_.size()) {
-        if (positional_[next].empty() && has_meaning(argument.word)) return fail_empty(argument);
+        if (positional_[next].empty() && cannot_be_empty(argument.word)) return fail_empty(argument);
         arguments_.values[std::string(argument.name)].push_back(positional_[next++]);
         if (!argument.many()) break;
       }
@@ -76,15 +76,15 @@ class Parser {
     }
   }
 
-  // A recipe and an override are never empty; an input may be: a sentence without words.
-  static bool has_meaning(Word word) {
+  // A recipe and an override are never empty; an input of `runner predict` may be a sentence without words.
+  static bool cannot_be_empty(Word word) {
     return word == Word::recipe || word == Word::override_ || word == Word::recipes_and_overrides;
   }
   void fail_empty(const Argument& argument) {
     const auto at = std::ranges::find(words_, "") - words_.begin() + 1;
     fail("argument " + std::to_string(at) + " of " + in_quotes(command_.name) + " is empty, but " +
              std::string(argument.name) + " was expected",
-         "a variable of the shell may not be set");
+         "perhaps a shell variable is not set");
   }
 
   void unknown(const std::string& spelled) {

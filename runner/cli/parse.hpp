@@ -12,18 +12,17 @@ namespace runner::cli {
 struct UsageError {
   std::string message = {};
   std::string hint = {};
-  std::string unknown_option = {};  // "--lr=0.1", where that is what is wrong
+  std::string unknown_option = {};  // "--lr=0.1", if the mistake is an unknown option
 };
 
 struct HelpWanted {};
 
 // Options may be anywhere before "--". Everything else is passed on unchanged: overrides may look like
-// anything
-// ("~a", "b+=[1]", "c={}"), which is why no general parser is used.
+// anything ("~a", "b+=[1]", "c={}"), which is why no general parser is used.
 std::variant<Arguments, HelpWanted, UsageError> parse(const Command& command,
                                                       const std::vector<std::string>& words);
 
-// What every command understands.
+// Options that every command takes.
 const std::vector<Option>& common_options();
 
 // The option that "--name" or "-n" means.

@@ -48,7 +48,7 @@ int make_skeleton(const std::string& name, const Arguments& arguments, Session& 
   return refuse(problem, session);
 }
 
-// What find_package(runner) needs, of this very program: the installation's, or the build tree's.
+// The folder that find_package(runner) needs, of this program's installation or build tree.
 std::optional<fs::path> package_folder() {
   const fs::path prefix = program_folder() / "..";
   std::vector<fs::path> candidates{prefix / "lib/cmake/runner", prefix};
@@ -62,7 +62,7 @@ std::optional<fs::path> package_folder() {
   return std::nullopt;
 }
 
-// Runs a program with our own output; returns its exit code.
+// Runs a program, which writes to our own output; returns its exit code.
 int run_program(const std::vector<std::string>& words, Session& session) {
   session.out << session.out_style.dim(joined(words, " ")) << std::endl;
   std::vector<char*> arguments;
@@ -85,9 +85,7 @@ int build(const fs::path& folder, const Arguments& arguments, Session& session) 
                   session);
   const auto package = package_folder();
   if (!package) {
-    return refuse(
-        {"this program was installed without what plugins are built with: there is no runnerConfig.cmake"},
-        session);
+    return refuse({"this installation cannot build plugins: runnerConfig.cmake is missing"}, session);
   }
   const std::string tree = (folder / "build").string();
   const bool tested = arguments.has("test");
@@ -142,8 +140,8 @@ Command plugin_command() {
       .arguments =
           {{"ACTION",
             "\"new\" writes one to start from, \"build\" builds it, \"show\" says what it was built with."},
-           {"WHAT", "Its name; its folder, to build it; its file, to show it.", Argument::Count::one,
-            Word::file}},
+           {"WHAT", "For \"new\" the name of the plugin, for \"build\" its folder, for \"show\" its file.",
+            Argument::Count::one, Word::file}},
       .options = {{.name = "kind",
                    .doc = "For \"new\": its kind; default: model.",
                    .value = "KIND",

@@ -28,8 +28,8 @@ namespace {
 using Predictions = std::vector<Prediction>;
 using Json = nlohmann::ordered_json;
 
-// Every line is an input, so that predictions match lines one to one. An empty one is a text without words;
-// of images and tables it is nothing, and allowed only where it shifts no other line: at the end.
+// Every line is an input, so that predictions match lines one to one. An empty line is a text without words.
+// It cannot be an image or a table row, so it is then allowed only at the end, where it shifts no other line.
 void add_lines(std::istream& stream, const std::string& name, bool texts, std::vector<std::string>& inputs) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) {
@@ -57,7 +57,7 @@ std::vector<std::string> inputs_of(const std::vector<std::string>& words, bool t
       inputs.push_back(word);
     }
   }
-  if (inputs.empty()) throw std::runtime_error("There is nothing to predict: no input came.");
+  if (inputs.empty()) throw std::runtime_error("There is nothing to predict: no input was given.");
   return inputs;
 }
 
@@ -192,7 +192,8 @@ Command predict_command() {
       .examples = {{"runner predict runs/sign_digits photo1.jpg photo2.png --top 3", "images"},
                    {"runner predict adult_tabular people.csv --format csv -o said.csv",
                     "each row of a table"},
-                   {"runner predict sentiment - --format json", "a sentence a line, from standard input"}},
+                   {"runner predict sentiment - --format json",
+                    "one sentence per line, from standard input"}},
       .run = &run,
       .details =
           "Inputs are read as the dataset of the run reads its validation set; the training data is not "

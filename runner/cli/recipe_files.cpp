@@ -18,13 +18,16 @@ std::vector<std::string> recipes_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == extension) names.push_back(entry->path().filename().string());
+    const std::string name = entry->path().filename().string();
+    std::error_code unreadable;
+    if (name.ends_with(extension) && !name.starts_with('.') && entry->is_regular_file(unreadable))
+      names.push_back(name);
   }
   std::ranges::sort(names);
   return names;
 }
 
-// A plugin brings recipes in a folder of that name beside it.
+// The recipes of a plugin are in a folder recipes/ next to it.
 std::vector<fs::path> recipe_folders(const std::map<std::string, std::string>& environment) {
   std::vector<fs::path> folders{"recipes"};
   for (const fs::path& entry : plugin_path(environment)) {
@@ -61,6 +64,15 @@ std::optional<fs::path> known_recipe(const std::string& name,
     if (fs::is_regular_file(file, error)) return file.lexically_normal();
   }
   return std::nullopt;
+}
+
+std::optional<fs::path> find_recipe(const std::string& word,
+                                    const std::map<std::string, std::string>& environment) {
+  std::error_code ignored;
+  const bool exists = fs::exists(word, ignored);
+  if (exists && !fs::is_directory(word, ignored)) return word;
+  if (const auto known = known_recipe(word, environment)) return known;
+  return exists ? std::optional<fs::path>(word) : std::nullopt;
 }
 
 std::vector<std::string> known_recipes(const std::map<std::string, std::string>& environment) {

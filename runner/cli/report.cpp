@@ -14,9 +14,7 @@ int run(const Arguments& arguments, Session& session) {
   const auto runs = run_folders(arguments.all("RUN"), /*folders=*/true);
   const fs::path alone = runs.size() == 1 ? runs.front() / "report.html" : fs::path("report.html");
   const fs::path file = arguments.has("output") ? fs::path(arguments.get("output")) : alone;
-  AtomicFile out(file);
-  out.write(run_report(runs));
-  out.commit();
+  write_atomically(file, run_report(runs));
   session.out << file.string() << "\n";
   return Exit::done;
 }

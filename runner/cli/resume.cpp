@@ -7,8 +7,10 @@
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/inference/load_run.hpp"
+#include "runner/recipe.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/run_result.hpp"
+#include "runner/train/run_start.hpp"
 #include "runner/train/train_recipe.hpp"
 
 namespace runner::cli {
@@ -17,19 +19,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How many ranks wrote the newest checkpoint that can be read; one without a checkpoint.
+// How many ranks wrote the newest checkpoint that can be read; 1 if there is none.
 std::int64_t ranks_of(const fs::path& folder) {
   for (const fs::path& checkpoint : CheckpointStore(folder).all()) {
     try {
       return read_summary(checkpoint).ranks;
     } catch (const std::exception&) {
-      // Resuming names it and takes the one before, too.
+      // Resuming reports it and uses the one before, too.
     }
   }
   return 1;
 }
 
-// One process would train on other batches than the run did so far.
+// One process would train on different batches than the run has so far.
 int refuse_alone(std::int64_t ranks, const fs::path& folder, const Arguments& arguments, Session& session) {
   std::string command = "runner launch -n " + std::to_string(ranks) + " " +
                         (folder / "recipe.toml").string() + " run.dir=" + folder.string();
@@ -40,9 +42,20 @@ int refuse_alone(std::int64_t ranks, const fs::path& folder, const Arguments& ar
       session);
 }
 
-// What resuming would mean, without doing it.
-int show_changes(const fs::path& folder, const Value& resolved, bool force, Session& session) {
+// Why the run cannot be continued, whatever has changed; "" if it can.
+std::string obstacle(const fs::path& folder, const Value& resolved, bool has_checkpoint,
+                     const Registry& registry) {
+  if (decode_table<Recipe>(resolved, registry).checkpoint.resume == Resume::never)
+    return "checkpoint.resume is \"never\", so no run is continued; add checkpoint.resume=auto";
+  return has_checkpoint ? "" : why_not_started_over(folder);
+}
+
+// Shows what resuming would do, without doing it.
+int show_changes(const fs::path& folder, const Value& resolved, const Arguments& arguments,
+                 Session& session) {
   const auto found = newest_checkpoint(CheckpointStore(folder));
+  if (const std::string why = obstacle(folder, resolved, found.has_value(), session.registry); !why.empty())
+    return refuse({why}, session);
   const auto changes =
       changes_since((found ? found->folder : folder) / "recipe.toml", resolved, session.registry);
   const auto any = [&](OnResume effect) {
@@ -51,16 +64,19 @@ int show_changes(const fs::path& folder, const Value& resolved, bool force, Sess
   session.out << folder.string() << ": "
               << (found ? "resumes at step " + std::to_string(found->checkpoint.step) + " from " +
                               found->folder.filename().string()
-                        : std::string("has no complete checkpoint to resume from"))
+                        : std::string("has no checkpoint yet: starts over"))
               << "\n";
   session.out << (changes.empty() ? "the recipe is the same\n" : changes_table(changes));
   if (found) {
     CheckpointSummary written = read_summary(found->folder);
-    written.versions.erase("threads");  // are known once the run has started
+    written.versions.erase("threads");  // known only once the run has started
     for (const std::string& change : environment_changes(written, versions(), 1))
       session.out << change << "\n";
   }
   if (any(OnResume::fixed)) return Exit::bad_input;
+  const bool force = arguments.has("force");
+  if (const std::int64_t ranks = ranks_of(folder); ranks > 1 && !force)
+    return refuse_alone(ranks, folder, arguments, session);
   if (any(OnResume::course) && !force) {
     session.out << "needs --force\n";
     return Exit::bad_input;
@@ -71,14 +87,20 @@ int show_changes(const fs::path& folder, const Value& resolved, bool force, Sess
 int run(const Arguments& arguments, Session& session) {
   const fs::path folder = fs::canonical(find_run(arguments.get("RUN")));
   std::vector<std::string> overrides = arguments.all("OVERRIDE");
+  const auto sets_folder = [](const std::string& change) { return change.starts_with("run.dir="); };
+  if (std::ranges::any_of(overrides, sets_folder))
+    return refuse({"a run is continued in its own folder: run.dir cannot be changed",
+                   {"a new run from its checkpoint: runner " + (folder / "recipe.toml").string() +
+                    " --resume " + (folder / "checkpoints/latest").string() + " run.dir=.."}},
+                  session);
   overrides.push_back("run.dir=" + folder.string());
   Diagnostics found;
   const auto resolved =
       resolve_recipe({folder / "recipe.toml", session.environment, overrides}, session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
+  if (arguments.has("check")) return show_changes(folder, *resolved, arguments, session);
   const bool force = arguments.has("force");
-  if (arguments.has("check")) return show_changes(folder, *resolved, force, session);
   const std::int64_t ranks = ranks_of(folder);
   if (ranks > 1 && !force) return refuse_alone(ranks, folder, arguments, session);
   World world;

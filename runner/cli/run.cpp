@@ -13,7 +13,7 @@ namespace runner::cli {
 
 namespace {
 
-// Where an option stands on the command line, as messages show it.
+// The place of an option's value on the command line, for messages.
 Origin place_of(const std::string& option, const std::string& value) {
   const auto source =
       std::make_shared<const Source>(Source{Source::Kind::argument, option, option + " " + value});
@@ -75,7 +75,7 @@ Command run_command() {
       .examples = {{"runner recipes/shapes.toml", "as it is"},
                    {"runner recipes/cifar10.toml train.epochs=1 optimizer.lr=0.05", "with other settings"},
                    {"runner recipes/shapes.toml run.dir=runs/mine",
-                    "in this folder; again: continues the run"}},
+                    "in this folder; the same command again continues the run"}},
       .run = &run,
       .details =
           "The whole recipe is checked before anything is written.\n"

@@ -15,7 +15,7 @@ std::vector<fs::path> run_folders(const std::vector<std::string>& words, bool fo
     std::vector<fs::path> inside;
     if (folders && fs::is_directory(word)) inside = find_runs(word);
     if (inside.empty()) inside.push_back(find_run(word));
-    for (fs::path& folder : inside) {  // "latest" is a run that has a name of its own
+    for (fs::path& folder : inside) {  // "latest" is a link to a run that may be in the list already
       const bool known = std::ranges::any_of(found, [&](const fs::path& other) {
         std::error_code ignored;
         return fs::equivalent(other, folder, ignored);

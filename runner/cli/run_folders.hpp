@@ -7,7 +7,7 @@
 namespace runner::cli {
 
 // The run folders for these words: a run folder, the name of a run (its latest), or, if `folders` is set, a
-// folder of runs, which means all of them. Throws if a word means none.
+// folder of runs, which means all of them. Throws if a word matches no run.
 std::vector<std::filesystem::path> run_folders(const std::vector<std::string>& words, bool folders = false);
 
 }  // namespace runner::cli

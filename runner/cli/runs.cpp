@@ -45,9 +45,10 @@ void sort(std::vector<Row>& rows, const std::string& key) {
   if (key == "steps") by([](const Row& row) { return row.line.steps; });
   if (key == "duration") by([](const Row& row) { return row.line.seconds; });
   if (key == "when") by([](const Row& row) { return row.run.started; });
-  if (key == "best") {  // the best last, as the newest is; runs without one first
+  if (key == "best") {  // the best last, like the newest; runs without a number first
     by([](const Row& row) {
-      if (!row.line.best) return -std::numeric_limits<double>::infinity();
+      if (!row.line.best || std::isnan(row.line.best->at.value))
+        return -std::numeric_limits<double>::infinity();
       const auto objective = row.run.objective();
       return objective && !objective->highest ? -row.line.best->at.value : row.line.best->at.value;
     });
@@ -79,7 +80,7 @@ nlohmann::ordered_json to_json(const Row& row) {
   return json;
 }
 
-// The folder of each run above its other columns, for terminals that are too narrow for a line of all.
+// The folder of each run above its other columns, for terminals too narrow for all of them in one line.
 std::string stacked(std::vector<GridColumn> columns, std::vector<std::vector<std::string>> cells,
                     const Style& style) {
   std::vector<std::string> folders;
@@ -101,7 +102,7 @@ std::string stacked(std::vector<GridColumn> columns, std::vector<std::vector<std
   return text;
 }
 
-// A folder is by default runs/<name>/<when>: on a narrow terminal it says both.
+// By default a folder is runs/<name>/<when>, so a narrow terminal needs no columns for these two.
 void print(const std::vector<Row>& rows, Session& session) {
   const Style& style = session.out_style;
   std::vector<GridColumn> columns{{"name"},           {"status"}, {"steps", true}, {"best"},
@@ -110,8 +111,8 @@ void print(const std::vector<Row>& rows, Session& session) {
   for (const auto& [run, line] : rows) {
     const std::string best =
         line.best ? escaped_name(line.best->metric) + " " + measured(line.best->at.value) : "";
-    cells.push_back({escaped_name(run.name), coloured_status(run.status, style), grouped(line.steps), best,
-                     duration_text(line.seconds), date_text(run.started),
+    cells.push_back({escaped_name(run.name), coloured_status(escaped_name(run.status), style),
+                     grouped(line.steps), best, duration_text(line.seconds), date_text(run.started),
                      style.dim(printable(run.folder.string()))});
   }
   const std::size_t width = output_width(session);
@@ -154,7 +155,8 @@ int run(const Arguments& arguments, Session& session) {
   const std::filesystem::path folder = arguments.has("DIR") ? arguments.get("DIR") : "runs";
   const std::string key = arguments.has("sort") ? arguments.get("sort") : "when";
   if (std::ranges::find(sort_keys, key) == sort_keys.end()) {
-    Problem problem{"runs cannot be sorted by " + in_quotes(key), {joined(sort_keys)}, "runner runs --help"};
+    Problem problem{
+        "runs cannot be sorted by " + in_quotes(key), {"keys: " + joined(sort_keys)}, "runner runs --help"};
     if (const auto hint = did_you_mean(key, sort_keys)) problem.hints.insert(problem.hints.begin(), *hint);
     return refuse(problem, session);
   }

@@ -41,7 +41,7 @@ std::vector<std::int64_t> prompt_tokens(const std::string& prompt, const Interpr
   if (tokens.empty())
     throw std::runtime_error("The prompt contains no token to start from: give --prompt TEXT.");
   if (std::ssize(tokens) > model.context()) {
-    session.err << "the prompt has " << tokens.size() << " tokens; the model looks at the last "
+    session.err << "the prompt has " << tokens.size() << " tokens; the model uses only the last "
                 << model.context() << "\n";
   }
   return tokens;
@@ -108,7 +108,7 @@ Command sample_command() {
                    .value = "N"},
                   {.name = "weights",
                    .doc = "best, model (the last step) or a file; default: best if the run kept it.",
-                   .value = "FILE",
+                   .value = "WHICH",
                    .word = Word::file}},
       .examples = {{"runner sample runs/shakespeare --prompt \"ROMEO:\"", "the latest run of that name"},
                    {"runner sample runs/gpt/latest --temperature 0 --tokens 50", "always the same text"}},

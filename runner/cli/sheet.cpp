@@ -19,7 +19,7 @@ bool is_number(std::string_view text) { return parse_number(text) || has_decimal
 Sheet look_at(const std::filesystem::path& file) {
   constexpr std::int64_t most_rows = 5000;
   const MappedFile mapped(file);
-  const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
+  const std::string_view text = mapped.text();
   const char separator = find_separator(text, {});
   Sheet sheet{separator == '\t' ? "tab" : std::string(1, separator)};
   CsvReader reader(text, file.string(), {.separator = separator});

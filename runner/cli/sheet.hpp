@@ -13,13 +13,13 @@ struct Column {
   std::string name;
   std::map<std::string, std::int64_t, std::less<>> values = {};
   std::int64_t numbers = 0, filled = 0;
-  std::int64_t decimal_commas = 0;  // of the numbers
-  std::size_t letters = 0;          // in all values
+  std::int64_t decimal_commas = 0;  // how many of the numbers have one
+  std::size_t letters = 0;          // bytes of all values
 
   bool numeric() const { return filled > 0 && numbers == filled; }
 };
 
-// A table without settings that say how to read it.
+// How to read a table file, as guessed from its first rows, and what its columns hold.
 struct Sheet {
   std::string separator;  // as dataset.separator names it
   bool header = true;

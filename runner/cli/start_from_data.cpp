@@ -1,4 +1,4 @@
-// Looks at the user's own files and says how a recipe has to begin for them.
+// Examines the user's own files and chooses a recipe to start from, with settings that fit them.
 #include <algorithm>
 #include <cctype>
 #include <limits>
@@ -95,10 +95,16 @@ Found images(const fs::path& data) {
 
 // ---- tables
 
-std::string names_of(const Sheet& sheet) {
+std::string names_of(const std::vector<Column>& columns) {
   std::string list;
-  for (const Column& column : sheet.columns) list += (list.empty() ? "" : ", ") + quote_toml(column.name);
+  for (const Column& column : columns) list += (list.empty() ? "" : ", ") + quote_toml(column.name);
   return "[" + list + "]";
+}
+
+// As written by to_csv of pandas, and by its read_csv and to_csv after that: "", "Unnamed: 0", "Unnamed:
+// 0.1".
+bool has_row_numbers(const Column& column) {
+  return (column.name.empty() || column.name.starts_with("Unnamed: 0")) && column.numeric();
 }
 
 const Column* column_called(const Sheet& sheet, std::initializer_list<std::string_view> names) {
@@ -111,7 +117,7 @@ const Column* column_called(const Sheet& sheet, std::initializer_list<std::strin
 }
 
 Found table(const fs::path& data) {
-  constexpr std::size_t most_classes = 20;  // more different numbers than these are measured, not counted
+  constexpr std::size_t most_classes = 20;  // with more distinct numbers, it is a regression
   if (!fs::is_regular_file(data)) return Problem{"there is no file " + data.string()};
   const Sheet sheet = look_at(data);
   if (sheet.columns.size() < 2) return Problem{data.string() + " has fewer than two columns"};
@@ -122,13 +128,11 @@ Found table(const fs::path& data) {
                       {setting("dataset.train", full_path(data)), setting("dataset.target", target->name)}};
   if (sheet.separator != ",") start.overrides.push_back(setting("dataset.separator", sheet.separator));
   if (sheet.decimal_comma()) start.overrides.push_back(setting("dataset.decimal", ","));
-  if (!sheet.header) start.overrides.push_back("dataset.columns=" + names_of(sheet));
-  // What pandas calls the row numbers that its to_csv writes.
-  for (const Column& column : sheet.columns) {
-    const bool row_numbers = column.name.empty() || column.name == "Unnamed: 0";
-    if (row_numbers && column.filled > 0 && column.numeric() && &column != target)
-      start.overrides.push_back("dataset.ignore=[" + quote_toml(column.name) + "]");
-  }
+  if (!sheet.header) start.overrides.push_back("dataset.columns=" + names_of(sheet.columns));
+  const auto is_ignored = [&](const Column& column) { return &column != target && has_row_numbers(column); };
+  std::vector<Column> ignored;
+  std::ranges::copy_if(sheet.columns, std::back_inserter(ignored), is_ignored);
+  if (!ignored.empty()) start.overrides.push_back("dataset.ignore=" + names_of(ignored));
   return start;
 }
 
@@ -136,7 +140,7 @@ Found table(const fs::path& data) {
 
 bool is_latin1(const fs::path& file) {
   const MappedFile mapped(file);
-  const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
+  const std::string_view text = mapped.text();
   return !is_utf8(text) && likely_content(text) == LikelyContent::western;
 }
 
@@ -183,14 +187,14 @@ Found sentences(const fs::path& data) {
   start.overrides.push_back(setting("dataset.file", full_path(data)));
   start.overrides.push_back(setting("dataset.text", text.name));
   start.overrides.push_back(setting("dataset.label", label->name));
-  if (!sheet.header) start.overrides.push_back("dataset.columns=" + names_of(sheet));
+  if (!sheet.header) start.overrides.push_back("dataset.columns=" + names_of(sheet.columns));
   return start;
 }
 
 // ---- a language model: any text
 
 Found language_model(const fs::path& data) {
-  constexpr std::uintmax_t much = 4 << 20;  // bytes: more is worth learning pieces of words from
+  constexpr std::uintmax_t much = 4 << 20;  // bytes: from more text, a BPE tokenizer can be trained
   std::uintmax_t size = 0;
   if (fs::is_regular_file(data)) {
     size = fs::file_size(data);

@@ -49,7 +49,7 @@ std::string listed(const std::vector<Task>& tasks) {
   return joined(names, " or ");
 }
 
-// Images of a size that suits the model need no resizing, which the recipes of tasks begin with.
+// The recipes of tasks begin with a resize. It is removed if the images have a size that suits the model.
 void choose_size(const DatasetFacts& dataset, const ModelFacts& model, std::vector<std::string>& overrides) {
   constexpr std::int64_t usual_side = 64;
   const std::int64_t divisor = std::max<std::int64_t>(1, model.side_divisor);
@@ -76,8 +76,7 @@ std::string part_in(const std::filesystem::path& recipe, const std::string& sect
 
 std::filesystem::path task_recipe(const std::string& name) {
   if (const auto found = known_recipe("tasks/" + name, {})) return *found;
-  throw std::runtime_error("This program came without its recipes: recipes/tasks/" + name +
-                           ".toml is missing.");
+  throw std::runtime_error("The installation is incomplete: recipes/tasks/" + name + ".toml is missing.");
 }
 
 std::variant<StartingPoint, Problem> start_from_parts(const std::string& dataset, const std::string& model,

@@ -21,12 +21,12 @@ struct StartingPoint {
 std::variant<StartingPoint, Problem> start_from_parts(const std::string& dataset, const std::string& model,
                                                       const Registry& registry);
 
-// For the user's own data, which is looked at: "images", "text", "table" or "language-model".
+// For the user's own data, which is examined; the task is "images", "text", "table" or "language-model".
 std::variant<StartingPoint, Problem> start_from_data(const std::string& task,
                                                      const std::filesystem::path& data);
 const std::vector<std::string>& data_tasks();
 
-// The recipe of a task, recipes/tasks/NAME.toml. Throws where the program came without it.
+// The recipe of a task, recipes/tasks/NAME.toml. Throws if it is not installed.
 std::filesystem::path task_recipe(const std::string& name);
 
 }  // namespace runner::cli

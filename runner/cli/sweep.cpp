@@ -30,22 +30,30 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-std::optional<Value> resolved(const SweepPlan& plan, const std::vector<std::string>& more, Session& session) {
-  std::vector<std::string> overrides = plan.overrides;
-  overrides.insert(overrides.end(), more.begin(), more.end());
+std::optional<Value> resolved(const SweepPlan& plan, Session& session) {
   Diagnostics found;
-  auto recipe = resolve_recipe({plan.recipe, session.environment, overrides}, session.registry, found);
+  auto recipe = resolve_recipe({plan.recipe, session.environment, plan.overrides}, session.registry, found);
   session.err << render(found, session.err_style.colour);
   return recipe;
+}
+
+// Prints only why a value does not fit: warnings about the recipe have been printed before.
+bool fits(const SweepPlan& plan, const std::string& setting, Session& session) {
+  std::vector<std::string> overrides = plan.overrides;
+  overrides.push_back(setting);
+  Diagnostics found;
+  if (resolve_recipe({plan.recipe, session.environment, overrides}, session.registry, found)) return true;
+  session.err << render(found, session.err_style.colour);
+  return false;
 }
 
 // Every value is checked with the recipe before the first trial starts.
 bool all_values_fit(const SweepPlan& plan, Session& session) {
   for (const Parameter& parameter : plan.parameters) {
-    bool fits = true;
+    bool all_fit = true;
     for (const double value : parameter.extremes())
-      fits = resolved(plan, {parameter.key + "=" + parameter.text(value)}, session) && fits;
-    if (fits) continue;
+      all_fit = fits(plan, parameter.key + "=" + parameter.text(value), session) && all_fit;
+    if (all_fit) continue;
     if (parameter.kind == Parameter::Kind::uniform)
       session.err << "  " << parameter.key << " gets any number between the two; for integers: "
                   << (parameter.log ? "log_int" : "range") << "(low, high)\n";
@@ -71,7 +79,7 @@ std::vector<Parameter> parsed(const std::vector<std::string>& texts) {
 }
 
 void require_room_for(const SweepPlan& plan) {
-  constexpr std::int64_t most = 1'000'000;  // so that the product is a number
+  constexpr std::int64_t most = 1'000'000;  // so that the product does not overflow
   if (plan.ranks > 1)
     require_room(
         plan.jobs > 1 ? "a sweep of " + std::to_string(plan.jobs) + " trials at the same time" : "--ranks",
@@ -138,10 +146,7 @@ struct Sweep {
 // A sweep that is started again must be the same, except for the number of trials and of parallel jobs.
 Json identity_of(const Sweep& sweep, const std::vector<std::string>& over, SweepSearch search,
                  std::int64_t seed, Value recipe) {
-  recipe.as<Table>()->erase("sweep");  // how many trials: may change
-  const std::string text = write_toml(recipe);
-  Sha256 digest;
-  digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  recipe.as<Table>()->erase("sweep");  // the number of trials may change
   const SweepPlan& plan = sweep.plan;
   return {{"recipe", fs::absolute(plan.recipe).lexically_normal().string()},
           {"overrides", plan.overrides},
@@ -152,7 +157,7 @@ Json identity_of(const Sweep& sweep, const std::vector<std::string>& over, Sweep
           {"highest", plan.objective.highest},
           {"halving", plan.halving},
           {"number of ranks", plan.ranks},
-          {"contents of the recipe", digest.hex()}};
+          {"contents of the recipe", sha256_hex(write_toml(recipe))}};
 }
 
 // The options win over [sweep] of the recipe.
@@ -183,7 +188,7 @@ Sweep sweep_of(Request request, const Value& resolved_recipe, const Arguments& a
   return sweep;
 }
 
-// How the sweep in a folder differs from this one, as text; empty: it does not, or there is none.
+// How the sweep in a folder differs from this one; empty if it does not, or if there is none.
 std::string difference(const fs::path& file, const Json& wanted) {
   if (!fs::exists(file)) return "";
   const Json there = read_json_file_or_null(file);
@@ -197,12 +202,6 @@ std::string difference(const fs::path& file, const Json& wanted) {
     return what + " is " + other.dump() + ", and here it is " + value.dump();
   }
   return "";
-}
-
-void write(const fs::path& file, const std::string& text) {
-  AtomicFile out(file);
-  out.write(text);
-  out.commit();
 }
 
 SweepEvents events_of(const SweepPlan& plan, const StopSignal& signal, Session& session) {
@@ -224,13 +223,19 @@ void show(const SweepPlan& plan, const std::vector<Trial>& trials, Session& sess
   session.out << trials_table(plan, trials, session.out_style);
   const std::string page = sweep_report(plan, trials);
   if (page.empty()) return;
-  write(plan.folder / "sweep.html", page);
+  write_atomically(plan.folder / "sweep.html", page);
   session.out << "\n" << (plan.folder / "sweep.html").string() << "\n";
 }
 
 int sweep(const Arguments& arguments, Session& session) {
+  if (arguments.get("RECIPE") == "-") {
+    return refuse({"sweep cannot read the recipe from standard input: every trial reads it again",
+                   {"write it to a file: runner show - > recipe.toml"}},
+                  session);
+  }
   Request request = request_of(arguments);
-  const auto recipe = resolved(request.plan, {}, session);
+  request.plan.environment = session.environment;  // --plugin changes it
+  const auto recipe = resolved(request.plan, session);
   if (!recipe) return Exit::bad_input;
   const Sweep sweep = sweep_of(std::move(request), *recipe, arguments, session);
   const SweepPlan& plan = sweep.plan;
@@ -243,7 +248,7 @@ int sweep(const Arguments& arguments, Session& session) {
         session);
   }
   fs::create_directories(plan.folder);
-  write(plan.folder / "sweep.json", dumped(sweep.identity));
+  write_atomically(plan.folder / "sweep.json", dumped(sweep.identity));
 
   const StopSignal signal;
   const std::vector<Trial> trials = run_sweep(plan, *sweep.sampler, events_of(plan, signal, session));

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <ostream>
 
 #include "runner/cli/commands.hpp"
@@ -6,6 +8,7 @@
 #include "runner/resolve.hpp"
 #include "runner/runs/run_record.hpp"
 #include "runner/tracking/build_trackers.hpp"
+#include "runner/tracking/rank_folders.hpp"
 #include "runner/tracking/run_facts.hpp"
 #include "runner/tracking/send_later.hpp"
 
@@ -33,14 +36,20 @@ int run(const Arguments& arguments, Session& session) {
   session.err << render(problems, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
   const Recipe recipe = decode_table<Recipe>(*resolved, session.registry);
-  const auto sent = send_later(build_trackers(recipe.tracker, session.registry, {folder}),
-                               run_facts(recipe.run, folder, *resolved), end_of(folder));
+  const auto end = end_of(folder);
+  const auto send = [&](const std::filesystem::path& path, int rank) {
+    return send_later(build_trackers(recipe.tracker, session.registry, {path, {}, rank}),
+                      run_facts(recipe.run, path, *resolved), end);
+  };
+  auto sent = send(folder, 0);
+  for (const int rank : ranks_with_trackers(folder))
+    std::ranges::move(send(rank_folder(folder, rank), rank), std::back_inserter(sent));
   bool complete = true;
   for (const SentLater& each : sent) {
     session.out << each.tracker << ": "
                 << (each.nothing_to_do ? "has everything already"
                     : each.complete    ? "has everything now"
-                                       : "could not be sent everything; the rest is kept")
+                                       : "not everything could be sent; the rest is kept")
                 << "\n";
     complete = complete && each.complete;
   }

@@ -24,10 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// What a run recorded after some of its steps.
+// What a run recorded, by step.
 struct RecordedSteps {
   std::map<std::int64_t, Json> losses;
-  std::map<std::int64_t, double> times;  // of the run
+  std::map<std::int64_t, double> times;  // since the start of the run, in seconds
 };
 
 RecordedSteps recorded_steps(const fs::path& run, std::int64_t after, std::int64_t until) {
@@ -44,7 +44,7 @@ RecordedSteps recorded_steps(const fs::path& run, std::int64_t after, std::int64
   return recorded;
 }
 
-// What replaces the clock in a replay, which may be faster or slower than the run was. Between two records
+// Replaces the clock in a replay, which may be faster or slower than the run was. Between two records
 // time stands still, so that whatever was due at some time (train.max_time, eval.every = "30min") is due in
 // the step in which the run recorded it.
 std::function<double(std::int64_t)> recorded_clock(std::int64_t begin, double seconds,
@@ -56,7 +56,7 @@ std::function<double(std::int64_t)> recorded_clock(std::int64_t begin, double se
   };
 }
 
-// The first loss that came out differently, among those that both runs recorded; empty: none did.
+// The first loss that differs, among those that both runs recorded; empty if none does.
 std::string loss_difference(const RecordedSteps& recorded, const RecordedSteps& replayed) {
   for (const auto& [step, loss] : recorded.losses) {
     const auto again = replayed.losses.find(step);
@@ -72,7 +72,7 @@ int report_difference(const std::string& difference, const ReplayRange& range,
   session.out << range.text() << " do not match the recorded run. First difference: " << difference
               << "\nThis machine or this build computes different results than the original run.\n";
   for (const std::string& change : environment_changes(written, versions(), 1))
-    session.out << "Not as when the checkpoint was written: " << change << "\n";
+    session.out << "Changed since the checkpoint was written: " << change << "\n";
   return Exit::failed;
 }
 
@@ -80,7 +80,7 @@ std::optional<Value> recipe_to_replay(const fs::path& folder, const fs::path& re
                                       const std::string& threads, Session& session) {
   std::vector<std::string> overrides{"run.dir=" + replay.string(), "tracker=[]",
                                      "checkpoint.every=1000000000step", "checkpoint.at_end=true"};
-  // Another number of threads adds up in another order.
+  // With another number of threads, sums are computed in another order.
   if (!threads.empty()) overrides.push_back("run.threads=" + threads);
   Diagnostics found;
   auto resolved =
@@ -139,9 +139,9 @@ int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
   return Exit::done;
 }
 
-// A run that is still training may delete the checkpoint that was chosen before it is read: then its next one
-// is taken.
-int verify_what_is_there(const fs::path& folder, const ReplayRequest& request, Session& session) {
+// A run that is still training may delete the chosen checkpoint before it is read; then another one is
+// chosen.
+int verify_and_retry(const fs::path& folder, const ReplayRequest& request, Session& session) {
   while (true) {
     const ReplayRange range = choose_replay(folder, request);
     try {
@@ -163,7 +163,7 @@ int run(const Arguments& arguments, Session& session) {
   }
   const auto losses = recorded_steps(folder, -1, std::numeric_limits<std::int64_t>::max()).losses;
   if (!losses.empty()) request.last_step = losses.rbegin()->first;
-  return verify_what_is_there(folder, request, session);
+  return verify_and_retry(folder, request, session);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ostream>
+#include <iostream>
 #include <thread>
 
 #include "registry/utf8.hpp"
@@ -22,7 +22,7 @@ namespace runner::cli {
 
 namespace {
 
-// The loss and what the evaluation measures first; how many fit on a screen.
+// The first `most` curves to draw: the loss, then what evaluations measure, then the others.
 std::vector<const Series*> chosen(const RunMetrics& metrics, const std::vector<std::string>& wanted,
                                   std::size_t most) {
   const auto rank = [](const Series* series) {
@@ -71,7 +71,12 @@ std::string curves(const RunMetrics& metrics, const std::vector<std::string>& wa
   if (metrics.series().empty()) return "nothing measured yet\n";
   const int width = columns_of(terminal);
   std::string text;
-  for (const Series* series : chosen(metrics, wanted, most)) {
+  const auto drawn_series = chosen(metrics, wanted, most);
+  if (drawn_series.empty())
+    return shortened("no metric so far starts with " + in_one_line(joined(wanted, " or ")),
+                     static_cast<std::size_t>(width), terminal.utf8) +
+           "\n";
+  for (const Series* series : drawn_series) {
     const auto& points = series->curve.points();
     std::vector<std::pair<double, double>> drawn;
     for (const CurvePoint& point : points) drawn.emplace_back(point.x, point.y);
@@ -83,7 +88,7 @@ std::string curves(const RunMetrics& metrics, const std::vector<std::string>& wa
   return text;
 }
 
-// How many plots fit on the screen below the heading: the cursor cannot go back to what was scrolled away.
+// How many plots fit on the screen below the heading: the cursor cannot go back to lines that scrolled away.
 std::size_t plots_that_fit(std::string_view heading) {
   constexpr int lines_of_plot = 10, line_of_cursor = 1;
   winsize size{};
@@ -92,7 +97,7 @@ std::size_t plots_that_fit(std::string_view heading) {
   return static_cast<std::size_t>(std::max(1, (size.ws_row - above) / lines_of_plot));
 }
 
-// Puts the cursor back over what was shown before.
+// Moves the cursor back to the start of the text that was shown before, and clears it.
 std::string over(const std::string& text) {
   const auto lines = std::ranges::count(text, '\n');
   return lines == 0 ? "" : "\x1b[" + std::to_string(lines) + "A\r\x1b[J";
@@ -107,7 +112,7 @@ int run(const Arguments& arguments, Session& session) {
     return refuse({problem.message, {}, "runner watch --help"}, session);
   }
   const ConsoleOutput terminal = ConsoleOutput::standard_output();
-  const bool live = terminal.terminal && session.out_style.colour && !arguments.has("once");
+  const bool live = &session.out == &std::cout && terminal.terminal && !arguments.has("once");
   MetricsFile file(folder / "metrics.jsonl");
   RunMetrics metrics;
   std::string shown;
@@ -138,7 +143,7 @@ Command watch_command() {
                    .value = "NAME",
                    .many = true},
                   {.name = "every", .doc = "Seconds between two updates; default: 1.", .value = "SECONDS"},
-                  {.name = "once", .doc = "Draw once and end."}},
+                  {.name = "once", .doc = "Draw once and exit."}},
       .examples = {{"runner watch shapes", "the last run of that name, until it ends"},
                    {"runner watch shapes --metric eval/ --once", "as it is now"}},
       .run = &run,

@@ -14,13 +14,13 @@ namespace {
 constexpr double redraw_seconds = 0.1;
 constexpr double plain_seconds = 10;
 
-// Tables follow the terminal, within reason; a file has the usual width.
+// Tables adapt to the width of a terminal, within limits; in a file they have a fixed width.
 Look table_look(const ConsoleOutput& output) {
   const int width = output.terminal ? std::clamp(output.width(), 40, 120) : 100;
   return {output.utf8, {output.colour}, width};
 }
 
-const Look plain_look{true, {}, 100};  // of a log file
+const Look plain_look{true, {}, 100};  // for log files
 
 }  // namespace
 

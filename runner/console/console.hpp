@@ -13,8 +13,7 @@
 
 namespace runner {
 
-// What the person sees of a run. All of it is plain data: the console knows no engine, no recipe and no
-// tensor.
+// What the user sees of a run, as plain data: the console knows no engine, no recipe and no tensor.
 
 struct RunSummary {
   std::string name;
@@ -36,21 +35,21 @@ struct RunSummary {
   std::string optimizer;
   std::string scheduler;
   std::string precision;
-  std::string device;  // with whatever belongs to it: "cpu, 2 threads"
+  std::string device;  // with details: "cpu, 2 threads"
   std::vector<std::string> trackers = {};
   std::vector<std::string> hooks = {};
   std::filesystem::path folder;
-  std::string stand_in;  // if other data is used than what was asked for: why
+  std::string stand_in;  // why other data is used than the recipe names; empty if it is not
 };
 
 struct ProgressLine {
   std::int64_t step = 0;
   std::int64_t total_steps = 0;  // 0: not known
-  double epoch = 0;              // done, with the fraction
+  double epoch = 0;              // epochs done, with the fraction
   std::optional<double> epochs;  // as planned
-  double share = 0;              // of the run that is done, 0 to 1
+  double share = 0;              // of the run, 0 to 1
   double seconds = 0;            // of the run
-  std::optional<double> loss;    // none: the one shown before stays
+  std::optional<double> loss;    // none: the one shown before is kept
   double lr = 0;
   double examples_per_second = 0;  // 0: not known yet
 };
@@ -95,23 +94,23 @@ struct ConsoleOutput {
   bool colour = false;
   bool utf8 = false;
   std::function<int()> width = [] { return 80; };  // asked again for every line: terminals change
-  std::function<double()> clock;                   // seconds, of any origin
+  std::function<double()> clock;                   // in seconds, from any starting point
 
-  // As they are: NO_COLOR, TERM=dumb and the locale are respected.
+  // The streams of this process; NO_COLOR, TERM=dumb and the locale are respected.
   static ConsoleOutput standard_error();
   static ConsoleOutput standard_output();
   // Shows nothing: for all ranks but rank 0.
   static ConsoleOutput silent();
 };
 
-// The summary, one live progress line (or plain lines where it is piped) and evaluations; at the end the
-// closing table, which is the result and goes to an output of its own. Both tables are written to the log
-// files too. Messages logged meanwhile appear above the live line and do not tear it. For one thread.
+// Shows the summary, one live progress line (plain lines if the output is not a terminal) and evaluations; at
+// the end the closing table, which is the result and goes to an output of its own. Both tables are written to
+// the log files too. Messages that are logged meanwhile appear above the live line. For one thread.
 class Console : private LiveLine {
  public:
   Console() : Console(ConsoleOutput::standard_error(), ConsoleOutput::standard_output()) {}
   Console(ConsoleOutput progress, ConsoleOutput results);
-  ~Console() override;  // takes the live line away
+  ~Console() override;  // erases the live line
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
@@ -119,28 +118,28 @@ class Console : private LiveLine {
   // May be called at any rate: it is drawn at most ten times a second, or every ten seconds if the output is
   // not a terminal.
   void progress(const ProgressLine& line);
-  // Whether it would be shown now: worth fetching a loss from the device for.
+  // Whether progress() would draw now. Only then is it worth fetching the loss from the device.
   bool progress_due() const;
-  void evaluating(double share);  // of the evaluation that is done; shown on a terminal only
+  void evaluating(double share);  // of the evaluation, 0 to 1; shown on a terminal only
   void evaluation(const EvalLine& line);
   void closing(const ClosingSummary& run);
 
  private:
   void erase() override;
   void draw() override;
-  bool due(double interval) const;                                  // since something was shown last
-  std::optional<double> remaining(const ProgressLine& line) const;  // seconds, by the pace so far
+  bool due(double interval) const;  // whether the last output is at least that old
+  std::optional<double> remaining(const ProgressLine& line) const;  // in seconds, at the speed so far
   void show(std::function<std::string(int width)> live);
   void print(const std::string& lines);
   std::string to_line_start() const;
 
   ConsoleOutput output_, results_;
-  std::optional<ProgressLine> first_;  // where this process started: the speed is computed from there
+  std::optional<ProgressLine> first_;  // the first one of this process: the speed is computed from it
   std::optional<double> loss_;
-  std::optional<double> last_shown_;            // by the clock
-  std::int64_t last_step_ = -1;                 // shown
-  std::function<std::string(int width)> live_;  // what the live line says, made to measure
-  std::size_t drawn_length_ = 0;                // of what is on the terminal now
+  std::optional<double> last_shown_;            // when, by the clock
+  std::int64_t last_step_ = -1;                 // the last one shown
+  std::function<std::string(int width)> live_;  // makes the text of the live line
+  std::size_t drawn_length_ = 0;                // columns of the live line on the terminal
 };
 
 }  // namespace runner

@@ -10,7 +10,7 @@
 namespace runner {
 namespace {
 
-// A piece of a line, and how early it goes where there is no room: the highest first.
+// A piece of a line. If there is no room, the most dispensable pieces are dropped first.
 struct Piece {
   std::string text;
   int dispensable;
@@ -36,8 +36,7 @@ std::string joined(const std::vector<Piece>& pieces) {
   return line;
 }
 
-// The epoch that the last step was part of: the fifth until all of it is done, never the sixth before it
-// begins.
+// The epoch that the last step belongs to: after the last step of the fifth epoch it is still the fifth.
 std::string current_epoch(const ProgressLine& line) {
   constexpr double rounding = 1e-9;
   double current = std::max(1.0, std::ceil(line.epoch - rounding));
@@ -80,7 +79,7 @@ std::string bar(double share, int cells, const Look& look) {
 
 std::string live_progress(const ProgressLine& line, std::optional<double> eta, const Look& look) {
   constexpr int widest_bar = 24, narrowest_bar = 6, around_bar = 8;  // brackets, the percentage and the gaps
-  constexpr int usual_bar = 10, before_the_bar = 3;  // pieces that matter less make room for it
+  constexpr int usual_bar = 10, before_the_bar = 3;  // more dispensable pieces make room for the bar
   const auto width = static_cast<std::size_t>(std::max(look.width, 0));
   std::vector<Piece> pieces = numbers(line, eta);
   const std::size_t bar_room = usual_bar + around_bar;

@@ -9,10 +9,10 @@
 namespace runner {
 
 // "epoch 3/5  ━━━━╸────  45%  step 880/1,955  loss 0.4312  lr 0.001  2,345 examples/s  ETA 1m 02s", in at
-// most look.width columns: what matters least goes first where there is no room.
+// most look.width columns: what matters least is dropped first if there is no room.
 std::string live_progress(const ProgressLine& line, std::optional<double> eta, const Look& look);
 
-// The same without a bar, however long it gets: for files.
+// The same without a bar and of any length, for files.
 std::string plain_progress(const ProgressLine& line, std::optional<double> eta);
 
 std::string live_evaluation(double share, const Look& look);

@@ -1,9 +1,9 @@
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 
+#include "registry/terminal_width.hpp"
 #include "runner/console/console.hpp"
 
 namespace runner {
@@ -27,14 +27,7 @@ bool locale_is_utf8() {
   return false;
 }
 
-int terminal_width(int descriptor) {
-  constexpr int usual = 80;
-  winsize size{};
-  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return usual;
-}
-
-// What cannot be written to a closed terminal or pipe is not worth stopping a run for: the log has it too.
+// A closed terminal or pipe does not stop a run: the log has the same text.
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());

@@ -17,7 +17,7 @@ using Points = std::vector<std::pair<double, double>>;
 struct Range {
   double low, high;
 
-  // 0 to 1; a range of nothing puts everything in the middle.
+  // From 0 to 1; in an empty range everything is in the middle.
   double share(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
 };
 
@@ -42,7 +42,7 @@ class Dots {
     cell = static_cast<std::uint8_t>(cell | bits[y % down_][x % across_]);
   }
 
-  // From one dot column to the next; a gap between their heights is filled, the nearer half on each side.
+  // Draws from one dot column to the next; each of the two fills the nearer half of the gap in height.
   void connect(int x, int from, int to) {
     const int step = to > from ? 1 : -1;
     for (int y = from + step; y != to && from != to; y += step) {
@@ -84,7 +84,7 @@ Points drawable(std::span<const std::pair<double, double>> points) {
   return finite;
 }
 
-// The mean of each dot column; none where no point falls into it.
+// The mean of each dot column; none if no point falls into it.
 std::vector<std::optional<double>> column_means(const Points& points, Range x, int width) {
   std::vector<double> sums(static_cast<std::size_t>(width)), counts(sums);
   for (const auto& [at, value] : points) {
@@ -116,7 +116,7 @@ std::string right_aligned(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-// The ends of the axis, and what it counts where there is room to say so.
+// The ends of the axis, and its unit if there is room.
 std::string axis_labels(const std::string& low, const std::string& high, const std::string& what,
                         std::size_t width) {
   const std::string full = what.empty() ? high : high + " " + what;

@@ -22,8 +22,8 @@ struct PlotOptions {
 //         └───────────
 //         0        500 steps
 //
-// Points are (x, y) with x ascending. Where several fall into one column their mean is drawn; what is not
-// finite is skipped. Empty where fewer than two points can be drawn.
+// Points are (x, y) with x ascending. If several fall into one column, their mean is drawn; points that are
+// not finite are skipped. Empty if fewer than two points can be drawn.
 std::string plot(std::span<const std::pair<double, double>> points, const PlotOptions& options);
 
 }  // namespace runner

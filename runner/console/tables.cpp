@@ -88,7 +88,7 @@ std::string epochs_text(double epochs) { return epoch_text(epochs) + (epochs == 
 
 std::string length_text(const RunSummary& run, const Look& look) {
   std::vector<std::string> limits;
-  // Where max_steps ends the run first, the epochs are not reached and not promised.
+  // If max_steps ends the run first, the epochs are not reached, so they are not shown.
   const bool all_epochs = run.epochs && static_cast<double>(run.total_steps) + 1e-9 >=
                                             *run.epochs * static_cast<double>(run.steps_per_epoch);
   if (all_epochs) limits.push_back(epochs_text(*run.epochs));
@@ -115,7 +115,7 @@ std::string headline(const ClosingSummary& run, const Look& look) {
          (run.reason.empty() ? "" : wrapped(run.reason, static_cast<std::size_t>(look.width), "") + "\n");
 }
 
-// Where the time went: what took at least one percent, the longest first.
+// The activities that took at least one percent of the time, the longest first.
 std::string time_text(const ClosingSummary& run, const Look& look) {
   double total = 0;
   for (const auto& [activity, seconds] : run.time) total += seconds;

@@ -7,7 +7,7 @@
 
 namespace runner {
 
-// What is about to run, one aligned row for each fact.
+// At the start: what is about to run, one aligned row for each fact.
 std::string summary_table(const RunSummary& run, const Look& look);
 
 // At the end: the loss curve, the best result, the files, and all warnings again.

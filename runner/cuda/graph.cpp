@@ -1,5 +1,5 @@
-// CUDA's graphs behind LibTorch's interface for all devices, until LibTorch registers them itself. Compiled
-// and linked (scripts/check_cuda.sh), but not run.
+// Registers CUDA graphs for LibTorch's device-independent interface, until LibTorch does so itself. Compiled
+// and linked by scripts/check_cuda.sh, but never run on a GPU.
 #include <ATen/core/GraphImplInterface.h>
 #include <ATen/cuda/CUDAGraph.h>
 
@@ -29,7 +29,7 @@ class CudaGraph final : public at::GraphImplInterface {
     }
   }
 
-  mutable at::cuda::CUDAGraph graph_;  // pool() is not const there
+  mutable at::cuda::CUDAGraph graph_;  // its pool() is not const
 };
 
 [[maybe_unused]] const bool registered = [] {

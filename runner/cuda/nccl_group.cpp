@@ -1,4 +1,4 @@
-// NCCL's process group. Compiled and linked (scripts/check_cuda.sh), but not run.
+// The process group of NCCL. Compiled and linked by scripts/check_cuda.sh, but never run on a GPU.
 #include <c10/cuda/CUDAFunctions.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
@@ -7,7 +7,7 @@
 
 using runner::NcclWish;
 
-// The caller owns what it returns. C linkage, so that dlsym finds it by its name.
+// The caller owns the result. C linkage, so that dlsym finds it by name.
 extern "C" __attribute__((visibility("default"))) c10d::Backend* runner_make_nccl_group(
     const NcclWish& wish) {
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(wish.device));
@@ -15,7 +15,7 @@ extern "C" __attribute__((visibility("default"))) c10d::Backend* runner_make_ncc
   options->timeout = wish.timeout;
   auto group = c10::make_intrusive<c10d::ProcessGroupNCCL>(
       c10::make_intrusive<c10d::PrefixStore>("nccl", wish.store), wish.rank, wish.size, options);
-  // At once, and not at the first exchange: what is wrong with the GPUs shows before training.
+  // Connect now rather than at the first exchange, so that problems with GPUs show before training.
   group->eagerConnectSingleDevice(c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(wish.device)));
   return group.release();
 }

@@ -5,7 +5,7 @@
 namespace runner {
 namespace {
 
-// A view keeps the storage and not the tensor, so both are counted.
+// A view holds the storage but not the tensor, so both counts are checked.
 bool unused(const torch::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.storage().use_count() == 1;
 }

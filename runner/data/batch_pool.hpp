@@ -7,15 +7,15 @@
 
 namespace runner {
 
-// Batches whose memory is used again once it is free: without this the memory of every batch is returned to
-// the system, and its pages are faulted in again.
+// Batches whose memory is reused once it is free: without this the memory of every batch would be returned to
+// the system, and its pages would be faulted in again.
 class BatchPool {
  public:
   explicit BatchPool(std::size_t most) : most_(most) {}
 
   // A batch of that many examples that is no longer in use, or an empty one.
   Batch take(std::int64_t examples);
-  // Remembers the batch; those who hold it can go on using it.
+  // Adds a batch, which is reused only when nobody else holds it any more.
   void remember(const Batch& batch);
 
  private:

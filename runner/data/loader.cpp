@@ -40,7 +40,7 @@ Batch pinned(Batch batch) {
 
 }  // namespace
 
-// What the workers do: everything but handing out.
+// Assembles batches, on worker threads if there are any.
 class Loader::Assembly {
  public:
   Assembly(const Split& split, const LoaderOptions& options, Cursor start)
@@ -112,8 +112,8 @@ class Loader::Assembly {
   }
 
   Batch memory(std::int64_t examples) {
-    // Not with pinned memory: a copy to the device may still be under way when the last holder lets go, which
-    // only LibTorch's own allocator of pinned memory knows.
+    // Not with pinned memory: a copy to the device may still be running when the last reference is dropped,
+    // which only LibTorch's allocator of pinned memory knows.
     if (options_.pinned) return split_.allocate(examples, options_.format);
     Batch batch = pool_.take(examples);
     if (!batch.input.defined()) {
@@ -134,7 +134,7 @@ class Loader::Assembly {
                        });
   }
 
-  // One by one, after a batch failed, to find out which examples those were.
+  // Reads examples one by one after a batch has failed, to find those that cannot be read.
   void read_each(const EpochOrder& order, const std::vector<ExampleRef>& references, std::int64_t first,
                  LoadedBatch& loaded) const {
     using Broken = LoaderOptions::Broken;

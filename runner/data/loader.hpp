@@ -10,7 +10,7 @@
 
 namespace runner {
 
-// Which part of every batch a rank reads: rank r of n the r-th of n parts, as equal as they can be.
+// Which part of every batch a rank reads: rank r of n reads the r-th of n parts of nearly equal size.
 struct BatchShare {
   std::int64_t rank = 0, ranks = 1;
 
@@ -22,19 +22,16 @@ struct LoaderOptions {
   std::int64_t batch_size = 64;  // over all ranks
   BatchShare share = {};
   bool shuffle = false;
-  int workers = 1;   // 0: the thread that asks
+  int workers = 1;   // threads; 0: the thread that calls next()
   int prefetch = 4;  // batches kept ready
-  enum class Broken {
-    stop,
-    replace,
-    skip
-  };  // an example that cannot be read: replaced by the next one
-      // that can, or skipped, and its batch may be empty
+  // What happens if an example cannot be read: an error; it is replaced by the next one that can be read; or
+  // it is skipped, so that its batch is smaller and may be empty.
+  enum class Broken { stop, replace, skip };
   Broken broken = Broken::stop;
   std::uint64_t seed = 0;
   torch::MemoryFormat format = torch::MemoryFormat::Contiguous;
-  bool pinned = false;                      // in memory a CUDA device copies from on its own
-  std::optional<std::int64_t> epochs = {};  // from the start; none: endless
+  bool pinned = false;                      // in page-locked memory, for asynchronous copies to a GPU
+  std::optional<std::int64_t> epochs = {};  // counted from the start cursor's epoch; none: endless
 };
 
 struct LoadedBatch {
@@ -55,8 +52,8 @@ class Loader {
   Loader(const Split& split, const LoaderOptions& options, Cursor start = {});
   ~Loader();
 
-  // Nothing after the last epoch. Throws DataError, which names the example; if unreadable examples are
-  // skipped, the first few are logged.
+  // Returns nothing after the last epoch. Throws DataError, which names the example; if unreadable examples
+  // are skipped or replaced, the first few are logged.
   std::optional<LoadedBatch> next();
 
   std::int64_t batches_per_epoch() const;

@@ -11,7 +11,7 @@ EpochOrder::EpochOrder(std::int64_t size, bool shuffle, std::uint64_t seed, std:
     : size_(size), shuffle_(shuffle && size > 1) {
   if (!shuffle_) return;
   // Two halves, which may differ by one bit, so that the domain is less than twice the size. Halves of a bit
-  // or two would not mix well: tiny sets walk through a larger domain, which costs them nothing that matters.
+  // or two would not mix well, so tiny sets use a larger domain, which costs little.
   constexpr int least_bits = 8;
   const int bits =
       std::max(least_bits, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))));
@@ -37,7 +37,7 @@ std::uint64_t EpochOrder::permute(std::uint64_t number) const {
 
 std::int64_t EpochOrder::operator()(std::int64_t position) const {
   if (!shuffle_) return position;
-  // Following a permutation from inside the set must come back inside: at the latest to where it started.
+  // Cycle walking: repeating a permutation leads back into the set, at the latest to where it started.
   auto index = static_cast<std::uint64_t>(position);
   do index = permute(index);
   while (index >= static_cast<std::uint64_t>(size_));

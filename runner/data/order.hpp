@@ -8,8 +8,8 @@
 namespace runner {
 
 // The order of one epoch as a function from position to example index. A shuffled order is a keyed
-// permutation (a Feistel network over the next power of two; results beyond the set go round again), so that
-// it needs no memory, and the middle of an epoch costs no more than its start.
+// permutation (a Feistel network over the next power of two, with cycle walking), so it needs no memory, and
+// the middle of an epoch is reached as fast as its start.
 class EpochOrder {
  public:
   EpochOrder(std::int64_t size, bool shuffle, std::uint64_t seed, std::int64_t epoch);

@@ -13,9 +13,8 @@
 
 namespace runner {
 
-// Makes item 0, 1 .. count - 1 on several threads, at most `ahead` of them before they are asked for, and
-// hands them out in order. What comes out does not depend on the number of threads; with none, items are made
-// when asked for.
+// Makes items 0 .. count - 1 on several threads, at most `ahead` of them in advance, and returns them in
+// order. The results do not depend on the number of threads; without threads, next() makes each item.
 template <class Item>
 class OrderedPrefetch {
  public:
@@ -36,7 +35,7 @@ class OrderedPrefetch {
   OrderedPrefetch& operator=(const OrderedPrefetch&) = delete;
   ~OrderedPrefetch() { shut_down(); }
 
-  // Nothing after the last item. An item that could not be made throws here, now and at every later call.
+  // Returns nothing after the last item. If an item could not be made, throws its error, also in later calls.
   std::optional<Item> next() {
     if (taken_ == count_) return std::nullopt;
     if (threads_.empty()) {
@@ -101,8 +100,8 @@ class OrderedPrefetch {
   std::mutex mutex_;
   std::condition_variable made_, room_;
   std::vector<Slot> slots_;
-  std::int64_t started_ = 0;  // how many items workers have taken on
-  std::int64_t taken_ = 0;    // how many were handed out
+  std::int64_t started_ = 0;  // items that workers have started
+  std::int64_t taken_ = 0;    // items that next() has returned
   bool stopping_ = false;
   std::vector<std::thread> threads_;  // last: they use everything above
 };

@@ -6,7 +6,7 @@ namespace runner {
 
 namespace {
 
-// What another split has, read as it reads it; nothing is mixed across examples, so every one has its target.
+// The examples of another split, without finish(), which may mix examples: each keeps its own target.
 class SameExamples final : public Split {
  public:
   explicit SameExamples(const Split& split) : split_(split) {}
@@ -22,10 +22,10 @@ class SameExamples final : public Split {
   }
 
  private:
-  const Split& split_;  // of the same Splits, on the heap: it stays where it is
+  const Split& split_;  // belongs to the same Splits; its address is stable
 };
 
-// As many examples as the whole training set has, the same few over and over: an epoch is as long as ever.
+// Repeats a few examples until there are as many as in the whole training set, so epochs keep their length.
 class Repeated final : public Split {
  public:
   Repeated(std::unique_ptr<Split> few, std::int64_t size) : few_(std::move(few)), size_(size) {}

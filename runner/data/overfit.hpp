@@ -4,8 +4,8 @@
 
 namespace runner {
 
-// Trains on that many examples of the training set, a random sample, over and over, for epochs as long as
-// before, and evaluates on the same.
+// Replaces the training set by this many random examples of it, repeated so that epochs keep their length,
+// and the validation set by the same examples.
 void overfit(Splits& data, std::int64_t examples, std::uint64_t seed);
 
 }  // namespace runner

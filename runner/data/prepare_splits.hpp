@@ -9,10 +9,10 @@ struct SplitRules {
   std::optional<std::int64_t> overfit_examples;  // loader.overfit_batches, in examples
 };
 
-// Opens a dataset and makes its parts ready for loaders: the validation set is taken out of the training set,
-// and what the limits leave is chosen. The log says what was taken. Throws DataError.
+// Opens a dataset and prepares its splits for loaders: takes the validation set out of the training set, and
+// applies the limits. Logs what was chosen. Throws DataError.
 Splits prepare_splits(const Dataset& dataset, const SplitRules& rules);
-// The same with these transforms in place of those that the rules name.
+// The same with these transforms instead of those in the rules.
 Splits prepare_splits(const Dataset& dataset, const SplitRules& rules, const TransformPipeline& transforms);
 
 }  // namespace runner

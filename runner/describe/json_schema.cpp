@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A recipe that extends another may leave out what that one says, down to the names of the parts.
+// A recipe that extends another may omit what that one sets, even the names of components.
 enum class Strictness { complete, extending };
 
 constexpr const char* amount = R"([0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?)";
@@ -118,7 +118,7 @@ class Writer {
               {"description", std::string(field.doc) + "\n(" + summary_text(field) + ")"}};
     if (field.default_value && !field.rules.secret) json["default"] = to_json(*field.default_value);
     json.update(typed(field.type, field.rules, strictness));
-    // A table without a name speaks of the part that is there by default.
+    // A table without a name configures the default component.
     if (const Value* name = field.default_part()) {
       const Descriptor* part = registry_.find(std::string(field.type.part_kind), *name->as<std::string>());
       json["anyOf"] = Json::array({typed(field.type, field.rules, strictness), component(*part, strictness)});
@@ -225,7 +225,7 @@ class Writer {
           {{"if", {{"properties", {{"name", name_of(*descriptor)}}}, {"required", {"name"}}}},
            {"then", own}});
     }
-    // The name may be in the recipe that is extended; what is set has to suit some part at least.
+    // The name may be in the recipe that is extended; the settings have to suit at least one component.
     if (strictness == Strictness::extending) {
       conditions.push_back({{"if", {{"not", {{"required", {"name"}}}}}}, {"then", {{"anyOf", any}}}});
     }

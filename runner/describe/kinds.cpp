@@ -16,8 +16,8 @@ void search(const Schema& schema, const Registry& registry, std::string_view kin
       search(type.schema(), registry, kind, path + ".", found);
     if (type.kind != TypeInfo::Kind::part) continue;
     if (type.part_kind == kind) found.push_back({path, in_list});
-    // A kind may hold parts of another one in what all its components share; of its own, that would never
-    // end.
+    // The common parameters of a kind may contain parts of another kind. Those of the kind itself are not
+    // searched, which would never end.
     const KindInfo* holder = find_kind(registry, type.part_kind);
     if (holder && holder->name != kind) search(holder->common(), registry, kind, path + ".", found);
   }

@@ -101,7 +101,7 @@ std::string recipe_page(const Schema& recipe, const Registry& registry) {
   out +=
       "# Recipe reference\n\nEvery section that a recipe may hold. `extends = \"base.toml\"`, or a list of "
       "files, before the "
-      "first section takes over what they say.\nHow recipes are written, inherited and overridden: "
+      "first section inherits their settings.\nHow recipes are written, inherited and overridden: "
       "[guide](guide.md).\n\n";
   out += "| section | | |\n|---|---|---|\n";
   for (const FieldInfo& field : recipe.fields) {
@@ -127,10 +127,10 @@ std::string recipe_page(const Schema& recipe, const Registry& registry) {
     out += in_list ? "A list, one `[[" + name + "]]` for each; `name` says which " + kind + ".\n"
                    : "`name` says which " + kind +
                          (field.default_value
-                              ? "; where the section is missing, it is " + code(to_toml(*field.default_value))
+                              ? "; if the section is missing, it is " + code(to_toml(*field.default_value))
                               : "") +
                          ".\n";
-    out += "What there is, and its parameters: [" + kind + "](components/" + kind + ".md).\n";
+    out += "Available components and their parameters: [" + kind + "](components/" + kind + ".md).\n";
     std::string names;
     for (const std::string& component : registry.names(kind))
       names += (names.empty() ? "" : ", ") + code(component);

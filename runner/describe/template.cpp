@@ -2,14 +2,14 @@
 
 #include <cmath>
 
-#include "registry/conform.hpp"
+#include "registry/is_blank.hpp"
 #include "runner/recipe/reference.hpp"
 
 namespace runner {
 
 namespace {
 
-// Text that looks like a reference but is none, escaped, so that it reads back as it is.
+// Escapes text that looks like a reference but is not, so that it reads back unchanged.
 Value escaped(const Value& value) {
   Value copy = value;
   if (auto* text = copy.as<std::string>()) *text = escape_references(*text);
@@ -77,7 +77,7 @@ class Writer {
 
   std::string write(const Value& resolved, const Schema& recipe) {
     out_ = "# A recipe for runner " RUNNER_VERSION
-           ". Every key is here; what you do not change you may delete.\n"
+           ". Every key is listed; those that you do not change can be deleted.\n"
            "#   runner check FILE    says what is wrong with it\n"
            "#   runner FILE          runs it\n";
     tables(recipe, *resolved.as<Table>(), "");
@@ -122,11 +122,6 @@ class Writer {
     return value;
   }
 
-  static bool is_blank(const Value& value) {
-    const auto* text = value.as<std::string>();
-    return text && *text == blank;
-  }
-
   // The line itself contains the default, so here only the type and the rules.
   static std::string meaning(FieldInfo field) {
     field.default_value.reset();
@@ -145,16 +140,14 @@ class Writer {
       const std::string path = prefix + key_to_toml(field.name);
       const Value* value = table.find(field.name);
       const auto* list = value ? value->as<Array>() : nullptr;
+      const bool in_list = field.type.kind == TypeInfo::Kind::list;
+      const std::string header = in_list ? "[[" + path + "]]" : "[" + path + "]";
       if (!value || (list && list->empty())) {
         absent(field, path);
-      } else if (is_blank(*value)) {
-        const bool in_list = field.type.kind == TypeInfo::Kind::list;
-        out_ += "\n" + comment(field.doc, "#") + (in_list ? "[[" + path + "]]" : "[" + path + "]") +
-                "\nname = \"???\"  # fill this in\n";
       } else if (list) {
-        for (const Value& item : *list) present(field, *field.type.element, item, path, "[[" + path + "]]");
+        for (const Value& item : *list) present(field, *field.type.element, item, path, header);
       } else {
-        present(field, field.type, *value, path, "[" + path + "]");
+        present(field, field.type, *value, path, header);
       }
     }
   }
@@ -162,6 +155,10 @@ class Writer {
   void present(const FieldInfo& field, const TypeInfo& type, const Value& value, const std::string& path,
                const std::string& header) {
     out_ += "\n" + comment(field.doc, "#");
+    if (is_blank(value)) {
+      out_ += header + "\nname = \"???\"  # fill this in\n";
+      return;
+    }
     const Table& table = *value.as<Table>();
     if (type.kind == TypeInfo::Kind::table) {
       out_ += header + "\n";
@@ -178,7 +175,7 @@ class Writer {
     tables(schema, table, path + ".");
   }
 
-  // What may be there and is not, as a comment that can be taken in.
+  // A section that is not set, commented out.
   void absent(const FieldInfo& field, const std::string& path) {
     const bool in_list = field.type.kind == TypeInfo::Kind::list;
     const TypeInfo& type = in_list ? *field.type.element : field.type;

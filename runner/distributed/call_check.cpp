@@ -24,7 +24,7 @@ std::string CallCheck::key(std::int64_t number, int rank) const {
   return log::format("{}/{}/{}", prefix_, number, rank);
 }
 
-// In short waits: a rank that has failed will never come.
+// Waits briefly and repeatedly, to notice a rank that has failed.
 void CallCheck::wait_for(std::int64_t number, int rank) {
   const auto until = std::chrono::steady_clock::now() + timeout_;
   for (const auto pause = std::min(timeout_, std::chrono::milliseconds(300));;) {
@@ -39,7 +39,7 @@ void CallCheck::wait_for(std::int64_t number, int rank) {
 void CallCheck::compare(const std::string& call) {
   const std::int64_t number = calls_++;
   store_->set(key(number, own_), call);
-  if (number > 1) store_->deleteKey(key(number - 2, own_));  // all have read it: they are at the next one
+  if (number > 1) store_->deleteKey(key(number - 2, own_));  // all have read it: they are at the next call
 
   std::map<std::string, std::vector<int>> callers;
   for (const int rank : ranks_) {
@@ -47,7 +47,7 @@ void CallCheck::compare(const std::string& call) {
     callers[store_->get_to_str(key(number, rank))].push_back(rank);
   }
   if (callers.size() == 1) return;
-  // Those who differ from most are named first.
+  // Ranks that differ from most others are named first.
   std::vector<std::pair<std::string, std::vector<int>>> calls(callers.begin(), callers.end());
   std::ranges::stable_sort(calls, {}, [](const auto& entry) { return entry.second.size(); });
   std::string list;

@@ -11,11 +11,11 @@
 
 namespace runner {
 
-// Compares, through the store, what ranks are about to call together: finds the mistake that would otherwise
-// show as a hang or as wrong numbers. Slow.
+// Compares, through the store, the collective calls that ranks are about to make: finds mistakes that would
+// otherwise show as a hang or as wrong numbers. Slow.
 class CallCheck {
  public:
-  // `ranks`: those that call each other, by their numbers in the world; `own` is one of them.
+  // `ranks`: the ranks that take part, by their numbers in the world; `own` is one of them.
   CallCheck(c10::intrusive_ptr<c10d::Store> store, Presence& presence, std::vector<int> ranks, int own,
             std::chrono::milliseconds timeout);
 

@@ -57,7 +57,7 @@ Work CollectiveWorld::begin_reduce_scatter(const torch::Tensor& part, const torc
 }
 
 Work CollectiveWorld::begin_reduce(const torch::Tensor& tensor, int to, std::string_view what) {
-  // Gloo sends up to twice as much as it has to where there are more than 2 MiB for each rank.
+  // Gloo sends up to twice as much as necessary if there are more than 2 MiB for each rank.
   const std::int64_t most = size() * (std::int64_t{2} << 20) / tensor.element_size();
   if (tensor.dim() == 1 && tensor.numel() > most) {
     std::vector<Work> pieces;

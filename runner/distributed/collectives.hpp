@@ -8,7 +8,7 @@
 
 namespace runner {
 
-// A world whose collectives are those of a c10d group.
+// A world that uses the collectives of a c10d group.
 class CollectiveWorld : public World {
  public:
   using World::World;

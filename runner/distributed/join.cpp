@@ -64,7 +64,7 @@ StorePointer torchrun_store(const Membership& member, const JoinOptions& options
       attempt_name(member.restart), c10::make_intrusive<c10d::TCPStore>(member.meet->host, store));
 }
 
-// mpirun and srun start processes and no more: rank 0 serves the store.
+// mpirun and srun only start processes: rank 0 serves the store.
 StorePointer own_store(const Membership& member, const JoinOptions& options,
                        std::unique_ptr<StoreServer>& server) {
   if (member.meet) {
@@ -93,7 +93,7 @@ StorePointer own_store(const Membership& member, const JoinOptions& options,
   }
   const auto deadline = std::chrono::steady_clock::now() + options.timeout;
   while (std::chrono::steady_clock::now() < deadline) {
-    // What an earlier job of the same name left there does not answer.
+    // A store that an earlier job of the same name announced does not answer.
     constexpr std::chrono::milliseconds to_connect{1000}, pause{20};
     try {
       if (const auto found = place.find()) {
@@ -119,7 +119,7 @@ JoinOptions join_options(const DistributedSection& distributed, const std::strin
 
 std::unique_ptr<World> join_world(const std::optional<Membership>& member, const JoinOptions& options) {
   if (!member) return std::make_unique<World>();
-  std::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error to be reported, not the end
+  std::signal(SIGPIPE, SIG_IGN);  // a lost peer is reported as an error instead
   GroupOptions group{options.timeout, loopback, options.check_collectives, options.gpu};
   std::unique_ptr<StoreServer> server;
   StorePointer store;
@@ -136,7 +136,7 @@ std::unique_ptr<World> join_world(const std::optional<Membership>& member, const
   if (!member->on_one_machine()) group.own_address = own_address_towards(*member->meet);
   auto world = std::make_unique<ProcessGroupWorld>(store, member->place, group, std::move(server));
   const bool met_in_a_folder = !member->meet;
-  if (met_in_a_folder && world->is_main()) MeetingPlace(member->job).remove();  // all are there
+  if (met_in_a_folder && world->is_main()) MeetingPlace(member->job).remove();  // all have joined
   return world;
 }
 

@@ -13,15 +13,15 @@ namespace runner {
 struct JoinOptions {
   std::chrono::milliseconds timeout{600000};
   bool check_collectives = false;
-  std::optional<int> gpu = {};  // that this rank computes on
+  std::optional<int> gpu = {};  // the GPU that this rank computes on
 };
 
-// What the recipe says of it, for a rank that computes on this device. Throws std::runtime_error where
-// device and backend do not fit.
+// The options from the recipe, for a rank that computes on this device. Throws std::runtime_error if device
+// and backend do not fit.
 JoinOptions join_options(const DistributedSection& distributed, const std::string& device,
                          const Place& place);
 
-// Finds the other ranks and returns when all are there. A world of one where this process is the only one.
+// Finds the other ranks and returns when all have joined. Without `member`, a world of this process alone.
 std::unique_ptr<World> join_world(const std::optional<Membership>& member, const JoinOptions& options);
 
 }  // namespace runner

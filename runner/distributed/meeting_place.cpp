@@ -41,7 +41,7 @@ MeetingPlace::MeetingPlace(const std::string& job)
 }
 
 void MeetingPlace::announce(const Store& store) const {
-  AtomicFile out(folder_ / file_name);  // complete as soon as it is seen
+  AtomicFile out(folder_ / file_name);  // others see it only when it is complete
   out.write(to_string(store.address) + "\n" + store.secret);
   out.commit();
 }

@@ -18,7 +18,7 @@ class MeetingPlace {
     std::string secret;
   };
 
-  // Throws std::runtime_error where the folder is there, but not this user's alone.
+  // Throws std::runtime_error if the folder exists, but others can access it.
   explicit MeetingPlace(const std::string& job);
 
   void announce(const Store& store) const;
@@ -29,7 +29,7 @@ class MeetingPlace {
   std::filesystem::path folder_;
 };
 
-// The whole of a file that nobody else can read. Throws std::runtime_error, also where others can.
+// The contents of the file. Throws std::runtime_error if it cannot be read, or if other users can read it.
 std::string read_secret_file(const std::filesystem::path& file);
 
 }  // namespace runner

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "registry/host_name.hpp"
 #include "registry/log.hpp"
 #include "registry/wording.hpp"
 
@@ -25,13 +26,7 @@ namespace {
 
 using Launcher = Membership::Launcher;
 
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-// Cloned images have the same name, but not the same boot of a kernel; containers share the kernel.
+// Host name and boot id: cloned machines have the same host name, and containers the same kernel.
 std::string machine_name() {
   std::ifstream in("/proc/sys/kernel/random/boot_id");
   std::string boot;
@@ -52,8 +47,8 @@ class Variables {
 
   std::string text(const std::string& name) const {
     if (const auto found = find(name)) return *found;
-    throw std::runtime_error(log::format(
-        "This process seems to be started by {}, but the environment lacks {}.", launcher_, name));
+    throw std::runtime_error(
+        log::format("This process seems to have been started by {}, but {} is not set.", launcher_, name));
   }
 
   int number(const std::string& name) const {
@@ -61,7 +56,7 @@ class Variables {
     int result = 0;
     const char* const end = value.data() + value.size();
     if (std::from_chars(value.data(), end, result).ptr != end || result < 0)
-      throw std::runtime_error(log::format("{} is {} (set by {}), which is not a number of ranks.", name,
+      throw std::runtime_error(log::format("{} is {} (set by {}), which is not a valid number.", name,
                                            in_quotes(value), launcher_));
     return result;
   }
@@ -81,9 +76,17 @@ class Variables {
   }
 
   // Where to meet, as torchrun and compatible launchers set it.
-  std::optional<Address> master() const {
+  Address master() const {
+    constexpr int highest_port = 65535;
+    const int port = number("MASTER_PORT");
+    if (port < 1 || port > highest_port)
+      throw std::runtime_error(log::format(
+          "MASTER_PORT is {}; it must be the number of a port, from 1 to {}.", port, highest_port));
+    return {text("MASTER_ADDR"), port};
+  }
+  std::optional<Address> find_master() const {
     if (!find("MASTER_ADDR") && !find("MASTER_PORT")) return {};
-    return Address{text("MASTER_ADDR"), number("MASTER_PORT")};
+    return master();
   }
 
  private:
@@ -97,7 +100,7 @@ Membership by_runner(const Environment& environment) {
       Launcher::runner,
       variables.place(variable::rank, variable::size, variable::local_rank, variable::local_size),
       variables.number(variable::restart, 0)};
-  // The ranks of a machine are consecutive. Machines may be containers that nothing else distinguishes.
+  // The ranks of a machine are consecutive. Containers may have no other name that distinguishes them.
   member.place.machine = log::format("of rank {}", member.place.rank - member.place.local_rank);
   member.meet = parse_address(variables.text(variable::store));
   if (variables.find(variable::secret_descriptor))
@@ -111,7 +114,7 @@ Membership by_torchrun(const Environment& environment) {
   Membership member{Launcher::torchrun,
                     variables.place("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
                     variables.number("TORCHELASTIC_RESTART_COUNT", 0)};
-  member.meet = Address{variables.text("MASTER_ADDR"), variables.number("MASTER_PORT")};
+  member.meet = variables.master();
   return member;
 }
 
@@ -122,7 +125,7 @@ Membership by_mpirun(const Environment& environment) {
                                     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")};
   const auto job = variables.find("PMIX_NAMESPACE");
   member.job = "mpi-" + (job ? *job : variables.text("OMPI_MCA_ess_base_jobid"));
-  member.meet = variables.master();
+  member.meet = variables.find_master();
   member.secret_file = variables.find(variable::secret_file);
   return member;
 }
@@ -151,18 +154,22 @@ Membership by_srun(const Environment& environment) {
                     Variables(completed, "srun")
                         .place("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_LOCAL_SIZE")};
   member.job = "slurm-" + variables.text("SLURM_JOB_ID") + "." + variables.text("SLURM_STEP_ID");
-  member.meet = variables.master();
+  member.meet = variables.find_master();
   member.secret_file = variables.find(variable::secret_file);
   return member;
 }
 
+// The variables that tell which launcher started a process.
+constexpr auto mark_of_torchrun = "TORCHELASTIC_RUN_ID", mark_of_mpirun = "OMPI_COMM_WORLD_RANK",
+               mark_of_srun = "SLURM_STEP_ID";
+
 std::optional<Membership> told(const Environment& environment) {
   const auto has = [&](const char* name) { return environment.contains(name); };
   if (has(variable::rank)) return by_runner(environment);
-  if (has("TORCHELASTIC_RUN_ID")) return by_torchrun(environment);
-  if (has("OMPI_COMM_WORLD_RANK")) return by_mpirun(environment);
-  // Not SLURM_NTASKS: a batch script has it, too, but is a single process.
-  if (has("SLURM_STEP_ID") && has("SLURM_STEP_NUM_TASKS") && has("SLURM_PROCID")) return by_srun(environment);
+  if (has(mark_of_torchrun)) return by_torchrun(environment);
+  if (has(mark_of_mpirun)) return by_mpirun(environment);
+  // Not SLURM_NTASKS: it is also set in a batch script, which is a single process.
+  if (has(mark_of_srun) && has("SLURM_STEP_NUM_TASKS") && has("SLURM_PROCID")) return by_srun(environment);
   return {};
 }
 
@@ -173,6 +180,12 @@ std::optional<Membership> membership(const Environment& environment) {
   // A single rank still reports its run folder and its progress to `runner launch`.
   if (member && member->place.size == 1 && member->launcher != Launcher::runner) return {};
   return member;
+}
+
+Environment without_membership(Environment environment) {
+  for (const char* mark : {variable::rank, mark_of_torchrun, mark_of_mpirun, mark_of_srun})
+    environment.erase(mark);
+  return environment;
 }
 
 }  // namespace runner

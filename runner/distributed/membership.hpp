@@ -20,7 +20,7 @@ struct Membership {
   Place place;
   int restart = 0;              // how often the ranks have been started again
   std::string job = {};         // distinguishes jobs on the same machine
-  std::optional<Address> meet;  // where the store is, or is to be
+  std::optional<Address> meet;  // where the store is, or will be
   std::optional<int> secret_descriptor = {};
   std::optional<std::string> secret_file = {};
 
@@ -34,8 +34,11 @@ constexpr auto rank = "RUNNER_RANK", size = "RUNNER_WORLD_SIZE", local_rank = "R
                secret_descriptor = "RUNNER_SECRET_FD", secret_file = "RUNNER_SECRET_FILE";
 }  // namespace variable
 
-// Nothing where no launcher started this process, or another one than `runner launch` as the only rank.
-// Throws std::runtime_error where a launcher's variables are incomplete or make no sense.
+// Nothing if no launcher started this process, or if it is the only rank of another launcher than `runner
+// launch`. Throws std::runtime_error if a launcher's variables are incomplete or make no sense.
 std::optional<Membership> membership(const Environment& environment);
+
+// The environment of a process that is to belong to no rank, although a launcher may have started this one.
+Environment without_membership(Environment environment);
 
 }  // namespace runner

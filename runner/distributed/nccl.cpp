@@ -24,7 +24,7 @@ std::string nccl_problem() {
         library.problem);
   }
   if (!dlsym(library.handle, make_nccl_group_symbol))
-    return log::format("{} is of another version of this program.", CudaLibrary::name);
+    return log::format("{} belongs to another version of this program.", CudaLibrary::name);
   return "";
 }
 

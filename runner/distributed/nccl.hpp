@@ -8,7 +8,7 @@
 
 namespace runner {
 
-// NCCL carries what ranks exchange between GPUs. It is reached through librunner_cuda.so.
+// NCCL is used for communication between GPUs. It is loaded through librunner_cuda.so.
 struct NcclWish {
   c10::intrusive_ptr<c10d::Store> store;
   int rank = 0, size = 1;
@@ -16,14 +16,14 @@ struct NcclWish {
   std::chrono::milliseconds timeout{};
 };
 
-// Throws std::runtime_error where the library, or NCCL, is not there.
+// Throws std::runtime_error if the library or NCCL is missing.
 c10::intrusive_ptr<c10d::Backend> make_nccl_group(const NcclWish& wish);
-// Why ranks cannot exchange between GPUs; empty: they can.
+// Why NCCL cannot be used; empty: it can.
 std::string nccl_problem();
-// "2.30.7"; empty where LibTorch has brought none.
+// "2.30.7"; empty if NCCL is not loaded.
 std::string nccl_version();
 
-// What the library exports under this name.
+// The function that the library exports, and its name.
 using MakeNcclGroup = c10d::Backend* (*)(const NcclWish&);
 constexpr auto make_nccl_group_symbol = "runner_make_nccl_group";
 

@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using State = Sighting::State;
 
-// Often enough to find out fast, seldom enough to cost nothing.
+// Often enough to notice failures fast, rarely enough to cost nothing.
 std::chrono::milliseconds interval_for(std::chrono::milliseconds timeout) {
   return std::clamp(timeout / 10, std::chrono::milliseconds(50), std::chrono::milliseconds(1000));
 }
@@ -47,7 +47,7 @@ Presence::~Presence() {
       if (own_.state == State::running) own_.state = State::left;
     }
     publish();
-  } catch (const std::exception&) {  // a store that is gone needs no goodbye
+  } catch (const std::exception&) {  // the store is gone
   }
 }
 
@@ -72,7 +72,7 @@ void Presence::publish() {
   const std::scoped_lock one_after_the_other(publishing_);  // an older text must not arrive after a newer one
   std::string text;
   {
-    // Not held while asking the store: it may not answer, and training must not wait for it.
+    // Not locked during the request: the store may not answer, and training must not wait for it.
     const std::scoped_lock lock(mutex_);
     ++own_.beat;
     text = to_text(own_);
@@ -139,7 +139,7 @@ void Presence::wait_for_all() {
   throw error;
 }
 
-// "rank 0 (host a, process 12), rank 1 (host a, process 13) are there": the missing machine is the other one.
+// "rank 0 (host a, process 12), rank 1 (host a, process 13) are there", which shows what machine is missing.
 std::string Presence::who_is_there() {
   constexpr int most = 8;
   std::string there;
@@ -183,7 +183,7 @@ std::string Presence::who_failed_as_the_store_says() {
   for (int rank = 0; rank < place_.size; ++rank) first.push_back(seen(rank));
   const auto asked_at = Clock::now();
   while (true) {
-    const bool all_have_beaten = Clock::now() - asked_at > 3 * interval_;  // those that live
+    const bool all_have_beaten = Clock::now() - asked_at > 3 * interval_;  // those that are alive
     std::map<Verdict, std::string> found;
     for (int rank = 0; rank < place_.size; ++rank) {
       if (rank == place_.rank) continue;

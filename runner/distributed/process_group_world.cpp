@@ -27,7 +27,7 @@ c10::intrusive_ptr<c10d::Backend> gloo(const c10::intrusive_ptr<c10d::Store>& st
                                                 place.rank, place.size, gloo_options);
 }
 
-// What has to be equal on both sides of an exchange.
+// Type and shape, which must be equal on both sides of an exchange.
 std::string kind_of(const torch::Tensor& tensor) {
   return log::format("{} {}", tensor.dtype().name(), tensor.sizes());
 }
@@ -44,10 +44,10 @@ std::string first_line(const std::exception& error) {
 
 }  // namespace
 
-// One collective: says who it was when it fails.
+// One collective: if it fails, the error says which rank caused it.
 class ProcessGroupWorld::Running final : public Work::Pending {
  public:
-  // A timeout aborts transfers of Gloo, and whatever NCCL does.
+  // `once`: a wait that times out aborts the operation (transfers of Gloo, everything of NCCL).
   enum class Waits { once, in_slices };
   Running(ProcessGroupWorld& world, std::string call, Waits waits = Waits::once)
       : world_(world), call_(std::move(call)), waits_(waits) {}
@@ -62,7 +62,7 @@ class ProcessGroupWorld::Running final : public Work::Pending {
   }
 
  private:
-  // The connection to a process that has died may stay open; the store knows of its end.
+  // The connection to a process that has died may stay open, but the store knows that it is gone.
   void wait_in_slices() {
     constexpr std::chrono::seconds first{2}, longest{30};
     for (std::chrono::milliseconds slice = first; !completed_within(slice);
@@ -94,7 +94,7 @@ class ProcessGroupWorld::Running final : public Work::Pending {
   c10::intrusive_ptr<c10d::Work> work_;
 };
 
-// Some of the ranks. Whoever fails is named by the world of all of them.
+// Some of the ranks. The world of all ranks finds out which rank failed.
 class ProcessGroupWorld::Group final : public CollectiveWorld {
  public:
   Group(ProcessGroupWorld& all, Place place, const std::vector<int>& ranks)
@@ -159,7 +159,7 @@ ProcessGroupWorld::ProcessGroupWorld(const c10::intrusive_ptr<c10d::Store>& stor
 
 ProcessGroupWorld::~ProcessGroupWorld() {
   if (!broken_) return;
-  // The groups' threads may still wait for a rank that does not answer, and would be waited for.
+  // Threads of the groups may still wait for a rank that does not answer: destroying the groups would hang.
   cpu_.release();
   cuda_.release();
 }
@@ -281,7 +281,7 @@ void ProcessGroupWorld::wait_for_all(std::string_view what) {
   store_->set(meeting + "all", "here");
 }
 
-// Through the store: others may take longer than any collective would wait.
+// Waits through the store: other ranks may take longer than the timeout of a collective.
 void ProcessGroupWorld::wait_for_keys(std::map<int, std::string> expected, std::string_view what) {
   for (std::chrono::milliseconds pause{10};;) {
     std::erase_if(expected, [&](const auto& entry) { return store_->check({entry.second}); });

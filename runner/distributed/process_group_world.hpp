@@ -22,11 +22,11 @@ struct GroupOptions {
   std::chrono::milliseconds timeout{600000};
   std::string own_address = "127.0.0.1";  // where the others reach this rank
   bool check_collectives = false;         // compare every call across ranks: slow, for finding mistakes
-  std::optional<int> gpu = {};            // this rank's: NCCL beside Gloo
+  std::optional<int> gpu = {};            // of this rank: NCCL is used in addition to Gloo
 };
 
 // A world of several processes, on c10d's process groups: Gloo for tensors in main memory, NCCL for those on
-// GPUs. Every rank makes one, with a store that they share; one of them may have to serve it.
+// GPUs. Every rank creates one, with the same store; `server` is set on a rank that serves the store itself.
 class ProcessGroupWorld final : public CollectiveWorld {
  public:
   ProcessGroupWorld(const c10::intrusive_ptr<c10d::Store>& store, const Place& place,
@@ -54,19 +54,19 @@ class ProcessGroupWorld final : public CollectiveWorld {
   const std::string& machine() const { return place_.machine; }
   // Returns when each of these ranks has set its key.
   void wait_for_keys(std::map<int, std::string> expected, std::string_view what);
-  std::optional<CallCheck> call_check(std::vector<int> ranks);  // where the options ask for it
+  std::optional<CallCheck> call_check(std::vector<int> ranks);  // if the options ask for it
   void compare_with(int peer, const std::string& call);
   RankError explained(const std::string& call, const std::exception& error);
 
-  const std::unique_ptr<StoreServer> server_;  // first: the last to go
+  const std::unique_ptr<StoreServer> server_;  // first, so that it is destroyed last
   const c10::intrusive_ptr<c10d::Store> store_;
   const GroupOptions options_;
   Presence presence_;
   std::optional<CallCheck> calls_;                      // of all ranks
-  std::map<int, std::optional<CallCheck>> calls_with_;  // one other rank
+  std::map<int, std::optional<CallCheck>> calls_with_;  // with one other rank
   c10::intrusive_ptr<c10d::Backend> cpu_, cuda_;
   bool broken_ = false;       // a collective has failed: no other will succeed
-  int first_on_machine_ = 0;  // the rank that does what is done once on this machine
+  int first_on_machine_ = 0;  // the rank that does what happens once per machine
   std::int64_t once_calls_ = 0, waits_ = 0;
 };
 

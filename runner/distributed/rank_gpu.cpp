@@ -24,7 +24,7 @@ std::optional<int> rank_gpu(const std::string& name, Backend backend, const Plac
         "delete the setting, or set run.device=cpu",
         place.rank, device.str()));
   const int gpus = static_cast<int>(torch::cuda::device_count());
-  // A launcher that shows each rank one GPU has shared them out.
+  // If each rank sees only one GPU, the launcher has assigned them.
   if (place.local_size > gpus && gpus > 1)
     throw std::runtime_error(log::format(
         "{} ranks share {} GPUs, but NCCL needs one for each: start {} (`runner launch --multi-gpu`)",

@@ -29,8 +29,7 @@ int run_rank(const Membership& member, const JoinOptions& options, const std::fu
     }
     if (world) world->failed(error);
     // Threads of the process group may still wait for a rank that does not answer: they are not joined.
-    constexpr int bad_input = 2;
-    std::_Exit(mistake ? bad_input : EXIT_FAILURE);
+    std::_Exit(mistake ? bad_input_code : EXIT_FAILURE);
   }
 }
 

@@ -5,15 +5,15 @@
 
 namespace runner {
 
-// What a rank says of itself in the store.
+// What a rank reports about itself in the store.
 struct Sighting {
   enum class State { running, left, failed, stopped_by_another };
 
   std::int64_t beat = 0;         // counts up while the process runs
-  std::int64_t collective = 0;   // how many it has started
-  std::int64_t step = -1;        // that it has reached; -1: it does not train yet
-  std::int64_t first_step = -1;  // that it has started at: 0, or that of a checkpoint
-  std::string exchange = {};     // that it has started last: "all_reduce of the gradients"
+  std::int64_t collective = 0;   // number of collectives it has started
+  std::int64_t step = -1;        // the step it has reached; -1: it does not train yet
+  std::int64_t first_step = -1;  // the step it started at: 0, or that of a checkpoint
+  std::string exchange = {};     // the one it started last: "all_reduce of the gradients"
   std::string host = {};
   std::int64_t process = 0;
   State state = State::running;
@@ -31,7 +31,7 @@ std::string rank_key(int rank);
 std::string gone_key(int rank);
 constexpr auto folder_key = "run folder";  // set by rank 0
 
-// Stands before all keys: ranks that are started again must not see what an earlier attempt left.
+// The prefix of all keys of an attempt: restarted ranks must not see keys of an earlier attempt.
 std::string attempt_name(int restart);
 
 }  // namespace runner

@@ -34,7 +34,7 @@ Addresses look_up(const Address& address, int flags) {
   return {found, &freeaddrinfo};
 }
 
-// For small messages without delay, and to notice eventually that the machine of a peer is gone.
+// Sends small messages without delay, and notices eventually that the machine of a peer is gone.
 void set_options(const FileDescriptor& socket) {
   const int on = 1;
   setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -128,7 +128,7 @@ FileDescriptor connect_to(const Address& address, Deadline deadline) {
 
 std::string own_address_towards(const Address& address) {
   const Addresses found = look_up(address, 0);
-  // Connecting a datagram socket sends nothing: it only asks for the way.
+  // Connecting a datagram socket sends nothing: it only looks up the route.
   const FileDescriptor socket(::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own{};
   socklen_t length = sizeof own;
@@ -163,7 +163,7 @@ void allow_many_descriptors() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);  // where it fails, the limit is as it was
+  setrlimit(RLIMIT_NOFILE, &limit);  // if it fails, the limit stays as it was
 }
 
 bool send_all(const FileDescriptor& socket, const std::string& bytes, Deadline deadline) {

@@ -35,30 +35,30 @@ struct Address {
 Address parse_address(const std::string& text);
 std::string to_string(const Address& address);
 
-// Bound and listening; port 0 takes one that is free. Throws std::runtime_error that names the address.
+// A socket that listens; port 0 chooses a free port. Throws std::runtime_error that names the address.
 FileDescriptor listen_on(const Address& address);
 int port_of(const FileDescriptor& socket);
 
-// Nothing if there is no answer before the deadline.
+// Returns an empty descriptor if there is no answer before the deadline.
 using Deadline = std::chrono::steady_clock::time_point;
 FileDescriptor connect_to(const Address& address, Deadline deadline);
 
 // The address of this machine that a peer at that address sees.
 std::string own_address_towards(const Address& address);
-// Whether the host is this machine itself, which no other machine can reach by that name: 127.0.0.1, or a
-// name that /etc/hosts maps there. Throws std::runtime_error where it is unknown.
+// Whether the host is a loopback address, which other machines cannot reach: 127.0.0.1, or a name that
+// /etc/hosts maps to it. Throws std::runtime_error if the host is unknown.
 bool is_loopback(const Address& address);
-// The same for a name that does not say so, as "localhost" does.
+// The same, but false for names that are obviously loopback, such as "localhost".
 bool is_loopback_in_disguise(const Address& address);
 
 // Lets this process, and those it starts, open as many files and sockets as the system permits.
 void allow_many_descriptors();
 
-// False where the peer is gone or the deadline has passed.
+// False if the peer is gone or the deadline has passed.
 bool send_all(const FileDescriptor& socket, const std::string& bytes, Deadline deadline);
-// Whether there is something to receive at once: bytes, or that the peer is gone.
+// Whether receiving would not wait: there are bytes, or the peer is gone.
 bool can_receive(const FileDescriptor& socket);
-// Appends what has arrived, waiting for at least a byte.
+// Waits for at least one byte and appends what has arrived. False as for send_all().
 bool receive_some(const FileDescriptor& socket, std::string& bytes, Deadline deadline);
 
 }  // namespace runner

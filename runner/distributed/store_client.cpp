@@ -43,7 +43,7 @@ void StoreClient::connect(Deadline deadline) {
   constexpr std::chrono::milliseconds pause{50}, for_one_try{5000};
   while (true) {
     socket_ = connect_to(address_, deadline);
-    // A store under a flood of strangers may have closed the connection: once more.
+    // A store that is flooded with connections of strangers may have closed this one: try again.
     if (socket_ && shake_hands(std::min(deadline, Clock::now() + for_one_try))) return;
     if (Clock::now() + pause >= deadline)
       throw std::runtime_error(log::format("The run's store at {} does not answer.", to_string(address_)));
@@ -61,7 +61,7 @@ bool StoreClient::shake_hands(Deadline deadline) {
   };
   if (!receive(hello_bytes)) return false;
   if (!received_.starts_with(greeting))
-    throw StoreRefusal(log::format("What answers at {} is not the store of a run, or one of another version.",
+    throw StoreRefusal(log::format("The program at {} is not the store of a run, or is of another version.",
                                    to_string(address_)));
   const std::string store_nonce = received_.substr(greeting.size(), nonce_bytes);
   const std::string own_nonce = random_bytes(nonce_bytes);
@@ -89,7 +89,7 @@ std::vector<std::string> StoreClient::prefixed(const std::vector<std::string>& k
   return full;
 }
 
-// The store took the end of the old connection for the end of this process, and notified the others.
+// When the old connection ended, the store told the others that this process is gone: that is undone here.
 void StoreClient::reconnect() {
   constexpr std::chrono::seconds patience{1};
   const Deadline deadline = Clock::now() + patience;
@@ -121,7 +121,7 @@ std::string StoreClient::exchange(const Writer& request, Deadline deadline) {
 }
 
 void StoreClient::lose_store() {
-  socket_.reset();  // a late answer would be taken for the next one
+  socket_.reset();  // a late answer would be taken for that of the next request
   C10_THROW_ERROR(DistNetworkError,
                   log::format("The run's store at {} no longer answers.", to_string(address_)));
 }
@@ -142,8 +142,8 @@ bool StoreClient::is_there() {
   return false;
 }
 
-// A working store answers at once. One whose machine is cut off never does; waiting for it must not take much
-// longer than the timeout for ranks.
+// A working store answers at once; one whose machine is disconnected never does. Waiting for it must not take
+// much longer than the timeout for ranks.
 std::chrono::milliseconds StoreClient::for_an_answer() const {
   constexpr std::chrono::milliseconds least{3000}, most{30000};  // a busy machine may need a moment
   return std::clamp(getTimeout(), least, most);

@@ -13,27 +13,26 @@
 
 namespace runner {
 
-// What answers is not the store of this run: another secret, another version, another program.
+// The peer is not the store of this run: it has another secret or version, or is another program.
 struct StoreRefusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The run's store as c10d wants one. A connection serves one thread at a time; clone() makes another. A
-// request that is not answered in time fails; the next one connects again, because the store may only have
-// been suspended.
+// A client of the run's store, for c10d. A connection serves one thread at a time; clone() opens another one.
+// A request that is not answered in time fails; the next one reconnects, because the store may only have been
+// suspended.
 class StoreClient : public c10d::Store {
  public:
-  // Tries until the deadline: the store may start later. Throws StoreRefusal, or std::runtime_error that says
-  // what is wrong.
-  // The prefix is put before every key.
+  // Retries until the timeout: the store may start later. Throws StoreRefusal, or std::runtime_error that
+  // says what is wrong. The prefix is put before every key.
   StoreClient(Address address, std::string secret, std::chrono::milliseconds timeout,
               std::string prefix = "");
 
-  // Set when this connection ends, in whatever way: the others learn that this process is gone.
+  // The store sets this key when the connection ends, so that the others learn that this process is gone.
   void leave_when_gone(const std::string& key, const std::string& value);
 
-  // Asks for a notification when the key exists, without waiting: the descriptor becomes readable then, or
-  // when the store is gone, in which case is_there() throws. A client that watches can do nothing else.
+  // Asks to be notified when the key exists, without waiting: the descriptor then becomes readable, also if
+  // the store is gone, in which case is_there() throws. A client that watches can do nothing else.
   void watch(const std::string& key);
   int descriptor() const { return socket_.number(); }
   bool is_there();

@@ -9,7 +9,7 @@
 
 namespace runner::store {
 
-// The keys and values of a store, with c10d's semantics; any thread. Throws ProtocolError when it is full.
+// The keys and values of a store, with c10d's semantics. Thread-safe. Throws ProtocolError if it is full.
 class Contents {
  public:
   explicit Contents(std::size_t most_bytes) : most_bytes_(most_bytes) {}
@@ -17,9 +17,9 @@ class Contents {
   std::optional<std::string> get(const std::string& key) const;
   void set(const std::string& key, std::string value);
   void append(const std::string& key, const std::string& more);
-  // Numbers are kept as text, as c10d does: get() shows them.
+  // Numbers are stored as text, as in c10d, so get() can read them.
   std::int64_t add(const std::string& key, std::int64_t amount);
-  // What the key holds afterwards; a key that is not there is set where nothing was expected.
+  // Returns the value afterwards. A missing key is set if `expected` is empty; otherwise returns `expected`.
   std::string compare_set(const std::string& key, const std::string& expected, const std::string& wanted);
   bool remove(const std::string& key);
   bool has(const std::vector<std::string>& keys) const;

@@ -1,9 +1,9 @@
-// What the store of a run and its clients say to each other. Both know the run's secret; nobody else can take
-// part, nor change a message on its way. Messages are not encrypted: nothing in the store is worth hiding.
+// The protocol between the store of a run and its clients. Both know the run's secret; nobody else can take
+// part or change a message. Messages are not encrypted: nothing in the store is confidential.
 //
 //   store -> client   greeting, nonce A
 //   client -> store   nonce B, proof(secret, "client", A, B)
-//   store -> client   proof(secret, "store", A, B), or zeros where the client's proof is wrong
+//   store -> client   proof(secret, "store", A, B), or zeros if the client's proof is wrong
 //   both ways         frames: length, payload, proof(session key, direction, number of the frame, payload)
 #pragma once
 
@@ -49,14 +49,14 @@ struct ProtocolError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Cuts a stream of bytes into frames, and checks that they come from the peer, in order and unchanged.
+// Splits a stream of bytes into frames, and checks that they come from the peer, in order and unchanged.
 class Session {
  public:
   Session(std::string_view secret, Side side, std::string_view store_nonce, std::string_view client_nonce,
           std::size_t most_bytes);
 
   std::string seal(std::string_view payload);
-  // Takes the next payload from the front of `received`, once it is complete. Throws ProtocolError.
+  // Removes the next payload from the front of `received` if it is complete. Throws ProtocolError.
   std::optional<std::string> open(std::string& received);
 
  private:
@@ -80,7 +80,7 @@ class Writer {
   std::string bytes_;
 };
 
-// Throws ProtocolError where a field is missing or longer than what is there.
+// Throws ProtocolError if a field is missing or truncated.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}

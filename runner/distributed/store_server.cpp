@@ -33,7 +33,7 @@ struct Connection {
   Clock::time_point since = Clock::now();
   std::string received = {}, to_send = {};
   std::optional<Session> session = {};  // once the peer has proved itself
-  std::optional<Waiting> waiting = {};  // for keys, before it gets its answer
+  std::optional<Waiting> waiting = {};  // for keys; the answer is sent later
   std::optional<std::pair<std::string, std::string>> on_disconnect = {};  // key and value to set then
   bool finished = false;                                                  // to be closed once all is sent
 
@@ -78,7 +78,7 @@ class StoreServer::Service {
       auto event = events.begin() + 2;
       for (Connection& connection : connections_) serve(connection, (event++)->revents);
       drop_finished();
-      answer_waiting();  // last: also for what those that are gone left behind
+      answer_waiting();  // last: closed connections may have set keys
       if (events[1].revents != 0) accept_some();
     }
   }
@@ -105,7 +105,7 @@ class StoreServer::Service {
     [[maybe_unused]] const auto taken = read(wake_.number(), &count, sizeof count);
   }
 
-  // A few at a time, so that a flood does not keep the ranks waiting.
+  // A few at a time, so that a flood of connections does not keep the ranks waiting.
   void accept_some() {
     for (int i = 0; i < 32; ++i) {
       FileDescriptor socket(accept4(listening_.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -212,10 +212,21 @@ class StoreServer::Service {
         connection.waiting = Waiting{std::move(keys), Clock::now() + patience};
         return;  // answer_waiting sends the answer
       }
-      case Request::set_on_disconnect: connection.on_disconnect.emplace(key, in.text()); break;
+      case Request::set_on_disconnect:
+        forget_former(key);
+        connection.on_disconnect.emplace(key, in.text());
+        break;
       default: throw ProtocolError("an unknown request");
     }
     send(connection, connection.session->seal(out.bytes()));
+  }
+
+  // A client that has connected again is not gone when its former connection ends, which the network may
+  // report much later.
+  void forget_former(const std::string& key) {
+    for (Connection& connection : connections_)
+      if (connection.on_disconnect && connection.on_disconnect->first == key)
+        connection.on_disconnect.reset();
   }
 
   void answer_waiting() {

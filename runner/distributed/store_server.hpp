@@ -10,8 +10,8 @@
 namespace runner {
 
 // The place where the ranks of a run find each other: keys and values, served to those who know the run's
-// secret. Strangers may connect, send anything, stay silent or come in thousands: each gets a few bytes and a
-// few seconds, and the oldest makes room for the next.
+// secret. Strangers (clients that have not proved it) may connect in thousands, send anything or stay silent:
+// each gets a few bytes and a few seconds, and the oldest is dropped to make room for the next.
 class StoreServer {
  public:
   struct Limits {
@@ -28,7 +28,7 @@ class StoreServer {
 
   int port() const;
 
-  // The same keys, for the process that serves them.
+  // Direct access to the same keys, for the process that serves them.
   std::optional<std::string> get(const std::string& key) const;
   void set(const std::string& key, std::string value);
 

@@ -17,12 +17,12 @@ Finding check_gpu(int index) {
     const torch::Device device(torch::kCUDA, static_cast<torch::DeviceIndex>(index));
     const torch::Tensor ones = torch::ones({64, 64}, device);
     if (torch::mm(ones, ones).sum().item<double>() != 64.0 * 64 * 64)
-      throw std::runtime_error("a matrix product comes out wrong");
+      throw std::runtime_error("a matrix product is wrong");
     finding.detail = "multiplies matrices";
   } catch (const std::exception& error) {
     finding.state = Finding::State::problem;
     finding.detail = error.what();
-    finding.remedy = "look at it with `nvidia-smi`; `runner launch --gpus` takes others";
+    finding.remedy = "look at it with `nvidia-smi`; `runner launch --gpus` can use only the others";
   }
   return finding;
 }

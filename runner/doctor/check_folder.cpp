@@ -10,6 +10,7 @@
 #include "registry/byte_size.hpp"
 #include "registry/log.hpp"
 #include "runner/distributed/socket.hpp"
+#include "runner/doctor/borrowed_folder.hpp"
 #include "runner/doctor/checks.hpp"
 
 namespace runner {
@@ -17,29 +18,6 @@ namespace runner {
 namespace fs = std::filesystem;
 
 namespace {
-
-// The folder, made where it is not there yet, and then removed again with all that was made for it.
-class BorrowedFolder {
- public:
-  explicit BorrowedFolder(const fs::path& wanted) : path_(fs::absolute(wanted).lexically_normal()) {
-    for (fs::path missing = path_; !fs::exists(missing); missing = missing.parent_path()) made_ = missing;
-    fs::create_directories(path_);
-    own_ = path_ / log::format(".doctor-{}", getpid());
-    fs::create_directory(own_);
-  }
-  ~BorrowedFolder() {
-    std::error_code ignored;  // a folder that cannot be written is what is being reported
-    fs::remove_all(own_, ignored);
-    if (!made_.empty()) fs::remove_all(made_, ignored);
-  }
-  BorrowedFolder(const BorrowedFolder&) = delete;
-  BorrowedFolder& operator=(const BorrowedFolder&) = delete;
-
-  const fs::path& path() const { return own_; }
-
- private:
-  fs::path path_, made_, own_;
-};
 
 void require_locks(const fs::path& file) {
   const FileDescriptor opened(open(file.c_str(), O_RDWR | O_CLOEXEC));
@@ -61,7 +39,7 @@ Finding check_folder(const fs::path& folder) {
     flush_folder(borrowed.path());
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     if (fs::file_size(borrowed.path() / "file") != content.size())
-      throw std::runtime_error("a file of 8 MiB is shorter when it is read again");
+      throw std::runtime_error("a file of 8 MiB is shorter after it was written");
     point_link(borrowed.path() / "latest", "file");
     require_locks(borrowed.path() / "latest");
     const ByteSize free{fs::space(borrowed.path()).available};

@@ -25,7 +25,7 @@ bool can_listen(const Address& address) {
   }
 }
 
-// Whether what answers introduces itself as the store of a run.
+// Whether the other side introduces itself as the store of a run.
 bool greets(const FileDescriptor& socket) {
   const auto deadline = Clock::now() + 2s;
   std::string received;

@@ -32,17 +32,17 @@ std::vector<Finding> check_recipe(const std::string& recipe, const std::vector<s
   const auto resolved = resolve_recipe({recipe, environment, overrides}, registry, found);
   if (!resolved)
     return {{"recipe", Finding::State::problem, log::format("{}: {}", recipe, first_error(found)),
-             "runner check " + recipe + " says all that is wrong, and where"}};
-  std::vector<Finding> findings{{"recipe", Finding::State::ok, recipe + " is right"},
+             "runner check " + recipe + " lists all mistakes and where they are"}};
+  std::vector<Finding> findings{{"recipe", Finding::State::ok, recipe + " is valid"},
                                 check_plugins(registry)};
   Finding data{"data", Finding::State::ok, "examples can be read, and fit model, loss and metrics"};
   try {
     check_deeply(*resolved, registry);
     if (!build_dataset(decode_table<Recipe>(*resolved, registry))->at_hand())
-      data = {"data", Finding::State::note, "yet to be downloaded", "the first run does it"};
+      data = {"data", Finding::State::note, "not downloaded yet", "the first run downloads it"};
   } catch (const std::exception& error) {
     data = {"data", Finding::State::problem, failure_text(error),
-            "runner data " + recipe + " looks at all of it"};
+            "runner data " + recipe + " examines all of it"};
   }
   findings.push_back(std::move(data));
   return findings;

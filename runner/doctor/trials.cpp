@@ -29,7 +29,7 @@ struct Ended {
   std::string last_lines;
 };
 
-// This program once more, with these arguments.
+// Runs this program with these arguments in a new process.
 Ended run_program(std::vector<std::string> words, const Environment& environment) {
   words.insert(words.begin(), fs::read_symlink("/proc/self/exe").string());
   RankProcess process = start_rank({std::move(words), environment});
@@ -55,8 +55,9 @@ Ended run_program(std::vector<std::string> words, const Environment& environment
   return ended;
 }
 
-// Settings and launchers of this process are not those of the trials.
-Environment for_trials(Environment environment) {
+// The trials get no settings of this process, nor its rank if a launcher started it.
+Environment for_trials(const Environment& given) {
+  Environment environment = without_membership(given);
   std::erase_if(environment, [](const auto& variable) {
     return variable.first.starts_with("RUNNER_") && variable.first != "RUNNER_PLUGIN_PATH";
   });
@@ -124,7 +125,7 @@ Finding Trials::compared(std::string what, const Outcome& outcome, const Outcome
     finding.state = Finding::State::ok;
     return finding;
   }
-  finding.detail += log::format("; up to {} % apart, where {} % are allowed", measured(100 * largest),
+  finding.detail += log::format("; they differ by up to {} %, and {} % is allowed", measured(100 * largest),
                                 measured(100 * tolerance));
   finding.remedy = "this machine computes wrong results, or a library does not suit it: compare `runner env`";
   return finding;

@@ -1,4 +1,4 @@
-// Engine::accumulate: the gradients of a window of micro-batches, again with smaller ones where memory runs
+// Engine::accumulate: the gradients of a window of micro-batches; repeated with smaller ones if memory runs
 // out.
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -23,8 +23,8 @@ namespace runner {
 
 namespace {
 
-// For a rank without examples that has to pass something: in the shape of its batch, two of them, because
-// batch norm refuses to train on one.
+// For a rank without examples that must still run a pass: zeros in the shape of its batch, for two examples,
+// because batch norm refuses to train on one.
 Batch stand_in_for(const Batch& empty) {
   return map_tensors(empty, [](const torch::Tensor& tensor) {
     std::vector<std::int64_t> shape = tensor.sizes().vec();
@@ -33,13 +33,13 @@ Batch stand_in_for(const Batch& empty) {
   });
 }
 
-// Over all ranks.
+// The examples of the window over all ranks.
 std::int64_t examples_of(const Window& window) {
   return std::accumulate(window.sizes_of_batches.begin(), window.sizes_of_batches.end(), std::int64_t{0});
 }
 
-// A number as three, because gradients are often summed in single precision: exact if it comes from one rank,
-// or is a count.
+// A number is sent as three parts, because gradients are often summed in single precision: the result is
+// exact if the number comes from one rank or is a count.
 constexpr std::int64_t parts_of_number = 3;
 
 void split_number(double number, double* parts) {
@@ -64,7 +64,7 @@ WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
     } catch (const std::exception& error) {
       if (!is_out_of_memory(error)) throw;
       why = error.what();
-      why.resize(std::min(why.size(), why.find('\n')));  // LibTorch then says where in its code it was
+      why.resize(std::min(why.size(), why.find('\n')));  // a stack trace of LibTorch follows
     }
     finish_passes();
     const bool again = start && ranks_ ? world_->any(!why.empty(), "whether memory ran out") : !why.empty();
@@ -76,9 +76,10 @@ WindowLoss Engine::accumulate(const Window& window, const Loss& loss) {
   }
 }
 
-// Where batch norm is synchronised, ranks take every micro-batch together, whole.
-std::int64_t Engine::examples_at_once(std::int64_t size) const {
-  return sync_norm_ ? size : std::min(size, most_examples_.value_or(size));
+// With synchronised batch norm, ranks process every micro-batch together and never split it.
+std::int64_t Engine::parts_of(std::int64_t size) const {
+  if (sync_norm_) return 1;
+  return size > 0 ? divide_up(size, most_examples_.value_or(size)) : 0;
 }
 
 WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
@@ -90,8 +91,7 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
   std::int64_t parts = 0;
   for (const Batch& batch : window.batches) {
     weight += loss.weight(batch);
-    const std::int64_t size = batch.size(), at_once = examples_at_once(size);
-    parts += at_once > 0 ? divide_up(size, at_once) : sync_norm_ ? 1 : 0;
+    parts += parts_of(batch.size());
   }
   begin_window(weight, parts, expected_weight(window));
   torch::Tensor total;
@@ -104,9 +104,11 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
       sync_norm_->set_counting(true);
       continue;
     }
-    const std::int64_t size = micro_batch.size(), at_once = examples_at_once(size);
-    for (std::int64_t first = 0; first < size; first += at_once) {
-      const Batch batch = placed(part_of(micro_batch, first, std::min(at_once, size - first)));
+    // Of nearly equal size: batch norm refuses a last part of one example.
+    const std::int64_t size = micro_batch.size(), count = parts_of(size);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t first = size * i / count;
+      const Batch batch = placed(part_of(micro_batch, first, size * (i + 1) / count - first));
       if (graphs_) {
         const torch::Tensor sum = graphed_pass(batch, loss);
         total = total.defined() ? total + sum : sum;
@@ -136,12 +138,11 @@ void Engine::make_micro_batches_smaller(const Window& window, const std::string&
   most_examples_ = divide_up(largest, 2);
   log::warning(
       "{} examples at once do not fit into memory: using micro-batches of {} from now on. The number of "
-      "examples "
-      "per update does not change.",
+      "examples per update does not change.",
       largest, *most_examples_);
 }
 
-// A checkpoint holds one size, that of rank 0. Ranks with sizes of their own would add up in another order
+// A checkpoint holds one size, that of rank 0. If ranks used different sizes, they would sum in another order
 // after a resume.
 void Engine::use_smallest_micro_batches() {
   const double own = most_examples_ ? static_cast<double>(*most_examples_) : HUGE_VAL;
@@ -154,7 +155,7 @@ std::optional<double> Engine::expected_weight(const Window& window) const {
   return *example_weight_ * static_cast<double>(examples_of(window));
 }
 
-// With the loss, ranks have told each other what their parts of the window weigh.
+// Ranks have exchanged the weights of their parts of the window together with the loss.
 void Engine::learn_weight(double weight, const Window& window) {
   if (weight_expected_) {
     if (weight != window_weight_ && weight > 0)
@@ -183,8 +184,8 @@ void Engine::send_loss_early(const torch::Tensor& own_sum, const Window& window)
   if (backward_left_ == 1 && sends_during_backward()) send_loss(own_sum, window);
 }
 
-// Every gradient, and the loss, of all ranks together. All ranks send the loss before the gradients or with
-// them, also one that had no examples.
+// Sums gradients and loss over all ranks. Every rank sends the loss before the gradients or with them, even a
+// rank without examples.
 WindowLoss Engine::over_all_ranks(const WindowLoss& own, const Window& window) {
   if (!ranks_) return own;
   const auto counted = times_->during(TimeLedger::communication);

@@ -12,8 +12,8 @@ namespace runner {
 
 namespace {
 
-// Joins the tensors of a shard into one, with a 1 for each that is defined and a 0 for the others, and splits
-// the sum over all shards again.
+// Joins the tensors of a shard into one, followed by a 1 for each tensor that is defined and a 0 for the
+// others, and splits the sum over all shards again.
 class Flat {
  public:
   explicit Flat(const std::vector<torch::Tensor>& shapes) : shapes_(shapes) {}
@@ -50,7 +50,7 @@ class Flat {
   const std::vector<torch::Tensor>& shapes_;
 };
 
-// The buffers as they were before the window, and those that can be averaged.
+// The buffers, those that are averaged apart from counters, and their values before the window.
 struct Buffers {
   explicit Buffers(const std::vector<NamedTensor>& named) {
     for (const NamedTensor& buffer : named) {
@@ -63,7 +63,7 @@ struct Buffers {
   SavedTensors before;
 };
 
-// Runs a pass. If memory runs out, the error says what helps.
+// Runs a pass. If memory runs out, the error says how to avoid that.
 template <class Pass>
 void or_say_what_helps(std::int64_t examples, Pass&& pass) {
   try {
@@ -80,8 +80,8 @@ void or_say_what_helps(std::int64_t examples, Pass&& pass) {
 
 }  // namespace
 
-// The window is cut into shards that do not depend on the ranks. Each is computed by itself, from the same
-// buffers and its own seed, and all are summed in the order of a fixed tree.
+// The window is cut into shards that do not depend on the number of ranks. Each is computed separately, from
+// the same buffers and with its own seed, and all are summed in the order of a fixed tree.
 WindowLoss Engine::accumulate_in_shards(const Window& window, const Loss& loss) {
   const std::int64_t shards = options_.distributed.shards;
   const std::int64_t first_shard = shards * world_->rank() / world_->size();
@@ -108,7 +108,7 @@ WindowLoss Engine::accumulate_in_shards(const Window& window, const Loss& loss) 
   model_->train();
   window_weight_ = weight != 0 ? weight : 1;
   gradients_unscaled_ = false;
-  gradients_reduced_ = true;  // here
+  gradients_reduced_ = true;  // by this function
 
   Buffers held(weights_->held_buffers());
   std::vector<torch::Tensor> counts;
@@ -127,7 +127,7 @@ WindowLoss Engine::accumulate_in_shards(const Window& window, const Loss& loss) 
       or_say_what_helps(batch.size(), [&] {
         const torch::Tensor own = loss_sum_of(batch, loss);
         own.backward(precision_->scale(torch::full_like(own, 1 / window_weight_)));
-        sum += own.detach().to(torch::kFloat64);
+        sum += own.detach().to(torch::kCPU, torch::kFloat64);
       });
       empty = false;
     }

@@ -4,7 +4,7 @@
 
 namespace runner {
 
-// The same function for every tensor that the batch has.
+// Applies a function to every tensor of the batch.
 template <class Change>
 Batch map_tensors(const Batch& batch, const Change& change) {
   const auto changed = [&](const torch::Tensor& tensor) {
@@ -15,7 +15,7 @@ Batch map_tensors(const Batch& batch, const Change& change) {
   return result;
 }
 
-// Some consecutive examples of a batch, without a copy.
+// Consecutive examples of a batch, as views.
 inline Batch part_of(const Batch& batch, std::int64_t first, std::int64_t examples) {
   if (first == 0 && examples == batch.size()) return batch;
   return map_tensors(batch, [&](const torch::Tensor& tensor) { return tensor.narrow(0, first, examples); });

@@ -4,16 +4,16 @@
 
 namespace runner {
 
-// All that needs the headers of CUDA is a library of its own, made of runner/cuda/ with a CUDA build of
-// LibTorch, and loaded where something computes on GPUs: without it this program is the same.
+// The code that needs CUDA headers is a separate library, built from runner/cuda/ with a CUDA build of
+// LibTorch and loaded only if the program uses GPUs. The program itself is the same without it.
 struct CudaLibrary {
   static constexpr auto name = "librunner_cuda.so";
 
-  void* handle = nullptr;  // null: it is not there
+  void* handle = nullptr;  // null: it cannot be loaded
   std::string problem = {};
 };
 
-// Loads it the first time. It stays loaded: LibTorch keeps pointers to what it brings.
+// Loads the library on the first call. It stays loaded, because LibTorch keeps pointers into it.
 const CudaLibrary& cuda_library();
 
 }  // namespace runner

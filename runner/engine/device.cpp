@@ -16,7 +16,7 @@ int cuda_devices() { return torch::cuda::is_available() ? static_cast<int>(torch
 torch::Device resolve_device(const std::string& name, int local_rank) {
   const int available = cuda_devices();
   if (name == "auto" && available == 0) return {torch::kCPU};
-  // A launcher may show each rank its own GPU only, or all of them to every rank.
+  // A launcher may show each rank only its own GPU, or all GPUs to every rank.
   if ((name == "auto" || name == "cuda") && available > 0)
     return {torch::kCUDA, static_cast<torch::DeviceIndex>(local_rank % available)};
   const torch::Device device(name);

@@ -6,11 +6,11 @@
 
 namespace runner {
 
-// "auto" is CUDA if this machine has a GPU, otherwise the CPU. Of several GPUs each local rank gets its own.
-// Throws if there is no such device, and says how many GPUs there are.
+// "auto" is CUDA if this machine has a GPU, otherwise the CPU. With several GPUs each local rank gets its
+// own. Throws if there is no such device, and says how many GPUs there are.
 torch::Device resolve_device(const std::string& name, int local_rank = 0);
 
-// For people: "cpu, 2 threads", "cuda:0".
+// For display: "cpu, 2 threads", "cuda:0".
 std::string describe_device(const torch::Device& device);
 
 }  // namespace runner

@@ -10,7 +10,7 @@
 
 namespace runner {
 
-// How several ranks train one model together. With one rank none of it matters.
+// How several ranks train one model together. Has no effect with a single rank.
 
 enum class RankStrategy { ddp, zero1, zero2, zero3, local_sgd };
 constexpr auto describe(std::type_identity<RankStrategy>) {

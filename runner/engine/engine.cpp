@@ -24,7 +24,7 @@ namespace runner {
 
 namespace {
 
-// What two settings together cannot do, where one of them is not in [distributed].
+// Refuses combinations of settings of which one is not in [distributed].
 void require_compatible(const EngineOptions& options, const Precision& precision) {
   const DistributedSection& distributed = options.distributed;
   if (distributed.compression == Compression::powersgd && precision.skips_updates())
@@ -37,7 +37,7 @@ void require_compatible(const EngineOptions& options, const Precision& precision
         "train.on_out_of_memory = \"split\".");
 }
 
-// The type that sharded parameters are gathered in if layers multiply with them; none: their own.
+// The type in which sharded parameters that layers multiply with are gathered; none: their own type.
 std::optional<torch::ScalarType> gathered_type(const EngineOptions& options) {
   const GatherAs gather = options.distributed.gather;
   if (gather == GatherAs::compute && !options.weights_cast_to)
@@ -186,7 +186,7 @@ void Engine::set_trainable(const std::vector<Trainability>& changes) {
 
 Batch Engine::placed(const Batch& batch) const {
   if (device_.is_cpu() || !options_.device_placement) return batch;
-  // Copies from pinned memory overlap with computing.
+  // Copies from pinned memory overlap with computation.
   return map_tensors(batch,
                      [&](const torch::Tensor& tensor) { return tensor.to(device_, /*non_blocking=*/true); });
 }
@@ -232,7 +232,7 @@ void Engine::load(const State& state) {
   precision_->load(saved.part("precision"));
   most_examples_ = saved.find_integer("micro_batch");
   example_weight_ = saved.find_number("example_weight");
-  // Without compression, or alone, what it once left out is lost.
+  // A run that resumes without compression, or on one rank, loses the accumulated error of compression.
   if (const State* compression = saved.find_part("compression"); compression && ranks_)
     ranks_->load(*compression);
   StateReader frozen(saved.part("frozen"));

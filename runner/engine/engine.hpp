@@ -31,8 +31,8 @@ class SyncBatchNorm;
 using OptimizerFactory =
     std::function<std::unique_ptr<Optimizer>(const torch::OrderedDict<std::string, torch::Tensor>&)>;
 
-// Knows about devices, precision, accumulation, clipping and ranks, so that nothing else has to. It owns what
-// it prepares. One update is
+// Handles devices, precision, accumulation, clipping and ranks, so that nothing else has to. It owns the
+// model and the optimizer that it prepares. One update is
 //
 //   const WindowLoss loss = engine.accumulate(window, criterion);   // gradients of the mean over the window
 //   engine.update(lr_factor);
@@ -57,65 +57,67 @@ class Engine final : public Stateful {
   World& world() const { return *world_; }
   TimeLedger& times() const { return *times_; }
 
-  // Moves the model to the device, in its memory layout and precision, and makes the optimizer if one is
-  // given. Values that are not in the model are for ranks that shard it (zero3): no rank then needs memory
-  // for all of it.
+  // Moves the model to the device, in its memory layout and precision, and makes the optimizer if a factory
+  // is given. `values`: with zero3 the initial weights may come from outside the model, so that no rank needs
+  // memory for the whole model.
   void prepare(std::shared_ptr<Model> model, const OptimizerFactory& make_optimizer = {},
                ParameterValues values = {});
   // For a caller that runs forward and the optimizer itself. A second call replaces the first module, which
-  // may be a part of the new one.
+  // may be a submodule of the new one.
   void prepare_module(std::shared_ptr<torch::nn::Module> module);
-  Model& model() const { return *model_; }  // its structure; its weights are reached through weights()
+  Model& model() const { return *model_; }  // for its structure; use weights() to access its weights
   Optimizer& optimizer() const { return *optimizer_; }
   bool updates(const std::string& parameter) const { return !ranks_ || ranks_->updates(parameter); }
 
-  // The weights that this rank holds, to read. swap_weights() changes them.
+  // The weights that this rank holds, read-only. swap_weights() changes them.
   const Weights& weights() const;
-  // Gives the weights with these names other values, as long as the returned object exists. Buffers are
-  // restored afterwards in any case, so with no values this undoes what passes change.
+  // Gives the weights with these names other values while the returned object exists. Buffers are always
+  // restored afterwards, so without values this undoes what forward passes change.
   [[nodiscard]] SwappedWeights swap_weights(const std::map<std::string, torch::Tensor>& values = {}) {
     return {weights(), values};
   }
   // All weights for saving: whole parameters, then buffers. Every rank calls it; with zero3 only rank 0 gets
-  // them, in memory or in a temporary file of the folder.
+  // them, in memory or, if a folder is given, in a temporary file in it.
   std::vector<NamedTensor> full_weights(const std::filesystem::path& folder = {}) const;
-  // The weights as a checkpoint saves them. `on_one_rank`: rank 0 gets them whole.
+  // The weights as a checkpoint saves them. `on_one_rank`: rank 0 saves all of them.
   Stateful& weights_state(bool on_one_rank = false) const;
-  // State that is kept for the weights that this rank holds, such as their average, as a checkpoint saves it.
-  // Lives as long as the engine.
+  // Wraps state that is kept for the weights of this rank, such as their average, in the form that a
+  // checkpoint saves: whole tensors. Lives as long as the engine.
   Stateful& as_whole(Stateful& held);
 
-  // The states of which every rank saves a part: whole tensors, each saved by one rank. Rank 0 saves the
+  // The states of which every rank saves a part: each tensor is saved, whole, by one rank. Rank 0 saves the
   // other states.
   using NamedStates = std::vector<std::pair<std::string, Stateful*>>;
   std::set<std::string> sharded_states(const NamedStates& states) const;
-  bool updates_a_part() const { return ranks_ && ranks_->sharded_update(); }  // of the parameters
+  // Whether this rank updates only some of the parameters.
+  bool updates_a_part() const { return ranks_ && ranks_->sharded_update(); }
 
   // Freezes or unfreezes parameters. Those that were frozen when the model was prepared stay frozen. Throws
   // if no parameter is left to train.
   void set_trainable(const std::vector<Trainability>& changes);
 
-  // Gradients of the mean loss over the whole window, for micro-batches of any size. If memory runs out and
-  // the options allow it, starts the update again with smaller micro-batches, and keeps using these.
+  // Computes gradients of the mean loss over the whole window, for micro-batches of any size. If memory runs
+  // out and the options allow it, starts again with smaller micro-batches, and keeps using these.
   WindowLoss accumulate(const Window& window, const Loss& loss);
 
   void begin_window(double weight, std::int64_t micro_batches);
   std::unique_ptr<PrecisionScope> autocast() { return precision_->forward(); }  // if the caller runs forward
-  torch::Tensor forward(const Batch& batch);     // in training mode and precision; the batch is moved
+  torch::Tensor forward(const Batch& batch);     // in training mode; copies the batch to the device
   void backward(const torch::Tensor& loss_sum);  // ranks exchange gradients in the last one of a window
-  // The same if the caller counts: whether it is the last one, and whether the graph is needed again.
+  // The same for a caller that counts micro-batches. keep_graph: the autograd graph is needed again.
   void backward(const torch::Tensor& loss_sum, bool last, bool keep_graph = false);
   // Finishes the exchange of gradients and unscales them. False: some are not finite. update() calls it.
   bool complete_gradients();
 
-  // The norm of the gradients before clipping, still on the device.
+  // The norm of the gradients before clipping; the tensor stays on the device.
   torch::Tensor gradient_norm();
 
   // Clips, updates and clears the gradients. False: a gradient was not finite, and nothing was updated.
   bool update(double lr_factor);
   void discard_gradients();
 
-  // Gets the weights that other ranks have updated. update() calls it; call it after another optimizer.
+  // Gets the weights that other ranks have updated. update() calls it; call it after the step of any other
+  // optimizer.
   void share_weights();
   // Copies the buffers of rank 0 to all ranks. update() calls it.
   void share_buffers();
@@ -134,8 +136,8 @@ class Engine final : public Stateful {
   // anything else: if each rank holds a part of the weights, ranks need each other until then.
   void finish_passes();
 
-  // The precision's state, which parameters are frozen, the size of micro-batches that fits, and what an
-  // example weighs.
+  // The precision's state, which parameters are frozen, the size of micro-batches that fits, and the weight
+  // of an example.
   State save() const override;
   void load(const State& state) override;
 
@@ -149,7 +151,7 @@ class Engine final : public Stateful {
   Sharding* sharding() const { return ranks_ ? ranks_->sharding() : nullptr; }
   void set_trained(std::size_t parameter, bool trained);
   void exchange_gradients();
-  std::int64_t examples_at_once(std::int64_t size) const;  // of a micro-batch
+  std::int64_t parts_of(std::int64_t size) const;  // passes over a micro-batch of this many examples
   torch::Tensor own_norm();
   void adopt(torch::nn::Module& module, bool channels_last, ParameterValues values);
   void connect_ranks(const torch::nn::Module& module, ParameterValues values);
@@ -157,18 +159,18 @@ class Engine final : public Stateful {
   std::optional<double> expected_weight(const Window& window) const;  // over all ranks
   double global_window_weight();
   void learn_weight(double weight, const Window& window);
-  // Not if backward may have to be repeated or is replayed, nor if ranks gather weights in it, each at its
-  // own pace.
+  // Not if backward may be repeated or is replayed from a graph, nor if ranks gather weights during it, each
+  // at its own pace.
   bool sends_during_backward() const {
     return ranks_ && !sharding() && !graphs_ && options_.on_out_of_memory == OnOutOfMemory::stop;
   }
   double own_divisor();  // of the losses of this rank
   void count_backward();
   torch::Tensor graphed_pass(const Batch& batch, const Loss& loss);  // forward and backward
-  // With the numbers_to_sum of the window: along with the gradients, or in an exchange of its own.
+  // Sends the loss with the numbers_to_sum of the window: along with the gradients, or in its own exchange.
   void send_loss(const torch::Tensor& own_sum, const Window& window);
-  void send_loss_early(const torch::Tensor& own_sum,
-                       const Window& window);  // if the next backward is the last
+  // If the next backward is the last.
+  void send_loss_early(const torch::Tensor& own_sum, const Window& window);
   WindowLoss over_all_ranks(const WindowLoss& own, const Window& window);
 
   World* world_;
@@ -178,34 +180,34 @@ class Engine final : public Stateful {
   std::unique_ptr<Precision> precision_;
   torch::MemoryFormat layout_ = torch::MemoryFormat::Contiguous;
   std::shared_ptr<torch::nn::Module> module_;
-  std::shared_ptr<Model> model_;  // the same; none where it is no model of ours
+  std::shared_ptr<Model> model_;  // the same object; null after prepare_module()
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<ModelWeights> weights_;
   std::vector<std::string> names_;             // of the parameters
-  std::vector<torch::Tensor> parameters_;      // those that are trained
-  std::vector<torch::Tensor> updated_;         // what this rank holds of each: itself, or a slice
-  std::optional<std::int64_t> most_examples_;  // at once; none: whole micro-batches fit
+  std::vector<torch::Tensor> parameters_;      // that were trainable when the model was prepared
+  std::vector<torch::Tensor> updated_;         // what this rank holds of each: all of it, or a slice
+  std::optional<std::int64_t> most_examples_;  // per pass; none: whole micro-batches fit
   std::unique_ptr<GraphedPasses> graphs_;      // if passes are recorded
   std::unique_ptr<ShardOffload> offload_;      // with strategy = "zero3"
-  std::unique_ptr<RankSync> ranks_;            // none where there is one rank
+  std::unique_ptr<RankSync> ranks_;            // null with a single rank
   std::unique_ptr<LocalAverage> local_;        // with strategy = "local_sgd"
   std::unique_ptr<SyncBatchNorm> sync_norm_;   // with sync_batch_norm
   std::vector<std::unique_ptr<Stateful>> wholes_;
-  torch::Tensor weight_sum_;  // of the window, on its way between ranks
-  torch::Tensor loss_sum_;    // the same, with numbers_to_sum
+  torch::Tensor weight_sum_;  // of the window, while ranks sum it
+  torch::Tensor loss_sum_;    // the same for the loss, with numbers_to_sum
   Work weight_work_;
-  std::optional<Work> loss_work_;  // none: it goes along with the gradients
-  // What an example weighed in the first window of the run. Ranks expect the same of the next, so that none
-  // waits for the others before backward; what they learn afterwards counts.
+  std::optional<Work> loss_work_;  // none: the loss is sent along with the gradients
+  // The weight of an example in the first window of the run. Ranks expect the same in later windows, so that
+  // none waits for the others before backward; gradients are corrected once the true weight is known.
   std::optional<double> example_weight_;
   bool gradients_reduced_ = true;
-  double window_weight_ = 1;        // of the window under way, over all ranks once they have told each other
-  bool weight_expected_ = false;    // not yet heard from all ranks
-  double own_weight_ = 0;           // of this rank's part of it
-  std::int64_t backward_left_ = 0;  // micro-batches of it that are still to come
+  double window_weight_ = 1;        // of the current window; over all ranks, once they have exchanged it
+  bool weight_expected_ = false;    // window_weight_ is an expectation; the true sum has not arrived
+  double own_weight_ = 0;           // of this rank's part of the window
+  std::int64_t backward_left_ = 0;  // micro-batches of the window that are still to come
   bool gradients_finite_ = true;
   bool gradients_unscaled_ = false;
-  torch::Tensor own_norm_, norm_;  // of the present gradients; undefined until somebody asks
+  torch::Tensor own_norm_, norm_;  // of the current gradients; undefined until needed
 };
 
 }  // namespace runner

@@ -1,4 +1,4 @@
-// ShardedParameters::run: what an operator of the model reads is gathered before it runs.
+// ShardedParameters::run: gathers what an operator of the model reads before it runs.
 #include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/types.h>
@@ -11,8 +11,8 @@ namespace runner {
 
 namespace {
 
-// What autocast makes of a parameter, or of a view of it, if all parameters are there in a narrower type
-// already and lie in the same order: a tensor in that storage, with a gradient that leads to `uncast`.
+// Replaces the cast of a parameter, or of a view of it, by autocast: the parameters already exist in the
+// narrower type, in the same order. Returns a view of that storage, whose gradient flows to `uncast`.
 struct Cast final : torch::autograd::Function<Cast> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& uncast,
                                const c10::Storage& cast, torch::ScalarType type) {
@@ -33,7 +33,7 @@ bool casts(const c10::OperatorHandle& op) {
   return op == to_type;
 }
 
-// Reads no number.
+// Whether the operator only makes views, and so reads no elements.
 bool makes_views(const c10::OperatorHandle& op) {
   const auto& results = op.schema().returns();
   const auto is_view = [](const c10::Argument& result) {
@@ -76,9 +76,9 @@ ShardedParameters::Touched ShardedParameters::touched_by(const c10::OperatorHand
   return found;
 }
 
-// Whether autocast will cast a parameter only its kernels know; so the operators that these call are looked
-// at, and what they read is gathered. What autocast may ask for is gathered before: when it asks it holds a
-// lock of the process, and waiting for other ranks would not be a good idea.
+// Only the kernels of autocast know whether they cast a parameter, so the operators that they call are
+// watched instead, and what these read is gathered. Parameters that may be cast are gathered beforehand:
+// during a cast autocast holds a lock of the process, under which this rank must not wait for other ranks.
 bool ShardedParameters::looks_inside(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   if (!options_.cast || units_.empty()) return false;
   const torch::DeviceType device = units_.front()->parameters().front().tensor.device().type();
@@ -94,7 +94,7 @@ bool ShardedParameters::looks_inside(const c10::OperatorHandle& op, const torch:
 
 void ShardedParameters::provide(std::span<const std::size_t> gatherables, const c10::OperatorHandle& op) {
   const auto at_hand = [&](std::size_t each) { return copy(each).gathered(); };
-  // Part of another operator, and gathered for that one.
+  // A cast within another operator, for which the parameters were gathered.
   if (options_.cast && casts(op) && std::ranges::all_of(gatherables, at_hand)) {
     for (const std::size_t each : gatherables) finish_gather(each);
   } else {
@@ -102,14 +102,15 @@ void ShardedParameters::provide(std::span<const std::size_t> gatherables, const 
   }
 }
 
-// A parameter, or a view of one, such as its transpose, that lies as its cast would.
+// Whether the tensor is a parameter, or a view of one such as its transpose, in the same layout as its cast.
 bool ShardedParameters::may_be_given_cast(const torch::Tensor& tensor) const {
   const auto gatherable = gatherable_of_.find(tensor.storage().unsafeGetStorageImpl());
   return gatherable != gatherable_of_.end() && gatherables_[gatherable->second].copy == ShardedUnit::uncast &&
          tensor.is_non_overlapping_and_dense();
 }
 
-// Autocast casts a parameter: it was gathered that way. Only autocast: others may write into what they get.
+// If autocast casts a parameter, returns the copy that was gathered in that type. Not for other casts, whose
+// caller may write into the result.
 bool ShardedParameters::give_cast(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
   if (!options_.cast || !casts(op)) return false;
   const std::size_t arguments = op.schema().arguments().size(), first = stack.size() - arguments;

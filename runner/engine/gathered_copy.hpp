@@ -9,8 +9,8 @@
 
 namespace runner {
 
-// Parameters of a unit, gathered from all ranks: views of one flat tensor, or of two of different number
-// formats, whose memory comes and goes. So does the memory of whatever autograd has kept of them.
+// Parameters of a unit, gathered from all ranks: views of one flat tensor, or of two with different number
+// formats, which has memory only while it is gathered. This includes views that autograd has saved.
 class GatheredCopy {
  public:
   static constexpr auto not_gathered =
@@ -18,27 +18,27 @@ class GatheredCopy {
 
   GatheredCopy(World& ranks, const UnitLayout& layout) : ranks_(&ranks), layout_(&layout) {}
 
-  // Before the first gather: it has parameters `begin` up to `end` in this number format.
+  // Adds parameters `begin` to `end` - 1 in this number format. Call it before the first gather.
   void add(std::size_t begin, std::size_t end, const torch::TensorOptions& options);
   torch::Tensor parameter(std::size_t index) const;  // as a view
 
-  std::int64_t bytes() const;  // while it is gathered
+  std::int64_t bytes() const;  // when it is gathered
   std::vector<const c10::StorageImpl*> storages() const;
 
-  // Every rank takes part, with the part that it keeps; it is under way until finish_gather().
+  // Every rank takes part, with the part that it keeps. The result is available after finish_gather().
   bool gathered() const { return gathered_; }  // or under way
   void begin_gather(const torch::Tensor& kept);
   void finish_gather();
   void release();
-  // For other ranks: this one has it already, or does not need it.
+  // Takes part for the sake of other ranks: this rank has the parameters already, or does not need them.
   void help_gather(const torch::Tensor& kept) const;
-  // What has been written into it, as far as it has the number format of `kept`.
+  // Copies this rank's part back after a write, for parameters in the number format of `kept`.
   void copy_changes_to(const torch::Tensor& kept) const;
 
  private:
   struct Flat {
-    std::size_t begin, end;  // of the unit's parameters
-    std::int64_t first;      // of its elements
+    std::size_t begin, end;  // parameters of the unit
+    std::int64_t first;      // first element, counted in the unit
     torch::Tensor values;
   };
 

@@ -31,7 +31,7 @@ State Generators::save() const {
 void Generators::load(const State& state) {
   StateReader saved(state);
   set_state(torch::kCPU, saved.tensor("cpu"));
-  // A run may go on another kind of device: every window brings its own seed.
+  // A run may resume on another kind of device: every window has its own seed.
   if (const torch::Tensor* of_device = saved.find_tensor("device"); of_device && !device_.is_cpu())
     set_state(device_, *of_device);
   saved.finish();

@@ -6,7 +6,7 @@
 
 namespace runner {
 
-// LibTorch's own random generators: of the CPU, and of the device.
+// The default random generators of LibTorch, for the CPU and for the device.
 class Generators final : public Stateful {
  public:
   explicit Generators(torch::Device device) : device_(device) {}

@@ -5,11 +5,11 @@
 
 namespace runner {
 
-// The names of the GPUs of NVIDIA that the kernel knows, whether or not LibTorch can use them. Opens no
-// device.
+// The names of the NVIDIA GPUs that the kernel driver lists, whether or not LibTorch can use them. Does not
+// open a device.
 std::vector<std::string> installed_gpus();
 
-// Whether this LibTorch was built for them.
+// Whether this LibTorch was built with CUDA.
 bool has_cuda_build();
 
 }  // namespace runner

@@ -12,10 +12,10 @@ namespace runner {
 
 struct GradientBuckets::Bucket {
   std::vector<std::size_t> members;  // parameters
-  std::optional<int> owner;          // the rank that gets the sums, where not all do
-  torch::Tensor flat;                // all gradients, then a 1 for each that this rank has
-  torch::Tensor present;             // that part of it
-  torch::Tensor along;               // its end: room for other numbers; only of the last bucket
+  std::optional<int> owner;          // the rank that gets the sums; none: every rank does
+  torch::Tensor flat;                // all gradients, a 1 or 0 for each (this rank has it or not), `along`
+  torch::Tensor present;             // view of flat: those ones and zeros
+  torch::Tensor along;               // view of flat: room for other numbers; only in the last bucket
   std::vector<torch::Tensor> views;  // of flat, shaped as the parameters
   std::vector<bool> taken;
   std::size_t count_taken = 0;
@@ -39,7 +39,7 @@ GradientBuckets::GradientBuckets(World& world, std::vector<torch::Tensor> parame
   const auto owner = [&](std::size_t i) { return options_.owners.empty() ? -1 : options_.owners[i]; };
   std::vector<std::size_t> members;
   std::int64_t bytes = 0;
-  // Backward finishes them in about the opposite order of forward.
+  // Backward finishes gradients in roughly the reverse order of forward.
   for (std::size_t i = parameters_.size(); i-- > 0;) {
     const torch::Tensor& parameter = parameters_[i];
     const bool other_kind = !members.empty() && (parameters_[members[0]].dtype() != parameter.dtype() ||
@@ -72,7 +72,7 @@ void GradientBuckets::add_bucket(std::vector<std::size_t> members) {
   buckets_.push_back(std::move(bucket));
 }
 
-// Where every rank gets the sums, in a format with digits enough.
+// Only if every rank gets the sums, in a number format that is precise enough.
 bool GradientBuckets::carries(std::int64_t numbers) const {
   if (buckets_.empty() || !options_.owners.empty() || options_.wire || numbers > room) return false;
   const auto type = parameters_[buckets_.back()->members[0]].scalar_type();
@@ -93,7 +93,7 @@ void GradientBuckets::allocate(Bucket& bucket) const {
   std::int64_t offset = 0;
   for (const std::size_t member : bucket.members) {
     const torch::Tensor& parameter = parameters_[member];
-    const bool dense = parameter.is_non_overlapping_and_dense();  // keeps channels_last as it is
+    const bool dense = parameter.is_non_overlapping_and_dense();  // then channels_last is kept
     bucket.views.push_back(dense ? bucket.flat.as_strided(parameter.sizes(), parameter.strides(), offset)
                                  : bucket.flat.narrow(0, offset, parameter.numel()).view(parameter.sizes()));
     offset += parameter.numel();
@@ -116,8 +116,8 @@ void GradientBuckets::take(Bucket& bucket, std::size_t member) {
   if (!gradient.defined()) return;
   const torch::NoGradGuard no_grad;
   allocate(bucket);
-  bucket.views[member].copy_(gradient);
-  gradient = bucket.views[member];  // its own memory is free for the rest of backward
+  bucket.views[member].copy_(gradient.layout() == torch::kStrided ? gradient : gradient.to_dense());
+  gradient = bucket.views[member];  // frees its own memory for the rest of backward
   bucket.taken[member] = true;
   ++bucket.count_taken;
 }
@@ -167,7 +167,7 @@ void GradientBuckets::receive(Bucket& bucket) {
     const bool anywhere = complete || present.data_ptr<double>()[i] > 0;
     parameters_[bucket.members[i]].mutable_grad() = ours && anywhere ? bucket.views[i] : torch::Tensor();
   }
-  if (bucket.owner) {  // saving memory is the point: the gradients that stay keep it
+  if (bucket.owner) {  // to save memory; the gradients that this rank keeps are views and keep theirs
     bucket.views.clear();
     bucket.present.reset();
     bucket.along.reset();

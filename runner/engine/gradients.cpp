@@ -21,7 +21,7 @@ torch::Tensor total_norm(const std::vector<torch::Tensor>& gradients) {
 
 void clip_to_norm(const std::vector<torch::Tensor>& gradients, const torch::Tensor& norm, double most) {
   if (gradients.empty()) return;
-  // The small constant is PyTorch's, so that results agree to the last bit.
+  // The small constant is PyTorch's, so that results are bit-identical.
   at::_foreach_mul_(gradients, torch::clamp_max(most / (norm + 1e-6), 1.0));
 }
 

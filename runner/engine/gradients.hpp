@@ -9,7 +9,7 @@ namespace runner {
 
 std::vector<torch::Tensor> gradients_of(const std::vector<torch::Tensor>& parameters);
 
-// The norm over all of them, as one number that stays on the device.
+// The norm over all gradients, as a scalar tensor that stays on the device.
 torch::Tensor total_norm(const std::vector<torch::Tensor>& gradients);
 
 // Scales all gradients so that their total norm is at most `most`.

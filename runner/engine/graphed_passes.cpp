@@ -17,9 +17,9 @@ namespace runner {
 
 namespace {
 
-// Libraries choose their algorithms and allocate workspaces in the first passes, which cannot be recorded.
+// The first passes cannot be recorded: libraries choose their algorithms and allocate workspaces in them.
 constexpr std::int64_t usual_passes = 3;
-// Each one keeps the memory of its activations.
+// Each graph keeps the memory of its activations.
 constexpr std::int64_t most_graphs = 4;
 
 std::string shapes_of(const Batch& batch) {
@@ -43,7 +43,7 @@ void copy_into(const Batch& fixed, const Batch& batch) {
 
 c10::Stream enter_own_stream(const torch::Device& device) {
   const c10::impl::VirtualGuardImpl guard(device.type());
-  if (device.is_cuda()) {  // registers CUDA's graphs
+  if (device.is_cuda()) {  // loading the library registers CUDA graphs
     if (const CudaLibrary& library = cuda_library(); !library.handle)
       throw std::runtime_error(
           log::format("train.cuda_graphs needs {}, which this program was built without: delete it. ({})",
@@ -60,11 +60,11 @@ c10::Stream enter_own_stream(const torch::Device& device) {
 }  // namespace
 
 struct GraphedPasses::Recording {
-  std::int64_t passes = 0;  // before it was recorded
+  std::int64_t passes = 0;  // before the recording
   std::unique_ptr<at::GraphImplInterface> graph;
   Batch batch;
   torch::Tensor start, sum;
-  std::vector<torch::Tensor> gradients;  // of each parameter; undefined: it has none
+  std::vector<torch::Tensor> gradients;  // for each parameter; undefined if it has none
 };
 
 GraphedPasses::GraphedPasses(const torch::Device& device)
@@ -113,7 +113,7 @@ void GraphedPasses::record(Recording& recording, const Batch& batch,
   recording.batch = map_tensors(batch, [](const torch::Tensor& tensor) { return tensor.clone(); });
   recording.start = start;
   auto graph = at::create_graph_impl(device_.type());
-  // Without earlier ones, gradients are made while recording, in memory of the graph.
+  // Earlier gradients are set aside, so that new ones are allocated in the memory of the graph.
   std::vector<torch::Tensor> earlier(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i)
     earlier[i] = std::exchange(torch::Tensor(parameters[i]).mutable_grad(), {});
@@ -127,7 +127,7 @@ void GraphedPasses::record(Recording& recording, const Batch& batch,
     try {
       graph->capture_end();
     } catch (const std::exception&) {
-      // The first error says why.
+      // The first error is the cause.
     }
     throw std::runtime_error(log::format(
         "The model's forward and backward pass cannot be recorded as a graph: set train.cuda_graphs = false. "

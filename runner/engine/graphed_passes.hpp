@@ -13,17 +13,17 @@
 
 namespace runner {
 
-// Forward and backward of a micro-batch as a graph that the device replays (CUDA graphs): starting many small
-// operators then costs the CPU nothing. A graph is recorded for each shape of micro-batches that comes often;
-// others are computed as usual. What a graph reads and writes has fixed addresses: batches are copied there,
-// and gradients from there, so that nothing else has to know of it.
+// Forward and backward of a micro-batch as a graph that the device replays (CUDA graphs), which saves the CPU
+// the launch of many small operators. A graph is recorded for each shape of micro-batches that occurs often;
+// others are computed as usual. A graph reads and writes at fixed addresses: batches are copied there, and
+// gradients from there, so that other code need not know about graphs.
 class GraphedPasses {
  public:
   using Forward = std::function<torch::Tensor(const Batch&)>;  // the sum of the losses
   using Start =
       std::function<torch::Tensor(const torch::Tensor& sum)>;  // the gradient that backward starts with
 
-  // Makes a stream of its own the current one, as recording needs. Throws if the device cannot record.
+  // Makes a new stream the current one, as recording requires. Throws if the device cannot record.
   explicit GraphedPasses(const torch::Device& device);
   ~GraphedPasses();
   GraphedPasses(const GraphedPasses&) = delete;
@@ -32,7 +32,7 @@ class GraphedPasses {
   // Adds the gradients of the micro-batch to those of the parameters. Returns the sum of the losses.
   torch::Tensor run(const Batch& batch, const std::vector<torch::Tensor>& parameters, const Forward& forward,
                     const Start& start);
-  void forget();  // what was recorded: other parameters are trained from now on
+  void forget();  // drops all recordings, because other parameters are trained from now on
 
  private:
   struct Recording;

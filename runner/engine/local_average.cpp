@@ -14,7 +14,7 @@ namespace runner {
 
 namespace {
 
-// Its tensors, and in words everything that has to be the same on all ranks before they can be averaged.
+// Collects the tensors of a state, and describes in `layout` what must be equal on all ranks to average them.
 void take_apart(const State& state, std::vector<torch::Tensor>& tensors, std::string& layout) {
   for (const auto& [name, tensor] : state.tensors) {
     layout += log::format("{} {} {};", name, tensor.dtype().name(), tensor.sizes());
@@ -54,7 +54,7 @@ void LocalAverage::average(const std::vector<torch::Tensor>& tensors, double sha
   std::map<torch::ScalarType, std::vector<torch::Tensor>> by_type;
   for (const torch::Tensor& tensor : tensors) by_type[tensor.scalar_type()].push_back(tensor);
   for (const auto& [type, group] : by_type) {
-    const bool counts = !torch::isFloatingType(type);  // batches seen, steps: the most of any rank
+    const bool counts = !torch::isFloatingType(type);  // of batches, of steps: take the maximum
     std::vector<torch::Tensor> at_once;
     for (std::size_t i = 0, bytes = 0; i < group.size(); ++i) {
       at_once.push_back(group[i]);
@@ -75,13 +75,13 @@ void LocalAverage::average(Optimizer& optimizer, double share) const {
   std::vector<torch::Tensor> tensors;
   std::string layout;
   take_apart(state, tensors, layout);
-  // Exact as a double; both ends of the range tell whether all are the same.
+  // Shifted to be exact as a double. All are equal if minimum and maximum are.
   const auto hash = static_cast<double>(std::hash<std::string>{}(layout) >> 12U);
   const char* what = "the layout of the optimizer's state";
   if (world_.all_reduce(hash, Reduction::min, what) == world_.all_reduce(hash, Reduction::max, what)) {
     average(tensors, share, "the averaged state of the optimizer");
   } else {
-    // A rank has not used some parameter yet: all take over the state of the one that has seen most.
+    // Some rank has not used a parameter yet: all take the state of the rank that was trained on most.
     const torch::Tensor weights = world_.gather_rows(torch::full({1}, weight_, torch::kFloat64), what);
     const auto most = static_cast<int>(weights.argmax().item<std::int64_t>());
     state = unpack(world_.broadcast_text(world_.rank() == most ? pack(state) : "", most, what));

@@ -9,7 +9,7 @@
 
 namespace runner {
 
-// local_sgd: every rank updates its own weights, and after some updates all ranks take their average,
+// local_sgd: every rank updates its own weights, and every few updates all ranks take their average,
 // weighted by what each was trained on since the last average. Plain SGD with an average after every update
 // equals ddp. The optimizer's state is averaged too, as in Yu et al., "On the Linear Speedup Analysis of
 // Communication Efficient Momentum SGD", 2019, so after an average the ranks are equal in everything.

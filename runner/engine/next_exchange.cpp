@@ -4,7 +4,7 @@
 
 namespace runner {
 
-// As one number; there are fewer units than that.
+// Encodes kind and unit as one number; there are fewer units than 2^32.
 NextExchange agree_on(World& world, const NextExchange& own) {
   constexpr std::int64_t units = std::int64_t{1} << 32;
   const torch::Tensor number = torch::full(

@@ -6,10 +6,10 @@
 
 namespace runner {
 
-// What ranks that have divided the parameters among themselves do next, together. Collectives have to be
-// called by all in the same order, whatever each of them computes, so they agree on every one: of what ranks
-// say, the last in this order is done. Gradients that are to be given away hold memory, and what is needed
-// now goes before what may be needed soon.
+// The next collective of ranks that have sharded the parameters among themselves. All ranks must call
+// collectives in the same order, whatever each of them computes, so they agree on every one: of what the
+// ranks propose, the highest Kind is done. Gradients come first, because they hold memory until they are
+// sent, and what is needed now comes before what may be needed soon.
 struct NextExchange {
   enum class Kind : std::int64_t { nothing, prefetch, gather, reduce };
 
@@ -20,7 +20,7 @@ struct NextExchange {
   friend bool operator==(const NextExchange&, const NextExchange&) = default;
 };
 
-// Every rank takes part, with what it would do.
+// Every rank takes part, with its own proposal.
 NextExchange agree_on(World& world, const NextExchange& own);
 
 }  // namespace runner

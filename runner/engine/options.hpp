@@ -26,9 +26,9 @@ constexpr auto describe(std::type_identity<OnOutOfMemory>) {
                         "micro-batches are halved until they fit; an update still sees as many examples"));
 }
 
-// Everything an engine has to be told.
+// All settings of an engine.
 struct EngineOptions {
-  std::string device = "auto";   // "cpu", "cuda", "cuda:1"; "auto": CUDA where there is one
+  std::string device = "auto";   // "cpu", "cuda", "cuda:1"; "auto": CUDA if there is a GPU
   bool device_placement = true;  // false: modules and batches stay where they are
   MemoryFormat memory_format = MemoryFormat::automatic;
   // Built once the device is known: for example part<PrecisionKind>.build, or your own precision.
@@ -38,9 +38,9 @@ struct EngineOptions {
   OnOutOfMemory on_out_of_memory = OnOutOfMemory::stop;
   bool graphs = false;  // record passes and replay them: on GPUs, with batches of fixed shapes
   DistributedSection distributed = {};  // for several ranks
-  // What the optimizer needs of parameters that are sharded: facts().updates_by of its part.
+  // How sharded parameters may be divided for the optimizer: facts().updates_by of its part.
   UpdatesBy updates_by = UpdatesBy::parameter;
-  // What sharded parameters may be gathered as: facts().weights_cast_to of the precision's part.
+  // The type in which sharded parameters may be gathered: facts().weights_cast_to of the precision's part.
   std::optional<torch::ScalarType> weights_cast_to = {};
 };
 

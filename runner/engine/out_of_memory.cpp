@@ -12,7 +12,7 @@ namespace runner {
 bool is_out_of_memory(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) || dynamic_cast<const c10::OutOfMemoryError*>(&error))
     return true;
-  // LibTorch's allocator for main memory and oneDNN only say it in words.
+  // LibTorch's allocator for main memory and oneDNN say so only in the text of the error.
   constexpr std::array<std::string_view, 3> words{"can't allocate memory", "not enough memory",
                                                   "out of memory"};
   const std::string_view text = error.what();

@@ -12,8 +12,8 @@ namespace runner {
 // Whether the error says that an allocation failed, on a GPU or in main memory.
 bool is_out_of_memory(const std::exception& error);
 
-// What a forward pass changes, as it was before an update: buffers such as batch-norm statistics, the state
-// of the precision, and the random generators. An update that ran out of memory is repeated from there.
+// Saves everything that a forward pass changes: buffers such as batch-norm statistics, the state of the
+// precision, and the random generators. An update that ran out of memory is repeated from there.
 class UpdateStart {
  public:
   UpdateStart(const Weights& weights, Precision& precision, const torch::Device& device);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -8,7 +9,7 @@
 
 namespace runner {
 
-// Of the parameters in these groups, those that a rank updates; groups that are left with none are gone.
+// Keeps only the parameters that this rank updates, and removes groups that have none left.
 inline std::vector<ParameterGroup> own_groups(std::vector<ParameterGroup> groups,
                                               const std::function<bool(const std::string&)>& updates) {
   for (ParameterGroup& group : groups) {
@@ -24,6 +25,17 @@ inline std::vector<ParameterGroup> own_groups(std::vector<ParameterGroup> groups
   }
   std::erase_if(groups, [](const ParameterGroup& group) { return group.names.empty(); });
   return groups;
+}
+
+// What the optimizer of this rank is built from.
+inline OptimizerInputs own_inputs(std::vector<ParameterGroup> all,
+                                  const std::function<bool(const std::string&)>& updates) {
+  OptimizerInputs inputs;
+  for (const ParameterGroup& group : all)
+    inputs.all_names.insert(inputs.all_names.end(), group.names.begin(), group.names.end());
+  if (std::ranges::all_of(inputs.all_names, updates)) inputs.all_names.clear();
+  inputs.groups = own_groups(std::move(all), updates);
+  return inputs;
 }
 
 }  // namespace runner

@@ -6,7 +6,7 @@
 
 namespace runner {
 
-// A state as bytes, for another rank. unpack throws where they are no state.
+// A state as bytes, to send it to another rank. unpack throws if the bytes are not a state.
 std::string pack(const State& state);
 State unpack(const std::string& bytes);
 

@@ -47,7 +47,7 @@ class Cutter {
     return all;
   }
 
-  // A tensor that is there under two names has one place.
+  // A tensor that has two names is added once.
   void add(Parameters piece) {
     std::erase_if(piece, [&](const NamedTensor& each) {
       return !seen_.insert(each.tensor.unsafeGetTensorImpl()).second;

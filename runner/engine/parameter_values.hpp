@@ -9,23 +9,23 @@
 
 namespace runner {
 
-// Where the parameters of a model that will be sharded across ranks get their first values from. Only with
-// `model` do the model's own tensors need memory.
+// The source of the initial parameters of a model that will be sharded across ranks. Only with From::model do
+// the model's own tensors need memory.
 struct ParameterValues {
   enum class From {
-    model,       // of rank 0
-    rank_0,      // `tensors`, which rank 0 has
+    model,       // the model of rank 0
+    rank_0,      // `tensors` of rank 0
     every_rank,  // `tensors`, which every rank has, such as those of a mapped file: each reads what it keeps
     nowhere,     // zeros: a checkpoint will be loaded
   };
 
   From from = From::model;
   std::map<std::string, torch::Tensor> tensors = {};         // by the parameter's name
-  std::function<void(const torch::Tensor&)> give_back = {};  // the memory of one that has been read
+  std::function<void(const torch::Tensor&)> give_back = {};  // releases the memory of a tensor that was read
 
   bool in_model() const { return from == From::model; }
 
-  // Each is read once and then dropped, so that its memory may be, too.
+  // Each tensor is read once and then dropped, so that its memory can be freed.
   template <class Read>
   void take(const std::string& name, const Read& read) {
     const auto taken = tensors.extract(name);

@@ -18,13 +18,13 @@ torch::Tensor orthogonal(const torch::Tensor& matrix) { return std::get<0>(at::l
 
 // One gradient while its factors are exchanged.
 struct Exchange {
-  torch::Tensor gradient;  // undefined where this rank has none
-  torch::Tensor& matrix;   // of gradient and error; in the end the new error
+  torch::Tensor gradient;  // undefined if this rank has none
+  torch::Tensor& matrix;   // gradient plus error; in the end the new error
   torch::Tensor& q;
   torch::Tensor p = {};
 };
 
-// Pieces of a flat tensor, one after the other.
+// Consecutive pieces of a flat tensor.
 class Pieces {
  public:
   explicit Pieces(torch::Tensor flat) : flat_(std::move(flat)) {}
@@ -46,14 +46,18 @@ bool PowerSgd::compresses(const torch::Tensor& parameter) const {
   return 2 * (rows + columns) * std::min({rows, columns, rank_}) < rows * columns;
 }
 
-// The same numbers on all ranks: the seed is the place of the parameter among the others.
+// The same numbers on all ranks: the seed is the position of the parameter among the others.
 torch::Tensor PowerSgd::first_q(std::int64_t columns, std::int64_t rank, std::uint64_t seed) const {
   return torch::randn({columns, rank}, at::detail::createCPUGenerator(seed));
 }
 
 PowerSgd::Memory& PowerSgd::memory_of(const NamedTensor& parameter) {
   Memory& memory = memory_[parameter.name];
-  if (memory.q.defined()) return memory;
+  if (memory.q.defined()) {  // on the CPU if it was loaded
+    memory.q = memory.q.to(parameter.tensor.device());
+    memory.error = memory.error.to(parameter.tensor.device());
+    return memory;
+  }
   const std::int64_t rows = parameter.tensor.size(0), columns = parameter.tensor.numel() / rows;
   const auto on_device = parameter.tensor.options().dtype(torch::kFloat).requires_grad(false);
   memory.error = torch::zeros({rows, columns}, on_device);
@@ -118,7 +122,7 @@ void PowerSgd::reduce(const std::vector<NamedTensor>& parameters) {
     parameter.mutable_grad() = exchange.gradient;
     exchange.matrix.sub_(sum, 1.0 / world_.size());
     const bool finite = exchange.q.is_meta() || exchange.q.isfinite().all().item<bool>();
-    if (!finite) {  // would spoil every gradient after this one
+    if (!finite) {  // it would spoil all later gradients
       exchange.matrix.zero_();
       exchange.q = first_q(exchange.q.size(0), exchange.q.size(1), i + 1).to(exchange.q.device());
     }
@@ -147,13 +151,13 @@ void PowerSgd::load(const State& state) {
   for (const auto& [entry, tensor] : state.tensors) {
     const std::size_t dot = entry.rfind('.');
     if (dot == std::string::npos)
-      throw StateError("\"" + entry + "\" is no entry of compression = \"powersgd\"");
+      throw StateError("\"" + entry + "\" is not an entry of compression = \"powersgd\"");
     Memory& memory = memory_[entry.substr(0, dot)];
     (entry.substr(dot) == ".q" ? memory.q : memory.error) = tensor.clone();
   }
   for (auto& [name, memory] : memory_) {
     if (!memory.q.defined() || !memory.error.defined())
-      throw StateError("half of what is kept of \"" + name + "\" is missing");
+      throw StateError("the saved state of \"" + name + "\" is incomplete");
     if (ranks != world_.size()) memory.error.mul_(ranks / world_.size());
   }
 }

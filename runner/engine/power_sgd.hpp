@@ -13,7 +13,7 @@ namespace runner {
 
 // Gradients are sent as products of two thin matrices: Vogels et al., "PowerSGD: Practical Low-Rank Gradient
 // Compression for Distributed Optimization", 2019, as PyTorch's powerSGD_hook computes it. With M = gradient
-// + error and Q from the update before,
+// + error and Q from the previous update,
 //
 //   P = orthogonal(sum over ranks of M orthogonal(Q)),  Q = sum over ranks of M^T P,  gradient = P Q^T,
 //
@@ -22,19 +22,19 @@ class PowerSgd final : public Stateful {
  public:
   PowerSgd(World& world, std::int64_t rank) : world_(world), rank_(rank) {}
 
-  // Matrices of which P and Q are less than half; a tensor with more dimensions is one of its first dimension
-  // by all others.
+  // True for matrices for which P and Q together have less than half as many elements. A tensor with more
+  // dimensions is treated as a matrix: its first dimension by all others.
   bool compresses(const torch::Tensor& parameter) const;
 
-  // The gradients of these parameters become about the sums over all ranks. A parameter that no rank has a
-  // gradient of keeps none.
+  // The gradients of these parameters become approximately the sums over all ranks. A parameter for which no
+  // rank has a gradient gets none.
   void reduce(const std::vector<NamedTensor>& parameters);
 
-  // Only the sum of the ranks' errors matters. Each rank gets an equal part of it, so that the error of one
-  // rank tells all of them, and any number of ranks can go on with it.
+  // Only the sum of the ranks' errors matters. Each rank gets an equal part of it, so that a checkpoint needs
+  // the error of one rank only, and any number of ranks can resume from it.
   void even_out_errors();
 
-  State save() const override;  // the same on all ranks, once errors are even
+  State save() const override;  // the same on all ranks after even_out_errors()
   void load(const State& state) override;
 
   std::int64_t bytes_sent() const { return bytes_sent_; }

@@ -23,7 +23,7 @@ namespace runner {
 
 namespace {
 
-// What a launcher has not yet shared out, by binding each rank to cores of its own or by OMP_NUM_THREADS.
+// Threads for this rank; 0: LibTorch's default. A launcher may already have bound each rank to its own cores.
 int share_of_threads(int ranks) {
   if (ranks == 1 || std::getenv("OMP_NUM_THREADS")) return 0;
   const auto cores = static_cast<int>(usable_cores());
@@ -56,7 +56,7 @@ namespace {
 
 constexpr const char* limit_variable = "ONEDNN_MAX_CPU_ISA";
 
-// oneDNN takes special paths only where the CPU advertises more than plain AVX-512.
+// oneDNN takes special paths only if the CPU advertises more than plain AVX-512.
 bool advertises_low_precision_instructions() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
@@ -77,7 +77,7 @@ void use_low_precision() {
   }
 }
 
-// True if a child process that computes in low precision lives.
+// True if a child process survives low-precision arithmetic.
 bool survives(const char* isa_limit) {
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("cannot start a child process to probe the CPU");
@@ -89,7 +89,7 @@ bool survives(const char* isa_limit) {
     try {
       use_low_precision();
     } catch (...) {
-      _exit(0);  // an operator that is not there is an ordinary error, to be met later
+      _exit(0);  // a missing operator is an ordinary error, which is reported when it is used
     }
     _exit(0);
   }
@@ -102,7 +102,7 @@ bool survives(const char* isa_limit) {
 }  // namespace
 
 std::string steer_around_broken_instructions() {
-  static bool probed = false;  // once: a process that has threads by now must not be forked again
+  static bool probed = false;  // only once, because the process may have threads by the second call
   if (std::exchange(probed, true)) return "";
   if (std::getenv(limit_variable) || !advertises_low_precision_instructions() || survives(nullptr)) return "";
   constexpr std::array limits{"AVX512_CORE_FP16", "AVX512_CORE_BF16", "AVX512_CORE_VNNI", "AVX512_CORE",

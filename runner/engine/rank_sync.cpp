@@ -61,7 +61,7 @@ void RankSync::take(const std::vector<NamedTensor>& parameters, const std::vecto
 void RankSync::prepare(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers) {
   take(parameters, buffers);
   std::vector<NamedTensor> all = buffers;
-  // Those that are to be divided are sent unit by unit.
+  // With zero3 the parameters are sent unit by unit when they are sharded.
   if (options_.strategy != RankStrategy::zero3) all.insert(all.end(), parameters_.begin(), parameters_.end());
   broadcast_together(world_, tensors_of(all), 0, "the weights");
   require_equal(world_, all, "the weights");
@@ -92,7 +92,7 @@ bool RankSync::updates(const std::string& name) const {
   return sharding_->parameters.slice_of(parameters_[place->second].tensor).numel() > 0;
 }
 
-// Made again when parameters have been frozen or released since, in whatever way.
+// Makes new buckets if parameters have been frozen or unfrozen since, by whatever means.
 void RankSync::make_buckets() {
   std::vector<bool> trained_now;
   for (const NamedTensor& parameter : parameters_) trained_now.push_back(parameter.tensor.requires_grad());
@@ -118,7 +118,7 @@ void RankSync::make_buckets() {
 }
 
 void RankSync::begin_last_backward() {
-  if (sharding_) return;  // with every one
+  if (sharding_) return;  // sends gradients in every backward
   make_buckets();
   buckets_->begin_last_backward();
 }
@@ -157,11 +157,14 @@ void RankSync::drop_gradients() {
 
 torch::Tensor RankSync::total_norm(const torch::Tensor& own) const {
   if (!sharded_gradients() && !local_gradients()) return own;
-  const torch::Tensor squared = own.detach().to(torch::kFloat64).square().reshape(1);
+  // A rank without gradients has its zero on the CPU. All must send from the same kind of device, or they
+  // would wait for each other in different backends.
+  const torch::Device device = parameters_.front().tensor.device();
+  const torch::Tensor squared = own.detach().to(device, torch::kFloat64).square().reshape(1);
   World& ranks = sharding_ ? sharding_->parameters.group() : world_;
   ranks.all_reduce(squared, Reduction::sum, "the norm of the gradients");
   if (local_gradients()) squared.div_(world_.size());
-  return squared.sqrt().to(own.scalar_type()).squeeze();
+  return squared.sqrt().to(own.device(), own.scalar_type()).squeeze();
 }
 
 bool RankSync::any_not_finite(const std::vector<torch::Tensor>& own) const {

@@ -32,8 +32,8 @@ class RankSync final : public Stateful {
   void take(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers);
   void prepare(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers);
 
-  // With zero3, after prepare(): each rank keeps only its part of the parameters. Of the options, those that
-  // are not in [distributed].
+  // With zero3, after prepare(): each rank keeps only its part of the parameters. `options`: only those that
+  // are not in [distributed] are read.
   void shard(const Model& model, ShardingOptions options, ParameterValues values);
   Sharding* sharding() const { return sharding_.get(); }
 
@@ -44,17 +44,17 @@ class RankSync final : public Stateful {
 
   // The next backward is the last one of the window: gradients are sent while it runs.
   void begin_last_backward();
-  // Numbers that go with the gradients, if the strategy has room for them: see GradientBuckets.
+  // Numbers that are sent along with the gradients, if the strategy has room for them: see GradientBuckets.
   bool carries(std::int64_t numbers);
   void send_along(const torch::Tensor& numbers) { buckets_->send_along(numbers); }
   torch::Tensor take_sums_along() { return buckets_->take_sums_along(); }
-  // Gradients become sums over all ranks: those of the parameters that this rank updates, or all.
+  // Sums gradients over all ranks: those of the parameters that this rank updates, or all of them.
   void reduce_gradients();
 
   void drop_gradients();
 
   // After reduce_gradients, for strategies in which ranks have different gradients: the norm over all ranks
-  // (with local_sgd the root of the mean square), and whether any rank has one that is not finite.
+  // (with local_sgd the root mean square of the norms), and whether a gradient of any rank is not finite.
   torch::Tensor total_norm(const torch::Tensor& own) const;
   bool any_not_finite(const std::vector<torch::Tensor>& own) const;
 
@@ -69,7 +69,7 @@ class RankSync final : public Stateful {
   State save() const override;
   void load(const State& state) override;
 
-  std::int64_t most_gradient_bytes(bool summed_before);  // as GradientBuckets has it
+  std::int64_t most_gradient_bytes(bool summed_before);  // GradientBuckets::most_bytes
 
  private:
   bool sharded_gradients() const {
@@ -85,15 +85,15 @@ class RankSync final : public Stateful {
   std::unordered_map<std::string, std::size_t> places_;  // of each name in parameters_
   std::vector<int> owners_;  // of each parameter: the rank that updates it; empty: all do
   std::vector<torch::Tensor> buffers_;
-  std::unique_ptr<GradientBuckets> buckets_;  // of the parameters that were trained when it was made
-  std::vector<bool> in_buckets_;              // which of the parameters these are
-  std::unique_ptr<PowerSgd> power_sgd_;       // only with that compression
-  std::vector<NamedTensor> compressed_;       // the parameters that it compresses
+  std::unique_ptr<GradientBuckets> buckets_;  // of the parameters that were trained when it was created
+  std::vector<bool> in_buckets_;              // whether each parameter was trained then
+  std::unique_ptr<PowerSgd> power_sgd_;       // only with compression = "powersgd"
+  std::vector<NamedTensor> compressed_;       // the parameters that PowerSGD compresses
   std::unique_ptr<Sharding> sharding_;
 };
 
-// The owner of each parameter, from their sizes in bytes: neighbours have the same owner, and each rank gets
-// about as many bytes. Parameters are not split, because some optimizers need them whole.
+// The owner of each parameter, from their sizes in bytes: each rank owns consecutive parameters, and all
+// ranks about equally many bytes. Parameters are not split, because some optimizers need them whole.
 std::vector<int> share_out(const std::vector<std::int64_t>& bytes, int ranks);
 std::vector<int> share_out(const std::vector<NamedTensor>& parameters, int ranks);
 

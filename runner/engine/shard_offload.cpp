@@ -15,7 +15,7 @@ namespace runner {
 
 namespace {
 
-// Smaller tensors would cost more in pages and mappings than they take.
+// Smaller tensors would cost more for pages and mappings than they save.
 constexpr std::size_t least_bytes = 64 << 10;
 
 std::filesystem::path folder_on_disk(const DistributedSection& distributed) {
@@ -30,12 +30,12 @@ std::filesystem::path folder_on_disk(const DistributedSection& distributed) {
   return folder;
 }
 
-// In a file of its own, so that its place on the disk is free again with it.
+// Each tensor has its own file, so that its disk space is freed together with it.
 torch::Tensor in_file(const torch::Tensor& tensor, const std::filesystem::path& folder) {
   return TensorSpool(folder).put(tensor);
 }
 
-// Large tensors of zeros that are made while it is active lie in the file: so does the state of optimizers.
+// While it is active, large tensors of zeros are created in files. Optimizers create their state this way.
 class ZerosInFile final : public OperatorMode {
  public:
   explicit ZerosInFile(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -46,7 +46,7 @@ class ZerosInFile final : public OperatorMode {
     if (name != "aten::zeros" && name != "aten::zeros_like" && name != "aten::new_zeros") return;
     const torch::Tensor made = stack.back().toTensor();
     if (made.nbytes() < least_bytes || !made.is_cpu() || !made.is_non_overlapping_and_dense()) return;
-    // As it lies: optimizers walk through parameters and their state together.
+    // Keeps the strides: optimizers traverse parameters and their state together.
     stack.back() =
         in_file(made.as_strided({made.numel()}, {1}), folder_).as_strided(made.sizes(), made.strides());
   }
@@ -55,7 +55,7 @@ class ZerosInFile final : public OperatorMode {
   const std::filesystem::path folder_;
 };
 
-// Optimizers make their state when a parameter has its first gradient, or when they are loaded.
+// Optimizers create state when a parameter has its first gradient, or when they are loaded.
 class OptimizerOnDisk final : public Optimizer {
  public:
   OptimizerOnDisk(const std::function<std::unique_ptr<Optimizer>()>& make,
@@ -88,8 +88,7 @@ ShardOffload::ShardOffload(const DistributedSection& distributed, const torch::D
   if (kind_ == Offload::cpu && device.is_cpu())
     throw std::runtime_error(
         "distributed.offload = \"cpu\" moves weights from a GPU to main memory, where a CPU has them "
-        "already: "
-        "delete it, or use \"disk\".");
+        "already: delete it, or use \"disk\".");
   if (kind_ == Offload::disk) folder_ = folder_on_disk(distributed);
 }
 
@@ -98,7 +97,7 @@ void ShardOffload::apply_to(ShardingOptions& options) const {
     options.keep = options.set_aside = [folder = folder_](const torch::Tensor& values) {
       return in_file(values, folder);
     };
-  if (kind_ == Offload::cpu)  // pinned: copied to the GPU while it computes
+  if (kind_ == Offload::cpu)  // pinned, so that it can be copied while the GPU computes
     options.keep = [](const torch::Tensor& values) { return values.cpu().pin_memory(); };
 }
 

@@ -16,11 +16,11 @@ namespace runner {
 // memory, or in a temporary file.
 class ShardOffload {
  public:
-  // Throws where the device, or the folder, is none for it.
+  // Throws if the device or the folder does not allow this kind of offloading.
   ShardOffload(const DistributedSection& distributed, const torch::Device& device);
 
   void apply_to(ShardingOptions& options) const;
-  // The optimizer's state goes where its parameters are kept.
+  // Creates the optimizer so that its state is stored where its parameters are.
   std::unique_ptr<Optimizer> make_optimizer(const std::function<std::unique_ptr<Optimizer>()>& make) const;
 
  private:

@@ -14,7 +14,7 @@ Entries kept(const Entries& entries, const Keep& keep) {
   return result;
 }
 
-// Entries are called "<parameter>.<slot>"; what belongs to no parameter stays.
+// Entries are named "<parameter>.<slot>"; entries that belong to no parameter are kept.
 template <class Keep>
 State filtered(const State& state, const Keep& keep) {
   State result{kept(state.tensors, keep), kept(state.integers, keep), kept(state.numbers, keep),

@@ -7,9 +7,9 @@
 
 namespace runner {
 
-// An optimizer of which every rank has a part: the state of the parameters that it updates. Each rank saves a
-// part, in whole tensors; loading takes what this rank needs from all parts together, whatever the number of
-// ranks.
+// An optimizer whose state is divided among ranks: each has the state of the parameters that it updates. Each
+// rank saves a part, in whole tensors; load() gets all parts and takes what this rank needs, so the number of
+// ranks may change.
 class ShardedOptimizer final : public Optimizer {
  public:
   ShardedOptimizer(std::unique_ptr<Optimizer> own, const RankSync& ranks)

@@ -111,7 +111,7 @@ void ShardedParameters::release(std::size_t gatherable) {
 void ShardedParameters::keep_changes(std::size_t gatherable) {
   const auto [unit, copy] = gatherables_[gatherable];
   units_[unit]->keep_changes(copy);
-  // Those that are cast have become wrong.
+  // The cast copy is now out of date.
   if (copy == ShardedUnit::uncast && std::erase(gathered_, unit) > 0) release(unit);
 }
 
@@ -128,7 +128,7 @@ void ShardedParameters::need(std::span<const std::size_t> needed) {
   for (const std::size_t each : needed) finish_gather(each);
 }
 
-// Beside what the present operator needs, one unit may stay: the one before, or the one to come.
+// Besides what the current operator needs, one unit may stay: the previous one, or the next one.
 void ShardedParameters::make_room(std::span<const std::size_t> needed) {
   if (!options_.reshard_after_forward && (in_backward_ || torch::GradMode::is_enabled())) return;
   if (gathered_.empty()) return;
@@ -159,8 +159,8 @@ NextExchange ShardedParameters::exchange(const NextExchange& own) {
     carry_out(agreed, own);
   } catch (const std::exception& error) {
     if (!is_out_of_memory(error)) throw;
-    // The other ranks are in the exchange already: unlike an operator of the model, it cannot be tried again
-    // with fewer examples. So it must not look like something that can.
+    // The other ranks are in the exchange already, so it cannot be repeated with fewer examples. The new
+    // error must therefore not look like an out-of-memory error, which leads to a repetition.
     const bool gradients = agreed.kind == Exchange::reduce;
     const auto bytes =
         static_cast<std::uint64_t>(gradients ? units_[agreed.unit]->bytes() : copy(agreed.unit).bytes());
@@ -210,7 +210,7 @@ void ShardedParameters::completed(std::size_t unit, std::size_t parameter) {
   });
 }
 
-// Until it was its turn.
+// Repeats until the ranks have agreed on this exchange.
 void ShardedParameters::reduce(std::size_t unit) {
   const NextExchange own{Exchange::reduce, unit};
   while (exchange(own) != own) {
@@ -218,7 +218,7 @@ void ShardedParameters::reduce(std::size_t unit) {
 }
 
 void ShardedParameters::end_backward() {
-  // Some of its parameters took no part in this pass.
+  // Units some of whose parameters were not used in this pass.
   for (std::size_t unit = 0; unit < units_.size(); ++unit)
     if (units_[unit]->has_unsent_gradients()) reduce(unit);
 }

@@ -26,23 +26,23 @@ struct ShardingOptions {
   bool reshard_after_forward = true;
   bool prefetch = true;
   int group = 0;  // consecutive ranks that share one copy of the parameters; 0: all ranks
-  std::optional<torch::ScalarType> wire = {};  // of gradients, where it is not their own
-  std::optional<torch::ScalarType> cast = {};  // what autocast casts parameters to, if they are gathered so
+  std::optional<torch::ScalarType> wire = {};  // the number format for sending gradients; none: their own
+  std::optional<torch::ScalarType> cast = {};  // the type of autocast, if parameters are gathered in it
   using Copy = std::function<torch::Tensor(const torch::Tensor& values)>;
-  Copy keep = {};       // what a rank keeps of them: UnitOptions::keep
-  Copy set_aside = {};  // what is about to be saved; none: a copy in main memory
+  Copy keep = {};       // stores the part that a rank keeps: UnitOptions::keep
+  Copy set_aside = {};  // copies tensors that are about to be saved; none: into main memory
 };
 
-// A model of which each rank keeps a part only (ZeRO stage 3, FSDP). Units of parameters are gathered when an
-// operator is about to read them and released when others are; gradients are summed unit by unit during
-// backward, and each rank keeps its part of the sums. The model knows nothing of it.
+// A model of which each rank keeps only a part (ZeRO stage 3, FSDP). Units of parameters are gathered when an
+// operator is about to read them and released when other units are needed; gradients are summed unit by unit
+// during backward, and each rank keeps its part of the sums. The model does not notice.
 //
-// Before every exchange ranks agree on it (NextExchange), and whoever needs something else says so again. So
-// ranks may run a different number of passes, or different parts of the model, and one that has nothing left
-// to do helps the others in join().
+// Ranks agree on every exchange beforehand (NextExchange); a rank that needed another one proposes it again.
+// So ranks may run different numbers of passes, or different parts of the model, and a rank that has nothing
+// left to do helps the others in join().
 //
-// With `cast`, parameters that layers multiply with are gathered in that type, and autocast gets them when it
-// asks for them in it. Who reads such a parameter itself gets it uncast, which is gathered separately.
+// With `cast`, parameters that layers multiply with are gathered in that type, for autocast. Code that reads
+// such a parameter without autocast gets the uncast values, which are gathered separately.
 class ShardedParameters final : public OperatorMode {
  public:
   ShardedParameters(World& world, const torch::nn::Module& model, const ShardingOptions& options,
@@ -53,24 +53,24 @@ class ShardedParameters final : public OperatorMode {
 
   const std::vector<std::unique_ptr<ShardedUnit>>& units() const { return units_; }
   const ShardingOptions& options() const { return options_; }
-  // The ranks that share one copy of the parameters. The first group is the first ranks.
+  // The ranks that share one copy of the parameters. The first group consists of the first ranks.
   World& group() const { return own_group_ ? *own_group_ : world_; }
-  // The rank that saves a unit, whole: about as many bytes on each rank of the first group.
+  // The rank that saves a whole unit: each rank of the first group saves about equally many bytes.
   int writer_of(std::size_t unit) const { return writers_[unit]; }
-  // Of one of the model's parameters: its unit and its number there; what this rank keeps of it.
+  // For a parameter of the model: its unit and its index in the unit; the slice that this rank keeps.
   std::pair<std::size_t, std::size_t> place_of(const torch::Tensor& parameter) const;
   const torch::Tensor& slice_of(const torch::Tensor& parameter) const;
 
-  // Around the passes of the model: every operator of this thread comes here first.
+  // During passes of the model, every operator of this thread comes here first.
   void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) override;
   bool looks_inside(const c10::OperatorHandle& op, const torch::jit::Stack& stack) override;
   void begin_forward();
   void begin_backward();
   void end_backward();
 
-  // This rank has no pass left for now. Returns when no rank has, with everything released.
+  // This rank has no pass left for now. Returns when this is true of all ranks; everything is then released.
   void join();
-  // After join(): the slices get the gradients of all ranks, of parameters that any rank had one for.
+  // After join(): the slices get the sums of the gradients, for parameters that any rank has a gradient of.
   void give_gradients();
   void drop_gradients();
 
@@ -81,8 +81,8 @@ class ShardedParameters final : public OperatorMode {
   class Hook;
 
   void make_groups();
-  // Something to gather. It is known by a number: the copies for the passes by that of their unit, and after
-  // them those of parameters that are otherwise cast.
+  // Something to gather, identified by its index: first the copy `all` of each unit, by the index of the
+  // unit, then the copies `uncast`.
   struct Gatherable {
     std::size_t unit;
     ShardedUnit::Copy copy;
@@ -104,18 +104,19 @@ class ShardedParameters final : public OperatorMode {
   void prefetch_after(std::span<const std::size_t> needed);
   void completed(std::size_t unit, std::size_t parameter);
   void reduce(std::size_t unit);
-  NextExchange exchange(const NextExchange& own);  // what was done instead, where others went first
+  NextExchange exchange(const NextExchange& own);  // returns what was done, perhaps the wish of another rank
   void carry_out(const NextExchange& agreed, const NextExchange& own);
 
   World& world_;
   const ShardingOptions options_;
-  std::unique_ptr<World> own_group_, copies_;  // none: the world; ranks of other groups that keep the same
+  std::unique_ptr<World> own_group_;  // null: the whole world
+  std::unique_ptr<World> copies_;     // the ranks of all groups that keep the same part
   std::vector<std::unique_ptr<ShardedUnit>> units_;
   std::vector<int> writers_;  // of each unit
   std::vector<Gatherable> gatherables_;
   std::unordered_map<const c10::StorageImpl*, std::size_t> gatherable_of_;
   std::unordered_map<const torch::TensorImpl*, std::pair<std::size_t, std::size_t>> place_of_;
-  std::vector<std::size_t> gathered_;  // the one that was needed last is the last
+  std::vector<std::size_t> gathered_;  // in order of their last use
   std::optional<std::size_t> reducing_;
   bool in_backward_ = false;
   std::optional<std::size_t> current_;

@@ -41,7 +41,7 @@ ShardedUnit::ShardedUnit(World& world, World& ranks, std::vector<NamedTensor> pa
   }
 }
 
-// The parameters get their places in what is gathered, and this rank its part of their first values.
+// Makes the parameters views of the gathered copies, and takes this rank's part of their initial values.
 void ShardedUnit::take_over(World& world, ParameterValues& values, const UnitOptions& options) {
   using From = ParameterValues::From;
   const bool from_one = values.from == From::model || values.from == From::rank_0;
@@ -60,7 +60,7 @@ void ShardedUnit::take_over(World& world, ParameterValues& values, const UnitOpt
   if (from_one) world.broadcast(whole, 0, weights);
   const torch::Tensor part = whole.narrow(0, own.first, own.count);  // zeros, if values come from elsewhere
   kept_ = options.keep ? options.keep(part) : part.clone();
-  free_memory(whole, GatheredCopy::not_gathered);  // others may hold the tensor a little longer
+  free_memory(whole, GatheredCopy::not_gathered);  // the backend may hold the tensor a little longer
 }
 
 void ShardedUnit::make_copies(const UnitOptions& options) {

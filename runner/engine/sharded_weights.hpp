@@ -9,7 +9,7 @@
 
 namespace runner {
 
-// The weights of a model that is sharded across ranks. Saving and looking at them gathers one unit after the
+// The weights of a model that is sharded across ranks. Saving and visiting them gathers one unit after the
 // other, and every rank takes part.
 class ShardedWeights final : public Weights, public Stateful {
  public:
@@ -22,14 +22,14 @@ class ShardedWeights final : public Weights, public Stateful {
   std::vector<std::string> parameter_names() const override;
   bool trained(const std::string& name) const override;
 
-  // Parameters, then buffers, whole, on rank 0; nothing on the others. In main memory, or in a temporary file
-  // of the folder, where one is given.
+  // Whole parameters, then buffers, on rank 0; nothing on other ranks. In main memory or, if a folder is
+  // given, in a temporary file in it.
   std::vector<NamedTensor> all(const std::filesystem::path& folder = {}) const;
 
-  // The parameters of the units that this rank saves (ShardedParameters::writer_of), whole, in main memory,
-  // and on rank 0 the buffers: no rank ever has more than its share and one unit.
+  // The whole parameters of the units that this rank saves (ShardedParameters::writer_of), in main memory,
+  // and on rank 0 the buffers. No rank ever holds more than its share and one unit.
   State save() const override;
-  void load(const State& state) override;  // takes what this rank holds from all of them
+  void load(const State& state) override;  // from all weights; takes what this rank holds
 
  private:
   const Model& model_;
@@ -37,7 +37,7 @@ class ShardedWeights final : public Weights, public Stateful {
   World& world_;
 };
 
-// The same, saved by rank 0 alone.
+// The same weights, saved by rank 0 alone.
 class WeightsOnOneRank final : public Stateful {
  public:
   explicit WeightsOnOneRank(ShardedWeights& weights) : weights_(weights) {}

@@ -9,8 +9,8 @@
 
 namespace runner {
 
-// A model whose parameters are sharded across ranks, and what follows from it for those who look at weights
-// or keep something beside them.
+// A model whose parameters are sharded across ranks, with access to its weights and to state that is kept for
+// them.
 struct Sharding {
   Sharding(World& world, const Model& model, const ShardingOptions& options, ParameterValues values = {})
       : parameters(world, model, options, std::move(values)),
@@ -24,7 +24,7 @@ struct Sharding {
   SlicedStates states;
 };
 
-// A forward pass of the model may be run as long as this lives; where nothing is sharded it does nothing.
+// The model can run forward passes while this object exists. Without sharding it does nothing.
 class ForwardPass {
  public:
   explicit ForwardPass(Sharding* sharding) {

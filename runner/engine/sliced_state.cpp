@@ -9,7 +9,7 @@ namespace runner {
 
 namespace {
 
-// Between the names of nested parts and the name of a tensor: in none of them.
+// Separates the names of nested parts and tensors; occurs in none of them.
 constexpr char separator = '\x1f';
 
 using Tensors = std::map<std::string, torch::Tensor>;
@@ -52,7 +52,7 @@ const SlicedStates::Place* SlicedStates::find(const std::string& entry) const {
   return place == places_.end() ? nullptr : &place->second;
 }
 
-// A rank that keeps all of a parameter has nothing to send.
+// If a rank keeps a whole parameter, its state is joined there, and nothing needs to be sent.
 int SlicedStates::joined_on(const Place& place) const {
   const std::int64_t all = place.unit->parameters()[place.parameter].tensor.numel();
   for (int rank = 0; rank < group_size_ && all > 0; ++rank)

@@ -11,17 +11,18 @@
 
 namespace runner {
 
-// States that ranks keep beside their slices of parameters: of an optimizer, of averages. Whatever is called
-// "<parameter>" or "<parameter>.<slot>" and has the shape of the rank's slice is a slice, too. What is saved
-// are whole tensors, each of them by one rank: it loads on any number of ranks.
+// States that ranks keep for their slices of parameters: of an optimizer, of averages. A tensor that is named
+// "<parameter>" or "<parameter>.<slot>" and has the shape of the rank's slice is a slice, too. Whole tensors
+// are saved, each by one rank, so that any number of ranks can load them.
 class SlicedStates {
  public:
   SlicedStates(const Model& model, const ShardedParameters& parameters, World& world);
 
-  // What this rank saves: the tensors that were joined here, and those that it is the first rank to have.
-  // Every rank takes part; one tensor after the other, so that none has more than its share and one tensor.
+  // What this rank saves: the tensors that are joined on it, and other tensors of which it is the first rank
+  // to have them. Every rank takes part. Tensors are joined one by one, so that no rank holds more than its
+  // share and one tensor.
   State join(const State& own) const;
-  State slice(const State& whole) const;  // what this rank needs of all that was saved
+  State slice(const State& whole) const;  // the part of the saved state that this rank needs
 
  private:
   struct Place {
@@ -39,16 +40,16 @@ class SlicedStates {
   const Place* find(const std::string& entry) const;
   int joined_on(const Place& place) const;
   std::map<std::string, Holders> holders_of(const std::map<std::string, torch::Tensor>& own) const;
-  // Defined on the rank that joins it.
+  // Defined only on the rank that joins the tensor.
   torch::Tensor join(const Place& place, const Holders& holders, const torch::Tensor& own) const;
 
   World& world_;
   const ShardingOptions::Copy set_aside_;
-  const int group_size_;  // the ranks of the first group have it all
+  const int group_size_;  // the ranks of the first group together have everything
   std::map<std::string, Place> places_;
 };
 
-// A part of the run that keeps something for each slice, as one state.
+// Makes an object that keeps state for each slice save and load whole tensors.
 class SlicedStateful final : public Stateful {
  public:
   SlicedStateful(Stateful& own, const SlicedStates& slices) : own_(own), slices_(slices) {}

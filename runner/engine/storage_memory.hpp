@@ -4,18 +4,17 @@
 
 namespace runner {
 
-// The memory of a tensor comes and goes; the tensor, its views and whatever autograd has kept of it stay.
+// Allocates and frees the memory of a tensor, while the tensor, its views and what autograd saved of it stay.
 
-// For all of its storage, with arbitrary contents.
+// For the whole storage, with arbitrary contents.
 void allocate_memory(const torch::Tensor& tensor);
-// Reading the tensor throws c10::Error with this text until it has memory again. Its size stays: views check
-// that they lie within it.
+// Reading the tensor throws c10::Error with this text until it has memory again. The storage keeps its size,
+// because views check that they are within it.
 void free_memory(const torch::Tensor& tensor, const char* text);
 
-// The tensor becomes another one: its module, and TorchScript code, hold it under the same address.
+// Replaces the contents of the tensor object, because modules and TorchScript code refer to its address.
 void replace(const torch::Tensor& tensor, const torch::Tensor& other);
-// The tensor, wherever it was, is on the device from now on, dense, in that memory format if it has 4
-// dimensions, and without memory.
+// Makes the tensor a dense tensor on the device without memory, in that memory format if it has 4 dimensions.
 void place_without_memory(const torch::Tensor& tensor, torch::Device device, torch::MemoryFormat layout,
                           const char* text);
 

@@ -17,7 +17,7 @@ torch::ScalarType statistics_type(const torch::Tensor& input) {
   return input.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat;
 }
 
-// All dimensions but that of the channels.
+// All dimensions except the channels.
 std::vector<std::int64_t> reduced_dimensions(const torch::Tensor& input) {
   std::vector<std::int64_t> dimensions{0};
   for (std::int64_t i = 2; i < input.dim(); ++i) dimensions.push_back(i);
@@ -70,7 +70,7 @@ struct Normalisation : torch::autograd::Function<Normalisation> {
         at::native_batch_norm(input, weight, bias, mean, variance, /*training=*/false, 0, epsilon));
   }
 
-  // With g the gradient of the output and y the normalised input, means over all ranks:
+  // With g the gradient of the output, y the normalised input, and means over all ranks:
   // (g - mean(g) - y mean(g y)) weight / deviation.
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto saved = context->get_saved_variables();
@@ -94,7 +94,7 @@ struct Normalisation : torch::autograd::Function<Normalisation> {
                  inverse_deviation;
       if (weight.defined()) of_input = of_input * per_channel(weight, input);
     } else {
-      of_input = torch::zeros_like(gradient);  // statistics do not depend on what does not count
+      of_input = torch::zeros_like(gradient);  // the statistics do not depend on stand-in data
     }
     const auto as_weight = [&](const torch::Tensor& sums) {
       return weight.defined() ? sums.to(weight.scalar_type()) : sums.to(statistics_type(input));

@@ -23,7 +23,7 @@ namespace {
 int open_without_a_name(const std::filesystem::path& folder) {
   const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
-  std::string name = (folder / ".spool-XXXXXX").string();  // not every file system has files without a name
+  std::string name = (folder / ".spool-XXXXXX").string();  // if O_TMPFILE is not supported
   const int named = ::mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) ::unlink(name.c_str());
   return named;

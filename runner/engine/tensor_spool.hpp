@@ -6,9 +6,9 @@
 
 namespace runner {
 
-// Copies of tensors in a file without a name, for what is needed for a short time and would not fit into
-// memory. The system drops their pages from memory as it needs to; the file is gone with the spool and the
-// last of them.
+// Copies of tensors in a file without a name, for data that is needed for a short time and would not fit into
+// memory. The system evicts their pages from memory when needed; the disk space is freed once the spool and
+// all tensors are gone.
 class TensorSpool {
  public:
   explicit TensorSpool(const std::filesystem::path& folder);  // throws IoError
@@ -16,7 +16,7 @@ class TensorSpool {
   TensorSpool(const TensorSpool&) = delete;
   TensorSpool& operator=(const TensorSpool&) = delete;
 
-  torch::Tensor put(const torch::Tensor& tensor);  // may be written to, as any other
+  torch::Tensor put(const torch::Tensor& tensor);  // the copy is writable
 
  private:
   const std::filesystem::path folder_;

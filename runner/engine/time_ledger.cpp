@@ -13,8 +13,7 @@ void TimeLedger::switch_to(Activity activity) {
 }
 
 double TimeLedger::seconds(Activity activity) const {
-  const double running =
-      activity == current_ ? std::chrono::duration<double>(Clock::now() - since_).count() : 0;
+  const double running = activity == current_ ? seconds_since(since_) : 0;
   return spent_[activity] + running;
 }
 
@@ -24,8 +23,7 @@ void TimeLedger::restarted(double seconds_lost) {
 }
 
 double TimeLedger::total() const {
-  return std::accumulate(spent_.begin(), spent_.end(), 0.0) +
-         std::chrono::duration<double>(Clock::now() - since_).count();
+  return std::accumulate(spent_.begin(), spent_.end(), 0.0) + seconds_since(since_);
 }
 
 State TimeLedger::save() const {

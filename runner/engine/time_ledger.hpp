@@ -9,6 +9,10 @@
 
 namespace runner {
 
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 // Where the time of a run goes. Every moment belongs to exactly one activity, so the parts add up to the
 // whole.
 class TimeLedger final : public Stateful {
@@ -18,7 +22,7 @@ class TimeLedger final : public Stateful {
       "start-up",    "data",  "forward and backward", "update", "communication", "evaluation",
       "checkpoints", "other", "lost to restarts"};
 
-  // While it lives, time counts for this activity; then for the one before again.
+  // While it exists, time counts for this activity; afterwards for the previous one again.
   class Scope {
    public:
     Scope(TimeLedger& ledger, Activity activity) : ledger_(ledger), before_(ledger.current_) {
@@ -35,16 +39,16 @@ class TimeLedger final : public Stateful {
 
   [[nodiscard]] Scope during(Activity activity) { return {*this, activity}; }
   void switch_to(Activity activity);
-  void add(Activity activity, double seconds) { spent_[activity] += seconds; }  // spent before it was made
+  void add(Activity activity, double seconds) { spent_[activity] += seconds; }  // spent before it was created
   // This process continues the run of an earlier one, which did not save its last steps.
   void restarted(double seconds_lost);
 
   double seconds(Activity activity) const;
   std::int64_t restarts() const { return restarts_; }
-  double total() const;  // of all activities, with what earlier attempts of a resumed run took
+  double total() const;  // of all activities, including earlier attempts of a resumed run
 
   State save() const override;
-  void load(const State& state) override;  // goes on from there
+  void load(const State& state) override;  // adds to the time that was spent so far
 
  private:
   using Clock = std::chrono::steady_clock;

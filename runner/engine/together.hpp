@@ -10,15 +10,15 @@
 
 namespace runner {
 
-// Many tensors as one message of each number format: all ranks get what `from` has.
+// Broadcasts many tensors from rank `from`, in one message for each number format.
 void broadcast_together(World& world, const std::vector<torch::Tensor>& tensors, int from,
                         std::string_view what);
 
-// Throws RankError, naming tensor and rank, unless all ranks have the same bits.
+// Throws RankError, which names the tensor and the rank, unless the tensors are bit-identical on all ranks.
 void require_equal(World& world, const std::vector<NamedTensor>& tensors, std::string_view what);
 
-// Throws RankError unless all ranks say the same under each name: versions, the recipe, the data. Names which
-// differ, and on which ranks.
+// Throws RankError unless all ranks have the same value under each name: versions, the recipe, the data. The
+// error lists the values that differ, and their ranks.
 using Claims = std::vector<std::pair<std::string, std::string>>;
 void require_equal(World& world, const Claims& claims);
 

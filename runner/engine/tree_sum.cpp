@@ -12,8 +12,8 @@ void TreeSum::require(std::int64_t shards, int ranks) {
   };
   if (power_of_two(shards) && power_of_two(ranks) && ranks <= shards) return;
   throw std::runtime_error(log::format(
-      "distributed.reproducible shares {} shards (distributed.shards) out among {} ranks: both have "
-      "to be powers of two, and no more ranks than shards.",
+      "distributed.reproducible divides {} shards (distributed.shards) among {} ranks: both must be powers "
+      "of two, and there must not be more ranks than shards.",
       shards, ranks));
 }
 
@@ -30,7 +30,7 @@ torch::Tensor TreeSum::total(std::string_view what) {
   if (subtrees_.size() != 1) throw std::logic_error("a rank needs a power of two of shards");
   torch::Tensor sum = std::move(subtrees_.back().second);
   subtrees_.clear();
-  // a + b and b + a have the same bits, so both of a pair get the same.
+  // a + b and b + a have the same bits, so both ranks of a pair get the same sum.
   const torch::Tensor other = world_.alone() ? torch::Tensor() : torch::empty_like(sum);
   for (int distance = 1; distance < world_.size(); distance *= 2) {
     world_.exchange(sum, other, world_.rank() ^ distance, what);

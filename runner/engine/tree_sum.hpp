@@ -10,23 +10,23 @@
 namespace runner {
 
 // The sum of a fixed number of tensors ("shards") in the order of a fixed binary tree: the same bits on any
-// number of ranks. Rank r of n has the r-th of n equal runs of shards and sums its part of the tree; then
-// ranks go on with the same tree, pair by pair. The number of shards and of ranks must be powers of two.
+// number of ranks. Rank r of n has the r-th of n equal runs of shards and sums its subtree; then ranks sum
+// the upper part of the tree in pairs. The numbers of shards and ranks must be powers of two.
 class TreeSum {
  public:
   explicit TreeSum(World& world) : world_(world) {}
 
-  // Throws std::runtime_error unless so many shards can be shared out among so many ranks.
+  // Throws std::runtime_error if this many shards cannot be divided among this many ranks.
   static void require(std::int64_t shards, int ranks);
 
-  // The next shard of this rank; the tensor is taken over. All have the same shape.
+  // The next shard of this rank; its memory is reused for the sum. All shards have the same shape.
   void add(torch::Tensor shard);
-  // Every rank takes part, once all its shards are added.
+  // Every rank calls it after adding all its shards.
   torch::Tensor total(std::string_view what);
 
  private:
   World& world_;
-  std::vector<std::pair<int, torch::Tensor>> subtrees_;  // depth and sum; depths fall
+  std::vector<std::pair<int, torch::Tensor>> subtrees_;  // depth and sum, in order of decreasing depth
 };
 
 }  // namespace runner

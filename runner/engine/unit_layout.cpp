@@ -10,7 +10,7 @@ UnitLayout::UnitLayout(const std::vector<NamedTensor>& parameters, const std::ve
     : parts_(static_cast<std::size_t>(ranks)), equal_parts_(owners.empty()) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const torch::Tensor& tensor = parameters[i].tensor;
-    // Channels_last stays as it is; a tensor with gaps would need more room than it has elements.
+    // Keeps channels_last; a tensor with gaps would need more memory than it has elements.
     const auto strides = tensor.is_non_overlapping_and_dense() ? tensor.strides().vec()
                                                                : tensor.detach().contiguous().strides().vec();
     places_.push_back({tensor.sizes().vec(), strides, {size_, tensor.numel()}});
@@ -82,7 +82,7 @@ torch::Tensor UnitLayout::in_shape(const torch::Tensor& elements, std::size_t pa
   return elements.as_strided(place.sizes, place.strides, elements.storage_offset());
 }
 
-// Gloo gathers into a copy, and sums a copy of everything on every rank: it takes the parts one by one.
+// Gloo would gather into a copy, and sum a copy of everything on every rank, so it gets the parts one by one.
 bool UnitLayout::at_once(const torch::Tensor& flat) const {
   return equal_parts_ && flat.numel() == size_ && !flat.device().is_cpu() && !flat.is_meta();
 }
@@ -118,7 +118,7 @@ std::vector<Work> UnitLayout::begin_reduce(World& ranks, const torch::Tensor& ke
   for (int rank = 0; rank < ranks.size(); ++rank) {
     const Stretch theirs = part(rank);
     if (theirs.count == 0) continue;
-    // Whoever gets the sum adds to it in place.
+    // The rank that gets the sum reduces in place, into `kept`.
     const torch::Tensor piece = flat.narrow(0, theirs.first, theirs.count);
     if (rank == ranks.rank()) kept.copy_(piece);
     works.push_back(ranks.begin_reduce(rank == ranks.rank() ? kept : piece, rank, what));

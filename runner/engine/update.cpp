@@ -16,7 +16,7 @@ namespace runner {
 
 namespace {
 
-// What a forward pass in training happens under: gathered weights, the precision, batch norm over all ranks.
+// The scopes of a forward pass in training: gathered weights, the precision, batch norm over all ranks.
 class TrainingPass {
  public:
   TrainingPass(Sharding* sharding, Precision& precision, SyncBatchNorm* norm)
@@ -37,7 +37,7 @@ void Engine::exchange_gradients() {
   gradients_reduced_ = true;
   if (!local_) return ranks_->reduce_gradients();
   if (own_weight_ > 0) return;
-  // Nothing to learn from, but the update is counted, here as on all other ranks.
+  // This rank has no examples, but optimizers count updates, so it makes one like all other ranks.
   for (torch::Tensor& parameter : parameters_) {
     if (parameter.requires_grad() && !parameter.grad().defined())
       parameter.mutable_grad() = torch::zeros_like(parameter);
@@ -59,7 +59,7 @@ void Engine::begin_window(double weight, std::int64_t micro_batches, std::option
   window_weight_ = expected.value_or(weight);
   weight_expected_ = expected.has_value();
   own_weight_ = weight;
-  if (ranks_ && !expected) {  // on its way while this rank computes
+  if (ranks_ && !expected) {  // runs while this rank computes
     weight_sum_ = torch::full({1}, weight, torch::kFloat64);
     weight_work_ = world_->begin_all_reduce(weight_sum_, Reduction::sum, "the weight of the window");
   }
@@ -74,7 +74,7 @@ double Engine::global_window_weight() {
     window_weight_ = weight_sum_.item<double>();
     weight_sum_.reset();
   }
-  if (window_weight_ == 0) window_weight_ = 1;  // every target is one to be ignored: no gradient, not 0 / 0
+  if (window_weight_ == 0) window_weight_ = 1;  // every target is ignored: avoid 0 / 0
   return window_weight_;
 }
 
@@ -107,7 +107,7 @@ void Engine::backward(const torch::Tensor& loss_sum) {
 void Engine::backward(const torch::Tensor& loss_sum, bool last, bool keep_graph) {
   const double weight = own_divisor();
   if (last && !local_ && sends_during_backward()) ranks_->begin_last_backward();
-  // The division by the weight is where the gradients begin, instead of an operator and its own gradient.
+  // Backward starts with 1 / weight, which saves a division of the loss and the backward of that operator.
   const torch::Tensor start = precision_->scale(torch::full_like(loss_sum, 1 / weight));
   if (!sharding()) return loss_sum.backward(start, keep_graph);
   sharding()->parameters.begin_backward();

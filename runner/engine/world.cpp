@@ -10,7 +10,7 @@ namespace runner {
 
 namespace {
 
-// With one rank the part is the whole: nothing to do where both are the same memory.
+// With one rank the part is the whole: nothing to do if both are the same memory.
 void copy_unless_same(const torch::Tensor& to, const torch::Tensor& from) {
   if (to.data_ptr() != from.data_ptr()) to.view(-1).copy_(from.reshape(-1));
 }
@@ -37,14 +37,14 @@ std::int64_t form_of(const torch::Tensor& tensor) {
   return static_cast<std::int64_t>(form);
 }
 
-// On every rank alike: each has seen that the forms differ.
+// Called by every rank, since each has seen that the forms differ.
 [[noreturn]] void refuse_different(World& world, const std::string& form, std::string_view what) {
   std::string all;
   int rank = 0;
   for (const std::string& text : world.gather_texts(form, what))
     all += (rank > 0 ? ", rank " : "rank ") + std::to_string(rank) + " has " + text, ++rank;
   throw std::invalid_argument(log::format(
-      "{}: the tensors of the ranks may differ in their first dimension only, and {}. Pad them to "
+      "{}: the tensors of the ranks may differ in their first dimension only, but {}. Pad them to "
       "one shape first, as pad_across_processes() does.",
       what, all));
 }
@@ -76,7 +76,7 @@ std::vector<torch::Tensor> World::gather(const torch::Tensor& tensor, std::strin
   if (!forms.eq(forms[0]).all().item<bool>()) refuse_different(*this, form_text(tensor), what);
   const std::int64_t most = rows.max().item<std::int64_t>();
 
-  // Padded to the longest: collectives want equal shapes.
+  // Padded to the longest, because collectives need equal shapes.
   std::vector<std::int64_t> shape = tensor.sizes().vec();
   shape[0] = most;
   torch::Tensor padded = tensor.contiguous();

@@ -64,7 +64,7 @@ class World {
   bool is_main() const { return rank() == 0; }  // the rank that logs, writes and shows
   bool alone() const { return size() == 1; }
 
-  // In place; dense tensors. `begin_` returns at once: the tensors must live, unchanged, until wait().
+  // In place, for dense tensors. `begin_` returns at once: the tensors must exist, unchanged, until wait().
   void all_reduce(const torch::Tensor& tensor, Reduction reduction, std::string_view what) {
     begin_all_reduce(tensor, reduction, what).wait();
   }
@@ -77,14 +77,14 @@ class World {
   }
   virtual Work begin_all_gather(const torch::Tensor& all, const torch::Tensor& part, std::string_view what);
 
-  // The sum over the ranks of `all`, of which each rank gets its own part.
+  // Sums `all` over the ranks; each rank gets its own part of the sum.
   void reduce_scatter(const torch::Tensor& part, const torch::Tensor& all, std::string_view what) {
     begin_reduce_scatter(part, all, what).wait();
   }
   virtual Work begin_reduce_scatter(const torch::Tensor& part, const torch::Tensor& all,
                                     std::string_view what);
 
-  // The sum over the ranks, for one of them; what the tensor holds on the others is not specified.
+  // The sum over the ranks, on rank `to`; the contents of the tensor on other ranks are not specified.
   virtual Work begin_reduce(const torch::Tensor&, int /*to*/, std::string_view) { return {}; }
 
   void broadcast(const torch::Tensor& tensor, int from, std::string_view what) {

@@ -22,14 +22,14 @@ struct ShownExample {
   std::string text = {};
 };
 
-// What the model will see, and what is wrong with it.
+// What was found in the data of a recipe, as the model will see it.
 struct DataFindings {
   std::string dataset;
-  std::string stand_in;
+  std::string stand_in;               // why this is not the data asked for; empty: it is
   std::vector<std::string> problems;  // as sentences, the worst first
   std::vector<std::string> notes;
-  std::vector<SetFindings> sets;      // training, and validation where there is one
-  std::vector<Duplicate> duplicates;  // the first of them
+  std::vector<SetFindings> sets;      // training, then validation if there is one
+  std::vector<Duplicate> duplicates;  // the first few; duplicate_count is the total
   std::int64_t duplicate_count = 0;
   std::vector<ShownExample> examples;  // of the training set, after all transforms
 };

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t shown_images = 24, shown_texts = 6;
 constexpr std::size_t listed_duplicates = 20;
 
-// A class, a mixture of classes, or numbers.
+// The target as text: a class, a mixture of the two largest classes, or a number.
 std::string label_text(const torch::Tensor& target, const DataSpec& data) {
   if (target.dim() == 0 && !target.is_floating_point()) return data.class_name(target.item<std::int64_t>());
   if (target.dim() == 0) return measured(target.item<double>());
@@ -30,7 +30,7 @@ std::string label_text(const torch::Tensor& target, const DataSpec& data) {
   return text;
 }
 
-// Spread over all of them, but not evenly: examples often lie in turns, one of each class.
+// One random choice from each of `count` equal ranges. Not evenly spaced: files often alternate the classes.
 std::vector<std::int64_t> some_of(const std::vector<std::int64_t>& examples, std::int64_t count) {
   std::vector<std::int64_t> chosen;
   SampleRandom random(0);
@@ -41,7 +41,7 @@ std::vector<std::int64_t> some_of(const std::vector<std::int64_t>& examples, std
   return chosen;
 }
 
-// Some examples that can be read, as the loader of a run makes them in its first epoch.
+// Some of the readable examples, as the data loader of a run produces them in the first epoch.
 std::vector<ShownExample> shown_examples(const Split& train, const Interpreter& interpreter,
                                          std::uint64_t seed, const SetFindings& found) {
   const DataSpec data = train.spec();
@@ -95,7 +95,7 @@ void find_duplicates(const Split& train, const Split& eval, DataFindings& found)
   }
 }
 
-// What acts in evaluation acts on both sets, and nothing else: equal examples stay equal.
+// Applies the transforms of evaluation to both sets, so that equal examples stay equal.
 TransformPipeline without_augmentation(TransformPipeline pipeline) {
   for (TransformStep& step : pipeline) step.training = step.evaluation;
   return pipeline;

@@ -66,13 +66,13 @@ Json columns_of(const DataFindings& found) {
   return rows;
 }
 
-// How long the texts are, in at most ten steps.
+// A histogram of text lengths with at most ten buckets.
 Json lengths_of(const SetFindings& set) {
   const auto& counts = set.lengths;
   if (counts.empty() || set.examined.empty()) return nullptr;
-  const auto there = [](std::int64_t count) { return count > 0; };
-  const auto first = std::ranges::find_if(counts, there) - counts.begin();
-  const auto last = std::find_if(counts.rbegin(), counts.rend(), there).base() - counts.begin() - 1;
+  const auto used = [](std::int64_t count) { return count > 0; };
+  const auto first = std::ranges::find_if(counts, used) - counts.begin();
+  const auto last = std::find_if(counts.rbegin(), counts.rend(), used).base() - counts.begin() - 1;
   std::int64_t seen = 0, median = first;
   for (auto i = first; 2 * seen < std::ssize(set.examined) && i <= last; ++i) {
     seen += counts[static_cast<std::size_t>(i)];

@@ -11,10 +11,10 @@ namespace runner {
 
 namespace {
 
-constexpr double much_imbalance = 20;  // the largest class against the smallest
+constexpr double much_imbalance = 20;  // size of the largest class relative to the smallest
 constexpr double many_missing = 0.2, many_unknown = 0.02, many_cut = 0.1;
-constexpr double far_apart = 0.5;          // means of a column, in standard deviations
-constexpr std::size_t most_of_a_kind = 5;  // sentences about columns or classes
+constexpr double far_apart = 0.5;          // difference of two means of a column, in standard deviations
+constexpr std::size_t most_of_a_kind = 5;  // similar sentences shown
 
 std::string percent(double share) {
   char text[32];
@@ -33,7 +33,7 @@ std::string class_text(const SetFindings& set, std::size_t label) {
   return in_quotes(set.spec.class_name(static_cast<std::int64_t>(label)));
 }
 
-// At most a few of many alike, and how many more there are.
+// Adds the first few of many similar sentences, and how many more there are.
 void add_some(std::vector<std::string>& to, const std::vector<std::string>& alike) {
   const std::size_t shown = std::min(alike.size(), most_of_a_kind);
   to.insert(to.end(), alike.begin(), alike.begin() + static_cast<std::ptrdiff_t>(shown));
@@ -58,7 +58,7 @@ void reading(const SetFindings& set, DataFindings& found) {
        {std::pair{set.not_finite, "inputs"}, {set.targets_not_finite, "targets"}}) {
     if (count == 0) continue;
     found.problems.push_back(examples_text(count, set) + (count == 1 ? " has " : " have ") + what +
-                             " that are not finite numbers: the loss will not be one either.");
+                             " that are not finite numbers: the loss will not be finite either.");
   }
   if (tried < set.examples) {
     found.notes.push_back(grouped(tried) + " of " + examples_text(set.examples, set) +

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t at_once = 64;
 constexpr std::size_t most_broken = 20;
 constexpr std::size_t most_distinct = 1000;
-constexpr std::int64_t widest_row = 4096;  // more columns are not listed one by one
+constexpr std::int64_t widest_row = 4096;  // wider inputs get no findings per column
 
 struct ColumnSums {
   double sum = 0, squares = 0, least = INFINITY, most = -INFINITY;
@@ -122,10 +122,11 @@ class Examination {
 
   void add_tokens(const Batch& batch, const torch::Tensor& input, std::int64_t place) {
     const auto mask = batch.extra.find("mask");
+    const bool* kept = mask == batch.extra.end() ? nullptr : mask->second[place].const_data_ptr<bool>();
     const auto* token = input.const_data_ptr<std::int64_t>();
     std::int64_t length = 0;
     for (std::int64_t i = 0; i < input.numel(); ++i) {
-      if (mask != batch.extra.end() && !mask->second[place].const_data_ptr<bool>()[i]) continue;
+      if (kept && !kept[i]) continue;
       ++length;
       if (details_.unknown_token && token[i] == *details_.unknown_token) ++found_.unknown_tokens;
     }

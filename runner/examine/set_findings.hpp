@@ -22,26 +22,26 @@ struct SetFindings {
   std::string name;  // "training" or "validation"
   DataSpec spec;
   std::int64_t examples = 0;
-  std::vector<std::int64_t> examined;  // which ones could be read
-  std::vector<std::string> broken;     // the first messages of those that could not
+  std::vector<std::int64_t> examined;  // indices of those that could be read
+  std::vector<std::string> broken;     // error messages of the first that could not
   std::int64_t broken_count = 0;
-  std::vector<std::int64_t> class_counts;  // empty: not classes
-  std::int64_t wrong_labels = 0;           // beyond the classes there are
+  std::vector<std::int64_t> class_counts;  // by class; empty: targets are not classes
+  std::int64_t wrong_labels = 0;           // labels that are not a class
   std::int64_t not_finite = 0;             // examples with an input that is not a finite number
-  std::int64_t targets_not_finite = 0;     // the same of targets
+  std::int64_t targets_not_finite = 0;     // the same for targets
   std::optional<double> mean, deviation;   // of all inputs together
-  std::vector<ColumnFindings> columns;     // where the input is a row of numbers
-  std::vector<std::int64_t> lengths;       // how many examples have that many tokens; empty: not tokens
+  std::vector<ColumnFindings> columns;     // if the input is a row of numbers
+  std::vector<std::int64_t> lengths;       // number of examples by length in tokens; empty: not tokens
   std::int64_t tokens = 0, unknown_tokens = 0;
   std::unordered_map<std::uint64_t, std::int64_t>
-      contents;                           // a number for what is in an example: the first that has it
-  std::vector<std::uint64_t> content_of;  // of each examined one
+      contents;                           // the first example with each content, by its hash
+  std::vector<std::uint64_t> content_of;  // hash of each examined example
 };
 
-// Reads at most that many examples, evenly spaced over the set.
+// Reads at most `most` examples, evenly spaced over the set.
 SetFindings examine_set(const Split& split, std::string name, std::int64_t most);
 
-// A single example, with the randomness of the first epoch.
+// A single example, with the random seed of the first epoch.
 Batch read_example(const Split& split, std::int64_t index, std::uint64_t seed = 0);
 
 }  // namespace runner

@@ -21,7 +21,7 @@ std::int64_t choose_token(const torch::Tensor& logits, const TokenChoice& choice
   const double best = *std::ranges::max_element(scores);
   if (!std::isfinite(best) || std::ranges::any_of(scores, [](double score) { return std::isnan(score); })) {
     throw std::runtime_error(
-        "The model's output is not finite: its weights are not those of a training that succeeded.");
+        "The model's output is not finite: its weights are probably from a run that diverged.");
   }
   if (choice.temperature == 0) return *std::ranges::min_element(order, likelier);
 
@@ -82,7 +82,7 @@ std::string TextStream::add(std::int64_t token) {
 std::string TextStream::rest() { return fresh(/*whole_only=*/false); }
 
 std::string TextStream::fresh(bool whole_only) {
-  constexpr std::string_view replacement = "\xEF\xBF\xBD";  // stands for bytes that are no character yet
+  constexpr std::string_view replacement = "\xEF\xBF\xBD";  // what an incomplete character is decoded to
   const std::span<const std::int64_t> all(tokens_);
   const std::string before = interpreter_.text(all.subspan(begin_, shown_ - begin_));
   const std::string now = interpreter_.text(all.subspan(begin_));

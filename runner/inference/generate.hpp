@@ -13,39 +13,39 @@
 
 namespace runner {
 
-// How the next token is drawn.
+// How the next token is sampled.
 struct TokenChoice {
   double temperature = 1.0;                // logits are divided by it; 0: always the likeliest
   std::optional<std::int64_t> top_k = {};  // only the k likeliest tokens
-  std::optional<double> top_p = {};        // only the likeliest that together reach this probability
+  std::optional<double> top_p = {};        // only the likeliest tokens that together reach this probability
 };
 
-// One token, drawn by the logits [vocabulary]. The same logits and random numbers give the same token.
+// Samples a token from logits [vocabulary]. The same logits and random state give the same token.
 std::int64_t choose_token(const torch::Tensor& logits, const TokenChoice& choice, SampleRandom& random);
 
 struct Continuation {
-  std::int64_t tokens = 200;  // how many more
+  std::int64_t tokens = 200;  // number of tokens to generate
   TokenChoice choice = {};
   std::uint64_t seed = 0;
-  std::int64_t vocabulary = 0;  // only tokens below this; 0: all that the model knows
+  std::int64_t vocabulary = 0;  // only token ids below this; 0: the whole vocabulary of the model
 };
 
-// Continues the prompt, which has at least one token, and tells of each token as it comes; the model is in
-// evaluation mode on that device. Each token costs one token's work, except where the context is full: the
-// model then continues from the second half of it.
+// Continues the prompt, which must have at least one token, and calls `tell` with each new token. The model
+// must be on that device in evaluation mode. Only the new token is computed, unless the context is full: then
+// the second half of the context is computed again.
 std::vector<std::int64_t> generate(LanguageModel& model, torch::Device device,
                                    const std::vector<std::int64_t>& prompt, const Continuation& how,
                                    const std::function<void(std::int64_t)>& tell);
 
-// Tokens to text as they come. A character may take several tokens, and some tokenizers write a token
-// differently at the beginning than after others, so what is new is what a few tokens say more than all but
-// the last of them.
+// Decodes tokens incrementally. A character may span several tokens, and some tokenizers decode the first
+// token of a text differently, so the last few tokens are decoded with and without the new ones, and the
+// difference is the new text.
 class TextStream {
  public:
   explicit TextStream(const Interpreter& interpreter) : interpreter_(interpreter) {}
 
-  std::string add(std::int64_t token);  // what can be shown now: nothing while a character is not whole
-  std::string rest();                   // what was held back
+  std::string add(std::int64_t token);  // the new text; empty while a character is incomplete
+  std::string rest();                   // what add() has held back
 
  private:
   std::string fresh(bool whole_only);
@@ -53,7 +53,7 @@ class TextStream {
   const Interpreter& interpreter_;
   std::vector<std::int64_t> tokens_;
   std::size_t begin_ = 0,
-              shown_ = 0;  // all before `shown_` is shown; those from `begin_` on are its surroundings
+              shown_ = 0;  // tokens before `shown_` are shown; those from `begin_` on are decoded again
 };
 
 }  // namespace runner

@@ -18,6 +18,7 @@
 #include "runner/parts.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
+#include "runner/runs/run_record.hpp"
 
 namespace runner {
 
@@ -25,27 +26,28 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_run(const fs::path& folder) { return fs::is_regular_file(folder / "recipe.toml"); }
-
-// The folders of runs are named by the time at which they began.
+// Run folders are named after their start time, so the last name is the newest run. A folder that cannot be
+// read, perhaps because it is another user's, is like one without runs.
 std::optional<fs::path> last_run_in(const fs::path& folder) {
-  if (!fs::is_directory(folder)) return std::nullopt;
-  if (is_run(folder / "latest")) return folder / "latest";
+  if (is_run_folder(folder / "latest")) return folder / "latest";
   std::optional<fs::path> last;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (is_run(entry.path()) && (!last || entry.path().filename() > last->filename())) last = entry.path();
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const fs::path& path = entry->path();
+    if (is_run_folder(path) && (!last || path.filename() > last->filename())) last = path;
   }
   return last;
 }
 
-// The names of runs in the current folder, the latest first.
+// The runs in the current folder, the newest first, for an error message.
 std::string known_runs() {
   constexpr std::size_t most_named = 10;
-  std::vector<std::pair<std::string, std::string>> runs;  // when the last of that name began, its folder
+  std::vector<std::pair<std::string, std::string>> runs;  // start time of the newest run, folder
   std::error_code error;
   for (fs::directory_iterator entry("runs", error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
     if (const auto last = last_run_in(entry->path()))
-      runs.emplace_back(fs::weakly_canonical(*last).filename().string(), entry->path().string());
+      runs.emplace_back(fs::weakly_canonical(*last, ignored).filename().string(), entry->path().string());
   }
   if (runs.empty()) return "there are no runs in " + (fs::current_path() / "runs").string() + ".";
   std::ranges::sort(runs, std::greater());
@@ -63,7 +65,7 @@ std::string contents(const fs::path& path) {
   return text.str();
 }
 
-// A run that is resumed describes its data again, even if it has nothing left to do.
+// Resuming a run writes the description of its data again, even if no steps are left.
 std::string damage_text(const fs::path& file, const std::string& why) {
   return "Cannot use " + file.string() + ": " + why + (why.ends_with('.') ? "" : ".") + " `runner resume " +
          file.parent_path().string() + "` writes the file again if the data is on this machine.";
@@ -79,18 +81,25 @@ std::optional<DataSpec> saved_data(const fs::path& folder) {
   }
 }
 
-// A run writes model.safetensors at its end; until then its newest complete checkpoint has the weights.
+// The checkpoint must not be damaged.
+fs::path weights_in(const fs::path& checkpoint) {
+  const auto manifest = read_manifest(checkpoint);
+  return find_safetensors(checkpoint, "model",
+                          [&](const std::string& file) { return is_listed(manifest, file); });
+}
+
+// A run writes model.safetensors when it ends; until then its newest complete checkpoint has the weights.
 std::optional<fs::path> newest_saved_weights(const fs::path& folder) {
   for (const fs::path& checkpoint : CheckpointStore(folder).all()) {
     if (!damage_of(checkpoint).empty()) continue;
     log::info("the run has not ended: these are the weights of its checkpoint {}",
               checkpoint.filename().string());
-    return weights_of_checkpoint(checkpoint);
+    return weights_in(checkpoint);
   }
   return std::nullopt;
 }
 
-// What the transforms begin with. Where the data is gone and cannot tell, images of any size.
+// The data before any transform. If the data is missing: images of unknown size.
 DataSpec before_transforms(const Dataset& dataset, const std::optional<DataSpec>& saved) {
   try {
     return dataset.spec();
@@ -115,13 +124,14 @@ std::unique_ptr<Interpreter> TrainedRun::interpreter() const {
 
 fs::path find_run(const fs::path& run) {
   if (run.empty()) throw InputError("The name of the run is empty; " + known_runs());
-  if (fs::is_regular_file(run)) {
+  std::error_code ignored;
+  if (fs::is_regular_file(run, ignored)) {
     throw InputError(run.string() + " is a file; give the run folder that holds it.");
   }
-  if (is_run(run)) return run;
+  if (is_run_folder(run)) return run;
   if (const auto found = last_run_in(run)) return *found;
   if (const auto found = last_run_in(fs::path("runs") / run); found && run.is_relative()) return *found;
-  if (fs::is_directory(run)) {
+  if (fs::is_directory(run, ignored)) {
     throw InputError("The folder " + run.string() + " is not a run: it has no recipe.toml.");
   }
   throw InputError("There is no run folder " + run.string() + "; " + known_runs());
@@ -130,9 +140,7 @@ fs::path find_run(const fs::path& run) {
 fs::path weights_of_checkpoint(const fs::path& checkpoint) {
   if (const std::string damage = damage_of(checkpoint); !damage.empty())
     throw std::runtime_error("The checkpoint " + checkpoint.string() + " cannot be used: " + damage + ".");
-  const auto manifest = read_manifest(checkpoint);
-  return find_safetensors(checkpoint, "model",
-                          [&](const std::string& file) { return is_listed(manifest, file); });
+  return weights_in(checkpoint);
 }
 
 fs::path find_weights(const fs::path& folder, const std::string& wanted) {
@@ -169,11 +177,11 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& regist
 
   auto dataset = build_dataset(recipe);
   const std::optional<DataSpec> saved = saved_data(folder);
-  TransformPipeline transforms;  // without any, the data need not even be described
+  TransformPipeline transforms;  // if there are none, the dataset is not asked for its spec
   if (!recipe.dataset.common.transform.empty()) {
     transforms = build_pipeline(recipe.dataset.common.transform, before_transforms(*dataset, saved));
   }
-  // Runs of before it was saved can be built again where the data is at hand.
+  // Old runs have no data_spec.json; their model can be built if the data is available.
   const DataSpec data = saved ? *saved : after(transforms, dataset->spec(), /*training=*/true);
   const fs::path learned = folder / "dataset.json";
 

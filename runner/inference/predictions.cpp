@@ -17,12 +17,12 @@ namespace {
 Batch part_of(const Batch& batch, std::int64_t first, std::int64_t count) {
   Batch part;
   part.input = batch.input.narrow(0, first, count);
-  part.target = torch::zeros({count}, torch::kInt64);  // nobody looks at it, but a whole batch has one
+  part.target = torch::zeros({count}, torch::kInt64);  // not used, but every batch has a target
   for (const auto& [name, tensor] : batch.extra) part.extra[name] = tensor.narrow(0, first, count);
   return part;
 }
 
-// Probabilities of classes, or undefined where the outputs are none.
+// The probabilities of the classes; undefined if the outputs are not classes.
 torch::Tensor probabilities(const torch::Tensor& output, std::int64_t classes) {
   if (classes > 1 && output.dim() == 2 && output.size(1) == classes) return torch::softmax(output, 1);
   const bool single = output.dim() == 1 || (output.dim() == 2 && output.size(1) == 1);
@@ -31,7 +31,7 @@ torch::Tensor probabilities(const torch::Tensor& output, std::int64_t classes) {
   return torch::stack({1 - second, second}, 1);
 }
 
-// Whether each output answers a question of its own with yes or no. The loss says so: the data alone cannot.
+// Whether each output is an independent yes/no label. The data alone does not say; the loss does.
 bool has_labels(const Recipe& recipe, const DataSpec& data) {
   const auto targets = shared_targets(recipe.loss.facts().targets, possible_targets(data));
   return targets && *targets == std::vector{Targets::binary};
@@ -61,7 +61,7 @@ class Predictor {
   std::vector<Prediction> found() { return std::move(found_); }
 
  private:
-  // Some models take examples of any shape. One that fails does not say that the shape is the reason.
+  // Some models take examples of any shape, so the shape is only reported if the model fails.
   torch::Tensor output_for(Batch& batch, const std::string& input) const {
     const std::vector<std::int64_t> shape = batch.input.sizes().slice(1).vec();
     try {
@@ -98,7 +98,7 @@ class Predictor {
 
   void interpret_labels(const torch::Tensor& output, Prediction& prediction) const {
     const torch::Tensor shares = torch::sigmoid(output.reshape({-1}));
-    const std::int64_t first = shares.size(0) == 1 ? 1 : 0;  // a single one is about the target 1
+    const std::int64_t first = shares.size(0) == 1 ? 1 : 0;  // a single output is the probability of target 1
     for (std::int64_t i = 0; i < shares.size(0); ++i)
       prediction.labels.emplace_back(run_.data.class_name(first + i), shares[i].item<double>());
   }

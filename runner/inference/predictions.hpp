@@ -9,17 +9,17 @@
 
 namespace runner {
 
-// What a trained model says about one example.
+// The prediction for one example: classes, labels or values.
 struct Prediction {
   std::string input;
-  std::vector<std::pair<std::string, double>> classes = {};  // the likeliest first, with their probability
-  std::vector<std::pair<std::string, double>> labels = {};   // or the probability of each, on its own
-  std::vector<double> values = {};                           // or numbers, where there are no classes
+  std::vector<std::pair<std::string, double>> classes = {};  // with probabilities, the likeliest first
+  std::vector<std::pair<std::string, double>> labels = {};   // with independent probabilities
+  std::vector<double> values = {};                           // numbers, for regression
 };
 
-// Of image files, rows or sentences, as the run's dataset reads them. An input that holds several examples,
-// as a file of rows does, gives as many predictions: "rows.csv row 1" .. Throws DataError where one cannot be
-// read.
+// Predicts for image files, rows or sentences, as the run's dataset reads them. An input with several
+// examples, such as a file of rows, gives one prediction for each: "rows.csv row 1" .. Throws DataError if an
+// input cannot be read.
 std::vector<Prediction> predict(TrainedRun& run, std::span<const std::string> inputs);
 
 }  // namespace runner

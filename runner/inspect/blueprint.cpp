@@ -28,13 +28,13 @@ Blueprint draw_blueprint(const Recipe& recipe) {
         "dataset.transform");
   }
   require_targets(recipe.loss, data);
-  // As many examples of each class: what shapes go through does not depend on the numbers.
+  // One example of each class: the counts do not affect shapes.
   const std::vector<std::int64_t> counts(static_cast<std::size_t>(data.classes), 1);
   return {data, sketch_model(recipe, data), recipe.loss.build({data, counts})};
 }
 
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
-  // Code that looks at the numbers of a tensor it has made would read memory that is not there.
+  // On the meta device, code that reads the values of a tensor would read memory that does not exist.
   if (from_plugin(recipe.model)) return recipe.model.build({data});
   MetaMode meta(MetaMode::most_of_a_model);
   const OperatorModeScope scope(meta);
@@ -42,8 +42,8 @@ std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) 
 }
 
 Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
-  constexpr std::int64_t plenty = 8;       // times as much as it takes
-  constexpr std::int64_t small = 1 << 29;  // larger models take long to fill with numbers
+  constexpr std::int64_t plenty = 8;       // times as much memory as needed
+  constexpr std::int64_t small = 1 << 29;  // larger models take long to initialise
   constexpr double quick = 2e11;           // additions and multiplications
   const auto fits = [&](const Inspection& found) {
     const std::int64_t bytes = found.weight_bytes + 2 * found.activation_bytes_per_example;
@@ -57,7 +57,7 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
   try {
     sketched = inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
   } catch (const std::exception&) {
-    if (!small_enough) throw;  // the real model says it better
+    if (!small_enough) throw;  // otherwise the real model gives a better error
   }
   if (!fits(sketched)) return sketched;
   blueprint.model = recipe.model.build({blueprint.data});
@@ -66,8 +66,8 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
 
 namespace {
 
-// At least what weights and gradients take in main memory, on all ranks of this machine together. `hollow`: a
-// rank that keeps a part of the model need not hold all of it while it is built.
+// A lower bound of the main memory for weights and gradients, on all ranks of this machine together.
+// `hollow`: with zero3 the model can be built without memory for all of its weights.
 std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, bool hollow, const World& world,
                          const torch::Device& device) {
   if (!device.is_cpu()) return weights;

@@ -8,8 +8,8 @@
 
 namespace runner {
 
-// The parts of a recipe that shapes go through, built without reading data or weights. The model is a sketch:
-// on the meta device, which takes no memory, unless it cannot be built there.
+// Model and loss of a recipe, to pass shapes through, built without reading data or weights. The model is a
+// sketch: on the meta device, which takes no memory, unless it cannot be built there.
 struct Blueprint {
   DataSpec data;  // after the transforms, as in training
   std::shared_ptr<Model> model;
@@ -22,12 +22,12 @@ Blueprint draw_blueprint(const Recipe& recipe);
 // numbers are exact, if there is plenty of memory or the sketch cannot be used. Throws if shapes do not fit.
 Inspection inspect(const Recipe& recipe, Blueprint& blueprint);
 
-// Throws std::runtime_error where the machine does not have the memory for the weights and their gradients on
-// all its ranks, before any of it is taken.
+// Throws std::runtime_error if the machine does not have enough memory for the weights and gradients of all
+// its ranks, before any of it is allocated.
 void require_memory(const Recipe& recipe, const DataSpec& data, const World& world,
                     const torch::Device& device);
 
-// Code that is not ours may look at the numbers of a tensor it has made: such models are always built whole.
+// Models of plugins are always built with memory, because their code may read the values of its tensors.
 bool from_plugin(const Part<ModelKind>& model);
 
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data);

@@ -4,13 +4,13 @@
 
 namespace runner {
 
-// One rank of many, without the others: collectives change no tensor, and are counted. Walks through what
-// ranks would exchange, on one machine and without numbers.
+// One rank of many, without the others: collectives change no tensor, and only count bytes. Used to estimate
+// what ranks would exchange, in one process and without values.
 class CountingWorld final : public World {
  public:
   CountingWorld(int rank, int size) : World({rank, size, rank, size, "here"}) {}
 
-  // By a rank on average, as Gloo sends it: in rings and trees.
+  // The average of a rank, with the algorithms of Gloo: rings and trees.
   std::int64_t bytes_sent() const { return static_cast<std::int64_t>(bytes_); }
 
   Work begin_all_reduce(const torch::Tensor& tensor, Reduction, std::string_view) override {

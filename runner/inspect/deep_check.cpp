@@ -33,7 +33,7 @@ struct EvaluationBatch {
   std::int64_t train_examples = 0;  // 0: not known, because the data is not on this machine
 };
 
-// The training set is only read, so that what is wrong with its files or transforms shows as well.
+// The training set is read only to find problems with its files and transforms.
 EvaluationBatch evaluation_batch(const Recipe& recipe, const Dataset& dataset) {
   if (!dataset.at_hand()) {
     const DataSpec raw = dataset.spec();
@@ -60,7 +60,7 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const Recipe& recipe, const Inspe
   return hooks;
 }
 
-// As a run of a single rank would find out before its first step.
+// The check that a run on a single rank makes before its first step.
 void try_single_example(const Recipe& recipe, Blueprint& blueprint, std::int64_t examples) {
   if (examples == 0 || recipe.loader.overfit_batches) return;
   const Plan plan = make_plan(recipe.train, recipe.loader.batch_size, examples);
@@ -85,7 +85,7 @@ void check_deeply(const Value& resolved, const Registry& registry) {
   if (batch.size() == 0 || !found.passed || found.output_shape.empty()) return;
   std::vector<std::int64_t> shape = found.output_shape;
   shape.front() = batch.size();
-  constexpr std::int64_t largest = std::int64_t{1} << 26;  // outputs that only a sketch of the model can have
+  constexpr std::int64_t largest = std::int64_t{1} << 26;  // larger outputs only come from a sketch
   if (c10::multiply_integers(shape) > largest) return;
   const ModelWeights weights(*blueprint.model);
   try_evaluation(recipe, build_metrics(recipe, data, *blueprint.loss),

@@ -9,6 +9,7 @@
 #include "registry/recipe_error.hpp"
 #include "registry/wording.hpp"
 #include "runner/engine/out_of_memory.hpp"
+#include "runner/engine/saved_tensors.hpp"
 #include "runner/inspect/operator_trace.hpp"
 
 namespace runner {
@@ -17,8 +18,7 @@ namespace {
 
 constexpr std::int64_t examples = 2;  // batch normalisation refuses to train on one
 
-// The loss looks at numbers, so it gets real zeros in the shape of the model's output, where that is not too
-// large.
+// The loss reads values, so it gets real zeros in the shape of the model's output, unless that is too large.
 void try_loss(const Loss& loss, torch::Tensor output, const Batch& batch, const Origin& place) {
   constexpr std::int64_t largest = std::int64_t{1} << 26;
   if (output.is_meta() && output.numel() > largest) return;
@@ -76,16 +76,16 @@ Inspection count_weights(const Model& model) {
 
 namespace {
 
-// In training mode, from which the model comes back as it was: normalisation layers would learn from zeros.
+// Puts the model into training mode and restores mode and buffers afterwards, because normalisation layers
+// would learn from zeros.
 class TrainingMode {
  public:
   explicit TrainingMode(Model& model) : model_(model), was_training_(model.is_training()) {
-    for (const torch::Tensor& buffer : model.buffers()) buffers_.emplace_back(buffer, buffer.clone());
+    for (const torch::Tensor& buffer : model.buffers()) buffers_.add(buffer);
     model.train();
   }
   ~TrainingMode() {
-    const torch::NoGradGuard no_grad;
-    for (auto& [buffer, copy] : buffers_) buffer.copy_(copy);
+    buffers_.restore();
     model_.train(was_training_);
   }
   TrainingMode(const TrainingMode&) = delete;
@@ -94,7 +94,7 @@ class TrainingMode {
  private:
   Model& model_;
   bool was_training_;
-  std::vector<std::pair<torch::Tensor, torch::Tensor>> buffers_;
+  SavedTensors buffers_;
 };
 
 }  // namespace
@@ -108,7 +108,7 @@ void pass_single_example(Model& model, const DataSpec& data) {
 Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places) {
   Inspection result = count_weights(model);
   const Batch batch = zero_batch(data, examples);
-  const TrainingMode training(model);  // outlives the trace, which would count what is freed
+  const TrainingMode training(model);  // declared before the trace, which must not count what it frees
   OperatorTrace trace(model);
   torch::Tensor output;
   try {

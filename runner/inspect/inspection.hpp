@@ -16,28 +16,28 @@ struct Inspection {
   std::int64_t activation_bytes_per_example = 0;  // kept between forward and backward
   std::vector<std::int64_t> output_shape = {};    // of the batch of zeros, examples first
   torch::Dtype output_type = torch::kFloat32;
-  bool passed = true;         // false: nothing went through it, and the two above are not known
+  bool passed = true;         // false: no pass was possible; flops, activations and output are unknown
   std::string obstacle = {};  // why not
 };
 
 // Zeros in the shape of this data.
 Batch zero_batch(const DataSpec& data, std::int64_t examples);
 
-// Where the recipe chooses model and loss, for messages.
+// Where the recipe names model and loss, for messages.
 struct Places {
   Origin model = {}, loss = {};
 };
 
-// Runs a small batch of zeros through model and loss. Throws RecipeError where the shapes do not fit, and
-// names the layer. A model on the meta device passes shapes alone.
+// Passes a small batch of zeros through model and loss. Throws RecipeError, which names the layer, if the
+// shapes do not fit. On the meta device only shapes are computed.
 Inspection inspect(Model& model, const Loss& loss, const DataSpec& data, const Places& places = {});
 
-// Trains the model with one example of zeros, without a trace. Throws what a training step would throw.
+// A forward pass in training mode with one example of zeros; restores buffers. Throws what a step would.
 void pass_single_example(Model& model, const DataSpec& data);
 
 Inspection count_weights(const Model& model);
 
-// Whether the model is a sketch: shapes without numbers.
+// Whether the model is a sketch: shapes without values.
 bool on_meta(const Model& model);
 
 }  // namespace runner

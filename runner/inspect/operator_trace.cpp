@@ -27,13 +27,13 @@ double size_of(const torch::Tensor& tensor, std::int64_t dimension) {
   return static_cast<double>(tensor.size(dimension));
 }
 
-// The arithmetic of one call: known from its inputs, or that much for every number of its output.
+// The floating-point operations of one call: known from its inputs, or per element of its output.
 struct Arithmetic : at::ObserverContext {
   double in_all = 0;
   double per_output = 0;
 };
 
-// Only operators that do the work themselves are counted, not those that pass it on to one of these.
+// Only operators that do the work themselves are counted, not those that call one of these.
 std::unique_ptr<Arithmetic> arithmetic_of(std::string_view name, Values inputs) {
   auto found = std::make_unique<Arithmetic>();
   const auto product = [&](std::size_t left, std::size_t right) {
@@ -44,12 +44,28 @@ std::unique_ptr<Arithmetic> arithmetic_of(std::string_view name, Values inputs) 
   if (name == "aten::addmm" || name == "aten::baddbmm") found->in_all = product(1, 2);
   if (name == "aten::convolution") {
     const auto* weight = tensor_at(inputs, 1);
-    if (weight) found->per_output = 2.0 * static_cast<double>(weight->numel()) / size_of(*weight, 0);
+    // The weight is [out, in / groups, ..] and used once per output; transposed, it is [in, out / groups, ..]
+    // and used once per input.
+    const double each = weight ? 2.0 * static_cast<double>(weight->numel()) / size_of(*weight, 0) : 0.0;
+    const auto* input = tensor_at(inputs, 0);
+    constexpr std::size_t transposed = 6;
+    if (input && inputs.size() > transposed && inputs[transposed].toBool())
+      found->in_all = each * static_cast<double>(input->numel());
+    else
+      found->per_output = each;
+  }
+  // One layer of an LSTM in one direction, which oneDNN computes as a whole on a CPU.
+  if (name == "aten::mkldnn_rnn_layer") {
+    const auto *input = tensor_at(inputs, 0), *of_input = tensor_at(inputs, 1),
+               *of_state = tensor_at(inputs, 2);
+    if (input && of_input && of_state)
+      found->in_all = 2.0 * size_of(*input, 0) * size_of(*input, 1) *
+                      static_cast<double>(of_input->numel() + of_state->numel());
   }
   const bool fused = name.starts_with("aten::_scaled_dot_product");
   if (fused || name == "aten::scaled_dot_product_attention") {
     const auto *query = tensor_at(inputs, 0), *key = tensor_at(inputs, 1);
-    // On the meta device there is no fused operator to pass the work on to.
+    // On the meta device there is no fused operator that would be counted instead.
     if (query && key && (fused || query->is_meta()))
       found->in_all = 4.0 * static_cast<double>(query->numel()) * size_of(*key, -2);
   }

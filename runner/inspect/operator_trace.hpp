@@ -9,9 +9,9 @@
 
 namespace runner {
 
-// Listens to the operators that this thread executes while it lives: how much arithmetic they do, how much
-// memory they hold, and which layer was the last to start, so that an error inside it can name it. One at a
-// time.
+// Observes the operators that this thread executes while it exists: how much arithmetic they do, how much
+// memory they hold, and which layer started last, so that an error can name it. Only one may exist per
+// thread.
 class OperatorTrace {
  public:
   explicit OperatorTrace(const torch::nn::Module& model);
@@ -20,7 +20,7 @@ class OperatorTrace {
   OperatorTrace& operator=(const OperatorTrace&) = delete;
 
   double flops() const { return flops_; }  // multiplications and additions in matrix products
-  std::int64_t held_bytes() const;         // allocated since it began and not freed
+  std::int64_t held_bytes() const;         // allocated since its construction and not freed
   const std::string& last_layer() const { return last_layer_; }
 
  private:
@@ -32,7 +32,7 @@ class OperatorTrace {
   double flops_ = 0;
   std::int64_t held_bytes_ = 0;
   std::string last_layer_;
-  // No allocator hears of tensors on the meta device: those made meanwhile are watched instead.
+  // Allocators do not see tensors on the meta device, so those created meanwhile are tracked instead.
   std::map<const void*, c10::weak_intrusive_ptr<c10::StorageImpl>> made_on_meta_;
   std::set<const void*> there_before_;
   std::uint64_t callback_ = 0;

@@ -12,7 +12,7 @@ namespace runner {
 
 namespace {
 
-// Watches the tensors that operators make, as long as they live.
+// Tracks the tensors that operators create, for as long as they exist.
 class WatchedStep final : public OperatorMode {
  public:
   WatchedStep(bool on_meta, const std::vector<torch::Tensor>& there_before) : on_meta_(on_meta) {

@@ -10,12 +10,12 @@
 namespace runner {
 
 struct OptimizerBytes {
-  std::int64_t state = 0;      // from one update to the next
-  std::int64_t temporary = 0;  // more while it updates
+  std::int64_t state = 0;      // kept from one update to the next
+  std::int64_t temporary = 0;  // in addition during an update
 };
 
-// Optimizers make their state at the first update: it makes one that changes nothing that matters here. The
-// parameters, which may be on the meta device, are those of the optimizer.
+// Makes one update with zero gradients and a learning rate of 0, because optimizers create their state at the
+// first update. The parameters, which may be on the meta device, are those of the optimizer.
 OptimizerBytes optimizer_bytes(std::vector<torch::Tensor> parameters, Optimizer& optimizer);
 
 }  // namespace runner

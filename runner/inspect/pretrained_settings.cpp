@@ -14,7 +14,7 @@ namespace runner {
 
 namespace {
 
-// Rows of tokens: what the models that HuggingFace has, too, take.
+// Rows of tokens: the input of the models that HuggingFace has as well.
 DataSpec tokens() {
   DataSpec data;
   data.input_shape = data.target_shape = {8};
@@ -23,7 +23,7 @@ DataSpec tokens() {
   return data;
 }
 
-// With its defaults; none where it needs settings, or other data.
+// The model with its default settings; null if it has required settings, or needs other data.
 std::unique_ptr<Model> sketch(const Descriptor& descriptor, const Registry& registry) {
   if (descriptor.library) return nullptr;
   Diagnostics missing;
@@ -61,7 +61,7 @@ PretrainedSettings pretrained_settings(const std::filesystem::path& folder, cons
     found.overrides.push_back("model.weights=" + quote_toml(folder.string()));
     return found;
   }
-  throw std::runtime_error("No model here is the one of " + escaped_name(folder.string()) +
+  throw std::runtime_error("No registered model fits " + escaped_name(folder.string()) +
                            ": its config.json is for " +
                            escaped_name(config->json().at("model_type").dump()));
 }

@@ -20,7 +20,7 @@ namespace {
 
 std::int64_t bytes_of(const torch::Tensor& tensor) { return static_cast<std::int64_t>(tensor.nbytes()); }
 
-// Shapes and types alone, with a gradient where there will be one.
+// Tensors on the meta device with the same shapes and types, and a gradient if they are trained.
 std::vector<NamedTensor> outlines(const torch::OrderedDict<std::string, torch::Tensor>& tensors) {
   std::vector<NamedTensor> all;
   for (const auto& item : tensors) {
@@ -53,7 +53,7 @@ Sizes sizes_of(const std::vector<NamedTensor>& parameters, const std::vector<Nam
   return sizes;
 }
 
-// Walks through an update of one rank.
+// Simulates an update of one rank.
 class Walk {
  public:
   Walk(const Recipe& recipe, int rank, int ranks, const std::vector<NamedTensor>& parameters,
@@ -76,7 +76,7 @@ class Walk {
         .state;
   }
   std::int64_t gradient_bytes() {
-    // A window of several micro-batches sums them elsewhere before they travel.
+    // With several micro-batches, gradients are summed elsewhere before they are sent.
     return sync_.most_gradient_bytes(recipe_.train.accumulation_steps > 1 ||
                                      recipe_.train.on_out_of_memory == OnOutOfMemory::split);
   }
@@ -96,21 +96,21 @@ class Walk {
 
 std::int64_t depth_of(std::int64_t leaves) { return std::bit_width(static_cast<std::uint64_t>(leaves)) - 1; }
 
-// Beside the gradients, which are views of the buckets that they travel in.
+// Memory in addition to the gradients, which are views of the buckets in which they are sent.
 std::int64_t exchange_bytes(const Recipe& recipe, const Sizes& sizes, const RankEstimate& found) {
   const DistributedSection& distributed = recipe.distributed;
-  std::int64_t bytes = sizes.largest;  // one is computed at a time
-  // Weights travel later, some at a time.
+  std::int64_t bytes = sizes.largest;  // gradients are computed one at a time
+  // Weights are sent later, some at a time.
   const std::int64_t at_once = static_cast<std::int64_t>(distributed.bucket_size.bytes) + sizes.largest;
   if (distributed.strategy == RankStrategy::zero1)
     bytes = std::max(bytes, std::min(at_once, found.largest_share));
   if (distributed.strategy == RankStrategy::local_sgd) bytes = std::min(at_once, sizes.weights);
-  // Partial sums of the tree, one of each depth, and what comes from another rank.
+  // Partial sums of the tree, one of each depth, and what another rank sends.
   if (distributed.reproducible) bytes = sizes.trained * (2 + depth_of(distributed.shards / found.ranks));
   const bool half =
       distributed.compression == Compression::fp16 || distributed.compression == Compression::bf16;
   if (half) bytes += found.gradient_bytes / 2;
-  // What it leaves out is as large as the gradients are.
+  // The error that it keeps is as large as the gradients.
   if (distributed.compression == Compression::powersgd) bytes += sizes.trained;
   return bytes;
 }
@@ -122,8 +122,8 @@ OptimizerBytes optimizer_bytes_of_rank(const Recipe& recipe,
                                        const std::function<bool(const std::string&)>& updates, int rank,
                                        int ranks) {
   try {
-    const auto groups = own_groups(make_groups(parameters, recipe.optimizer.common), updates);
-    return optimizer_bytes(parameters.values(), *recipe.optimizer.build({groups}));
+    const auto own = own_inputs(make_groups(parameters, recipe.optimizer.common), updates);
+    return optimizer_bytes(parameters.values(), *recipe.optimizer.build(own));
   } catch (const std::exception& error) {
     std::int64_t share = 0;
     for (const auto& item : parameters)
@@ -162,7 +162,7 @@ RankEstimate estimate_ranks(const Recipe& recipe, Model& model, int ranks) {
   result.exchange_bytes = exchange_bytes(recipe, sizes, result);
   const std::int64_t buffer_bytes = sizes.weights - sizes.parameters;
   if (distributed.reproducible) result.sent_bytes = depth_of(ranks) * (sizes.trained + buffer_bytes);
-  if (local)  // weights and state of the optimizer, every now and then
+  if (local)  // weights and optimizer state, every `average_every` steps
     result.sent_bytes = 2 * std::int64_t{ranks - 1} *
                         (sizes.trained + buffer_bytes + result.optimizer_bytes) / ranks /
                         distributed.average_every;

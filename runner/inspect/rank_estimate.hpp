@@ -10,7 +10,7 @@
 
 namespace runner {
 
-// What one of several ranks will take: the rank that needs most, when it needs most.
+// The peak needs of one of several ranks: the rank that needs most.
 struct RankEstimate {
   int ranks = 1;
   std::int64_t weight_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
@@ -20,12 +20,12 @@ struct RankEstimate {
   std::int64_t sent_bytes = 0;                         // by a rank in one update, on average
 };
 
-// Walks through one update of every rank, without other processes and without numbers. Throws
-// std::runtime_error where the recipe cannot be shared out among this many ranks.
+// Simulates one update of every rank, without other processes and without values. Throws std::runtime_error
+// if the recipe cannot run on this many ranks.
 RankEstimate estimate_ranks(const Recipe& recipe, Model& model, int ranks);
 
-// The optimizer of one of several ranks, which updates some of the parameters, or slices of them. Throws
-// where it refuses so few.
+// The memory of the optimizer of one of several ranks, which updates some of the parameters, or slices of
+// them. Throws if the optimizer refuses so few parameters.
 OptimizerBytes optimizer_bytes_of_rank(const Recipe& recipe,
                                        const torch::OrderedDict<std::string, torch::Tensor>& parameters,
                                        const std::function<bool(const std::string&)>& updates, int rank,

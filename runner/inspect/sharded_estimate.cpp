@@ -21,24 +21,24 @@ std::int64_t bytes_of(const torch::Tensor& tensor) { return static_cast<std::int
 struct Unit {
   std::vector<NamedTensor> parameters;
   UnitLayout layout;
-  std::size_t cast_count;  // as UnitOptions has it
-  std::int64_t autocast;   // elements that autocast makes a copy of
+  std::size_t cast_count;  // as in UnitOptions
+  std::int64_t autocast;   // elements that autocast copies
 };
 
-// What a rank has of a unit at one time or another, in bytes.
+// The bytes of a unit on a rank, at different times of an update.
 struct UnitBytes {
   std::int64_t gathered = 0, kept = 0;
-  std::int64_t autocast = 0;  // copies, from forward to backward
+  std::int64_t autocast = 0;  // copies that exist from forward to backward
   std::int64_t gradients = 0,
                largest_gradient = 0;  // before they are summed over the ranks; 0: none is trained
   std::int64_t sent = 0, received = 0;
   std::int64_t kept_gradients = 0;
 };
 
-// What a rank has beside its part of the parameters and the state of its optimizer.
+// The bytes of a rank at one moment, besides its part of the parameters and its optimizer state.
 struct Moment {
   std::int64_t gathered = 0, gradients = 0, exchanged = 0;
-  std::int64_t updating = 0;  // of the optimizer
+  std::int64_t updating = 0;  // temporary memory of the optimizer
 
   std::int64_t total() const { return gathered + gradients + exchanged + updating; }
 };
@@ -78,7 +78,7 @@ class ShardedModel {
     for (int rank = 0; rank < group_; ++rank) {
       result.smallest_share = std::min(result.smallest_share, share_of(rank));
       result.largest_share = std::max(result.largest_share, share_of(rank));
-      if (rank > 0 && !whole_) continue;  // equal parts, but for what fills up the last
+      if (rank > 0 && !whole_) continue;  // parts are equal, except for padding
       const OptimizerBytes optimizer = optimizer_of(rank);
       std::int64_t kept = buffer_bytes_;
       for (const UnitBytes& unit : bytes_of_units(rank)) kept += unit.kept;
@@ -98,7 +98,7 @@ class ShardedModel {
  private:
   bool gathers_cast() const { return cast_to_ && recipe_.distributed.gather != GatherAs::full; }
 
-  // What is not in the memory of the device that computes.
+  // Moves what is not in the memory of the compute device to offloaded_bytes.
   void offload(RankEstimate& found, std::int64_t kept, std::int64_t state) const {
     const Offload where = recipe_.distributed.offload;
     found.offloaded_bytes = 0;
@@ -183,7 +183,7 @@ class ShardedModel {
     std::int64_t up_to = all, summed = 0;  // gathered bytes of units 0 .. i; gradients of units after i + 1
     for (std::size_t i = units.size(); i-- > 0;) {
       const UnitBytes before = i + 1 < units.size() ? units[i + 1] : UnitBytes{}, &now = units[i];
-      // The next unit comes while this one is computed with; the last two are still there after forward.
+      // The next unit is gathered while this one is in use; the last two are still gathered after forward.
       const bool two = recipe_.distributed.prefetch || i + 1 == units.size();
       const std::int64_t beside = i > 0 && two ? units[i - 1].gathered : 0;
       const std::int64_t gathered = copies + (reshard ? now.gathered + beside : up_to);
@@ -191,7 +191,7 @@ class ShardedModel {
       consider({gathered, summed_before ? all_gradients : summed,
                 now.gradients + now.largest_gradient + before.sent + before.received});
       summed += before.kept_gradients;
-      if (now.sent < now.gradients)  // a narrow copy is made
+      if (now.sent < now.gradients)  // a copy in a narrower format is made
         consider({gathered, summed_before ? all_gradients : summed, now.gradients + now.sent});
       if (summed_before)  // the next forward
         consider({reshard ? now.gathered + (i > 0 ? units[i - 1].gathered : 0) : all, all_gradients, 0});
@@ -212,7 +212,7 @@ class ShardedModel {
       const bool trained = std::ranges::any_of(
           parameters, [](const NamedTensor& each) { return each.tensor.requires_grad(); });
       const std::int64_t part = layout.part(0).count;
-      // The last two are still there after forward.
+      // The last two are still gathered after forward.
       const bool again = recipe_.distributed.reshard_after_forward && i + 2 < units_.size();
       const std::int64_t cast = cast_count > 0 ? layout.end_of(cast_count) : 0;
       for (int gathers = 0; gathers < (again ? 2 : 1); ++gathers) {

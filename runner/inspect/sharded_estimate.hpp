@@ -6,8 +6,8 @@
 
 namespace runner {
 
-// What a rank takes with strategy = "zero3": lays the parameters out in units as ranks do, and looks for the
-// moment of an update in which the rank that needs most has most.
+// The needs of a rank with strategy = "zero3": lays the parameters out in units as ranks do, and finds the
+// moment of an update at which the rank that needs most memory uses most.
 RankEstimate estimate_sharded(const Recipe& recipe, Model& model, int ranks);
 
 }  // namespace runner

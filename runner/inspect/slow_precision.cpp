@@ -16,11 +16,11 @@ namespace runner {
 
 namespace {
 
-constexpr double worth_a_word = 1.5;  // times as slow
+constexpr double worth_a_word = 1.5;  // times slower
 
 using Operator = std::function<void(torch::ScalarType)>;
 
-// A few milliseconds each, even where they are slow.
+// These take a few milliseconds each, even if they are slow.
 void product(torch::ScalarType type) {
   const torch::Tensor matrix = torch::ones({128, 128}, type);
   torch::mm(matrix, matrix);
@@ -31,7 +31,7 @@ void convolution(torch::ScalarType type) {
 
 double seconds_of(const Operator& run, torch::ScalarType type) {
   using Clock = std::chrono::steady_clock;
-  run(type);  // prepares what the first call prepares
+  run(type);  // warm-up
   double best = 1e9;
   for (int attempt = 0; attempt < 5; ++attempt) {
     const auto began = Clock::now();
@@ -57,8 +57,7 @@ std::string slow_precision(const Recipe& recipe) {
   if (std::max(of_product, of_convolution) < worth_a_word) return "";
   return log::format(
       "precision \"{}\" is slower than fp32 on this CPU, which has no instructions for it: as measured now, "
-      "a "
-      "matrix product takes {} times as long, a convolution {} times. precision=fp32 is the better choice "
+      "a matrix product takes {} times as long, a convolution {} times. precision=fp32 is the better choice "
       "here.",
       recipe.precision.name(), of_product, of_convolution);
 }

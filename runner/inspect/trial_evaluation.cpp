@@ -35,7 +35,7 @@ Measurements measure(const Recipe& recipe, const std::vector<std::unique_ptr<Met
   return all;
 }
 
-// Metrics that do not say beforehand what they report have said it now.
+// For metrics whose names were not known before they were computed.
 void require_watched(const Recipe& recipe, const Measurements& measurements) {
   std::vector<Measured> found;
   for (const auto& [name, value] : measurements) found.push_back({name});
@@ -58,7 +58,7 @@ void try_evaluation(const Recipe& recipe, const std::vector<std::unique_ptr<Metr
   require_watched(recipe, measurements);
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     Hook& hook = *hooks[i];
-    if (hook.kept_weights()) continue;  // it is about weights, which are not touched here
+    if (hook.kept_weights()) continue;  // it works on weights, which are not used here
     named("hook " + in_quotes(recipe.hook[i].name()), [&] {
       const State before = hook.save().copy();
       Requests requests;

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "registry/log.hpp"
+#include "registry/process_start.hpp"
 #include "runner/launch/rank_process.hpp"
+#include "runner/launch/visible_gpus.hpp"
 
 namespace runner {
 
@@ -27,7 +29,7 @@ Attempt::Attempt(const LaunchOptions& options, const Roster& roster, int restart
 }
 
 Attempt::~Attempt() {
-  kill_all(SIGKILL);  // where something is thrown
+  kill_all(SIGKILL);  // if an exception was thrown
   for (LaunchedRank& rank : ranks_)
     if (rank.running()) waitpid(rank.process, nullptr, 0);
 }
@@ -44,9 +46,9 @@ void Attempt::start(const Roster& roster, int local) {
   variables[variable::local_size] = std::to_string(local_size);
   variables[variable::restart] = std::to_string(restart_);
   variables[variable::store] = to_string(store_.address());
+  variables[launcher_start_variable] = process_start("self");
   variables.erase(variable::secret_file);
-  if (!options_.gpus.empty())
-    variables["CUDA_VISIBLE_DEVICES"] = std::to_string(options_.gpus[static_cast<std::size_t>(local)]);
+  if (!options_.gpus.empty()) show_only_gpu(options_.gpus[static_cast<std::size_t>(local)], variables);
   RankProcess process = start_rank(start);
   ranks_.push_back({number, local, process.id,
                     RankOutput(std::move(process.output), log::format("[rank {}] ", number),
@@ -87,14 +89,17 @@ void Attempt::poll_once() {
 
 void Attempt::handle(int signal) {
   if (signal == SIGCHLD) return;  // reap() looks at all of them
-  kill_all(interrupted_ && asked_twice_ ? SIGKILL : signal == SIGHUP ? SIGTERM : signal);
-  asked_twice_ = interrupted_;
+  // A closing session may send SIGHUP several times: like the ranks, only the others are counted.
+  constexpr int patient_requests = 2;
+  const bool counts = signal != SIGHUP;
+  kill_all(counts && requests_to_stop_ >= patient_requests ? SIGKILL : signal);
+  if (counts) ++requests_to_stop_;
   interrupted_ = true;
 }
 
-// To one rank: it tells the others, and all of them save after the same step. Several might notice the signal
-// in different steps, and each would cause a checkpoint. A rank that has just been started does not handle
-// the signal yet and would be killed by it.
+// Sent to one rank only: it tells the others, and all of them save after the same step. Several ranks might
+// notice the signal in different steps, and each would cause a checkpoint. A rank that has just been started
+// does not handle the signal yet and would be killed by it.
 void Attempt::pass_on_checkpoint_request() {
   if (!signals_.checkpoint_requested()) return;
   const auto ready = std::ranges::find_if(
@@ -121,8 +126,8 @@ void Attempt::fail_now() {
   if (options_.nodes > 1) store_.tell_failure(restart_);
 }
 
-// A rank that is frozen is noticed by the others. If all are, only their parent can tell. It may have been
-// suspended together with them (Ctrl-Z), so at most a second between two looks counts.
+// If one rank is suspended, the others notice. If all are, only this process can notice. It may have been
+// suspended together with them (Ctrl-Z), so at most one second between two checks counts.
 void Attempt::notice_suspension() {
   constexpr std::chrono::seconds most{1};
   const auto passed = Clock::now() - std::exchange(looked_at_, Clock::now());
@@ -134,7 +139,7 @@ void Attempt::notice_suspension() {
   if (suspended_for_ > options_.timeout) fail_now();
 }
 
-// On another machine; ranks here may be waiting for one that is gone.
+// Failures on other machines: ranks here may be waiting for a rank that is gone.
 void Attempt::hear_of_failures() {
   if (options_.nodes == 1 || failed_at_ || !store_.has_failed(restart_)) return;
   failed_at_ = Clock::now();
@@ -152,7 +157,7 @@ void Attempt::kill_all(int signal) {
   }
 }
 
-// They do not find out that others have ended.
+// Suspended ranks cannot notice that others have ended.
 bool Attempt::only_suspended_are_left() const {
   return std::ranges::all_of(
       ranks_, [](const LaunchedRank& rank) { return !rank.running() || is_stopped(rank.process); });
@@ -163,11 +168,11 @@ void Attempt::find_folder() {
   folder_ = store_.folder(restart_);
   if (!folder_ || folder_->empty()) return;
   for (LaunchedRank& rank : ranks_) {
-    if (rank.number == 0) continue;  // on the terminal; its log is the run's log
+    if (rank.number == 0) continue;  // it writes to the terminal and to the log of the run
     try {
       rank.output.write_to(std::filesystem::path(*folder_) / "ranks" /
                            log::format("rank-{}.log", rank.number));
-    } catch (const std::exception& error) {  // another machine may not have that disk; training needs no log
+    } catch (const std::exception& error) {  // this machine may not have that disk
       messages_ << "runner: warning: " << error.what() << "\n" << std::flush;
     }
   }

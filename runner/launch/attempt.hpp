@@ -18,23 +18,23 @@ namespace runner {
 
 struct LaunchedRank {
   int number;
-  int local;  // among those of this machine
+  int local;  // number among the ranks of this machine
   pid_t process;
   RankOutput output;
-  std::optional<int> status = {};  // once it has ended, as waitpid tells it
+  std::optional<int> status = {};  // as waitpid gives it, once the process has ended
   bool killed_by_us = false;
-  bool was_suspended = false;  // then: by somebody's SIGSTOP
+  bool was_suspended = false;  // when it was killed: by a SIGSTOP from outside
 
   bool running() const { return !status; }
 };
 
-// All ranks of this machine from their start to their end. Once one has failed, the others get some time to
-// notice and to say so, and are then killed.
+// All ranks of this machine, from start to end. If one fails, the others get some time to notice and report
+// it, and are then killed.
 class Attempt {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `failed_at`: when the attempt before this one failed.
+  // `failed_at`: when the previous attempt failed.
   Attempt(const LaunchOptions& options, const Roster& roster, int restart,
           std::optional<Clock::time_point> failed_at, RunStore& store, LaunchSignals& signals,
           std::ostream& messages);
@@ -49,7 +49,7 @@ class Attempt {
   const std::vector<int>& order_of_ends() const { return order_of_ends_; }  // numbers of ranks
   int restart() const { return restart_; }
   bool interrupted() const { return interrupted_; }                     // by a signal to the launcher
-  const std::optional<std::string>& folder() const { return folder_; }  // the run's, where it was made
+  const std::optional<std::string>& folder() const { return folder_; }  // of the run, if it exists
   std::optional<Clock::time_point> failed_at() const { return failed_at_; }
   bool failed_elsewhere() const { return failed_elsewhere_; }  // first, on another machine
 
@@ -76,10 +76,11 @@ class Attempt {
   std::vector<LaunchedRank> ranks_;
   std::vector<int> order_of_ends_;
   std::optional<std::string> folder_;
-  std::optional<Clock::time_point> failed_at_;  // the first rank, on any machine
+  std::optional<Clock::time_point> failed_at_;  // when the first rank failed, on any machine
   Clock::time_point looked_at_ = Clock::now();
-  Clock::duration suspended_for_{};  // all ranks that run here, as far as this process was awake
-  bool failed_elsewhere_ = false, interrupted_ = false, asked_twice_ = false;
+  Clock::duration suspended_for_{};  // all ranks here; counted only while this process runs
+  bool failed_elsewhere_ = false, interrupted_ = false;
+  int requests_to_stop_ = 0;  // SIGINT and SIGTERM to the launcher
 };
 
 }  // namespace runner

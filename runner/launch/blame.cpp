@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "registry/log.hpp"
+#include "runner/distributed/run_rank.hpp"
 #include "runner/launch/rank_process.hpp"
 
 namespace runner {
@@ -27,7 +28,7 @@ Blame::Blame(const Attempt& attempt, RunStore& store) : attempt_(attempt), store
   for (const int number : attempt.order_of_ends()) {
     const LaunchedRank& rank = *std::ranges::find(attempt.ranks(), number, &LaunchedRank::number);
     const auto seen = store.sighting(attempt.restart(), number);
-    // Without the store nobody knows; but ranks that lose the network all fail in the same way.
+    // Without the store the cause is unknown; ranks that lose the network all fail with this exit code.
     constexpr int failed = 1;
     const bool because_of_another = seen ? seen->state == Sighting::State::stopped_by_another
                                          : !store.answers() && exit_code_of(*rank.status) == failed;
@@ -43,12 +44,11 @@ int Blame::exit_code() const {
 
 bool Blame::ended_together() const {
   const int code = exit_code();
-  constexpr int bad_input = 2;
-  const bool by_signal = code == 128 + SIGINT || code == 128 + SIGTERM;
+  const bool by_signal = code == 128 + SIGINT || code == 128 + SIGTERM || code == 128 + SIGHUP;
   return std::ranges::all_of(attempt_.ranks(), [&](const LaunchedRank& rank) {
     if (exit_code_of(*rank.status) != code) return false;
-    // Saved, or before there was anything to save; or a mistake in the recipe that every rank has found.
-    if (by_signal || code == bad_input) return true;
+    // The run was saved, or had nothing to save; or every rank found the mistake in the recipe.
+    if (by_signal || code == bad_input_code) return true;
     const auto seen = store_.sighting(attempt_.restart(), rank.number);
     return WIFEXITED(*rank.status) && seen && seen->state == Sighting::State::left;
   });

@@ -7,23 +7,22 @@
 
 namespace runner {
 
-// Why an attempt has ended: which of its ranks failed by themselves, and which only noticed that others did.
+// Why an attempt has ended: which ranks caused the failure, and which only failed because of others.
 class Blame {
  public:
   Blame(const Attempt& attempt, RunStore& store);
 
-  // Those that failed by themselves, the first of them first.
+  // The ranks that caused the failure, in the order in which they ended.
   const std::vector<const LaunchedRank*>& culprits() const { return culprits_; }
 
-  // 0, or that of the first culprit; where there is none, of the first rank that failed.
+  // 0, or that of the first culprit; if there is none, that of the first rank that failed.
   int exit_code() const;
 
-  // The run came to its end on all ranks, if not to a good one: it was stopped by a signal, its loss
-  // diverged, or its recipe has a mistake. Rank 0 has said why, and another attempt would end in the same
-  // way.
+  // The run ended in the same way on all ranks: it was stopped by a signal, its loss diverged, or its recipe
+  // has a mistake. Rank 0 has reported why, and another attempt would end in the same way.
   bool ended_together() const;
 
-  // All culprits gave up with an error message before training began: they would again.
+  // All culprits failed with an error message before training began, and would fail again.
   bool failed_in_setup() const;
 
   // `all_shown`: the output of all ranks has been on the terminal already.

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "registry/log.hpp"
+#include "runner/distributed/run_rank.hpp"
 #include "runner/launch/attempt.hpp"
 #include "runner/launch/blame.hpp"
 #include "runner/launch/launch_signals.hpp"
@@ -14,7 +15,7 @@ namespace runner {
 
 namespace {
 
-// The GPUs of the ranks that failed are the last to be used again.
+// The GPUs of ranks that failed are the last to be used again.
 void move_to_the_end(std::vector<int>& gpus, const std::vector<const LaunchedRank*>& failed) {
   std::vector<int> suspects;
   for (const LaunchedRank* rank : failed) suspects.push_back(gpus[static_cast<std::size_t>(rank->local)]);
@@ -47,8 +48,8 @@ int attempt_until_done(LaunchOptions options, LaunchSignals& signals, std::ostre
     const int code = blame.exit_code();
     if (code == 0 || blame.ended_together()) return code;
     blame.explain(messages, options.tee);
-    constexpr int bad_input = 2;  // would be as bad again
-    if (attempt.interrupted() || code == bad_input || restart == options.max_restarts) return code;
+    const bool would_fail_again = code == bad_input_code;
+    if (attempt.interrupted() || would_fail_again || restart == options.max_restarts) return code;
     if (restart == 0 && blame.failed_in_setup()) {
       messages << "runner: not restarting: the run would fail again before its first step.\n";
       return code;
@@ -66,7 +67,7 @@ int attempt_until_done(LaunchOptions options, LaunchSignals& signals, std::ostre
 }  // namespace
 
 int launch(LaunchOptions options, std::ostream& messages) {
-  LaunchSignals signals;  // first: every thread that starts from here on leaves them to this one
+  LaunchSignals signals;  // first: threads that start later inherit the blocked signals
   try {
     return attempt_until_done(std::move(options), signals, messages);
   } catch (const NoAttempt& none) {

@@ -18,9 +18,9 @@ struct LaunchOptions {
   int ranks = 1;  // on this machine
   int nodes = 1, node = 0;
   std::optional<Address> rendezvous;  // where the first machine serves the store; loopback for one machine
-  std::string secret = {};  // that all machines share; empty: made here, for the ranks of this machine
+  std::string secret = {};  // shared by all machines; empty: created here, for the ranks of this machine
   std::chrono::milliseconds timeout{600000};  // for machines that start late
-  std::vector<int> gpus;                      // one for each rank; empty: none is assigned
+  std::vector<int> gpus;  // one for each rank, of those that are visible here; empty: none is assigned
   bool tee = false;
   int max_restarts = 0;
   std::optional<int> fewest_ranks;  // elastic: restarts with the ranks that are left, of all machines
@@ -34,9 +34,9 @@ struct BadRendezvous : std::runtime_error {
 };
 
 // Starts the ranks of this machine, passes signals on to them (SIGUSR1, a request for a checkpoint, to one of
-// them) and waits for them. When one fails, says which
-// was the first and why, ends the others, and restarts them if it may. Returns the exit code: 0, or that of
-// the rank that failed first. Throws BadRendezvous.
+// them) and waits for them. If one fails, reports which was the first and why, ends the others, and restarts
+// all of them if max_restarts permits. Returns the exit code: 0, or that of the rank that failed first.
+// Throws BadRendezvous.
 int launch(LaunchOptions options, std::ostream& messages);
 
 }  // namespace runner

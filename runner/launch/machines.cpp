@@ -53,8 +53,8 @@ Roster Machines::agree(int restart, const Offer& own) {
   return roster;
 }
 
-// At the start the others may come as late as ranks may. Later, those that an elastic run cannot wait for
-// have lost their connection: the others only have to end their ranks.
+// At the start, other machines may be as late as ranks may. In a restart of an elastic run, machines that are
+// gone have lost their connection, and the others only have to end their ranks.
 std::chrono::milliseconds Machines::patience(int restart) const {
   constexpr std::chrono::milliseconds to_end_their_ranks{30000};
   const bool continues_without = restart > 0 && options_.fewest_ranks;
@@ -103,7 +103,7 @@ NoAttempt Machines::too_few(int restart, const std::vector<std::optional<Offer>>
                       who, static_cast<double>(patience(restart).count()) / 1000, missing.front())};
 }
 
-// Machine 0 decides in the end, for as long as it answers.
+// Waits for the decision of machine 0 as long as it answers.
 Roster Machines::ask_machine_0(int restart, const Offer& own) {
   bool announced = false;
   for (auto last_seen = Clock::now(); Clock::now() < last_seen + patience(restart); pause()) {
@@ -117,7 +117,7 @@ Roster Machines::ask_machine_0(int restart, const Offer& own) {
                                       to_string(store_.address()))};
 }
 
-// False where machine 0 does not answer.
+// False if machine 0 does not answer.
 bool Machines::announce(int restart, const Offer& own) {
   const std::string key = offer_key(restart, options_.node), text = to_text({own, store_.own_name()});
   const auto said = store_.set_if_missing(key, text);
@@ -127,7 +127,7 @@ bool Machines::announce(int restart, const Offer& own) {
     throw NoAttempt{failed, log::format("machine {} has a launcher already ({}): give every machine a "
                                         "--node-rank of its own",
                                         options_.node, other)};
-  store_.set(key, text);  // this one has been started in its place
+  store_.set(key, text);  // this launcher replaces the one that has left
   return true;
 }
 

@@ -14,11 +14,11 @@ namespace runner {
 // Why an attempt cannot start on this machine.
 struct NoAttempt {
   int exit_code;
-  std::string reason;  // empty where there is nothing to say
+  std::string reason;  // empty: nothing to report
 };
 
 // The launchers of a run, one on each machine. Before each attempt they tell each other, through the store,
-// how many ranks they can start, and machine 0 decides. With one machine nobody is asked.
+// how many ranks they can start, and machine 0 decides. With a single machine nothing is exchanged.
 class Machines {
  public:
   Machines(const LaunchOptions& options, RunStore& store, LaunchSignals& signals);
@@ -34,12 +34,12 @@ class Machines {
   bool announce(int restart, const Offer& own);
   NoAttempt too_few(int restart, const std::vector<std::optional<Offer>>& offers) const;
   std::chrono::milliseconds patience(int restart) const;
-  void pause();  // between two questions; throws NoAttempt at a signal
+  void pause();  // between two requests; throws NoAttempt after a signal
 
   const LaunchOptions& options_;
   RunStore& store_;
   LaunchSignals& signals_;
-  std::vector<std::string> launchers_;  // of each machine, by the name it gives itself
+  std::vector<std::string> launchers_;  // the name of the launcher of each machine
 };
 
 }  // namespace runner

@@ -40,7 +40,7 @@ void RankOutput::take() {
 }
 
 void RankOutput::write_to(const std::filesystem::path& file) {
-  std::error_code ignored;  // opening the file says what is wrong
+  std::error_code ignored;  // opening the file reports the error
   std::filesystem::create_directories(file.parent_path(), ignored);
   out_.open(file, std::ios::app | std::ios::binary);
   if (!out_) throw std::runtime_error("cannot write the output of a rank to " + file.string());

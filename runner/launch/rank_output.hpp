@@ -11,17 +11,17 @@
 
 namespace runner {
 
-// What a rank prints: kept until it is known where the run's folder is, then written to a file there.
+// The output of a rank: kept in memory until the run folder is known, then written to a file there.
 class RankOutput {
  public:
-  // `tee`: also there, each line with the prefix in front.
+  // `tee`: each line is also written there, after the prefix.
   RankOutput(FileDescriptor pipe, std::string prefix, std::ostream* tee);
 
   int descriptor() const { return pipe_.number(); }
   bool open() const { return static_cast<bool>(pipe_); }
-  // Takes what is there, without waiting; closes at the end.
+  // Reads what is available, without waiting; closes the pipe at its end.
   void take();
-  // Appends what came so far, and from now on all that comes. Throws std::runtime_error.
+  // Appends the output so far, and from now on all further output. Throws std::runtime_error.
   void write_to(const std::filesystem::path& file);
   const std::optional<std::filesystem::path>& file() const { return path_; }
   const std::deque<std::string>& last_lines() const { return last_; }

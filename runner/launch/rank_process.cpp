@@ -23,7 +23,7 @@ std::pair<FileDescriptor, FileDescriptor> make_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// The end to read it from.
+// Returns the end to read from.
 FileDescriptor pipe_with(const std::string& text) {
   auto [out, in] = make_pipe();
   if (write(in.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
@@ -38,10 +38,10 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-// In the child, between fork and exec: calls to the system only, the parent may have threads.
+// In the child, between fork and exec: only system calls, because the parent may have threads.
 [[noreturn]] void become(char** command, char** environment, pid_t parent, int secret, int output) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // it has died before that could help
+  if (getppid() != parent) _exit(127);  // the parent has died before the prctl
   setpgid(0, 0);                        // Ctrl-C reaches the launcher alone, which passes it on once
   sigset_t none;
   sigemptyset(&none);
@@ -77,7 +77,7 @@ RankProcess start_rank(const RankStart& start) {
   if (child == 0)
     become(arguments.data(), environment.data(), parent, secret.number(),
            start.own_output ? output_in.number() : -1);
-  setpgid(child, child);  // whoever is first
+  setpgid(child, child);  // parent or child, whichever is first
   return {child, std::move(output)};
 }
 

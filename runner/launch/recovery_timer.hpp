@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// How long a restart took: from the failure to the first step after the one that training resumed at. Not
-// less: the model may be built long before that, and the resumed step is that of the checkpoint.
+// How long a restart took: from the failure to the end of the first new step. The model may be built long
+// before that, and the step at which training resumes is that of the checkpoint.
 class RecoveryTimer {
  public:
   using Clock = std::chrono::steady_clock;
@@ -17,7 +17,7 @@ class RecoveryTimer {
 
   bool running() const { return failed_at_.has_value(); }
 
-  // Once: when rank 0 has been seen after such a step.
+  // Returns the time once, when rank 0 has been seen after such a step.
   std::optional<std::chrono::duration<double>> seen(const std::optional<Sighting>& rank_0) {
     if (!failed_at_ || !rank_0 || rank_0->step <= rank_0->first_step) return {};
     const std::chrono::duration<double> taken = Clock::now() - *failed_at_;

@@ -6,10 +6,10 @@
 
 namespace runner {
 
-// What a machine can do in the next attempt.
+// How many ranks a machine offers for the next attempt.
 struct Offer {
-  int ranks = 0;  // that it starts, unless it is asked for fewer or more
-  int most = 0;   // that it has room for: also those that have failed
+  int ranks = 0;  // that it starts by default
+  int most = 0;   // that it has room for, including those that have failed
 };
 
 // How many ranks each machine starts in an attempt, in the order of the machines. Their numbers follow the
@@ -28,8 +28,8 @@ struct RosterRules {
   bool power_of_two = false;
 };
 
-// As many ranks as the machines offer, or the fewest that the run needs: a rank that failed may do better
-// next time. Nothing where the run cannot continue with these machines. The first machine always has a rank:
+// Uses as many ranks as the machines offer, or more if the run needs them: a rank that failed may work next
+// time. Nothing if the run cannot continue with these machines. The first machine always has a rank, because
 // it serves the store.
 std::optional<Roster> decide(const std::vector<std::optional<Offer>>& offers, const RosterRules& rules);
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "registry/host_name.hpp"
 #include "registry/log.hpp"
 #include "runner/distributed/store_protocol.hpp"
 
@@ -11,13 +12,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-std::string name_of_this_launcher() {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  return log::format("host {}, process {}", host, getpid());
-}
-
-std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
+std::string name_of_this_launcher() { return log::format("host {}, process {}", host_name(), getpid()); }
 
 FileDescriptor listen_at(const Address& address) {
   try {
@@ -79,20 +74,17 @@ std::optional<std::string> RunStore::get(const std::string& key) {
 
 void RunStore::set(const std::string& key, const std::string& value) {
   if (server_) return server_->set(key, value);
-  ask([&] { client_->set(key, bytes_of(value)); });
+  ask([&] { client_->set(key, value); });
 }
 
 std::optional<std::string> RunStore::set_if_missing(const std::string& key, const std::string& value) {
   std::optional<std::string> held;
-  ask([&] {
-    const auto bytes = client_->compareSet(key, {}, bytes_of(value));
-    held.emplace(bytes.begin(), bytes.end());
-  });
+  ask([&] { held = client_->compareSet(key, std::string(), value); });
   return held;
 }
 
-// The first machine may be gone, or yet to come. Nobody else is served while this waits for it, so it waits
-// for a moment only, and not again at once.
+// Machine 0 may be gone, or may not have started yet. The launcher does nothing else while it waits here, so
+// it waits only briefly, and pauses before the next try.
 template <class Ask>
 void RunStore::ask(Ask question) {
   if (Clock::now() < try_again_at_) return;
@@ -112,7 +104,7 @@ void RunStore::connect() {
   constexpr std::chrono::seconds patience{1};
   auto client = c10::make_intrusive<StoreClient>(address_, secret_, patience);
   client->leave_when_gone(left_key(own_name_), "");
-  client->deleteKey(left_key(own_name_));  // it may have been lost for a while
+  client->deleteKey(left_key(own_name_));  // set if the connection was lost for a while
   client_ = std::move(client);
 }
 

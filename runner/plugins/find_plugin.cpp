@@ -78,7 +78,7 @@ std::vector<fs::path> plugins_on_path(const std::vector<fs::path>& path) {
 
 fs::path find_plugin(const std::string& name, const Origin& written, const TrustedPlaces& trusted) {
   const fs::path wanted(name);
-  // A file that the user named stands for every file of that name.
+  // A file given by the user replaces any plugin with the same file name.
   for (const fs::path& entry : trusted.plugin_path) {
     for (const fs::path& spelling : spellings(wanted)) {
       if (!is_folder(entry) && entry.filename() == spelling.filename()) return entry;

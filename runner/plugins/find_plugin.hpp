@@ -12,8 +12,8 @@ namespace runner {
 // Every plugin on the path: its files, and the *.so files in its folders.
 std::vector<std::filesystem::path> plugins_on_path(const std::vector<std::filesystem::path>& path);
 
-// The file that a recipe means by "libmy_model.so" or "my_model": relative to the file that names it, or on
-// the plugin path. What a recipe names has to be in a trusted place; what the user types may be anywhere.
+// Finds "libmy_model.so" or "my_model", relative to the recipe file that names it or on the plugin path. A
+// plugin named in a recipe must be in a trusted place; one that the user types may be anywhere.
 // Throws PluginError.
 std::filesystem::path find_plugin(const std::string& name, const Origin& written,
                                   const TrustedPlaces& trusted);

@@ -21,13 +21,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Puts files into the run's folder, under their own names.
+// Copies files into the plugins folder of the run, under their own names.
 class Copies {
  public:
   explicit Copies(const RunFolder& folder) : folder_(folder) {}
 
-  // The copy, relative to the folder. A run that is continued already has one, which may be the very file
-  // that is loaded, and several ranks may copy at once: so a copy is only ever replaced whole.
+  // Returns the path of the copy, relative to the folder. A copy is replaced atomically: a resumed run may
+  // have loaded the existing one, and several ranks may copy at the same time.
   std::string of(const std::string& file, const std::string& sha256) {
     const std::string name = "plugins/" + fs::path(file).filename().string();
     const auto [other, is_new] = sources_.emplace(name, std::pair(file, sha256));
@@ -35,9 +35,9 @@ class Copies {
       throw std::runtime_error("the run keeps copies of " + other->second.first + " and of " + file +
                                ", which have the same name: rename one of them");
     const fs::path copy = folder_.file(name);
-    const bool there = fs::exists(copy);
-    if (there && sha256_of_file(copy) == sha256) return name;
-    if (there) log::warning("This run continues with a different build of {} than it started with.", file);
+    const bool exists = fs::exists(copy);
+    if (exists && sha256_of_file(copy) == sha256) return name;
+    if (exists) log::warning("This run continues with a different build of {} than it started with.", file);
     fs::create_directories(copy.parent_path());
     const fs::path unfinished = copy.string() + "." + std::to_string(getpid()) + ".part";
     fs::copy_file(file, unfinished, fs::copy_options::overwrite_existing);
@@ -51,7 +51,7 @@ class Copies {
 
  private:
   const RunFolder& folder_;
-  std::map<std::string, std::pair<std::string, std::string>> sources_;  // file and checksum, by its copy
+  std::map<std::string, std::pair<std::string, std::string>> sources_;  // file and checksum, by copy
 };
 
 std::vector<const Descriptor*> components_of_plugins(Value& resolved, const Registry& registry) {

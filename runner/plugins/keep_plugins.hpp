@@ -6,9 +6,9 @@
 
 namespace runner {
 
-// Copies the plugins whose components the recipe uses, and files of code that it names, into the run's
-// folder, so that the run can be evaluated or continued wherever the folder is moved. The log and
-// plugins.json say what was loaded, used or not. Returns the recipe that is to be kept there: it names the
+// Copies the plugins whose components the recipe uses, and files of code that it names, into the run folder,
+// so that the run can still be evaluated or resumed after the folder is moved. The log and plugins.json list
+// all loaded plugins, including unused ones. Returns the recipe to save in the run folder, which names the
 // copies.
 Value keep_plugins(Value resolved, const Registry& registry, const RunFolder& folder);
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// While it lives, a crash says whose fault it is before the program ends by it, and so does a call of exit().
+// While it exists, a crash or a call of exit() prints which plugin caused it before the program ends.
 class CrashNotice {
  public:
   explicit CrashNotice(const std::string& path)
@@ -51,13 +51,13 @@ class CrashNotice {
   }
 
   static constexpr std::array signals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-  static inline const CrashNotice* current_ = nullptr;  // for the handlers, which get nothing of their own
+  static inline const CrashNotice* current_ = nullptr;  // for the handlers, which take no argument
 
   std::string crashed_, exited_;
   std::array<struct sigaction, signals.size()> before_{};
 };
 
-// What dlopen says starts with the path, which the message already has.
+// Removes the path at the start of a message of dlopen: ours already has it.
 std::string reason_of(std::string text, const fs::path& file) {
   const std::string prefix = file.string() + ": ";
   if (text.starts_with(prefix)) text.erase(0, prefix.size());
@@ -66,7 +66,7 @@ std::string reason_of(std::string text, const fs::path& file) {
 
 void open_library(const fs::path& file) {
   const CrashNotice notice(file.string());
-  // Declared as a function that never throws; what a plugin throws while it registers comes through it.
+  // dlopen is declared noexcept, but exceptions of the plugin's static initialisers pass through it.
   void* (*volatile open)(const char*, int) = &dlopen;
   try {
     if (open(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return;
@@ -81,7 +81,7 @@ void open_library(const fs::path& file) {
                     {"build it again against this runner: runner plugin build DIR"});
 }
 
-// A file that was opened: it stays in the process until the end, also if it failed half-way.
+// A library that was opened. It is never closed, even if loading it failed half-way.
 struct Opened {
   Library library;
   std::optional<PluginError> failure = std::nullopt;

@@ -6,7 +6,7 @@
 
 namespace runner {
 
-// A plugin that cannot be used: a sentence that names it, and what to do about it.
+// A plugin cannot be used. The message names it; the hints say what to do.
 struct PluginError : std::runtime_error {
   explicit PluginError(const std::string& message, std::vector<std::string> hints_ = {})
       : std::runtime_error(message), hints(std::move(hints_)) {}

@@ -12,7 +12,7 @@ namespace runner {
 
 namespace {
 
-// An ELF file of which nothing is believed: every place is checked before it is read.
+// An untrusted ELF file: every offset is checked before it is used.
 class ElfFile {
  public:
   explicit ElfFile(const std::filesystem::path& path) : file_(path) {
@@ -26,7 +26,7 @@ class ElfFile {
     if (header_.e_shentsize != sizeof(Elf64_Shdr)) fail("is broken: its sections cannot be read");
   }
 
-  // Every section is looked at, so that a file that was cut off anywhere is noticed.
+  // Checks every section, so that a truncated file is always noticed. Empty: there is no such section.
   std::span<const std::uint8_t> section(std::string_view wanted) const {
     std::span<const std::uint8_t> found;
     const Elf64_Shdr names = section_header(header_.e_shstrndx);
@@ -53,7 +53,7 @@ class ElfFile {
 #elif defined(__aarch64__)
   static constexpr int own_machine = EM_AARCH64;
 #else
-#error "say which e_machine this processor has"
+#error "add the e_machine of this processor"
 #endif
 
   std::span<const std::uint8_t> bytes(std::uint64_t offset, std::uint64_t count) const {
@@ -78,7 +78,7 @@ class ElfFile {
   Elf64_Ehdr header_{};
 };
 
-// A text that ends in its place, whatever was written there.
+// The text in a field of fixed size, which may lack its terminating zero.
 template <std::size_t capacity>
 std::string text(const char (&place)[capacity]) {
   return {place, strnlen(place, capacity)};
@@ -91,9 +91,9 @@ std::optional<PluginStamp> read_stamp(const std::filesystem::path& path) {
     const ElfFile file(path);
     const auto bytes = file.section(PluginStamp::section);
     if (bytes.empty()) return std::nullopt;
-    constexpr std::size_t always_there = offsetof(PluginStamp, runner);
+    constexpr std::size_t least_bytes = offsetof(PluginStamp, runner);
     PluginStamp stamp;
-    if (bytes.size() < always_there) file.fail("is broken: its stamp is too short");
+    if (bytes.size() < least_bytes) file.fail("is broken: its stamp is too short");
     std::memcpy(static_cast<void*>(&stamp), bytes.data(), std::min(bytes.size(), sizeof stamp));
     if (text(stamp.magic) != PluginStamp::expected_magic)
       file.fail("is broken: its stamp was not written by runner");

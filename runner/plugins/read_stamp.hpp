@@ -8,11 +8,11 @@
 
 namespace runner {
 
-// The stamp in a plugin's file; nothing of the file is executed. Nothing comes back for a sound shared
-// library without one. Throws PluginError for a file that is broken or not a shared library for this machine.
+// Reads the stamp from a plugin's file without executing any of its code; nullopt for a valid shared library
+// without a stamp. Throws PluginError if the file is broken or not a shared library for this machine.
 std::optional<PluginStamp> read_stamp(const std::filesystem::path& file);
 
-// In which way the plugin does not fit this program, as the end of a sentence; empty where it fits.
+// Why the plugin is not compatible with this program, as the end of a sentence; empty if it is.
 std::string misfit(const PluginStamp& plugin, const PluginStamp& program = own_stamp());
 
 }  // namespace runner

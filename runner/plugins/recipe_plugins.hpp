@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// Loads what the recipe's `plugins` names and adds its components to the registry; errors point at the place
-// where the plugin is named.
+// Loads the plugins listed in the recipe's `plugins` and adds their components to the registry. Errors point
+// at the place in the recipe that names the plugin.
 void load_recipe_plugins(const Value& tree, const TrustedPlaces& trusted, Registry& registry,
                          Diagnostics& diagnostics);
 

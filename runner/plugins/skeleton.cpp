@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 
 #include "components/support/io/atomic_file.hpp"
+#include "runner/plugins/plugin_error.hpp"
 
 namespace runner {
 
@@ -28,6 +31,12 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
   return text;
+}
+
+// Whether C++ code refers to this name, outside of comments and strings, without naming its namespace.
+bool uses(const std::string& code, const std::string& name) {
+  static const std::regex no_code(R"re(//[^\n]*|"[^"\n]*"|::\w+)re");
+  return std::regex_search(std::regex_replace(code, no_code, " "), std::regex("\\b" + name + "\\b"));
 }
 
 }  // namespace
@@ -61,18 +70,22 @@ void write_skeleton(const fs::path& examples, const std::string& kind, const std
   const auto renamed = [&](std::string text) {
     return replaced(replaced(std::move(text), example, name), class_name(example), class_name(name));
   };
-  fs::create_directories(folder);
+  std::map<std::string, std::string> files;  // by name
   for (const auto& entry : fs::directory_iterator(examples / kind)) {
     const fs::path& file = entry.path();
     const bool of_skeleton = file.extension() == ".cpp" || file.extension() == ".toml" ||
                              file.filename() == "CMakeLists.txt" || file.filename() == ".gitignore";
-    if (!of_skeleton) continue;  // what was built there
+    if (!of_skeleton) continue;  // build output
     std::ostringstream text;
     text << std::ifstream(file, std::ios::binary).rdbuf();
-    AtomicFile out(folder / renamed(file.filename().string()));
-    out.write(renamed(text.str()));
-    out.commit();
+    if (name != example && file.extension() == ".cpp" && uses(text.str(), class_name(name)))
+      throw PluginError(
+          "a " + kind + " cannot be called \"" + name + "\": its code uses another " + class_name(name),
+          {"choose another name, such as my_" + name});
+    files.emplace(renamed(file.filename().string()), renamed(text.str()));
   }
+  fs::create_directories(folder);
+  for (const auto& [file, text] : files) write_atomically(folder / file, text);
 }
 
 }  // namespace runner

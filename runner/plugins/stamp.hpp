@@ -49,9 +49,9 @@ struct PluginStamp {
 
   char runner[16] = {};    // version of the headers
   char libtorch[16] = {};  // likewise
-  char compiler[48] = {};  // for people; g++ and clang are compatible
+  char compiler[48] = {};  // informational; g++ and clang are compatible
   char library[24] = {};   // which C++ library, and which of its ABIs
-  char build[24] = {};     // what changes the layout of types: assertions, debug containers, sanitizers
+  char build[24] = {};     // what affects the layout of types: assertions, debug containers, sanitizers
   Type types[96] = {};     // sizes of the types that plugin and program share
 };
 
@@ -106,13 +106,13 @@ class StampTypes {
   constexpr explicit StampTypes(PluginStamp& stamp) : stamp_(stamp) {}
 
   constexpr StampTypes& add(std::string_view name, std::size_t size) {
-    put(stamp_.types[next_].name, name);  // too many index past the array, which does not compile
+    put(stamp_.types[next_].name, name);  // too many types do not compile: the index is past the array
     stamp_.types[next_++].size = static_cast<std::uint32_t>(size);
     return *this;
   }
   template <Kind K>
   constexpr StampTypes& add_kind() {
-    // A short name each, made of the kind's: "model", "model inputs", "model common", "model facts".
+    // Entries: "model", "model inputs", "model common", "model facts".
     constexpr const KindInfo& kind = kind_info<K>;
     return add(kind.name, kind.product_size)
         .add_part(kind.name, " inputs", kind.inputs_size)
@@ -134,7 +134,7 @@ class StampTypes {
 
 }  // namespace detail
 
-// Of the code that is being compiled.
+// The stamp of the code that is being compiled.
 constexpr PluginStamp own_stamp() {
   PluginStamp stamp;
   detail::put(stamp.magic, PluginStamp::expected_magic);

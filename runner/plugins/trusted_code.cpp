@@ -19,7 +19,8 @@ void require_trusted_code(Value& resolved, const Schema& schema, const Registry&
                           const TrustedPlaces& trusted, Diagnostics& diagnostics) {
   for (const auto& [key, value] : code_settings(resolved, schema, registry)) {
     const std::string& file = *value->as<std::string>();
-    const bool missing = !std::filesystem::exists(file);  // the component reports it
+    std::error_code unreachable;
+    const bool missing = !std::filesystem::exists(file, unreachable);  // the component reports it
     if (missing || !written_by_recipe(value->origin) || trusted.hold(file)) continue;
     diagnostics.error(value->origin,
                       key + " names a file of code outside the recipe's folder: " + escaped_name(file),

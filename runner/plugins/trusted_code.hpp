@@ -11,15 +11,15 @@
 
 namespace runner {
 
-// Settings that name a file of code, such as a TorchScript module: "model.file".
+// A setting that names a file of code, such as a TorchScript module: "model.file".
 struct CodeSetting {
   std::string key;
   Value* value = nullptr;  // an absolute path
 };
 std::vector<CodeSetting> code_settings(Value& resolved, const Schema& schema, const Registry& registry);
 
-// The rule for plugins holds for them: what a recipe names has to be in a trusted place, symlinks followed;
-// what the user types may be anywhere.
+// The same rule as for plugins: a file named in a recipe must be in a trusted place, symlinks resolved; one
+// that the user types may be anywhere.
 void require_trusted_code(Value& resolved, const Schema& schema, const Registry& registry,
                           const TrustedPlaces& trusted, Diagnostics& diagnostics);
 

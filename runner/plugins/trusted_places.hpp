@@ -9,28 +9,28 @@
 
 namespace runner {
 
-// The variable that --plugin adds to: files and folders, separated by colons, that the user trusts.
+// Files and folders that the user trusts, separated by colons; --plugin adds to it.
 inline constexpr const char* plugin_path_variable = "RUNNER_PLUGIN_PATH";
 
 std::vector<std::filesystem::path> plugin_path(const std::map<std::string, std::string>& environment);
 
-// Where code that a recipe names may be. A recipe is data, and may come from anywhere; what it names runs.
+// Where code named by a recipe may be. A recipe may come from anywhere, and the code that it names is run.
 struct TrustedPlaces {
-  std::filesystem::path recipe_folder;             // of the recipe itself, not of files that it extends
+  std::filesystem::path recipe_folder;             // of the recipe itself, not of the files that it extends
   std::vector<std::filesystem::path> plugin_path;  // files and folders that the user named
 
-  bool hold(const std::filesystem::path& file) const;  // symlinks followed; false for a missing file
+  bool hold(const std::filesystem::path& file) const;  // symlinks resolved; false for a missing file
 };
 TrustedPlaces trusted_places(const std::filesystem::path& recipe,
                              const std::map<std::string, std::string>& environment);
 
-// Whether a file says so; what the user types (an override, a variable) or a program sets is trusted.
+// Whether the value comes from a file. Values from the user (override, variable) or a program are trusted.
 bool written_by_recipe(const Origin& written);
 
-// What an error about code in another place says besides: the rule, and what the user can type.
+// Hints for an error about code in an untrusted place: the rule, and what the user can type instead.
 std::vector<std::string> trust_hints(const std::string& remedy);
 
-// Symlinks followed; false if one of the two is missing. A file lies inside itself.
+// Symlinks are resolved; false if either is missing. A file lies inside itself.
 bool lies_inside(const std::filesystem::path& file, const std::filesystem::path& folder);
 
 }  // namespace runner

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "registry/ascii.hpp"
 #include "runner/recipe/nesting.hpp"
 #include "runner/recipe/setting.hpp"
 #include "runner/recipe/setting_value.hpp"
@@ -18,28 +19,26 @@ constexpr std::string_view separator = "__";
 
 // Variables with another meaning: where plugins are, what `runner launch` passes to its processes, and those
 // of the build and the tests.
-constexpr std::array known{std::string_view("RUNNER_PLUGIN_PATH"), std::string_view("RUNNER_RANK"),
-                           std::string_view("RUNNER_WORLD_SIZE"),  std::string_view("RUNNER_LOCAL_RANK"),
-                           std::string_view("RUNNER_LOCAL_SIZE"),  std::string_view("RUNNER_STORE"),
-                           std::string_view("RUNNER_RESTART"),     std::string_view("RUNNER_SECRET_FD"),
-                           std::string_view("RUNNER_SECRET_FILE"), std::string_view("RUNNER_FOLDER"),
-                           std::string_view("RUNNER_BINARY"),      std::string_view("RUNNER_BINARY_DIR"),
-                           std::string_view("RUNNER_SOURCE_DIR"),  std::string_view("RUNNER_TEST_DATA"),
-                           std::string_view("RUNNER_THOROUGH"),    std::string_view("RUNNER_UPDATE_GOLDENS")};
+constexpr std::array known{
+    std::string_view("RUNNER_PLUGIN_PATH"),   std::string_view("RUNNER_RANK"),
+    std::string_view("RUNNER_WORLD_SIZE"),    std::string_view("RUNNER_LOCAL_RANK"),
+    std::string_view("RUNNER_LOCAL_SIZE"),    std::string_view("RUNNER_STORE"),
+    std::string_view("RUNNER_RESTART"),       std::string_view("RUNNER_SECRET_FD"),
+    std::string_view("RUNNER_SECRET_FILE"),   std::string_view("RUNNER_FOLDER"),
+    std::string_view("RUNNER_BINARY"),        std::string_view("RUNNER_BINARY_DIR"),
+    std::string_view("RUNNER_SOURCE_DIR"),    std::string_view("RUNNER_TEST_DATA"),
+    std::string_view("RUNNER_THOROUGH"),      std::string_view("RUNNER_UPDATE_GOLDENS"),
+    std::string_view("RUNNER_LAUNCHER_START")};
 
 bool sets_a_key(std::string_view name) {
   return name.starts_with(prefix) && name.find(separator, prefix.size()) != std::string_view::npos;
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 KeyPath path_of(std::string_view name) {
   KeyPath path;
   for (std::size_t start = prefix.size(); start <= name.size();) {
     const std::size_t end = std::min(name.find(separator, start), name.size());
-    std::string part(name.substr(start, end - start));
-    std::ranges::transform(part, part.begin(), lower);
-    path.parts.push_back({std::move(part), start, end - start});
+    path.parts.push_back({ascii_lower(name.substr(start, end - start)), start, end - start});
     start = end + separator.size();
   }
   return path;
@@ -53,9 +52,9 @@ std::string variable_for(std::string_view path) {
   return name;
 }
 
-// Every setting that the rest of a name may mean: each underscore may be the dot, or the section is missing.
-std::vector<std::string> meant_settings(std::string rest, const SchemaPath& schema, const Value& tree) {
-  std::ranges::transform(rest, rest.begin(), lower);
+// All settings that the name may mean: one of its underscores stands for the dot, or the section is missing.
+std::vector<std::string> meant_settings(std::string_view name, const SchemaPath& schema, const Value& tree) {
+  const std::string rest = ascii_lower(name.substr(prefix.size()));
   for (std::size_t at = rest.find('_'); at != std::string::npos; at = rest.find('_', at + 1)) {
     const std::string path = rest.substr(0, at) + "." + rest.substr(at + 1);
     if (schema.find(tree, path)) return {path};
@@ -92,7 +91,7 @@ void warn_of_stray_variables(const std::map<std::string, std::string>& environme
     if (!name.starts_with(prefix) || sets_a_key(name) || std::ranges::find(known, name) != known.end())
       continue;
     std::vector<std::string> hints;
-    for (const std::string& path : meant_settings(name.substr(prefix.size()), schema, tree))
+    for (const std::string& path : meant_settings(name, schema, tree))
       hints.push_back("did you mean " + variable_for(path) + "?");
     if (hints.empty())
       hints.push_back("RUNNER_OPTIMIZER__LR sets optimizer.lr: two underscores stand for the dot");

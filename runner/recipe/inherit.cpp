@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t deepest_inheritance = 32;
-constexpr int most_files = 256;  // files that extend each other twice over grow without end
+constexpr int most_files = 256;  // if each extends the next one twice, their number grows exponentially
 
 class Inheritance {
  public:
@@ -35,8 +35,8 @@ class Inheritance {
       diagnostics_.error(mentioned, "the recipe and the files it extends have more than 8 MB in all");
       return std::nullopt;
     }
-    // The layer is only known once everything below has been read, so the bases are looked for in a first
-    // reading.
+    // The layer is known only after all bases have been read, so the file is parsed twice: first only to find
+    // its bases.
     std::optional<Value> tree = parse_toml(source->text, source, next_layer_, diagnostics_);
     if (!tree) return std::nullopt;
     const std::optional<Value> extends = take_extends(*tree);
@@ -114,9 +114,9 @@ class Inheritance {
 
   int& next_layer_;
   Diagnostics& diagnostics_;
-  std::vector<Opened> chain_;  // the files being read, each extended by the one before
+  std::vector<Opened> chain_;  // the files being read, each a base of the one before
   int files_ = 0;
-  std::size_t bytes_ = 0;  // of all files, each as often as it is extended
+  std::size_t bytes_ = 0;  // of all files; a file counts each time it is extended
 };
 
 }  // namespace

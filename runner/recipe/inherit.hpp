@@ -8,8 +8,8 @@
 
 namespace runner {
 
-// A file with everything it extends merged below it. Each file is a layer of its own: `next_layer` is counted
-// on, so that what is read later wins.
+// A file merged over all files that it extends. Each file is a layer of its own, numbered from `next_layer`
+// on; higher layers win. `next_layer` becomes the next free number.
 std::optional<Value> load_inherited(const std::filesystem::path& file, int& next_layer,
                                     Diagnostics& diagnostics);
 

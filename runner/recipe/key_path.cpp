@@ -2,18 +2,11 @@
 
 #include <charconv>
 
+#include "registry/ascii.hpp"
 #include "registry/utf8.hpp"
 #include "runner/recipe/nesting.hpp"
 
 namespace runner {
-
-namespace {
-
-bool is_bare(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-}
-
-}  // namespace
 
 std::string KeyPath::text(std::size_t count) const {
   std::string joined;
@@ -34,7 +27,7 @@ std::variant<KeyPath, KeyProblem> parse_key_path(std::string_view text) {
       path.parts.push_back({std::string(inside), start, end + 1 - start});
       i = end + 1;
     } else {
-      while (i < text.size() && is_bare(text[i])) ++i;
+      while (i < text.size() && is_bare_key(text[i])) ++i;
       path.parts.push_back({std::string(text.substr(start, i - start)), start, i - start});
     }
     if (path.parts.back().length == 0) {

@@ -30,7 +30,7 @@ struct KeyProblem {
 
 std::variant<KeyPath, KeyProblem> parse_key_path(std::string_view text);
 
-// "2" as an index of a list that has three or more items.
+// The index that a part such as "2" stands for; none if the list has no such item.
 std::optional<std::size_t> list_index(std::string_view part, const Array& list);
 
 }  // namespace runner

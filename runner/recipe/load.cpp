@@ -13,7 +13,7 @@ std::optional<Value> load_recipe(const RecipeSources& sources, const DefaultOf& 
   const std::size_t errors_before = diagnostics.errors();
   int next_layer = 0;
   std::optional<Value> tree = load_inherited(sources.file, next_layer, diagnostics);
-  // Overrides of a recipe that could not be read are still checked for their own form.
+  // Even if the recipe cannot be read, overrides are checked for mistakes of their own.
   Value merged = tree ? std::move(*tree) : Value();
   const int environment_layer = next_layer, argument_layer = next_layer + 1;
   apply_environment(sources.environment, environment_layer, merged, default_of, diagnostics);

@@ -8,8 +8,7 @@ namespace runner {
 namespace {
 
 void merge_tables(Table& base, Table over) {
-  std::unordered_map<std::string, std::size_t>
-      index;  // looking a thousand keys up one by one would take forever
+  std::unordered_map<std::string, std::size_t> index;  // Table::find is slow for thousands of keys
   for (const Member& member : base) index.emplace(member.key, index.size());
   for (Member& member : over) {
     const auto found = index.find(member.key);

@@ -7,7 +7,7 @@ namespace runner {
 
 namespace {
 
-// The offset after the string that starts here. An unterminated one ends where the parser will complain.
+// The offset after the string that starts here. An unterminated one ends where the parser will report it.
 std::size_t after_string(std::string_view text, std::size_t start) {
   const char quote = text[start];
   const bool escapes = quote == '"';
@@ -35,8 +35,8 @@ std::size_t after_string(std::string_view text, std::size_t start) {
 
 std::optional<std::size_t> nested_too_deeply(std::string_view text) {
   std::vector<std::size_t> open;  // for each open bracket, the dots of the key it is the value of
-  std::size_t header = 0;         // the dots of the present [section]
-  std::size_t above = 0;          // everything in `open`, and one for each bracket
+  std::size_t header = 0;         // the dots of the current [section]
+  std::size_t above = 0;          // the sum of `open`, plus one for each bracket
   std::size_t dots = 0;           // of the key being read
   bool line_start = true, in_header = false;
   for (std::size_t i = 0; i < text.size();) {

@@ -6,10 +6,10 @@
 
 namespace runner {
 
-constexpr std::size_t deepest_nesting = 100;  // tables and lists in each other; no recipe comes near
+constexpr std::size_t deepest_nesting = 100;  // of tables and lists; no recipe comes near
 
-// The place where TOML text nests deeper than that. Asked before parsing, because the parser limits values
-// only, not dotted keys, and because everything after it walks the tree by recursion.
+// The offset at which TOML text nests deeper than that, if it does. Checked before parsing, because the
+// parser limits only values, not dotted keys, and later code walks the tree recursively.
 std::optional<std::size_t> nested_too_deeply(std::string_view text);
 
 }  // namespace runner

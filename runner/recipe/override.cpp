@@ -46,7 +46,7 @@ void apply_override(const std::string& argument, int layer, Value& tree, const D
   } else if (text.starts_with('+')) {
     const std::size_t signs = text.starts_with("++") ? 2 : 1;
     return fail(0, signs, "a leading + is not needed: any key that the schema knows can be set",
-                {"write " + argument.substr(signs)});
+                {"write " + argument.substr(signs, assignment - signs) + "=.."});  // it may be a secret
   } else if (!has_value) {
     return fail(0, text.size(), "this sets nothing",
                 {"write key=value, key+=value (for a list) or ~key (to delete)"});

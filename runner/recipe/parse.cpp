@@ -9,15 +9,15 @@
 #include "runner/recipe/text_places.hpp"
 #include "runner/recipe/toml_problem.hpp"
 
-// The parser is compiled into this file alone: errors come back as values, and the sanitizers see inside.
+// The parser is compiled into this file only: errors are returned as values, and the sanitizers cover it.
 #undef TOML_HEADER_ONLY
 #undef TOML_SHARED_LIB
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/impl/preprocessor.h>
-// Version 3.3 takes some characters outside strings, such as a stray e-acute, for impossible: there the
-// answer is no.
+// Version 3.3 marks some characters outside strings, such as a stray e-acute, as unreachable: return false
+// for them instead.
 #pragma push_macro("TOML_UNREACHABLE")
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false
@@ -122,7 +122,7 @@ std::optional<Value> parse_toml(std::string_view text, const std::shared_ptr<con
     return std::nullopt;
   }
   Value tree = converter.value(parsed.table());
-  tree.origin = Origin{source};  // the text as a whole: no line of it
+  tree.origin = Origin{source};  // the whole text, not one of its lines
   tree.origin.layer = layer;
   return tree;
 }

@@ -46,8 +46,8 @@ Measure measure(const Value& value) {
   return sum;
 }
 
-// A variable fills in a place of the recipe: what it holds counts as written there. Its items must not pass
-// for something that the user typed, since a recipe chooses the variable and may give its default.
+// The value of a variable counts as written at the reference. It must not count as typed by the user, because
+// the recipe chooses the variable and may give its default.
 void place_at(const Origin& origin, bool from_environment, Value& value) {
   value.origin = origin;
   value.from_environment = from_environment;
@@ -75,7 +75,7 @@ class Resolver {
     std::string reference;  // the one being looked up
   };
 
-  // Everything in the value is filled in afterwards, or an error was reported and false comes back.
+  // Fills in all references in the value. False: there was an error, which has been reported.
   bool resolve(Value& value) {
     if (done_.contains(&value)) return true;
     bool good = true;
@@ -133,7 +133,7 @@ class Resolver {
     return true;
   }
 
-  // Asked before anything is copied: a thousand references to one long list are refused at the second.
+  // Checked before anything is copied, so that many references to one long list fail early.
   bool affordable(const Value& value, const Value& result) {
     const Measure size = measure(result);
     if (size.depth > deepest_nesting) {
@@ -143,11 +143,11 @@ class Resolver {
     const bool fits_so_far = expanded_ <= largest_expansion;
     expanded_ += size.bytes;
     if (expanded_ <= largest_expansion) return true;
-    if (fits_so_far) fail(value, "", "references blow the recipe up to more than 16 MB");
+    if (fits_so_far) fail(value, "", "references make the recipe larger than 16 MB");
     return false;
   }
 
-  // What was copied has been resolved where it came from: a "${" in it is literal.
+  // A copied value was resolved at its own place: a "${" in it is literal.
   void mark_done(const Value& value) {
     done_.insert(&value);
     if (const auto* list = value.as<Array>()) {
@@ -173,10 +173,10 @@ class Resolver {
             "${" + piece.text + "} is " + std::string(type_name(*part)) + ", which cannot be part of a text");
         return std::nullopt;
       }
-      const bool from_environment = piece.text.starts_with(environment_prefix);
       holds_variable = holds_variable || part->from_environment;
       const auto* words = part->as<std::string>();
-      text += words ? *words : from_environment ? part->typed : to_toml(*part);
+      // As typed: run.name=1.10 names the run "1.10", not "1.1".
+      text += words ? *words : part->typed.empty() ? to_toml(*part) : part->typed;
       if (text.size() > largest_expansion) break;  // reported as too large
     }
     Value whole{Value::Data(std::move(text))};
@@ -227,8 +227,8 @@ class Resolver {
     return *node;
   }
 
-  // Looking each reference up one key after the other would take forever in a table of a thousand keys. Keys
-  // stay where they are while references are filled in.
+  // Large tables get an index, because Table::find is slow for thousands of keys. Keys do not move while
+  // references are filled in.
   Value* find(Table& table, const std::string& key) {
     constexpr std::size_t few = 64;
     if (table.size() <= few) return table.find(key);
@@ -302,7 +302,7 @@ class Resolver {
   const std::map<std::string, std::string>& environment_;
   const DefaultOf& default_of_;
   Diagnostics& diagnostics_;
-  std::vector<Step> chain_;  // being filled in, each because of the one before
+  std::vector<Step> chain_;  // values being filled in, each for the one before
   std::unordered_set<const Value*> done_, failed_;
   std::unordered_map<const Table*, std::unordered_map<std::string_view, std::size_t>> indexes_;
   std::size_t expanded_ = 0;

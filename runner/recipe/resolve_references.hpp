@@ -9,8 +9,8 @@
 
 namespace runner {
 
-// Fills in every reference of the tree. Alone in a string it keeps its type; inside a longer one it becomes
-// part of the text. A value that came by reference keeps the place where the reference is written.
+// Fills in all references in the tree. If a string consists of one reference, the value keeps its type; in a
+// longer string it becomes part of the text. The origin of the result is the place of the reference.
 void resolve_references(Value& tree, const std::map<std::string, std::string>& environment,
                         const DefaultOf& default_of, Diagnostics& diagnostics);
 

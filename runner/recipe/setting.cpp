@@ -26,7 +26,7 @@ class Application {
       return fail(0, "extends can only be set in a recipe file");
     }
     if (setting_.action == Setting::Action::remove) return remove();
-    // Checked first, so that a mistake leaves nothing half made.
+    // Checked first, so that a mistake does not leave the tree half changed.
     if (!reachable()) return;
     if (setting_.action == Setting::Action::append) return append();
     Value& target = leaf();
@@ -45,7 +45,7 @@ class Application {
     diagnostics_.error(setting_.origin(part), std::move(message), std::move(hints));
   }
 
-  // What one part of the key leads to; nothing where it is not there.
+  // The value that one part of the key leads to; null if there is none.
   Value* step(Value& from, const std::string& part) const {
     if (auto* table = from.as<Table>()) return table->find(part);
     if (auto* list = from.as<Array>()) {
@@ -53,6 +53,11 @@ class Application {
       return index ? &(*list)[*index] : nullptr;
     }
     return nullptr;
+  }
+
+  Value& add_table(Value& parent, std::size_t part) const {
+    const Origin origin = setting_.origin(part);
+    return parent.as<Table>()->append(parts()[part].text, Value(Value::Data(Table{}), origin), origin);
   }
 
   bool reachable() {
@@ -75,14 +80,21 @@ class Application {
     return true;
   }
 
-  // A list that the recipe leaves out is changed from its default.
+  // A list that is not in the recipe is changed starting from its default. The sections around it, from this
+  // part on, may be missing, too.
   Value* list_by_default(Value& parent, std::size_t part) {
-    const bool changed = part + 1 < parts().size() || setting_.action == Setting::Action::append;
-    auto* table = parent.as<Table>();
-    if (!changed || !table || !default_of_) return nullptr;
-    std::optional<Value> held = default_of_(tree_, path_to(part));
-    if (!held || !held->as<Array>()) return nullptr;
-    return &table->append(parts()[part].text, std::move(*held), setting_.origin(part));
+    if (!default_of_) return nullptr;
+    const std::size_t end = parts().size() - (setting_.action == Setting::Action::append ? 0 : 1);
+    for (std::size_t last = part; last < end; ++last) {
+      std::optional<Value> held = default_of_(tree_, path_to(last));
+      if (!held || !held->as<Array>()) continue;
+      if (parent.as<std::string>()) expand_name(parent);
+      Value* section = &parent;
+      for (std::size_t i = part; i < last; ++i) section = &add_table(*section, i);
+      section->as<Table>()->append(parts()[last].text, std::move(*held), setting_.origin(last));
+      return step(parent, parts()[part].text);
+    }
+    return nullptr;
   }
 
   void no_such_item(std::size_t part, const Array& list) {
@@ -98,7 +110,7 @@ class Application {
     fail(part, "there is no " + path_to(part) + ": the list " + name + " " + count, std::move(hints));
   }
 
-  // The value that the key names, made where it was not there yet.
+  // The value that the key names, created if it does not exist yet.
   Value& leaf() {
     Value* node = &tree_;
     for (std::size_t i = 0; i < parts().size(); ++i) {
@@ -107,9 +119,7 @@ class Application {
       Member* member = node->as<Table>() ? node->as<Table>()->member(parts()[i].text) : nullptr;
       if (member && last) member->key_origin = setting_.origin(i);
       Value* next = step(*node, parts()[i].text);
-      node = next ? next
-                  : &node->as<Table>()->append(
-                        parts()[i].text, Value(Value::Data(Table{}), setting_.origin(i)), setting_.origin(i));
+      node = next ? next : &add_table(*node, i);
       if (!next && last) made_ = true;
     }
     return *node;
@@ -161,7 +171,7 @@ class Application {
   Value& tree_;
   const DefaultOf& default_of_;
   Diagnostics& diagnostics_;
-  bool made_ = false;  // the key was not there before
+  bool made_ = false;  // the key did not exist before
 };
 
 }  // namespace

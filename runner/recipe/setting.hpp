@@ -23,7 +23,7 @@ struct Setting {
   Origin origin(std::size_t part) const;  // of one part of the key
 };
 
-// Changes the tree, or says why that cannot be done and leaves it alone.
+// Changes the tree, or reports why that is not possible and leaves it unchanged.
 void apply_setting(Setting setting, Value& tree, const DefaultOf& default_of, Diagnostics& diagnostics);
 
 }  // namespace runner

@@ -18,8 +18,8 @@ struct Unreadable {
   std::string why;
 };
 
-// Lists, tables, quoted strings and scalars as TOML writes them, and inside lists and tables bare words too:
-// a shell takes the quotes of eval.metric=["accuracy", "loss"] away.
+// Reads lists, tables, quoted strings and scalars as in TOML; inside lists and tables also bare words,
+// because a shell removes the quotes of eval.metric=["accuracy", "loss"].
 class Reader {
  public:
   Reader(const std::shared_ptr<const Source>& source, std::size_t offset, int layer)
@@ -66,7 +66,7 @@ class Reader {
     return data;
   }
 
-  // Passes the closing bracket, or the comma before the next item; true: there is a next one.
+  // Moves past the closing bracket, or past the comma before the next item; true: there is a next one.
   bool another(char closing, std::size_t opened) {
     pass_spaces();
     if (!at_end() && text_[at_] == ',') {
@@ -213,7 +213,7 @@ class Reader {
     append_utf8(held, number);
   }
 
-  // At the top a bare text is all there is; in brackets it ends where the item does.
+  // Outside brackets, bare text extends to the end of the value; in brackets, to the end of the item.
   Value::Data bare() {
     const std::size_t begin = at_;
     at_ = depth_ == 0 ? text_.size() : std::min(text_.find_first_of(",]}\n", at_), text_.size());

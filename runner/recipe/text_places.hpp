@@ -10,7 +10,7 @@
 
 namespace runner {
 
-// Lines and columns of a text. Never outside it, whatever is asked.
+// Converts between offsets, lines and columns of a text. Results are always inside the text.
 class TextPlaces {
  public:
   struct Bounds {
@@ -26,9 +26,9 @@ class TextPlaces {
 
  private:
   std::string_view text_;
-  std::vector<std::size_t> lines_;  // where each starts
-  // Where each character of the line asked last starts: a long line must not be counted through for every
-  // value on it.
+  std::vector<std::size_t> lines_;  // the offset of each
+  // The offsets of the characters of the last line asked for, so that a long line is not scanned again for
+  // every value on it.
   std::size_t mapped_ = 0;
   std::vector<std::size_t> characters_;
 };

@@ -13,7 +13,7 @@ namespace {
 
 bool ends_word(char c) { return std::string_view(" \t\r\n,]}[{#\"'=").find(c) != std::string_view::npos; }
 
-// The value without quotes that the parser stumbled over, if it was one: hello, 5ep, /data.
+// The unquoted value at which the parser failed, such as hello, 5ep or /data; empty if it was no value.
 std::string_view unquoted_value(std::string_view text, std::size_t offset) {
   std::size_t begin = std::min(offset, text.size()), end = begin;
   while (begin > 0 && !ends_word(text[begin - 1])) --begin;
@@ -31,7 +31,7 @@ bool is_plain_number(std::string_view word) {
   return word.find_first_not_of("0123456789+-_.") == std::string_view::npos;
 }
 
-// 1e400: written as a number, but none that a double holds.
+// 1e400: a number outside the range of a double.
 bool beyond_any_number(std::string_view word) {
   double number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
@@ -46,7 +46,7 @@ std::string_view line_at(std::string_view text, std::size_t offset) {
   return line;
 }
 
-// Where the string begins that is not closed on its line; none: all are.
+// The start of a string that is not closed on this line, if there is one.
 std::optional<std::size_t> unclosed_quote(std::string_view line) {
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -63,7 +63,7 @@ std::optional<std::size_t> unclosed_quote(std::string_view line) {
   return open;
 }
 
-// "lr: 0.001" as TOML writes it. A value that is no number may be a secret, so it is left out.
+// "lr: 0.001" as TOML writes it. A value that is not a number may be a secret, so it is left out.
 std::string with_equals(std::string_view line, std::size_t colon) {
   constexpr std::string_view blanks = " \t";
   const std::string_view value = trimmed(line.substr(colon + 1), blanks);

@@ -14,7 +14,7 @@ struct TomlProblem {
   std::size_t offset = 0, length = 1;
 };
 
-// From what the parser said and where it stopped.
+// Based on the parser's message and the offset at which it stopped.
 TomlProblem explain_toml_error(std::string_view description, std::string_view text, std::size_t offset);
 
 }  // namespace runner

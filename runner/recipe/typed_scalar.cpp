@@ -11,7 +11,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Without its underscores, each of which has to be between two digits.
+// The word without its underscores; none if one of them is not between two digits.
 std::optional<std::string> plain_digits(std::string_view word) {
   std::string plain;
   for (std::size_t i = 0; i < word.size(); ++i) {
@@ -42,7 +42,7 @@ std::optional<std::int64_t> integer(std::string_view text, bool negative) {
   return whole_text<std::int64_t>((negative ? "-" : "") + std::string(text));
 }
 
-// Digits on both sides of a point, and no zeros in front.
+// Whether it has digits on both sides of its point, and no leading zeros.
 bool is_real(std::string_view text) {
   const std::size_t exponent = std::min(text.find_first_of("eE"), text.size());
   const std::string_view mantissa = text.substr(0, exponent);
@@ -61,11 +61,15 @@ std::optional<double> real(std::string_view text, bool negative) {
   if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (!is_real(text)) return std::nullopt;
   std::string spelled = (negative ? "-" : "") + std::string(text);
-  std::erase(spelled, '+');  // from_chars takes none, not even in the exponent's place of old libraries
+  // Old libraries reject the plus of an exponent.
+  const std::size_t sign = spelled.find_first_of("eE") + 1;  // 0: there is none
+  const bool plus =
+      sign > 0 && sign + 1 < spelled.size() && spelled[sign] == '+' && is_digit(spelled[sign + 1]);
+  if (plus) spelled.erase(sign, 1);
   return whole_text<double>(spelled);
 }
 
-// By its form: no setting takes a date, so nothing more is asked.
+// Judged by its form only, because no setting takes a date.
 bool is_date(std::string_view word) {
   const auto fits = [&](std::string_view pattern) {
     return word.size() >= pattern.size() &&

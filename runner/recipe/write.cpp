@@ -60,7 +60,7 @@ class Writer {
 
  private:
   void section(const std::string& header, const Table& table, const std::string& path) {
-    // A table of nothing but sections is there once they are, unless it is an item of a list.
+    // A table that contains only sections needs no header of its own, unless it is an item of a list.
     const bool implied =
         !header.starts_with("[[") && !table.empty() && std::ranges::all_of(table, is_section);
     if (!implied) text += (text.empty() ? "" : "\n") + header + "\n";

@@ -23,10 +23,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_points = 120'000;  // in a page: keeps it below 5 MB
-constexpr std::size_t most_text = 20'000;     // bytes of one text, and of all of a run in a page of many
+constexpr std::size_t most_text = 20'000;     // bytes of one text
 constexpr const char* confusion_matrix = "confusion_matrix";
 
-// Whole numbers without ".0": pages are large enough.
+// Whole numbers without ".0", which keeps pages smaller.
 Json number(double value) {
   if (value == std::floor(value) && std::abs(value) < 1e15) return static_cast<std::int64_t>(value);
   return json_number(value);
@@ -53,8 +53,8 @@ Json to_json(const std::vector<Moment>& clock) {
   return {{"step", std::move(step)}, {"epoch", std::move(epoch)}, {"time", std::move(time)}};
 }
 
-// The table that the metric prints: a line of explanation, one of column names, and one per class, whose name
-// may hold spaces and whose counts are at the end.
+// Reads the table that the metric prints: a line of explanation, one of column names, and one per class,
+// whose name may contain spaces and whose counts are at the end.
 Json matrix_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -100,7 +100,7 @@ Json to_json(const BestValue& best) {
           {"epoch", rounded(best.at.epoch)}};
 }
 
-// What the hook sample_predictions left, with the images where there are any.
+// What the hook sample_predictions wrote, including images if the data has any.
 Json predictions_of(const fs::path& folder) {
   return read_json_file_or_null(folder / "sample_predictions.json");
 }
@@ -123,7 +123,8 @@ Json run_data(const fs::path& folder, std::size_t points, std::size_t room_for_t
   json["texts"] = texts_of(folder, room_for_texts);
   if (with_images) {
     Json predictions = predictions_of(folder);
-    if (predictions.is_object()) json["predictions"] = std::move(predictions);
+    const bool usable = predictions.is_object() && predictions.contains("samples");
+    if (usable && predictions["samples"].is_array()) json["predictions"] = std::move(predictions);
   }
   json["settings"] = Json::object();
   for (const auto& [path, value] : run.settings()) json["settings"][path] = value;
@@ -158,9 +159,7 @@ std::string run_report(const std::vector<fs::path>& runs) {
 
 bool leave_report(const fs::path& run) {
   try {
-    AtomicFile out(run / "report.html");
-    out.write(run_report({run}));
-    out.commit();
+    write_atomically(run / "report.html", run_report({run}));
     return true;
   } catch (const std::exception& error) {
     log::warning("The report of the run could not be written: {}", error.what());

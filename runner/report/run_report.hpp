@@ -14,8 +14,8 @@ nlohmann::ordered_json report_data(const std::vector<std::filesystem::path>& run
 // Curves, results, settings and warnings of one or several runs as one page that needs nothing else.
 std::string run_report(const std::vector<std::filesystem::path>& runs);
 
-// report.html in the run's own folder; whether it was written. A run is not lost for its report: what goes
-// wrong becomes a warning.
+// Writes report.html into the run folder; returns whether it was written. A run does not fail because of its
+// report: an error becomes a warning.
 bool leave_report(const std::filesystem::path& run);
 
 }  // namespace runner

@@ -35,10 +35,10 @@ torch::Dtype type_of(const std::string& wanted) {
   for (const auto& [name, type] : types) {
     if (name == wanted) return type;
   }
-  throw std::runtime_error(in_quotes(wanted) + " is not a type of numbers");
+  throw std::runtime_error(in_quotes(wanted) + " is not a number type");
 }
 
-// A model is built for these numbers, so they are looked at first.
+// A model is built with these sizes, so those of a damaged file must not ask for absurd amounts of memory.
 void require_sizes(const DataSpec& data) {
   constexpr std::int64_t largest = std::int64_t{1} << 31;
   const auto sane = [&](std::int64_t size) { return size >= -1 && size <= largest; };
@@ -72,7 +72,7 @@ std::string write_data_spec(const DataSpec& data) {
 
 namespace {
 
-// The entries of the file, each of which is there and of the right kind.
+// Reads entries of the file. Throws if one is missing or has the wrong type.
 class Entries {
  public:
   explicit Entries(const nlohmann::json& json) : json_(json) {
@@ -90,7 +90,7 @@ class Entries {
     }
   }
   template <class T>
-  void read_if_there(const char* name, T& into) const {
+  void read_if_present(const char* name, T& into) const {
     if (json_.contains(name)) read(name, into);
   }
   torch::Dtype type(const char* name) const {
@@ -113,8 +113,8 @@ DataSpec read_data_spec(const std::string& text) {
   data.input_type = entries.type("input_type");
   entries.read("target_shape", data.target_shape);
   data.target_type = entries.type("target_type");
-  entries.read_if_there("target_mean", data.target_mean);  // older runs have none
-  entries.read_if_there("target_deviation", data.target_deviation);
+  entries.read_if_present("target_mean", data.target_mean);  // older runs have none
+  entries.read_if_present("target_deviation", data.target_deviation);
   entries.read("classes", data.classes);
   entries.read("class_names", data.class_names);
   entries.read("vocabulary", data.vocabulary);

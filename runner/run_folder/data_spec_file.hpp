@@ -6,7 +6,7 @@
 
 namespace runner {
 
-// What the model was built for, as JSON beside its weights: it can be built again without the data.
+// The data that the model was built for, saved as JSON so that the model can be built without the data.
 std::string write_data_spec(const DataSpec& data);
 DataSpec read_data_spec(const std::string& text);  // throws std::runtime_error
 

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -16,6 +15,7 @@
 #include "components/support/io/file_lock.hpp"
 #include "components/support/io/folders.hpp"
 #include "components/support/io/io_error.hpp"
+#include "registry/host_name.hpp"
 #include "registry/log.hpp"
 #include "registry/process_start.hpp"
 
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view lock_name = ".lock";
 
-// A lock that is held for a moment only is waited for: up to 0.3 s.
+// How long to wait for a lock that another process may hold for a moment only: 0.3 s.
 constexpr int lock_attempts = 30;
 constexpr std::chrono::milliseconds lock_pause{10};
 
@@ -45,7 +45,7 @@ std::string time_stamp() {
                            "; set run.dir to a folder that can be written");
 }
 
-// True if the folder was made now. Two runs that start in the same second must not share one.
+// False if the folder already exists: two runs that start in the same second must not share one.
 bool make_new(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
@@ -61,8 +61,7 @@ fs::path make_numbered(const fs::path& wanted) {
   return path;
 }
 
-// What a run writes before its recipe, which names its copies of plugins: a start that was cut short leaves
-// no more.
+// Files that a run writes before its recipe.toml. A start that was interrupted leaves nothing else.
 bool left_by_a_start(const fs::path& file) {
   const std::string name = file.filename().string();
   return name == lock_name || name == "plugins" || name == "plugins.json" ||
@@ -75,12 +74,6 @@ bool holds_nothing(const fs::path& path) {
 }
 
 }  // namespace
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 class RunFolder::Lock {
  public:
@@ -95,7 +88,7 @@ class RunFolder::Lock {
       log::warning(
           "{} is on a file system without locks: make sure that no other process writes to this run folder.",
           folder.string());
-    // Who holds it is for people to read; the lock itself does not depend on it.
+    // For messages and for file systems without locks; the lock itself does not depend on it.
     lock_->note(log::format("{} {} {}\n", ::getpid(), host_name(), process_start("self")));
   }
   ~Lock() { lock_->note(""); }
@@ -103,7 +96,7 @@ class RunFolder::Lock {
   Lock& operator=(const Lock&) = delete;
 
  private:
-  // Whoever asks for the owner holds the lock for a moment: that must not keep a run from starting.
+  // Retries, because owner() of another process takes the lock for a moment.
   static std::unique_ptr<FileLock> take(const fs::path& folder) {
     try {
       auto lock = FileLock::try_lock(folder / lock_name);
@@ -136,10 +129,10 @@ std::optional<RunFolder::Owner> RunFolder::owner(const fs::path& path) {
     const bool complete = static_cast<bool>(file >> owner.pid >> owner.host >> started);
     if (complete && owner.host == host_name() && started == process_start(std::to_string(owner.pid)))
       return owner;
-    // Without locks, a note of another machine may be of any age.
+    // Without locks, nobody can tell whether a process of another machine still runs.
     if (state == FileLock::State::unknown) return std::nullopt;
     if (complete && owner.host != host_name()) return owner;
-    std::this_thread::sleep_for(lock_pause);  // a process that has just locked it has not written the note
+    std::this_thread::sleep_for(lock_pause);  // the process may not have written the note yet
   }
   return std::nullopt;
 }
@@ -170,12 +163,16 @@ RunFolder RunFolder::create(const RunSection& run) {
     return folder;
   }
   RunFolder folder(make_numbered(fs::path("runs") / run.name / time_stamp()), false);
-  point_link(folder.path().parent_path() / "latest", folder.path().filename());
+  try {
+    point_link(folder.path().parent_path() / "latest", folder.path().filename());
+  } catch (const IoError& error) {  // a file system without links; the newest run is also found by its name
+    log::warning("{} The run continues without this link.", error.what());
+  }
   return folder;
 }
 
 RunFolder RunFolder::make_temporary() {
-  std::string pattern = (fs::temp_directory_path() / "runner-dry-run-XXXXXX").string();
+  std::string pattern = (fs::temp_directory_path() / "runner-XXXXXX").string();
   if (!mkdtemp(pattern.data())) fail(pattern, std::system_category().message(errno));
   return {pattern, true};
 }
@@ -186,7 +183,7 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
       lock_(std::move(other.lock_)) {}
 
 RunFolder::~RunFolder() {
-  std::error_code ignored;  // what is left in the temporary folder is the system's to clear
+  std::error_code ignored;  // the system clears temporary files
   if (temporary_) fs::remove_all(path_, ignored);
 }
 

@@ -10,21 +10,21 @@
 
 namespace runner {
 
-// Everything about a run, readable by other tools: recipe.toml, metrics.jsonl, log.txt, checkpoints/,
-// model.safetensors, result.json. One process at a time writes it: the folder is locked while the object
-// lives, and a lock left by a dead process does not block a new one. On a file system without locks there is
-// a warning instead.
+// The folder that a run writes, readable by other tools: recipe.toml, metrics.jsonl, log.txt, checkpoints/,
+// model.safetensors, result.json. Only one process at a time may write to it: the folder is locked while the
+// object exists, and a lock left by a dead process does not block a new one. A file system without locks only
+// causes a warning.
 class RunFolder {
  public:
-  // The run that is in run.dir already, locked; none where the folder is new, empty, or holds nothing but
-  // what a start that was cut short left. Throws where another process has it, or where it holds something
-  // that is not a run.
+  // The existing run in run.dir, locked; nullopt if the folder is missing, empty, or holds only what an
+  // interrupted start has left. Throws if another process uses it, or if it holds something that is not a
+  // run.
   static std::optional<RunFolder> find(const RunSection& run);
-  // Makes runs/<name>/<time> and lets runs/<name>/latest lead to it; or run.dir.
+  // Creates run.dir if it is set; otherwise runs/<name>/<time>, with a link runs/<name>/latest.
   static RunFolder create(const RunSection& run);
-  // The folder of an earlier run, locked, to continue it.
+  // The folder of an earlier run, locked, to resume it.
   static RunFolder open(const std::filesystem::path& path);
-  // A folder that is gone when the object is: for trying a recipe out.
+  // A folder that is deleted with the object, for dry runs and for ranks other than 0.
   static RunFolder make_temporary();
 
   RunFolder(RunFolder&& other) noexcept;
@@ -36,10 +36,10 @@ class RunFolder {
   std::filesystem::path file(std::string_view name) const { return path_ / name; }
   void write(std::string_view name, std::string_view text) const;  // atomically
 
-  // Throws std::runtime_error if the folder was deleted: what is written would be lost.
+  // Throws std::runtime_error if the folder was deleted or moved: anything written would be lost.
   void require_there() const;
 
-  // The process that writes to the folder now, if any: never one that has ended, nor another of its number.
+  // The process that is using the folder, if any; never one that has ended or has reused its process id.
   struct Owner {
     long pid = 0;
     std::string host;
@@ -55,7 +55,5 @@ class RunFolder {
   bool temporary_;
   std::unique_ptr<Lock> lock_;
 };
-
-std::string host_name();  // of this machine, as a lock names it
 
 }  // namespace runner

@@ -24,14 +24,14 @@ struct RunResult {
 
   Outcome outcome = Outcome::finished;
   std::string message = {};  // why it was stopped or failed
-  int signal = 0;            // that interrupted it
+  int signal = 0;            // the one that interrupted the run
   std::int64_t steps = 0, skipped_steps = 0;
   double epochs = 0, seconds = 0;
   std::optional<Best> best = {};
-  std::optional<Objective> objective = {};                                // what "best" means in this run
+  std::optional<Objective> objective = {};                                // what "best" means here
   std::vector<std::pair<std::string, double>> last = {};                  // the last evaluation
   std::vector<std::pair<std::string, double>> time = {};                  // seconds by activity; they add up
-  std::vector<std::pair<std::string, std::filesystem::path>> files = {};  // what it is, where it is
+  std::vector<std::pair<std::string, std::filesystem::path>> files = {};  // name and path
   std::vector<std::string> warnings = {};
   std::string stand_in = {};  // why the data is not the data asked for; empty: it is
   std::map<std::string, std::string> versions = {};
@@ -44,7 +44,7 @@ std::string_view name_of(RunResult::Outcome outcome);  // "finished"
 // The text of result.json; paths inside the run folder are relative to it.
 std::string result_json(const RunResult& result, const std::filesystem::path& run_folder);
 
-// What produced a run: "runner", "libtorch"; and the checksums of its plugins: "plugin focal.so".
+// The versions of "runner" and "libtorch", and the checksums of loaded plugins: "plugin focal.so".
 std::map<std::string, std::string> versions();
 
 }  // namespace runner

@@ -7,14 +7,14 @@
 
 namespace runner {
 
-// "optimizer.name=sgd", "optimizer.lr<=0.01", "status!=failed", "best>0.9": a key of the recipe, or one of
-// name, status, steps, best and duration (in seconds), held against a value. Numbers are compared as numbers.
+// "optimizer.name=sgd", "optimizer.lr<=0.01", "status!=failed", "best>0.9": compares a key of the recipe, or
+// name, status, steps, best or duration (in seconds), with a value. Numbers are compared as numbers.
 struct Condition {
   std::string key, comparison, value;
 
-  // Throws std::invalid_argument, saying how it is written, where the text is none.
+  // Throws std::invalid_argument that explains the syntax.
   static Condition parse(std::string_view text);
-  bool applies(const RunRecord& run, const RunSummaryLine& line) const;  // the run has such a value
+  bool applies(const RunRecord& run, const RunSummaryLine& line) const;  // the run has this key
   bool holds(const RunRecord& run, const RunSummaryLine& line) const;
 };
 

@@ -7,8 +7,7 @@ namespace runner {
 
 namespace {
 
-// The first, the lowest, the highest and the last of a stretch say what it looks like; the first that is no
-// number must be seen too.
+// Keeps the lowest and the highest point of a stretch, and the first that is not finite.
 void keep_extremes(const CurvePoint* begin, const CurvePoint* end, std::vector<CurvePoint>& kept) {
   const CurvePoint *low = nullptr, *high = nullptr, *odd = nullptr;
   for (const CurvePoint* point = begin; point != end; ++point) {

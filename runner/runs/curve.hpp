@@ -9,14 +9,14 @@ struct CurvePoint {
   double x = 0, y = 0;
 };
 
-// A curve of any length in bounded memory. Where points have to go, each stretch keeps its lowest and its
-// highest, so every point that is left was measured and no extreme is lost.
+// A curve of any length in bounded memory. If it gets too long, each stretch keeps only its lowest and its
+// highest point, so every remaining point was measured and no extreme is lost.
 class Curve {
  public:
   explicit Curve(std::size_t most = 2048) : most_(most) {}
 
-  // x ascends. One that is not above the last begins again from there: a run was resumed, and what it had
-  // measured after that point is measured anew.
+  // x must increase. If it does not, the run was resumed: points from x on are removed, because they are
+  // measured again.
   void add(double x, double y);
   void thin(std::size_t most);  // to about that many points
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "components/trackers/support/json_number.hpp"
+#include "runner/runs/whole_number.hpp"
 
 namespace runner {
 
@@ -12,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// One line without building a tree of it: files of millions of lines are read whole.
+// Parses a line without building a JSON tree, because files may have millions of lines.
 class LineReader final : public Json::json_sax_t {
  public:
   explicit LineReader(Record& record) : record_(record) { record_.values.clear(); }
@@ -41,7 +42,9 @@ class LineReader final : public Json::json_sax_t {
   bool number(double value) {
     if (depth_ == 0) return false;
     if (key_ == "step") {
-      record_.step = static_cast<std::int64_t>(value);
+      const auto step = whole_number(value);
+      if (!step) return false;
+      record_.step = *step;
     } else if (key_ == "epoch") {
       record_.epoch = value;
     } else if (key_ == "time") {
@@ -63,11 +66,12 @@ void MetricsFile::read(const std::function<void(const Record&)>& each,
                        const std::function<void()>& restarted) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path_, error);
-  if (error) return;  // none yet: nothing was measured
+  if (error) return;  // no file yet: nothing was measured
   if (size < position_) {
     position_ = 0;
     restarted();
   }
+  if (size == position_) return;
   std::ifstream file(path_, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(position_));
   std::string text;

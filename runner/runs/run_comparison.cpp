@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Facts = std::vector<std::pair<std::string, std::string>>;  // of one run
 
-// All keys in the order in which the runs have them.
+// One row for each key, in the order of their first appearance.
 ComparedSection section_of(std::string title, const std::vector<Facts>& runs) {
   ComparedSection section{std::move(title)};
   for (std::size_t run = 0; run < runs.size(); ++run) {

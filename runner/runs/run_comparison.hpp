@@ -9,7 +9,7 @@ namespace runner {
 
 struct ComparedRow {
   std::string key;
-  std::vector<std::string> values;  // one a run; empty: it has none
+  std::vector<std::string> values;  // one for each run; empty: it has none
 
   bool differs() const;
 };
@@ -19,7 +19,7 @@ struct ComparedSection {
   std::vector<ComparedRow> rows = {};
 };
 
-// Everything that can be said of several runs, side by side.
+// Results, settings, data and versions of several runs, side by side.
 std::vector<ComparedSection> compare_runs(const std::vector<RunRecord>& runs);
 
 }  // namespace runner

@@ -10,7 +10,7 @@
 
 namespace runner {
 
-// When a step was: the axes that a curve can have.
+// The epoch and time of a step, for the x axis of a curve.
 struct Moment {
   double step = 0, epoch = 0, time = 0;
 };
@@ -20,17 +20,17 @@ struct Series {
   Curve curve;
 };
 
-// A notable value of a series, and its step.
+// A value of a series, and when it was measured.
 struct SeriesValue {
   double value = 0;
   double step = 0, epoch = 0;
 };
 
-// All curves of a run, as records come in.
+// All curves of a run, collected from its records.
 class RunMetrics {
  public:
   void add(const Record& record);
-  // So that all curves together have about that many points.
+  // Reduces all curves together to about that many points.
   void thin(std::size_t points);
 
   const std::vector<Series>& series() const { return series_; }
@@ -46,14 +46,14 @@ class RunMetrics {
   void add_speed(const Record& record);
   double epoch_at(double step) const;
 
-  std::vector<Series> series_;  // in the order in which they first came
+  std::vector<Series> series_;  // in order of first appearance
   std::map<std::string, std::size_t, std::less<>> places_;
   std::vector<Moment> clock_;
   std::optional<Moment> last_training_;
   bool speed_is_logged_ = false;
 };
 
-// Not every run logs its speed, but every run has its times.
+// Computed from the times of the records if the run does not log its speed.
 inline constexpr std::string_view derived_speed = "train/steps_per_second";
 
 }  // namespace runner

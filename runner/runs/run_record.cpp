@@ -13,6 +13,7 @@
 #include "runner/recipe/parse.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/runs/metrics_file.hpp"
+#include "runner/runs/whole_number.hpp"
 
 namespace runner {
 
@@ -53,13 +54,17 @@ double number_at(const Json& json, const char* key) {
   return found != json.end() ? number_of_json(*found).value_or(0) : 0;
 }
 
+std::int64_t integer_at(const Json& json, const char* key) {
+  return whole_number(number_at(json, key)).value_or(0);
+}
+
 std::string shown(const Value& value) {
   if (value.secret) return "(secret)";
   const auto* text = value.as<std::string>();
   return text ? *text : to_toml(value);
 }
 
-// Judged by the name, for a run without a result: its components need not be available here.
+// A guess from the name, for a run without a result: its metric component may not be available here.
 bool small_is_good(std::string_view metric) {
   for (const char* word : {"loss", "error", "mae", "mse", "perplexity"}) {
     if (metric.find(word) != std::string_view::npos) return true;
@@ -122,7 +127,7 @@ RunRecord read_run(const fs::path& folder) {
   if (run.status.empty()) run.status = RunFolder::owner(folder) ? "running" : "unknown";
   run.stand_in = contents(folder / "STAND-IN-DATA.txt");
   const auto identity = read_ordered_json_file_or_null(folder / "run.json");
-  run.started = static_cast<std::time_t>(identity.is_object() ? number_at(identity, "started_at") : 0);
+  run.started = identity.is_object() ? integer_at(identity, "started_at") : 0;
   if (run.started == 0) run.started = changed(folder / "recipe.toml").value_or(0);
   return run;
 }
@@ -140,7 +145,7 @@ RunSummaryLine summarize(const RunRecord& run, const RunMetrics* metrics) {
   if (!metrics && !told) metrics = &read.emplace(read_metrics(run.folder));
   if (metrics) {
     const Moment last = metrics->last();
-    line = {static_cast<std::int64_t>(last.step), last.epoch, last.time};
+    line = {whole_number(last.step).value_or(0), last.epoch, last.time};
     for (const Series& series : metrics->series()) {
       if (!series.name.starts_with("train/") && !series.name.starts_with("perf/")) {
         line.last.emplace_back(series.name, series.curve.points().back().y);
@@ -148,7 +153,7 @@ RunSummaryLine summarize(const RunRecord& run, const RunMetrics* metrics) {
     }
   }
   if (run.result.contains("steps")) {
-    line.steps = static_cast<std::int64_t>(number_at(run.result, "steps"));
+    line.steps = integer_at(run.result, "steps");
     line.epochs = number_at(run.result, "epochs");
     line.seconds = number_at(run.result, "seconds");
   }

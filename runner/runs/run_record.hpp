@@ -19,20 +19,20 @@ struct BestValue {
   SeriesValue at;
 };
 
-// The contents of a run folder, in any state and from any version of the program: what is missing or broken
-// is skipped, never an error.
+// The contents of a run folder in any state, from any version of the program: missing or damaged files are
+// skipped, never an error.
 struct RunRecord {
   std::filesystem::path folder;
   std::string name;
   Value recipe = {};                   // as the run saved it
-  nlohmann::ordered_json result = {};  // of result.json; an empty object where the run has none
+  nlohmann::ordered_json result = {};  // result.json; an empty object if there is none
   std::string
       status;  // "finished", "stopped", "interrupted", "failed"; without a result "running" or "unknown"
-  std::string message;      // why it ended so
-  std::string stand_in;     // not empty: trained on other data than was asked for, and why
-  std::time_t started = 0;  // its first attempt
+  std::string message;      // why it stopped or failed
+  std::string stand_in;     // why the data is not the data asked for; empty: it is
+  std::time_t started = 0;  // when its first attempt started
 
-  // "optimizer.lr" as one line of TOML, without secrets; strings without their quotes.
+  // Keys such as "optimizer.lr" with values as one line of TOML; secrets hidden, strings without quotes.
   std::vector<std::pair<std::string, std::string>> settings() const;
   std::optional<std::string> setting(std::string_view path) const;
   std::optional<Objective> objective() const;
@@ -41,12 +41,12 @@ struct RunRecord {
 RunRecord read_run(const std::filesystem::path& folder);
 RunMetrics read_metrics(const std::filesystem::path& run_folder);
 
-// From the result where it is there, else from what was measured. `metrics` is only read where it is needed.
+// From the result if there is one, otherwise from the metrics. Without `metrics`, the file is read if needed.
 struct RunSummaryLine {
   std::int64_t steps = 0;
   double epochs = 0, seconds = 0;
   std::optional<BestValue> best = {};
-  std::vector<std::pair<std::string, double>> last = {};  // of what the evaluation measures
+  std::vector<std::pair<std::string, double>> last = {};  // last values of evaluation metrics
 };
 RunSummaryLine summarize(const RunRecord& run, const RunMetrics* metrics = nullptr);
 

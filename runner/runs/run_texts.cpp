@@ -15,8 +15,8 @@ struct Entry {
   std::string level, text;
 };
 
-// "2026-01-31 12:00:00.000 warning: text", as registry/log.cpp writes it; any other line continues the one
-// before.
+// "2026-01-31 12:00:00.000 warning: text", as registry/log.cpp writes it; any other line continues the
+// previous entry.
 std::optional<Entry> start_of_entry(const std::string& line) {
   constexpr std::size_t level_at = 24;
   if (line.size() < level_at || line[4] != '-' || line[10] != ' ' || line[13] != ':' || line[19] != '.') {
@@ -56,7 +56,8 @@ std::vector<std::pair<std::string, std::string>> read_texts(const std::filesyste
   std::ifstream lines(file, std::ios::binary);
   for (std::string line; std::getline(lines, line);) {
     const auto json = read_json_or_null(line);
-    if (!json.is_object() || !json.contains("tag") || !json.contains("text")) continue;
+    const auto is_text = [&](const char* key) { return json.contains(key) && json[key].is_string(); };
+    if (!json.is_object() || !is_text("tag") || !is_text("text")) continue;
     const std::string tag = json["tag"];
     auto known = std::ranges::find(texts, tag, [](const auto& each) { return each.first; });
     if (known == texts.end()) known = texts.insert(known, {tag, {}});

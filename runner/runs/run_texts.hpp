@@ -10,8 +10,8 @@ namespace runner {
 // The warnings in the log.txt of a run, each text once.
 std::vector<std::string> warnings_in(const std::filesystem::path& log);
 
-// The last text of each tag in a texts.jsonl, such as "eval/confusion_matrix", in the order of the tags.
-// Lines that are not whole are skipped.
+// The last text of each tag in texts.jsonl, such as "eval/confusion_matrix", in order of first appearance.
+// Incomplete lines are skipped.
 std::vector<std::pair<std::string, std::string>> read_texts(const std::filesystem::path& file);
 
 }  // namespace runner

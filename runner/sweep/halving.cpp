@@ -18,7 +18,7 @@ bool is_power(std::int64_t number) {
 bool Halving::may_continue(std::int64_t trial, std::int64_t evaluations, double best) {
   if (!is_power(evaluations)) return true;
   std::map<std::int64_t, double>& reached = values_[evaluations];
-  reached[trial] = best;
+  if (!reached.insert_or_assign(trial, best).second) return true;
   const auto better = std::ranges::count_if(reached, [&](const auto& other) { return other.second < best; });
   return better < std::max<std::ptrdiff_t>(1, std::ssize(reached) / factor);
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t most_groups = 6, least_in_group = 3;
 
-// Which group each observation is in: its value where there are few, else its rank among all.
+// The group of each observation: by value if there are few values, otherwise by rank.
 std::vector<std::size_t> groups_of(const std::vector<double>& values) {
   std::map<double, std::size_t> distinct;
   for (const double value : values) distinct.emplace(value, 0);
@@ -33,7 +33,7 @@ std::vector<std::size_t> groups_of(const std::vector<double>& values) {
 std::optional<double> explained(const std::vector<std::size_t>& groups, const std::vector<double>& results) {
   const auto count = static_cast<double>(results.size());
   const double mean = std::accumulate(results.begin(), results.end(), 0.0) / count;
-  std::map<std::size_t, std::pair<double, double>> sums;  // of a group: how many, their sum
+  std::map<std::size_t, std::pair<double, double>> sums;  // count and sum, by group
   double whole = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
     sums[groups[i]].first += 1;

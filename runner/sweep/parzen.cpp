@@ -9,10 +9,10 @@ namespace runner {
 
 namespace {
 
-constexpr std::size_t full_weight = 25;  // that many of the latest count fully
+constexpr std::size_t full_weight = 25;  // number of newest observations with full weight
 constexpr double prior_weight = 1;
 
-// One for each value and one for the wide kernel; they add up to 1.
+// A weight for each value and one for the wide kernel; their sum is 1.
 std::vector<double> kernel_weights(std::size_t count) {
   std::vector<double> weights(count, 1.0);
   if (count >= full_weight) {
@@ -60,12 +60,12 @@ class CategoryKernels final : public Kernels {
  private:
   double choices_;
   std::vector<double> values_;
-  double own_ = 0, other_ = 0;  // how likely the value of a kernel is, and each other one
+  double own_ = 0, other_ = 0;  // probability of a kernel's own value, and of each other value
 };
 
 double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
-// The inverse of normal_cdf, by halving: it is called a few hundred times a trial.
+// The inverse of normal_cdf by bisection; fast enough for a few hundred calls per trial.
 double normal_quantile(double probability) {
   double low = -12, high = 12;
   for (int i = 0; i < 60; ++i) {
@@ -75,8 +75,8 @@ double normal_quantile(double probability) {
   return (low + high) / 2;
 }
 
-// Normal distributions truncated at the ends of the range; an integer has the probability of the interval of
-// half a step on both sides.
+// Normal distributions truncated at the ends of the range. An integer has the probability of the interval
+// from half a step below it to half a step above it.
 class NumberKernels final : public Kernels {
  public:
   NumberKernels(const Parameter& parameter, const std::vector<double>& values) : parameter_(parameter) {
@@ -111,7 +111,7 @@ class NumberKernels final : public Kernels {
     return normal_cdf((x - centres_[kernel]) / widths_[kernel]);
   }
 
-  // As wide as the gap to the farther of the two neighbours, within limits.
+  // Each kernel is as wide as the distance to the farther of its two neighbours, within limits.
   void find_widths() {
     const std::size_t count = centres_.size();
     std::vector<std::size_t> order(count);

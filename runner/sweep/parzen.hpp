@@ -9,7 +9,7 @@
 namespace runner {
 
 // The kernels that one parameter contributes to a Parzen estimator: one around each value that was tried, and
-// a last one that is as wide as the range.
+// a last one as wide as the range.
 class Kernels {
  public:
   virtual ~Kernels() = default;
@@ -17,11 +17,11 @@ class Kernels {
   virtual double log_density(std::size_t kernel, double value) const = 0;
 };
 
-// A density over points: a kernel around each point that was tried, the product of those of its values, and a
-// wide one over everything, so that nothing is ever ruled out.
+// A density over points: a kernel around each point that was tried, which is the product of the kernels of
+// its values, and a wide kernel over the whole space, so that nothing is ever ruled out.
 class Parzen {
  public:
-  // Points in the order in which they were tried: of many, the oldest count less.
+  // Points in the order in which they were tried. If there are many, the oldest have less weight.
   Parzen(const std::vector<Parameter>& parameters, const std::vector<Point>& points);
 
   Point draw(SampleRandom& random) const;
@@ -29,7 +29,7 @@ class Parzen {
 
  private:
   std::vector<double> weights_;
-  std::vector<std::unique_ptr<Kernels>> kernels_;  // of each parameter
+  std::vector<std::unique_ptr<Kernels>> kernels_;  // by parameter
 };
 
 }  // namespace runner

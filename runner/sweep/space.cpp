@@ -35,7 +35,7 @@ ParsedArgument parse_argument(std::string_view argument) {
           value.substr(open + 1, value.size() - open - (closed ? 2 : 1)), closed};
 }
 
-// At the commas that are not in brackets or quotes.
+// Ignores commas inside brackets or quotes.
 std::vector<std::string> split_at_commas(std::string_view text) {
   std::vector<std::string> parts;
   int depth = 0;
@@ -81,15 +81,26 @@ std::vector<double> numbers(std::string_view argument, const std::vector<std::st
   return found;
 }
 
+// Values are stored as doubles, which hold every integer below this.
+constexpr double exact_below = 0x1p53;
+
+void require_integers(std::string_view argument, const std::vector<double>& numbers,
+                      const std::string& if_not) {
+  for (const double number : numbers) {
+    if (number != std::floor(number)) fail(argument, if_not);
+    if (std::abs(number) >= exact_below)
+      fail(argument, "integers must be below " + std::to_string(std::llround(exact_below)) +
+                         "; for larger ones: choice(..)");
+  }
+}
+
 Parameter range(std::string_view argument, Parameter parameter, const std::vector<std::string>& parts) {
   const auto ends = numbers(argument, parts, 2, 3);
-  for (const double end : ends) {
-    if (end != std::floor(end)) fail(argument, "a range is of whole numbers; for others: uniform(low, high)");
-  }
+  require_integers(argument, ends, "a range needs whole numbers; for others: uniform(low, high)");
   parameter.kind = Parameter::Kind::integer;
   parameter.step = ends.size() > 2 ? ends[2] : 1;
-  if (parameter.step < 1) fail(argument, "the step of a range is at least 1");
-  if (ends[1] <= ends[0]) fail(argument, "is empty: the second number is the first that is not in the range");
+  if (parameter.step < 1) fail(argument, "the step of a range must be at least 1");
+  if (ends[1] <= ends[0]) fail(argument, "is empty: its end, which is not included, must be above its start");
   parameter.low = ends[0];
   parameter.high = ends[0] + parameter.step * std::floor((ends[1] - ends[0] - 1) / parameter.step);
   return parameter;
@@ -127,9 +138,8 @@ Parameter parse_parameter(std::string_view argument) {
   parameter.low = ends[0];
   parameter.high = ends[1];
   parameter.log = parsed.name != "uniform";
-  const auto whole = [](double end) { return end == std::floor(end); };
-  if (parameter.kind == Parameter::Kind::integer && !std::ranges::all_of(ends, whole))
-    fail(argument, "both numbers must be integers; for others: log_uniform(low, high)");
+  if (parameter.kind == Parameter::Kind::integer)
+    require_integers(argument, ends, "both numbers must be integers; for others: log_uniform(low, high)");
   if (ends[1] <= ends[0]) fail(argument, "the second number must be above the first");
   if (parameter.log && ends[0] <= 0) fail(argument, "numbers must be above 0: zero has no logarithm");
   return parameter;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "components/support/io/file_lock.hpp"
+#include "registry/log.hpp"
 #include "runner/runs/metrics_file.hpp"
 #include "runner/sweep/halving.hpp"
 #include "runner/sweep/trial_process.hpp"
@@ -20,9 +21,10 @@ namespace {
 
 constexpr std::chrono::milliseconds pause{50};
 
-// The last thing that the program said was wrong.
-std::string reason(const fs::path& output, int exit_code) {
+// Why the trial failed: the last error message in its output, if any, after that of earlier attempts.
+std::string reason(const fs::path& output, std::uintmax_t earlier, int exit_code) {
   std::ifstream file(output);
+  file.seekg(static_cast<std::streamoff>(earlier));
   std::string found;
   for (std::string line; std::getline(file, line);) {
     if (line.find("error: ") != std::string::npos) found = line;
@@ -32,62 +34,84 @@ std::string reason(const fs::path& output, int exit_code) {
   return "exit code " + std::to_string(exit_code) + "; see " + output.string();
 }
 
+// The metric of a trial, as far as it has been measured.
+class Evaluations {
+ public:
+  Evaluations(const SweepPlan& plan, std::int64_t trial)
+      : objective_(plan.objective), trial_(trial), metrics_(plan.trial_folder(trial) / "metrics.jsonl") {}
+
+  // Reads new measurements; false if halving decides to stop the trial.
+  bool read(Halving& halving) {
+    bool may_continue = true;
+    const auto judge = [&](const Record& record) {
+      for (const auto& [name, value] : record.values) {
+        if (name != objective_.metric) continue;
+        best_ = std::min(best_, objective_.highest ? -value : value);
+        if (!halving.may_continue(trial_, ++count_, best_)) may_continue = false;
+      }
+    };
+    metrics_.read(judge, [&] {  // resumed from a checkpoint: later measurements were removed
+      best_ = INFINITY;
+      count_ = 0;
+    });
+    return may_continue;
+  }
+
+ private:
+  const Objective objective_;
+  const std::int64_t trial_;
+  MetricsFile metrics_;
+  std::int64_t count_ = 0;
+  double best_ = INFINITY;  // lower is better
+};
+
 // A trial that is being run.
 class RunningTrial {
  public:
   RunningTrial(const SweepPlan& plan, Trial trial)
-      : plan_(plan), trial_(std::move(trial)), metrics_(plan.trial_folder(trial_.number) / "metrics.jsonl") {
+      : plan_(plan), trial_(std::move(trial)), evaluations_(plan, trial_.number) {
     const fs::path folder = plan.trial_folder(trial_.number);
-    output_ = folder.string() + ".log";
-    std::vector<std::string> arguments{"run", plan.recipe.string()};
+    lock_ = folder.string() + ".lock";
+    command_.environment = plan.environment;
+    command_.output = folder.string() + ".log";
+    std::vector<std::string>& arguments = command_.arguments;
+    arguments = {"run", plan.recipe.string()};
     if (plan.ranks > 1) arguments = {"launch", "-n", std::to_string(plan.ranks), plan.recipe.string()};
     arguments.insert(arguments.end(), plan.overrides.begin(), plan.overrides.end());
     for (std::string& setting : plan.settings(trial_.point)) arguments.push_back(std::move(setting));
     arguments.push_back("run.dir=" + fs::absolute(folder).string());
     if (trial_.threads > 0) arguments.push_back("run.threads=" + std::to_string(trial_.threads));
     arguments.emplace_back("checkpoint.resume=auto");  // an unfinished trial continues from its checkpoint
-    process_.emplace(arguments, output_, folder.string() + ".lock");
+    start();
+    if (!process_)
+      log::info("trial {} waits for a process of an earlier sweep that still holds {}", trial_.number,
+                lock_.string());
   }
 
-  // What it measured since the last time; false where halving says that it is hopeless.
-  bool look(Halving& halving) {
-    if (!plan_.halving) return true;
-    bool may_continue = true;
-    const auto judge = [&](const Record& record) {
-      for (const auto& [name, value] : record.values) {
-        if (name != plan_.objective.metric) continue;
-        best_ = std::min(best_, plan_.objective.highest ? -value : value);
-        if (!halving.may_continue(trial_.number, ++evaluations_, best_)) may_continue = false;
-      }
-    };
-    metrics_.read(judge, [&] {  // it was resumed from a checkpoint, and what came after that is gone
-      best_ = INFINITY;
-      evaluations_ = 0;
-    });
-    return may_continue;
-  }
+  // Reads new measurements; false if halving decides to stop the trial.
+  bool look(Halving& halving) { return !plan_.halving || evaluations_.read(halving); }
 
   void give_up() {
     hopeless_ = true;
-    process_->stop();
+    interrupt();
   }
-  void interrupt() { process_->stop(); }
+  void interrupt() {
+    if (process_) process_->stop();
+  }
 
-  // Whether it is over; an interrupted one stays unfinished.
+  // Whether the trial has ended, and with which outcome; an interrupted one stays unfinished.
   bool over(bool interrupted) {
-    const auto code = process_->exit_code();
+    if (!process_ && interrupted) return true;
+    if (!process_) start();
+    const auto code = process_ ? process_->exit_code() : std::nullopt;
     if (!code) return false;
     take_results();
-    const bool failed = *code != 0 && *code <= 128;
-    if (hopeless_ && !failed) {
-      trial_.outcome = Trial::Outcome::stopped_early;
-    } else if (*code == 0) {
-      trial_.outcome = trial_.value ? Trial::Outcome::finished : Trial::Outcome::failed;
-      if (!trial_.value)
-        trial_.message = plan_.objective.metric + (measured_ ? " was never finite" : " was never measured");
-    } else if (!interrupted || failed) {
+    trial_.outcome = outcome_of(*code, hopeless_, interrupted);
+    if (trial_.outcome == Trial::Outcome::failed) {
+      trial_.message = reason(command_.output, earlier_output_, *code);
+    } else if (trial_.outcome == Trial::Outcome::finished && !trial_.value) {
       trial_.outcome = Trial::Outcome::failed;
-      trial_.message = reason(output_, *code);
+      trial_.message = plan_.objective.metric + (measured_ ? " was never finite" : " was never measured");
     }
     return true;
   }
@@ -95,6 +119,14 @@ class RunningTrial {
   const Trial& trial() const { return trial_; }
 
  private:
+  // Does nothing if an earlier process of the trial is still ending.
+  void start() {
+    std::error_code none;
+    const std::uintmax_t size = fs::file_size(command_.output, none);
+    earlier_output_ = none ? 0 : size;
+    process_ = TrialProcess::start(command_, lock_);
+  }
+
   void take_results() {
     const RunMetrics metrics = read_metrics(plan_.trial_folder(trial_.number));
     const auto best = metrics.best_of(plan_.objective.metric, plan_.objective.highest);
@@ -106,32 +138,22 @@ class RunningTrial {
 
   const SweepPlan& plan_;
   Trial trial_;
-  MetricsFile metrics_;
-  fs::path output_;
-  std::optional<TrialProcess> process_;
-  std::int64_t evaluations_ = 0;
-  double best_ = INFINITY;  // lower is better
+  Evaluations evaluations_;
+  TrialCommand command_;
+  fs::path lock_;
+  std::unique_ptr<TrialProcess> process_;
+  std::uintmax_t earlier_output_ = 0;  // bytes
   bool hopeless_ = false, measured_ = false;
 };
 
-// What earlier trials had reached after each number of evaluations, to judge later ones by.
+// Tells halving what earlier trials had reached after each evaluation, to compare later ones with. It judged
+// unfinished trials then, and does not judge them again.
 void recall(const SweepPlan& plan, const std::vector<Trial>& trials, Halving& halving) {
   if (!plan.halving) return;
-  for (const Trial& trial : trials) {
-    if (trial.outcome == Trial::Outcome::unfinished) continue;
-    std::int64_t evaluations = 0;
-    double best = INFINITY;
-    MetricsFile(plan.trial_folder(trial.number) / "metrics.jsonl").read([&](const Record& record) {
-      for (const auto& [name, value] : record.values) {
-        if (name != plan.objective.metric) continue;
-        best = std::min(best, plan.objective.highest ? -value : value);
-        halving.may_continue(trial.number, ++evaluations, best);
-      }
-    });
-  }
+  for (const Trial& trial : trials) Evaluations(plan, trial.number).read(halving);
 }
 
-// Which trials are still to be run: first those that were started before, then new ones.
+// The trials still to run: first those that were started before, then new ones.
 class Queue {
  public:
   Queue(const SweepPlan& plan, const Sampler& sampler, TrialJournal& journal)
@@ -183,8 +205,11 @@ fs::path SweepPlan::trial_folder(std::int64_t trial) const {
 
 std::vector<Trial> run_sweep(const SweepPlan& plan, const Sampler& sampler, const SweepEvents& events) {
   fs::create_directories(plan.folder / "trials");
-  const FileLock alone(plan.folder / "sweep.lock");
-  TrialJournal journal(plan.folder / "trials.jsonl");
+  const auto alone = FileLock::try_lock(plan.folder / "sweep.lock");
+  if (!alone)
+    throw std::runtime_error("another process is running the sweep in " + plan.folder.string() +
+                             "; wait until it has ended, or give this one another folder with --dir");
+  TrialJournal journal(plan.folder / "trials.jsonl", plan.parameters.size());
   Queue queue(plan, sampler, journal);
   Halving halving;
   recall(plan, journal.trials(), halving);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,11 +15,12 @@ namespace runner {
 
 struct SweepPlan {
   std::filesystem::path recipe;
-  std::vector<std::string> overrides = {};  // of every trial
+  std::vector<std::string> overrides = {};              // for all trials
+  std::map<std::string, std::string> environment = {};  // of all trials; complete
   std::vector<Parameter> parameters = {};
   Objective objective = {};
   std::filesystem::path folder;
-  std::int64_t samples = 0;  // 0: until the sampler has nothing left
+  std::int64_t samples = 0;  // number of trials; 0: until the sampler has no more
   std::int64_t jobs = 1;
   std::int64_t ranks = 1;    // of each trial
   std::int64_t threads = 0;  // of a new trial; 0: as in the recipe
@@ -35,13 +37,13 @@ struct SweepEvents {
   std::function<bool()> interrupted;  // asked a few times a second
 };
 
-// Runs the trials that are not done yet, several at once. All trials come back; those that an interruption
+// Runs the trials that have not ended yet, several at once. Returns all trials; those that an interruption
 // left unfinished are resumed by the next call.
 std::vector<Trial> run_sweep(const SweepPlan& plan, const Sampler& sampler, const SweepEvents& events);
 
-// The number of the best; none where no trial has a value.
+// The best trial; null if no trial has a value.
 const Trial* best_trial(const std::vector<Trial>& trials, const Objective& objective);
-// Those that have a value; with the unfinished ones, those too, as running.
+// The trials that have a value; with `unfinished`, also unfinished ones, marked as running.
 std::vector<Observation> observations_of(const std::vector<Trial>& trials, const Objective& objective,
                                          bool unfinished = false);
 

@@ -16,7 +16,7 @@ std::size_t good_trials(std::size_t count) {
   return std::min(most, static_cast<std::size_t>(std::ceil(0.1 * static_cast<double>(count))));
 }
 
-// Those that went to their end first, the best in front; of those stopped early, the ones that came farthest.
+// Complete trials first, ordered by value; then those stopped early, ordered by how far they got.
 std::vector<std::size_t> ranked(std::span<const Observation> observations) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < observations.size(); ++i) {
@@ -41,7 +41,7 @@ class TpeSampler final : public Sampler {
     if (order.size() < random_trials) return random_->next(trial, observations);
     std::vector<bool> good(observations.size());
     for (std::size_t i = 0; i < good_trials(order.size()); ++i) good[order[i]] = true;
-    std::vector<Point> of_good, of_others;  // among them those still running, so that not all try the same
+    std::vector<Point> of_good, of_others;  // others include running trials, so that parallel jobs differ
     for (std::size_t i = 0; i < observations.size(); ++i)
       (good[i] ? of_good : of_others).push_back(observations[i].point);
     const Parzen likely(parameters_, of_good), unlikely(parameters_, of_others);

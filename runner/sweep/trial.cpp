@@ -1,12 +1,15 @@
 #include "runner/sweep/trial.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "components/support/io/read_json.hpp"
 #include "components/trackers/support/append_file.hpp"
 #include "registry/wording.hpp"
+#include "runner/terminal/text.hpp"
 
 namespace runner {
 
@@ -34,9 +37,22 @@ std::string to_string(Trial::Outcome outcome) {
   return "unfinished";
 }
 
-TrialJournal::TrialJournal(std::filesystem::path file) : file_(std::move(file)) {
+Trial::Outcome outcome_of(int exit_code, bool given_up, bool interrupted) {
+  if (exit_code == 0) return Trial::Outcome::finished;
+  if (exit_code <= 128) return Trial::Outcome::failed;
+  if (given_up) return Trial::Outcome::stopped_early;
+  return interrupted ? Trial::Outcome::unfinished : Trial::Outcome::failed;
+}
+
+TrialJournal::TrialJournal(std::filesystem::path file, std::size_t parameters) : file_(std::move(file)) {
+  if (!std::filesystem::exists(file_)) return;
   cut_unfinished_line(file_);
   std::ifstream lines(file_);
+  const auto require_readable = [&] {  // the sweep would begin again
+    if (!lines.is_open() || lines.bad())
+      throw std::runtime_error("Cannot read " + file_.string() + ": " + std::strerror(errno) + ".");
+  };
+  require_readable();
   try {
     for (std::string line; std::getline(lines, line);) {
       const Json json = read_json(line);
@@ -47,6 +63,10 @@ TrialJournal::TrialJournal(std::filesystem::path file) : file_(std::move(file)) 
       Trial& trial = trials_[number];
       if (json.contains("point"))
         trial = {.number = trial.number, .point = json.at("point"), .threads = json.value("threads", 0)};
+      if (trial.point.size() != parameters)
+        throw std::runtime_error("trial " + std::to_string(number) + " has " +
+                                 counted(trial.point.size(), "value") + " for " +
+                                 counted(parameters, "parameter"));
       if (!json.contains("outcome")) continue;
       trial.outcome = outcome_of(json.at("outcome"));
       if (json.contains("value")) trial.value = json.at("value").get<double>();
@@ -58,6 +78,7 @@ TrialJournal::TrialJournal(std::filesystem::path file) : file_(std::move(file)) 
     throw std::runtime_error(file_.string() + " cannot be read: " + error.what() +
                              ". Give the sweep another folder with --dir.");
   }
+  require_readable();
 }
 
 void TrialJournal::start(const Trial& trial) {

@@ -17,21 +17,26 @@ struct Trial {
   Point point = {};
   std::int64_t threads = 0;  // run.threads, which must stay the same in a resumed trial; 0: as in the recipe
   Outcome outcome = Outcome::unfinished;
-  std::optional<double> value = {};  // the best of the metric
-  double step = 0, seconds = 0;      // at its end
+  std::optional<double> value = {};  // the best value of the metric
+  double step = 0, seconds = 0;      // when it ended
   std::string message = {};          // why it failed
 };
 
 std::string to_string(Trial::Outcome outcome);
 
-// trials.jsonl of a sweep: one line when a trial starts, one when it ends, so that a sweep that was killed
-// knows what it has done.
+// How a trial ended, by the exit code of its process: `given_up`, it was told to stop, but may have come to
+// its end before that; `interrupted`, so was the whole sweep.
+Trial::Outcome outcome_of(int exit_code, bool given_up, bool interrupted);
+
+// trials.jsonl of a sweep: a line when a trial starts and one when it ends, so that a sweep that was killed
+// can be resumed.
 class TrialJournal {
  public:
-  explicit TrialJournal(std::filesystem::path file);  // reads what is there; a torn last line is cut off
+  // Reads the file, and cuts off a torn last line. Each trial has a value for each of the parameters.
+  TrialJournal(std::filesystem::path file, std::size_t parameters);
 
   const std::vector<Trial>& trials() const { return trials_; }
-  void start(const Trial& trial);  // a new one, or one that is run again
+  void start(const Trial& trial);  // a new trial, or one that is run again
   void end(const Trial& trial);
 
  private:

@@ -1,7 +1,6 @@
 #include "runner/sweep/trial_process.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +11,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "components/support/io/file_lock.hpp"
+
 namespace runner {
 
 namespace {
@@ -20,47 +21,58 @@ namespace {
   throw std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-// Closed when this process is done with it; the child keeps its own.
-class FileDescriptor {
+// Closed here by the destructor; the child process keeps its copy.
+class OutputFile {
  public:
-  FileDescriptor(const std::filesystem::path& path, int flags)
-      : number_(::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, 0644)) {
+  explicit OutputFile(const std::filesystem::path& path)
+      : number_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
     if (number_ < 0) fail("Cannot open " + path.string());
   }
-  ~FileDescriptor() { ::close(number_); }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~OutputFile() { ::close(number_); }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
   int number() const { return number_; }
 
  private:
   int number_;
 };
 
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
 }  // namespace
 
-TrialProcess::TrialProcess(const std::vector<std::string>& arguments, const std::filesystem::path& output,
-                           const std::filesystem::path& lock) {
-  const FileDescriptor out(output, O_WRONLY | O_APPEND), locked(lock, O_RDWR);
-  while (::flock(locked.number(), LOCK_EX) != 0) {
-    if (errno != EINTR) fail("Cannot lock " + lock.string());
-  }
-  std::vector<char*> words{const_cast<char*>("runner")};
-  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-  words.push_back(nullptr);
+std::unique_ptr<TrialProcess> TrialProcess::start(const TrialCommand& command,
+                                                  const std::filesystem::path& lock) {
+  const auto held = FileLock::try_lock(lock);
+  if (!held) return nullptr;
+  return std::unique_ptr<TrialProcess>(new TrialProcess(command, held->descriptor()));
+}
+
+TrialProcess::TrialProcess(const TrialCommand& command, int lock) {
+  const OutputFile out(command.output);
+  std::vector<std::string> arguments = command.arguments, variables;
+  arguments.insert(arguments.begin(), "runner");
+  for (const auto& [name, value] : command.environment) variables.push_back(name + "=" + value);
+  const std::vector<char*> words = pointers(arguments), environment = pointers(variables);
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ < 0) fail("Cannot start a trial");
   if (process_ > 0) return;
-  // Only calls that are safe after a fork from here on.
-  ::setpgid(0, 0);  // Ctrl-C is for the sweep, which passes it on
+  // From here on only calls that are async-signal-safe, because this is the child of a fork.
+  ::setpgid(0, 0);  // Ctrl-C goes to the sweep only, which passes it on
   // Sent for every thread of the parent that ends: a sweep has only one, and a second SIGTERM would end the
   // trial before it has saved.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(1);
   ::dup2(out.number(), STDOUT_FILENO);
   ::dup2(out.number(), STDERR_FILENO);
-  ::fcntl(locked.number(), F_SETFD, 0);
-  ::execv("/proc/self/exe", words.data());
+  ::fcntl(lock, F_SETFD, 0);
+  ::execve("/proc/self/exe", words.data(), environment.data());
   ::_exit(127);
 }
 

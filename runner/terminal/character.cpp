@@ -16,7 +16,7 @@ wchar_t code_point(std::string_view character) {
   return static_cast<wchar_t>(code);
 }
 
-// As the C library has it, whatever the locale of the user; 1 where it knows nothing.
+// According to the C library, whatever the user's locale; 1 for characters that it does not know.
 std::size_t columns_of(wchar_t code) {
   static const locale_t unicode = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   if (unicode == nullptr) return 1;

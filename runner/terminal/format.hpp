@@ -8,7 +8,7 @@
 
 namespace runner {
 
-// What the place that is written to can show.
+// What an output can show.
 struct Look {
   bool utf8 = false;
   Style style = {};
@@ -19,7 +19,7 @@ struct Look {
 };
 
 std::string grouped(std::int64_t number);   // 11,173,962
-std::string measured(double value);         // four significant digits: 0.4312, 1.2e-05, 12345, nan
+std::string measured(double value);         // about four significant digits: 0.4312, 1.2e-05, 12,345, nan
 std::string duration_text(double seconds);  // 0.4s, 42s, 3m 12s, 2h 05m, 3d 04h
 std::string epoch_text(double epoch);       // 3, 2.25
 

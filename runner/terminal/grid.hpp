@@ -9,10 +9,10 @@ namespace runner {
 
 struct GridColumn {
   std::string name;
-  bool right = false;  // numbers
+  bool right = false;  // for numbers
 };
 
-// Columns as wide as what is in them; the names of the columns first. Cells may hold colour codes.
+// Columns as wide as their contents, below a line with their names. Cells may hold colour codes.
 std::string grid(const std::vector<GridColumn>& columns, const std::vector<std::vector<std::string>>& rows,
                  const Style& style);
 std::size_t grid_width(const std::vector<GridColumn>& columns,

@@ -6,7 +6,7 @@
 
 namespace runner {
 
-// Colours where they help and none where a program reads.
+// Colours text for terminals; for files and other programs, texts stay plain.
 struct Style {
   bool colour = false;
 
@@ -21,7 +21,7 @@ struct Style {
   std::string painted(std::string_view code, std::string_view text) const;
 };
 
-// For a stream of this process: on a terminal that can show colours, unless NO_COLOR is set to anything.
+// With colours if the descriptor is a terminal that can show them, unless NO_COLOR is set and not empty.
 Style style_of(int file_descriptor, const std::map<std::string, std::string>& environment);
 
 }  // namespace runner

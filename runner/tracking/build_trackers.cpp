@@ -26,7 +26,7 @@ std::vector<NamedTracker> build_trackers(const std::vector<Part<TrackerKind>>& p
     const int number = ++count[part.name()];
     const TrackerFacts facts = part.facts();
     if (inputs.rank != 0 && !facts.every_rank) continue;
-    std::filesystem::create_directories(inputs.folder);  // another rank's is made where it is needed
+    std::filesystem::create_directories(inputs.folder);  // that of another rank may not exist yet
     TrackerInputs own = inputs;
     own.logging_dir = part.common.logging_dir;
     std::string name = part.name() + (number > 1 ? "-" + std::to_string(number) : "") +

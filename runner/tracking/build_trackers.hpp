@@ -7,12 +7,12 @@
 
 namespace runner {
 
-// The trackers of a recipe, and before them the one that writes metrics.jsonl: always there, named or not,
-// and the only one a run cannot do without. On other ranks than the main one only those that ask for it.
+// The trackers of a recipe, after the one that writes metrics.jsonl, which every run has and cannot do
+// without. On ranks other than the main one, only those that ask to run on every rank.
 std::vector<NamedTracker> build_trackers(const std::vector<Part<TrackerKind>>& parts,
                                          const Registry& registry, const TrackerInputs& inputs);
 
-// The same by name, for people.
+// Their names, to show to the user.
 std::vector<std::string> tracker_names(const std::vector<Part<TrackerKind>>& parts);
 
 }  // namespace runner

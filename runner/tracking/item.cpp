@@ -6,7 +6,7 @@ namespace runner {
 
 namespace {
 
-using Json = nlohmann::json;  // as CBOR: exact doubles, and bytes as they are
+using Json = nlohmann::json;  // written as CBOR: exact doubles, and arbitrary bytes
 
 template <class... Cases>
 struct Overloaded : Cases... {
@@ -22,7 +22,7 @@ std::string text_of(const Json& json) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Names may be any bytes, which JSON's own strings may not.
+// Texts are stored as bytes, because they need not be UTF-8 as JSON strings must.
 Json to_json(const Item& item) {
   return std::visit(
       Overloaded{[](const Record& each) {
@@ -86,6 +86,7 @@ void deliver(const Item& item, Tracker& tracker) {
 
 bool is_kept(const Item& item, const RunFacts& facts) {
   return std::visit(Overloaded{[&](const auto& each) { return facts.keeps(each.step); },
+                               [&](const Record& each) { return facts.keeps(each.step, each.epoch); },
                                [&](const ArtifactItem&) { return !facts.resumed_at; },
                                [&](const RunEnd&) { return !facts.resumed_at; }},
                     item);

@@ -36,10 +36,10 @@ using SharedItem = std::shared_ptr<const Item>;
 
 void deliver(const Item& item, Tracker& tracker);
 
-// False for what a resumed run will say again, or has taken back.
+// False for what a resumed run will log again, and for the end of the earlier attempt.
 bool is_kept(const Item& item, const RunFacts& facts);
 
-// For the disk: bytes that read_item takes back exactly, NaN and infinities included.
+// For the disk; read_item() restores the item exactly, including NaN and infinities.
 std::string write_item(const Item& item);
 Item read_item(std::string_view bytes);
 

@@ -29,7 +29,7 @@ bool ItemQueue::put(SharedItem item) {
     if (failure_) throw std::runtime_error(*failure_);
     memory_.push_back(std::move(item));
   }
-  // Further ones find the tracker's thread awake, or waiting for more.
+  // Otherwise the tracker's thread is awake, or waits for more items.
   const std::size_t size = size_now() - taken_.size();
   lock.unlock();
   if (size == 1 || size >= most_at_once) changed_.notify_one();
@@ -41,7 +41,7 @@ void ItemQueue::move_to_disk() {
   move_to_disk_now();
 }
 
-// Including the items that the tracker is working on: it may never finish them.
+// Includes the items that the tracker is working on: it may never finish them.
 void ItemQueue::move_to_disk_now() {
   if (!spool_) return;
   if (!taken_.empty()) {
@@ -82,7 +82,7 @@ std::vector<SharedItem> ItemQueue::take(Seconds for_more) {
   from_spool_ = spool_ && spool_->size() > 0;
   if (from_spool_) {
     const std::size_t count = std::min(most_at_once, spool_->size());
-    lock.unlock();  // put() does not wait for the disk to read
+    lock.unlock();  // so that put() does not wait while the disk is read
     return spool_->front(count);
   }
   taken_ = std::exchange(memory_, {});

@@ -64,8 +64,8 @@ void identify(RunFacts& facts, const State& saved) {
   const std::filesystem::path file = facts.folder / "run.json";
   if (read_identity(file, facts)) return;
   if (std::filesystem::exists(file))
-    log::warning("{} is damaged, and is written again{}.", file.string(),
-                 saved.texts.contains("id") ? " from the checkpoint" : "; the run has another id now");
+    log::warning("{} is damaged and is rewritten{}.", file.string(),
+                 saved.texts.contains("id") ? " from the checkpoint" : "; the run gets a new id");
   if (saved.texts.contains("id") && saved.numbers.contains("started_at")) {
     facts.id = saved.texts.at("id");
     facts.started_at = saved.numbers.at("started_at");

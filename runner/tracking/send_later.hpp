@@ -9,13 +9,13 @@ namespace runner {
 
 struct SentLater {
   std::string tracker;
-  bool nothing_to_do = false;  // it has everything, the end of the run included
+  bool nothing_to_do = false;  // it already had everything, including the end of the run
   bool complete = false;       // it has everything now
 };
 
 // Sends each tracker of an ended run the data that could not be sent during the run. A tracker that has not
 // received the end of the run gets it, too: as failed, if the process was killed and the end is unknown.
-// Throws std::runtime_error where the run is still running, or left nothing for trackers.
+// Throws std::runtime_error if the run is still running, or had no trackers.
 std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts facts,
                                   const std::optional<RunEnd>& end = {});
 

@@ -1,21 +1,52 @@
 #include "runner/tracking/spool.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
+
+#include "registry/log.hpp"
 
 namespace runner {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+[[noreturn]] void cannot_read(const fs::path& file) {
+  throw std::runtime_error("Cannot read " + file.string() + ": " + std::strerror(errno) + ".");
+}
+
+// Removes what follows the items that can be read. A process that was killed leaves part of its last item;
+// items after a damaged one are kept in another file.
+void cut_unreadable(const fs::path& file, std::uint64_t readable) {
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(readable));
+  const std::string rest{std::istreambuf_iterator(in), {}};
+  if (readable + rest.size() != fs::file_size(file)) cannot_read(file);
+  if (find_record(std::string_view(rest).substr(rest.empty() ? 0 : 1))) {
+    const fs::path copy = file.string() + ".damaged";
+    fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
+    log::warning("{} is damaged: its last {} bytes cannot be sent; {} keeps a copy of the file.",
+                 file.string(), rest.size(), copy.string());
+  }
+  fs::resize_file(file, readable);
+}
+
+}  // namespace
+
 Spool::Spool(fs::path file) : file_(std::move(file)), sent_file_(file_.string() + ".sent") {
   if (!fs::is_regular_file(file_)) return;
   std::ifstream(sent_file_) >> sent_;
-  if (sent_ > fs::file_size(file_)) write_sent(0);  // emptied, and then the process ended
+  if (sent_ > fs::file_size(file_)) write_sent(0);  // the process was killed after it had emptied the file
   std::ifstream in(file_, std::ios::binary);
+  if (!in) cannot_read(file_);
   in.seekg(static_cast<std::streamoff>(sent_));
-  std::uint64_t whole = sent_;
-  while (const auto record = read_record(in)) whole += record_size(*record), ++size_;
-  fs::resize_file(file_, whole);
+  std::uint64_t readable = sent_;
+  while (const auto record = read_record(in)) readable += record_size(*record), ++size_;
+  if (in.bad()) cannot_read(file_);
+  if (readable < fs::file_size(file_)) cut_unreadable(file_, readable);
 }
 
 void Spool::append(std::span<const SharedItem> items) {
@@ -69,13 +100,13 @@ void Spool::cut(const RunFacts& facts) {
     out.flush();
   }
   out_.reset();
-  fs::remove(sent_file_);  // should the process end here, some are dealt with twice rather than never
+  fs::remove(sent_file_);  // if the process is killed here, some items are sent twice rather than never
   fs::rename(draft, file_);
   sent_ = 0;
   size_ = kept;
 }
 
-// Within one page, so a process that is killed leaves the old number or the new one.
+// Always the same 20 bytes in one write, so a process that is killed leaves the old or the new number.
 void Spool::write_sent(std::uint64_t bytes) {
   sent_ = bytes;
   std::string text = std::to_string(bytes);

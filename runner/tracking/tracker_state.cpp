@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 Json parsed(const std::filesystem::path& path) {
   Json json = read_json_file_or_null(path);
   if (!json.is_object() || !json.contains("state"))
-    throw std::runtime_error(path.string() + " is not what a tracker left there.");
+    throw std::runtime_error(path.string() + " is damaged: it does not hold the state of a tracker.");
   return json;
 }
 

@@ -16,7 +16,7 @@ class TrackerStateFile {
   bool exists() const;
   State read() const;
   bool ended() const;
-  void write(const State& state, bool ended);  // where something has changed
+  void write(const State& state, bool ended);  // if something has changed
 
  private:
   std::filesystem::path path_;

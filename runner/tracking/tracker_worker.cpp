@@ -7,6 +7,7 @@
 #include "components/trackers/support/wall_clock.hpp"
 #include "registry/log.hpp"
 #include "registry/wording.hpp"
+#include "runner/tracking/rank_folders.hpp"
 
 namespace runner {
 
@@ -87,13 +88,13 @@ bool TrackerWorker::end(const SharedItem& item) {
     queue_.close();
     return false;
   }
-  queue_.close(off_ && !essential_ ? item : nullptr);  // where the disk takes no more: in memory
+  queue_.close(off_ && !essential_ ? item : nullptr);  // in memory if the disk is full
   return true;
 }
 
 bool TrackerWorker::flush(double seconds) {
   if (facts_.remote || (off_ && !essential_)) return true;  // on disk already
-  // One that is stuck holds a single checkpoint up, not every one.
+  // A tracker that hangs delays one checkpoint, not every one.
   const bool written = queue_.wait_until_empty(ItemQueue::Seconds(behind_ ? 0 : seconds));
   if (written || essential_) return behind_ = false, written;
   behind_ = true;
@@ -122,10 +123,10 @@ State TrackerWorker::state() const {
 void TrackerWorker::work() {
   try {
     send_all();
-  } catch (const LeftForLater& reason) {  // what comes from now on waits on disk as well
+  } catch (const LeftForLater& reason) {  // later items wait on disk as well
     log::warning(
         "Tracker \"{}\": {} Unsent data is kept in the run folder; send it later with: runner track {}",
-        name_, reason.what(), run_.folder.string());
+        name_, reason.what(), run_of(run_.folder).string());
   } catch (const std::exception& error) {
     give_up(error.what());
   } catch (...) {
@@ -144,7 +145,7 @@ void TrackerWorker::send_all() {
                                                     : patience_.between_writes);
   for (auto items = queue_.take(for_more); !items.empty(); items = queue_.take(for_more)) {
     for (const SharedItem& item : items) {
-      if (ended_) break;  // it has received the end already, and gets nothing after that
+      if (ended_) break;  // nothing is delivered after the end of the run
       // A separate attempt, so that the end of a run need not wait for both.
       if (std::holds_alternative<RunEnd>(*item)) attempt([&] { tracker_->flush(); });
       attempt([&] { deliver(*item, *tracker_); });
@@ -160,13 +161,13 @@ void TrackerWorker::send_all() {
   keep_state();
 }
 
-// It ended when it last said anything, which may be long ago.
+// Its end time is that of the last record, which may be long ago.
 RunEnd TrackerWorker::end_of_killed_run() const {
-  return {Outcome::failed, "The process ended before the run did.",
+  return {Outcome::failed, "The process was killed before the run ended.",
           last_record_ > 0 ? last_record_ : last_sign_of_life(run_)};
 }
 
-// What a remote tracker throws is never the end: what it was given is kept.
+// An error of a remote tracker loses nothing: its items are kept on disk.
 template <class Call>
 void TrackerWorker::attempt(Call call) {
   using Clock = std::chrono::steady_clock;

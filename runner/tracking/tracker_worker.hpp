@@ -15,46 +15,45 @@ namespace runner {
 struct NamedTracker {
   std::string name;  // different for each tracker of a run: "csv", "csv-2"
   std::unique_ptr<Tracker> tracker;
-  bool essential = false;  // where it fails the run has to stop; any other is switched off with a warning
+  bool essential = false;  // if it fails, the run stops; any other is switched off with a warning
   TrackerFacts facts = {};
 };
 
-// How long a tracker may take.
+// How long to wait for a tracker, in seconds.
 struct TrackerPatience {
-  double between_sends = 1;  // seconds in which a remote tracker gathers what it sends together
-  double between_writes =
-      0.1;                 // the same of a tracker that writes files, so that it seldom disturbs training
-  double first_retry = 1;  // seconds; each further one twice as long, up to the longest
+  double between_sends = 1;     // how long items for a remote tracker are collected, to be sent together
+  double between_writes = 0.1;  // the same for a tracker that writes files, to disturb training less often
+  double first_retry = 1;       // each further wait is twice as long, up to the longest
   double longest_retry = 10;
-  double at_the_end = 10;        // for a remote tracker to send what is left
+  double at_the_end = 10;        // for a remote tracker to send the rest
   double outage_at_the_end = 5;  // the same while its server does not answer
-  double silent_end = 1;         // seconds after which it is said what is waited for
-  // Seconds before a checkpoint for what waits to be written: after which it is said that an essential
-  // tracker is slow; and for all others together, of which the rest waits on disk.
+  double silent_end = 1;         // after that, a message says which tracker the run waits for
+  // Before a checkpoint, for waiting items to be written. An essential tracker that takes longer causes a
+  // message; the items that all others together have not written by then are moved to disk.
   double essential_flush = 10, other_flush = 1;
   std::size_t in_memory = 4096;
 };
 
-// One tracker on a thread of its own, with its queue. What a remote tracker is given is on disk first, so
-// that a server that does not answer loses nothing; other trackers use the disk where they fall behind.
+// One tracker with its own thread and queue. Items for a remote tracker are written to disk first, so that
+// nothing is lost if its server does not answer; other trackers use the disk only if they fall behind.
 class TrackerWorker {
  public:
-  // The folder holds what survives the process: the spool and the tracker's state. An essential tracker
-  // starts at once and throws what it throws; any other in the background.
+  // The spool and the tracker's state are saved in the folder. An essential tracker is started by the
+  // constructor, which passes on its exceptions; any other is started in the background.
   TrackerWorker(NamedTracker tracker, const RunFacts& facts, const std::filesystem::path& folder,
                 const State& saved, const TrackerPatience& patience = {});
   ~TrackerWorker();
   TrackerWorker(const TrackerWorker&) = delete;
   TrackerWorker& operator=(const TrackerWorker&) = delete;
 
-  // For the thread that trains; put() and flush() throw once an essential tracker has failed.
+  // For the training thread. put() and flush() throw after an essential tracker has failed.
   void put(const SharedItem& item);
-  // Waits until all is written, or else at least on disk; false: an essential tracker took longer.
+  // Waits until everything is written, or else moves it to disk; false: an essential tracker took longer.
   bool flush(double seconds);
   void close(SharedItem end = nullptr) { queue_.close(std::move(end)); }
-  bool end(const SharedItem& item);  // the last one, and close(); false: an essential tracker has failed
+  bool end(const SharedItem& item);  // the last item, then close(); false: an essential tracker has failed
   bool ends_within(double seconds);  // after close()
-  std::string join();                // once it has ended; why an essential tracker failed
+  std::string join();                // after close(); returns why an essential tracker failed
 
   const std::string& name() const { return name_; }
   bool essential() const { return essential_; }
@@ -82,12 +81,12 @@ class TrackerWorker {
   const TrackerFacts facts_;
   const TrackerPatience patience_;
   const RunFacts run_;
-  std::unique_ptr<Tracker> tracker_;  // the thread's own once it runs
+  std::unique_ptr<Tracker> tracker_;  // used only by the thread once that runs
   TrackerStateFile file_;
   ItemQueue queue_;
   bool started_ = false, ended_ = false;
-  double last_record_ = 0;                      // its wall time
-  bool told_waiting_ = false, behind_ = false;  // of the thread that trains
+  double last_record_ = 0;                      // wall time of the last record
+  bool told_waiting_ = false, behind_ = false;  // used by the training thread
   bool away_ = false, told_away_ = false;
   std::atomic<bool> off_ = false;
   mutable std::mutex mutex_;

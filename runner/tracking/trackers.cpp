@@ -8,6 +8,7 @@
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "registry/log.hpp"
+#include "runner/tracking/rank_folders.hpp"
 #include "runner/tracking/run_facts.hpp"
 
 namespace runner {
@@ -30,9 +31,10 @@ Trackers::Trackers(std::vector<NamedTracker> trackers, RunFacts facts, const Tra
       shows_images_(
           std::ranges::any_of(trackers_, [](const NamedTracker& each) { return each.facts.images; })) {}
 
-void Trackers::start(std::optional<std::int64_t> resumed_at) {
+void Trackers::start(std::optional<std::int64_t> resumed_at, double resumed_epoch) {
   if (std::exchange(started_, true)) throw std::logic_error("The trackers were started twice.");
   facts_.resumed_at = resumed_at;
+  facts_.resumed_epoch = resumed_epoch;
   const std::filesystem::path folder = tracking_folder(facts_.folder);
   if (std::ranges::any_of(trackers_, [](const NamedTracker& each) { return !each.essential; })) {
     lock_ = FileLock::try_lock(folder / "lock");
@@ -100,7 +102,7 @@ void Trackers::flush() const {
   using Clock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
   for (const auto& worker : workers_) {
-    // A run that is resumed from the checkpoint would never log again what is missing here.
+    // A run resumed from this checkpoint would not log these items again.
     for (bool told = false; worker->essential() && !worker->flush(patience_.essential_flush); told = true) {
       if (!told)
         log::warning("Waiting for {}: the disk is slow. The run continues after that.", worker->name());
@@ -110,7 +112,7 @@ void Trackers::flush() const {
   for (const auto& worker : workers_) {
     if (!worker->essential()) worker->flush(std::max(0.0, Seconds(end - Clock::now()).count()));
   }
-  flush_append_files(facts_.folder);  // a checkpoint survives a power cut, and so do the records before it
+  flush_append_files(facts_.folder);  // like the checkpoint, records must survive a power cut
 }
 
 State Trackers::save() const {
@@ -126,7 +128,7 @@ State Trackers::save() const {
   return state;
 }
 
-// Where an essential tracker has failed the others hear of a failed run.
+// If an essential tracker has failed, the others are told that the run failed.
 void Trackers::finish(Outcome outcome, std::string message) {
   if (std::exchange(finished_, true)) return;
   RunEnd how{outcome, std::move(message), wall_clock()};
@@ -139,9 +141,9 @@ void Trackers::finish(Outcome outcome, std::string message) {
   for (const auto& worker : workers_) {
     if (worker->remote() && !worker->ends_within(patience_.silent_end))
       log::info(
-          "Waiting for tracker \"{}\": its server is slow. What it does not take within about {} seconds "
-          "is kept, to be sent later with: runner track {}",
-          worker->name(), patience_.at_the_end, facts_.folder.string());
+          "Waiting for tracker \"{}\": its server is slow. What cannot be sent within about {} seconds "
+          "is kept; send it later with: runner track {}",
+          worker->name(), patience_.at_the_end, run_of(facts_.folder).string());
     std::string why = worker->join();
     if (failure.empty()) failure = std::move(why);
   }

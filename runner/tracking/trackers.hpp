@@ -1,6 +1,8 @@
 #pragma once
 
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,8 +11,8 @@
 
 namespace runner {
 
-// All trackers of a run. Each has a queue and a thread of its own, so that no file and no network holds up
-// training or another tracker. All functions are for one thread, the one that trains.
+// All trackers of a run. Each has its own queue and thread, so that a slow disk or network does not delay
+// training or another tracker. All functions are for the training thread only.
 //
 // Nothing is written before start(), so that a checkpoint can be restored before any file of the run changes.
 class Trackers final : public Stateful {
@@ -20,18 +22,20 @@ class Trackers final : public Stateful {
   Trackers(const Trackers&) = delete;
   Trackers& operator=(const Trackers&) = delete;
 
-  // What the run is called elsewhere, from the checkpoint that it is resumed from; before start().
+  // The id of the run and the states of the trackers, from a checkpoint; call it before start().
   void load(const State& saved) override { saved_ = saved; }
-  // The same for a checkpoint; flush() comes first, so that what was logged before a checkpoint is on disk
-  // when the checkpoint is.
+  // The same, to be saved in a checkpoint. Calls flush() first, so that everything logged before a checkpoint
+  // is on disk before it.
   State save() const override;
 
-  // Starts the trackers; a resumed run drops what an earlier attempt logged after that step, and at 0
-  // everything. Essential trackers start at once, so that an unwritable folder is found before training;
-  // throws what they throw. The others start in the background.
-  void start(std::optional<std::int64_t> resumed_at = {});
+  // Starts the trackers. A resumed run drops what an earlier attempt logged after that step, or in that step
+  // after that exact epoch; if the step is 0, everything. Essential trackers start immediately, so that an
+  // unwritable folder is found before training, and their exceptions are passed on. The others start in the
+  // background.
+  void start(std::optional<std::int64_t> resumed_at = {},
+             double resumed_epoch = std::numeric_limits<double>::infinity());
 
-  // These throw std::runtime_error once an essential tracker has failed.
+  // These throw std::runtime_error after an essential tracker has failed.
   void log(Record record);
   void text(std::string tag, std::string text, std::int64_t step);
   void image(std::string tag, Picture image, std::int64_t step);
@@ -40,17 +44,17 @@ class Trackers final : public Stateful {
 
   bool shows_images() const { return shows_images_; }
 
-  // Waits until whatever was logged so far is in the files it belongs to, or at least on disk on its way
-  // there: before a checkpoint that a run may be resumed from. Waits for essential trackers however long they
-  // take, and throws once one of them has failed; for the others only briefly.
+  // Waits until everything logged so far is on disk, in the files of the trackers or in their spools: called
+  // before a checkpoint. Waits for essential trackers as long as they take, and throws if one of them has
+  // failed; for the others only briefly.
   void flush() const;
 
-  // Writes out all that waits, finishes every tracker and ends the threads; remote ones get a few seconds,
-  // and what they could not send is kept. Throws if an essential tracker failed and no call has thrown yet. A
-  // second call does nothing.
+  // Writes everything that waits, finishes every tracker and ends the threads. Remote trackers get a few
+  // seconds; what they could not send is kept. Throws if an essential tracker failed and no call has thrown
+  // yet. A second call does nothing.
   void finish(Outcome outcome, std::string message = {});
 
-  const std::string& run_id() const { return facts_.id; }  // known once started
+  const std::string& run_id() const { return facts_.id; }  // empty before start()
 
  private:
   void put(Item item);
@@ -66,7 +70,7 @@ class Trackers final : public Stateful {
   bool told_failure_ = false;
 };
 
-// Where trackers keep what must survive the process.
+// Where trackers save what must survive the process.
 std::filesystem::path tracking_folder(const std::filesystem::path& run);
 
 }  // namespace runner

@@ -8,7 +8,7 @@ namespace runner {
 
 namespace {
 
-// Signals have the numbers from 1 on; the other sums come first.
+// The checkpoint and the clock come first, then one place for each signal number.
 constexpr std::size_t checkpoint_place = 0, seconds_place = 1, first_signal_place = 2, signals = 32;
 
 double own_clock(const Events& own, const World& world) { return world.is_main() ? own.seconds : 0; }

@@ -8,18 +8,18 @@
 
 namespace runner {
 
-// What comes from outside, to any rank and at any time.
+// Events from outside, which may reach any rank at any time.
 struct Events {
-  int signal = 0;           // that asks the process to stop; 0: none
-  bool checkpoint = false;  // one is requested, or the clock says that it is due
-  double seconds = 0;       // of the run: the clock of rank 0
+  int signal = 0;           // a signal that asks the process to stop; 0: none
+  bool checkpoint = false;  // one was requested, or is due by the clock
+  double seconds = 0;       // time of the run, by the clock of rank 0
 };
 
-// Events as numbers. Their sums over all ranks tell what any rank has seen, and events_from() reads them.
+// Events as numbers that are summed over all ranks; events_from() converts the sums back.
 std::vector<double> event_numbers(const Events& own, const World& world);
 Events events_from(const std::vector<double>& sums);
 
-// What hooks ask of an update.
+// What hooks request for an update.
 struct UpdateRequests {
   bool skip = false;
   std::optional<double> learning_rate = {};
@@ -28,14 +28,14 @@ struct UpdateRequests {
 UpdateRequests take_update_requests(Requests& requests);
 void put_back(const UpdateRequests& taken, Requests& requests);
 
-// What ranks do next, all of them at the same step.
+// What all ranks do next, at the same step.
 struct Agreement {
   Events events = {};
-  bool stop = false;           // a hook asks for it
-  UpdateRequests update = {};  // of the next update
+  bool stop = false;           // requested by a hook
+  UpdateRequests update = {};  // for the next update
 };
 
-// All ranks do what any of them wants: of each number, the largest counts. Every rank calls it.
+// All ranks do what any of them requests: the maximum of each number counts. Every rank calls it.
 Agreement agree(const Agreement& own, World& world);
 
 }  // namespace runner

@@ -69,7 +69,7 @@ std::vector<std::int64_t> BestFiles::missing(const BestModel& best) const {
 
 void BestFiles::restore(const BestModel& best) const {
   std::set<fs::path>
-      referred;  // the checkpoint that the run continues from has displaced ones among its best
+      referred;  // including displaced ones: the checkpoint that the run continues from refers to them
   for (const auto& one : best.kept()) referred.insert(path_of(one.step));
   for (const std::int64_t step : best.displaced()) referred.insert(path_of(step));
   for (const fs::path& file : files()) {

@@ -21,11 +21,11 @@ class BestFiles {
 
   // After loading a checkpoint: the steps whose files are not in the folder.
   std::vector<std::int64_t> missing(const BestModel& best) const;
-  // Deletes files of evaluations that the checkpoint does not know, and makes best.safetensors the best of
-  // the others. Files with names of the user stay.
+  // Deletes files of evaluations that are not in the checkpoint, and makes best.safetensors the best of the
+  // others. Keeps files that the user has named.
   void restore(const BestModel& best) const;
 
-  // Of a run, the best one first.
+  // The files in the run folder, the best one first.
   struct Listed {
     std::filesystem::path file;
     BestModel::Kept kept = {};

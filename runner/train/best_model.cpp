@@ -14,7 +14,7 @@ bool BestModel::admit(const Progress& progress, const Measurements& measurements
       std::ranges::find_if(kept_, [&](const Kept& other) { return better(*value, other.value); });
   const auto most = static_cast<std::size_t>(rule_.keep);
   if (place == kept_.end() && kept_.size() >= most) return false;
-  std::erase(displaced_, progress.step);  // of another metric, in a resumed run: the file is in use again
+  std::erase(displaced_, progress.step);  // if the run resumed with another metric: the file is in use again
   kept_.insert(place, {*value, progress.step, progress.exact_epoch});
   while (kept_.size() > most) {
     displaced_.push_back(kept_.back().step);
@@ -53,7 +53,7 @@ void BestModel::load(const State& state) {
     const std::string number = "." + std::to_string(i);
     const Kept one{saved.number("value" + number), saved.integer("step" + number),
                    saved.number("epoch" + number)};
-    // The recipe may keep fewer now, or go by another measurement.
+    // The recipe may keep fewer now, or use another metric.
     if (comparable && i < rule_.keep)
       kept_.push_back(one);
     else

@@ -9,7 +9,7 @@
 
 namespace runner {
 
-// Remembers the best evaluations so far, as many as checkpoint.best keeps.
+// The best evaluations so far: checkpoint.best.keep of them.
 class BestModel final : public Stateful {
  public:
   struct Kept {
@@ -26,13 +26,12 @@ class BestModel final : public Stateful {
   const std::vector<Kept>& kept() const { return kept_; }
   const Kept* best() const { return kept_.empty() ? nullptr : &kept_.front(); }
   bool is_best(std::int64_t step) const { return best() && best()->step == step; }
-  void forget(std::int64_t step);  // its weights are gone
+  void forget(std::int64_t step);  // if the file of its weights is missing
 
-  // Those that have dropped out of the best since the last take_displaced().
+  // Steps that have dropped out of the best since the last take_displaced().
   const std::vector<std::int64_t>& displaced() const { return displaced_; }
   std::vector<std::int64_t> take_displaced() { return std::exchange(displaced_, {}); }
-  bool has_displaced() const { return !displaced_.empty(); }
-  // The step of the last one that was admitted: checkpoints from then on refer to none that has dropped out.
+  // The step admitted last: checkpoints from this step on do not refer to any displaced step.
   std::int64_t newest_step() const;
 
   const BestRule& rule() const { return rule_; }

@@ -13,11 +13,11 @@ namespace runner {
 
 namespace {
 
-constexpr std::int64_t most_in_a_row = 100;  // while a precision looks for its scale
-// With on_divergence = "continue" that many more are tolerated, but a run that skips all updates never ends.
+constexpr std::int64_t most_in_a_row = 100;  // while a precision adjusts its loss scale
+// With on_divergence = "continue" more are tolerated, but a run that skips all updates would never end.
 constexpr std::int64_t most_skipped = 1000;
 
-// Read in place: asking the tensor would be an operator more in every step.
+// Read in place: item() would be an additional operator in every step.
 double value_of(const torch::Tensor& scalar) {
   if (scalar.is_cpu() && scalar.scalar_type() == torch::kFloat32) return *scalar.const_data_ptr<float>();
   if (scalar.is_cpu() && scalar.scalar_type() == torch::kFloat64) return *scalar.const_data_ptr<double>();
@@ -32,7 +32,7 @@ bool has_only_finite(const torch::Tensor& tensor) {
   return !tensor.defined() || !tensor.is_floating_point() || tensor.isfinite().all().item<bool>();
 }
 
-// Which part of the examples makes the loss what it is; empty: none. No learning rate helps against it.
+// Which part of the examples is not finite; empty: none. A lower learning rate does not help against that.
 std::string cause_in_data(const Window& window) {
   const auto all = [&](torch::Tensor Batch::* part) {
     return std::ranges::all_of(window.batches, [&](const Batch& one) { return has_only_finite(one.*part); });
@@ -94,9 +94,8 @@ void DivergenceGuard::updated(bool applied, std::int64_t step) {
   if (skipped_in_a_row_ >= most_skipped)
     problem_ = log::format(
         "the gradients are not finite numbers in step {}, and {} updates in a row were skipped: the run "
-        "would "
-        "never end, even with train.on_divergence = \"continue\"; a lower learning rate, train.clip_norm, a "
-        "warm-up or another precision may help",
+        "would never end, even with train.on_divergence = \"continue\"; a lower learning rate, "
+        "train.clip_norm, a warm-up or another precision may help",
         step + 1, skipped_in_a_row_);
 }
 

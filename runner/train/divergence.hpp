@@ -17,17 +17,16 @@ class DivergenceGuard final : public Stateful {
   // `precision_skips`: the precision itself skips updates whose gradients are not finite.
   DivergenceGuard(OnDivergence rule, bool precision_skips) : rule_(rule), precision_skips_(precision_skips) {}
 
-  // Before a run starts or resumes: infinity in a weight that begins with it, such as the mask of an
-  // attention, is no sign of divergence. A checkpoint holds the names, because a resumed run may build its
-  // model without values. Every rank takes part.
+  // Called before a run starts or resumes. A weight that contains infinity from the start, such as an
+  // attention mask, is not a sign of divergence. A checkpoint holds the names of these weights, because a
+  // resumed run may build its model without values. Every rank takes part.
   void begin(const Engine& engine);
 
   // Before an update: whether to skip it. On a CPU the loss is always checked. Reading it from a GPU waits
   // for the GPU, so it is checked there only with `look`: before something is logged, evaluated or saved.
   bool refuses(const WindowLoss& loss, const Window& window, std::int64_t step, bool look);
 
-  // After an update that was not refused: a precision that skips every one will never reach the end of the
-  // run.
+  // After an update that was not refused: if the precision skips every update, the run never ends.
   void updated(bool applied, std::int64_t step);
 
   // A hook has stopped the run because of numbers that are not finite.
@@ -35,12 +34,12 @@ class DivergenceGuard final : public Stateful {
     if (problem_.empty()) problem_ = reason;
   }
 
-  // Before an evaluation or a checkpoint, and after the last update: a gradient that is not finite shows in
-  // the weights before it shows in a loss.
+  // Called before an evaluation or a checkpoint, and after the last update: a gradient that is not finite
+  // affects the weights before it affects a loss.
   void look_at(const Engine& engine);
 
-  // Whether all weights and buffers that began as finite numbers still are, on all ranks: every rank takes
-  // part. What is not is not worth a file. Looks once after an update, however often it is asked.
+  // Whether all weights and buffers that were finite at first still are, on all ranks; every rank takes part.
+  // Weights that are not finite are not saved. The result is cached until the next update.
   bool weights_are_finite(const Engine& engine);
 
   State save() const override;
@@ -57,7 +56,7 @@ class DivergenceGuard final : public Stateful {
   bool loss_is_finite_ = true;
   std::int64_t in_a_row_ = 0;  // updates that were skipped, or whose loss was not finite
   std::int64_t skipped_in_a_row_ = 0;
-  std::optional<bool> weights_are_finite_;  // since the last update; none: not looked at yet
+  std::optional<bool> weights_are_finite_;  // since the last update; none: not checked yet
   std::string problem_;
 };
 

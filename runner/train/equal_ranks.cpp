@@ -16,11 +16,7 @@ namespace runner {
 
 namespace {
 
-std::string fingerprint(const std::string& text) {
-  Sha256 digest;
-  digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-  return digest.hex().substr(0, 12);
-}
+std::string fingerprint(const std::string& text) { return sha256_hex(text).substr(0, 12); }
 
 // One claim for each value: {"optimizer.lr", "0.1"}. Secrets may differ: rank 0 alone may have the key of a
 // tracker.
@@ -43,8 +39,8 @@ double mean_of(const torch::Tensor& tensor) {
   return tensor.defined() && tensor.numel() > 0 ? tensor.to(torch::kFloat64).mean().item<double>() : 0;
 }
 
-// A few numbers that other files would hardly give. NaN for an example that cannot be read, which some
-// recipes skip.
+// A few numbers that are unlikely to be the same for other files. NaN for an example that cannot be read,
+// which some recipes skip.
 torch::Tensor probe(const Split& split) {
   constexpr std::int64_t most = 8;
   const std::int64_t count = std::min(most, split.size());
@@ -62,7 +58,7 @@ torch::Tensor probe(const Split& split) {
   return torch::tensor(numbers, torch::kFloat64);
 }
 
-// Not by bits: processors differ in how they round.
+// Not compared bit by bit: processors differ in how they round.
 void require_equal_examples(World& world, const Split& split, const std::string& set) {
   const auto probes = world.gather(probe(split), "some examples");
   for (int rank = 1; rank < world.size(); ++rank) {

@@ -11,11 +11,11 @@ namespace runner {
 // difference all ranks throw RankError, which names what differs and on which ranks. A single rank compares
 // nothing.
 
-// Every setting of the recipe, versions and plugins. Before anything else is exchanged: what ranks exchange
-// depends on these.
+// Compares every setting of the recipe, versions and plugins. Call it before anything else is exchanged: what
+// ranks exchange depends on these.
 void require_equal_recipes(World& world, const Value& resolved, const Registry& registry);
 
-// Once the data is open: the number of examples, their form, what was learnt from them, and some examples.
+// Once the data is open: compares the number of examples, shapes, what the dataset learnt, and some examples.
 void require_equal_data(World& world, const Splits& data);
 
 }  // namespace runner

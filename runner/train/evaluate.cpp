@@ -13,7 +13,7 @@ namespace runner {
 
 namespace {
 
-// Each rank has measured the batches of its part: in the order of the data they become one measurement.
+// Each rank has measured its part of the batches. Merges them in the order of the data.
 void merge_across_ranks(const std::vector<std::unique_ptr<Metric>>& metrics, World& world) {
   if (world.alone()) return;
   State own;
@@ -26,7 +26,7 @@ void merge_across_ranks(const std::vector<std::unique_ptr<Metric>>& metrics, Wor
   }
 }
 
-// An output that is not a number counts as an answer for most metrics, and for some even as a right one.
+// Finds NaN in outputs: most metrics count it as an answer, and some even as a right one.
 class OutputCheck {
  public:
   void add(const torch::Tensor& output) {
@@ -61,7 +61,7 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const Ev
   Evaluation result;
   if (!run.data.eval || run.metrics.empty()) return result;
   for (const auto& metric : run.metrics) metric->reset();
-  // Each rank measures its part of the batches, cut as they are for a single rank.
+  // Each rank evaluates a part of the batches; the batches are the same as for a single rank.
   World& world = run.engine.world();
   const LoaderOptions options = evaluation_options(run.recipe, run.engine);
   const std::int64_t all = divide_up(run.data.eval->size(), options.batch_size);
@@ -116,7 +116,7 @@ void rehearse_evaluation(Run& run) {
   options.batch_size = 2;
   options.workers = 0;
   auto loaded = Loader(*run.data.eval, options).next();
-  if (!loaded || loaded->batch.size() == 0) return;  // unreadable examples, which the recipe leaves out
+  if (!loaded || loaded->batch.size() == 0) return;  // unreadable examples, which the recipe skips
   const torch::Tensor output = run.engine.predict(loaded->batch);
   run.engine.finish_passes();
   try_evaluation(run.recipe, run.metrics, run.hooks, loaded->batch, output);

@@ -12,11 +12,11 @@ namespace runner {
 
 struct Evaluation {
   Measurements measurements;                               // "eval/accuracy" ..
-  std::vector<std::pair<std::string, std::string>> texts;  // what is not a number, by tag
+  std::vector<std::pair<std::string, std::string>> texts;  // results that are not numbers, by tag
   bool broken_off = false;                                 // cancelled: there are no measurements
 };
 
-// Called before each batch with the share of the evaluation that is done. False cancels it, on all ranks.
+// Called before each batch with the fraction of the evaluation that is done. False cancels it on all ranks.
 using Evaluating = std::function<bool(double share)>;
 
 // Evaluates the whole validation set exactly, or its first batches. Hooks see only the batches of the trained
@@ -28,7 +28,7 @@ Evaluation evaluate(
 // The same for all weights: the trained ones, and those that hooks keep.
 Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches, const Evaluating& evaluating);
 
-// Evaluates two examples with the run's metrics and hooks, so that what does not fit is found before training
+// Evaluates two examples with the run's metrics and hooks, so that a mismatch is found before training
 // begins. Changes nothing; throws what an evaluation would throw.
 void rehearse_evaluation(Run& run);
 

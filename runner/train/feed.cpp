@@ -8,7 +8,7 @@ namespace {
 
 using Broken = LoaderOptions::Broken;
 
-// On a CPU, more threads would only take turns with those that compute.
+// On a CPU, worker threads would only compete with the threads that compute.
 int natural_workers(const Engine& engine) { return engine.device().is_cpu() ? 0 : 1; }
 
 LoaderOptions shared_options(const Recipe& recipe, const Engine& engine, Broken skipping) {

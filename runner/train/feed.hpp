@@ -7,13 +7,13 @@
 
 namespace runner {
 
-// Examples of one micro-batch, over all ranks.
+// Number of examples of one micro-batch, over all ranks.
 std::int64_t global_batch_size(const Recipe& recipe, const World& world);
 
 LoaderOptions training_options(const Recipe& recipe, const Engine& engine);
 LoaderOptions evaluation_options(const Recipe& recipe, const Engine& engine);
 
-// The data of one update, and the place in the data after it.
+// The data of one update, and the position in the data after it.
 struct TrainingWindow {
   Window window;
   std::int64_t examples = 0;  // over all ranks

@@ -33,13 +33,12 @@ Outcome tracked_outcome(const TrainingEnd& end) {
 RunResult write_result(RunResult result, const RunFolder& folder) {
   if (folder.temporary()) {
     result.files.clear();
-  } else {
-    if (result.best) result.files.emplace_back("best model", folder.file("best.safetensors"));
-    result.files.emplace_back("metrics", folder.file("metrics.jsonl"));
+    return result;
   }
+  if (result.best) result.files.emplace_back("best model", folder.file("best.safetensors"));
+  result.files.emplace_back("metrics", folder.file("metrics.jsonl"));
   folder.write("result.json", result_json(result, folder.path()));
-  if (!folder.temporary() && leave_report(folder.path()))
-    result.files.emplace_back("report", folder.file("report.html"));
+  if (leave_report(folder.path())) result.files.emplace_back("report", folder.file("report.html"));
   return result;
 }
 
@@ -54,7 +53,7 @@ void close(const RunResult& result, const Journal& journal, Console& console) {
   log::close_files();
 }
 
-// A step of reporting a failure: what goes wrong must not hide the failure itself.
+// Runs one step of reporting a failure: an error in it must not hide the failure itself.
 void attempt(const std::function<void()>& step) noexcept {
   try {
     try {

@@ -16,7 +16,7 @@
 
 namespace runner {
 
-// A run and everywhere it is reported.
+// A run, and where it is reported.
 struct ReportedRun {
   Run& run;
   Journal& journal;
@@ -25,7 +25,7 @@ struct ReportedRun {
   const RunFolder& folder;
 };
 
-// Writes model.safetensors and the weights that hooks keep. Returns what each file is, and its path. Every
+// Writes model.safetensors and the weights that hooks keep. Returns a label and the path of each file. Every
 // rank takes part.
 std::vector<std::pair<std::string, std::filesystem::path>> save_all_weights(Run& run,
                                                                             const RunFolder& folder);
@@ -33,12 +33,12 @@ std::vector<std::pair<std::string, std::filesystem::path>> save_all_weights(Run&
 // Saves the weights and reports how training ended: result.json, report.html, trackers, closing table.
 RunResult finish_run(const ReportedRun& reported, const TrainingEnd& end);
 
-// Logs why the run could not start. If it failed (it was not refused), result.json says so, and still has
-// what an earlier attempt reached. Never throws.
+// Logs why the run could not start. If it failed (rather than being refused), result.json says so, and keeps
+// the numbers of an earlier attempt. Never throws.
 void fail_start(const RunFolder& folder, const std::exception& error, bool refused);
 
-// Reports in the same places, and in the log, that the run failed. Never throws: what cannot be written is
-// logged.
+// Reports in the same places as finish_run(), and in the log, that the run failed. Never throws: errors while
+// reporting are logged.
 void fail_run(const ReportedRun& reported, const std::exception& error);
 
 }  // namespace runner

@@ -22,7 +22,7 @@ std::shared_ptr<Model> build_in_file(const Recipe& recipe, const DataSpec& data)
   try {
     return build_spooled_model(recipe, data, std::filesystem::temp_directory_path());
   } catch (const IoError& error) {
-    log::warning("{} The initial weights are in memory instead; TMPDIR chooses another folder.",
+    log::warning("{} The initial weights are in memory instead; set TMPDIR to use another folder.",
                  error.what());
     return build_bare_model(recipe, data);
   }
@@ -42,7 +42,7 @@ InitialModel from_rank_0(const Recipe& recipe, const DataSpec& data, const World
   return initial;
 }
 
-// Whether every parameter is in the file, under one name.
+// Whether the file has every parameter, and no parameter has two names in the model.
 bool has_all_parameters(const WeightMatch& match, const Model& model) {
   std::set<std::string> found;
   for (const WeightMatch::Pair& pair : match.pairs) found.insert(pair.name);

@@ -8,15 +8,15 @@
 
 namespace runner {
 
-// A model as it is before the first update, frozen where the recipe says so.
+// A model before the first update, with parameters frozen as the recipe says.
 struct InitialModel {
   std::shared_ptr<Model> model;
   ParameterValues values = {};
 };
 
-// If the run resumes, all values will come from the checkpoint: the weights file is not read and may be gone.
-// With strategy = "zero3" no rank has memory for all parameters: they come from the weights file, of which
-// each rank reads what it keeps; or from rank 0, which initialises them in a temporary file. Every rank takes
+// If the run resumes, all values come from the checkpoint: the weights file is not read and may be gone. With
+// strategy = "zero3" no rank has memory for all parameters: they come from the weights file, of which each
+// rank reads only what it keeps, or from rank 0, which initialises them in a temporary file. Every rank takes
 // part.
 InitialModel build_initial_model(const Recipe& recipe, const DataSpec& data, World& world, bool resumes);
 

@@ -24,7 +24,7 @@ struct StepReport {
   torch::Tensor gradient_norm = {};  // undefined: not measured
 };
 
-// Reports what happens to trackers and console. Reads from the device only what is logged or shown.
+// Reports the progress of a run to trackers and console. Reads from the device only what is logged or shown.
 class Journal final : public Stateful {
  public:
   Journal(Trackers& trackers, Console& console, const Plan& plan, std::optional<double> epochs,
@@ -45,7 +45,7 @@ class Journal final : public Stateful {
   bool evaluated(const Progress& progress) const { return evaluated_at_ == progress.examples; }
   const Measurements& last_evaluation() const { return last_evaluation_; }
 
-  State save() const override;  // the interval that is half filled, the curve, the last evaluation
+  State save() const override;  // the current log interval, the loss curve, the last evaluation
   void load(const State& state) override;
 
  private:
@@ -56,15 +56,15 @@ class Journal final : public Stateful {
   Console& console_;
   const Plan& plan_;
   std::optional<double> epochs_;
-  std::vector<GroupRule> groups_;  // of parameters, some with a learning rate of their own
+  std::vector<GroupRule> groups_;  // parameter groups, some with a learning rate of their own
   StepReport last_;
   TrainingLoss training_loss_;  // since the last record
-  std::int64_t examples_ = 0;   // likewise
+  std::int64_t examples_ = 0;   // since the last record
   double training_seconds_ = 0, evaluation_seconds_ = 0;
   double examples_per_second_ = 0;
   std::vector<std::pair<double, double>> loss_curve_;
   Measurements last_evaluation_;
-  std::optional<std::int64_t> evaluated_at_;  // examples that were seen by then
+  std::optional<std::int64_t> evaluated_at_;  // number of examples seen by then
 };
 
 }  // namespace runner

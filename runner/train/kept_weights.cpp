@@ -1,7 +1,9 @@
 #include "runner/train/kept_weights.hpp"
 
 #include <torch/nn/modules/batchnorm.h>
+#include <torch/utils.h>
 
+#include "components/contract/sample_random.hpp"
 #include "components/models/support/load_weights.hpp"
 #include "registry/log.hpp"
 #include "runner/train/feed.hpp"
@@ -10,7 +12,7 @@ namespace runner {
 
 namespace {
 
-// Without a momentum a layer averages over all it sees, each batch alike.
+// Resets running statistics and removes the momentum, so that a layer averages all batches with equal weight.
 template <class Norm>
 class Averaging {
  public:
@@ -42,7 +44,7 @@ std::size_t running_means(const Weights& weights) {
 }
 
 // Sets the running mean and variance of every batch-norm layer to the average over that many training
-// batches, as the weights are now. Does nothing where the model has no such layer.
+// batches, with the current weights. Does nothing if the model has no such layer.
 void recompute_batch_statistics(Run& run, std::int64_t batches) {
   const Averaging<torch::nn::BatchNorm1dImpl> lines(run.engine.model());
   const Averaging<torch::nn::BatchNorm2dImpl> planes(run.engine.model());
@@ -50,8 +52,12 @@ void recompute_batch_statistics(Run& run, std::int64_t batches) {
   const std::size_t layers = lines.size() + planes.size() + volumes.size();
   if (running_means(run.engine.weights()) > layers)
     log::warning(
-        "Some batch-norm layers of this model are not made here: their statistics stay as they are.");
+        "Some batch-norm layers of this model are not LibTorch modules: their statistics stay unchanged.");
   if (layers == 0) return;
+  // The same dropout each time: in a repeated evaluation, and when the weights that were evaluated are saved.
+  torch::manual_seed(example_seed(static_cast<std::uint64_t>(run.recipe.run.seed),
+                                  static_cast<std::uint64_t>(run.progress.step),
+                                  static_cast<std::uint64_t>(run.engine.world().rank())));
   Loader loader(*run.data.train, training_options(run.recipe, run.engine));
   const std::int64_t most = std::min(batches, loader.batches_per_epoch());
   for (std::int64_t count = 0; count < most; ++count) {

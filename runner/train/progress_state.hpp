@@ -20,7 +20,7 @@ class ProgressState final : public Stateful {
   ProgressState(Progress& progress, const Plan& plan, bool& evaluation_due, std::optional<std::string>& ended)
       : progress_(progress), plan_(plan), evaluation_due_(evaluation_due), ended_(ended) {}
 
-  // What a new plan has to know about the plan that led to a saved state.
+  // What a new plan needs to know about the plan of a saved run.
   static EarlierPlan plan_of(const State& state) {
     require_possible(state);
     StateReader saved(state);
@@ -57,7 +57,7 @@ class ProgressState final : public Stateful {
     progress_.seconds = saved.number("seconds");
     progress_.share = plan_.share(progress_);
     evaluation_due_ = saved.integer("evaluation_due") != 0;
-    saved.integer("steps_per_epoch");  // the plan was made with both
+    saved.integer("steps_per_epoch");  // these two were used to make the plan
     saved.number("extra_steps");
     compare_data(saved.integer("examples_per_epoch"));
     ended_.reset();
@@ -77,9 +77,9 @@ class ProgressState final : public Stateful {
     log::warning("Resuming with other data: {}. The results may differ.", change);
   }
 
-  // Counts and times of a file that somebody edited could overflow, or lead to examples that do not exist.
+  // In a file that somebody edited, counts and times could overflow, or refer to examples that do not exist.
   static void require_possible(const State& state) {
-    constexpr std::int64_t most = std::int64_t{1} << 53;  // a double can still count that far
+    constexpr std::int64_t most = std::int64_t{1} << 53;  // the integers that a double represents exactly
     const auto require = [](bool possible, const std::string& name) {
       if (!possible) throw StateError(in_quotes(name) + " has an impossible value");
     };

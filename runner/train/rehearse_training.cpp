@@ -16,7 +16,7 @@ void rehearse_single_example(Run& run) {
       run.plan.examples_per_epoch < ranks || std::ranges::none_of(buffers, of_batch_norm))
     return;
   LoaderOptions options = training_options(run.recipe, run.engine);
-  options.batch_size = ranks;  // one each: what batch norm shares between ranks, it shares here too
+  options.batch_size = ranks;  // one example each; synchronised batch norm combines them as in training
   options.workers = 0;
   const auto loaded = Loader(*run.data.train, options).next();
   const SwappedWeights unchanged = run.engine.swap_weights();  // the pass changes buffers

@@ -4,8 +4,8 @@
 
 namespace runner {
 
-// Batch norm cannot train on one value per channel, and a last batch of a single example comes at the end of
-// an epoch: such a batch is tried before training begins. Changes nothing about the run.
+// Batch norm cannot train on one value per channel. If the last batch of an epoch has a single example, such
+// a batch is tried before training begins, so that the error does not come later. Does not change the run.
 void rehearse_single_example(Run& run);
 
 }  // namespace runner

@@ -49,7 +49,7 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const std::vector<Part<HookKind>>
   return hooks;
 }
 
-// Averages of weights that differ from rank to rank would differ, too, and evaluations with them.
+// If weights differ from rank to rank, so would their averages, and evaluations of these.
 void require_fitting_hooks(const Recipe& recipe, const std::vector<std::unique_ptr<Hook>>& hooks,
                            const Engine& engine) {
   if (recipe.distributed.strategy != RankStrategy::local_sgd || engine.world().alone()) return;
@@ -62,12 +62,12 @@ void require_fitting_hooks(const Recipe& recipe, const std::vector<std::unique_p
   }
 }
 
-// What can only be done once, a download or a cache, one rank on each machine does before the others.
+// One rank on each machine opens the data first and does what must happen once, such as a download.
 Splits open_shared_data(const Recipe& recipe, World& world) {
   std::optional<Splits> data;
   world.once(World::Once::on_each_machine, "the preparation of the data", [&] { data = open_data(recipe); });
   if (!data) data = open_data(recipe);
-  // Not a collective: opening may take longer than their timeout.
+  // Not a collective: opening the data may take longer than the timeout of collectives.
   world.wait_for_all("the preparation of the data");
   require_equal_data(world, *data);
   return *std::move(data);
@@ -75,9 +75,9 @@ Splits open_shared_data(const Recipe& recipe, World& world) {
 
 std::unique_ptr<Optimizer> build_optimizer(const Recipe& recipe, std::vector<ParameterGroup> all,
                                            const Engine& engine) {
-  const auto own = own_groups(std::move(all), [&](const std::string& name) { return engine.updates(name); });
+  const auto own = own_inputs(std::move(all), [&](const std::string& name) { return engine.updates(name); });
   try {
-    return recipe.optimizer.build({own});
+    return recipe.optimizer.build(own);
   } catch (const std::exception& error) {
     if (!engine.updates_a_part()) throw;
     throw std::runtime_error(
@@ -87,7 +87,7 @@ std::unique_ptr<Optimizer> build_optimizer(const Recipe& recipe, std::vector<Par
   }
 }
 
-// Before a rank keeps a part of it; where none has memory for all of it, a sketch tells the same.
+// Called before ranks keep only parts of the model. If no rank holds all values, inspects a sketch of it.
 Inspection inspected(const Recipe& recipe, const InitialModel& initial, const Loss& loss,
                      const DataSpec& data) {
   return inspect(initial.values.in_model() ? *initial.model : *sketch_model(recipe, data), loss, data);
@@ -120,7 +120,7 @@ Run::Run(const Recipe& recipe_, World& world, const std::optional<EarlierPlan>& 
       generators(engine.device()) {
   const DataSpec spec = data.train->spec();
   if (!make_model) require_memory(recipe, spec, world, engine.device());
-  std::optional<ReturnFreedMemory> bounded;  // whole tensors come and go, slices stay
+  std::optional<ReturnFreedMemory> bounded;  // whole tensors are temporary, only slices stay
   if (recipe.distributed.strategy == RankStrategy::zero3 && !world.alone()) bounded.emplace();
   InitialModel initial = make_model ? InitialModel{make_model(recipe, spec)}
                                     : build_initial_model(recipe, spec, world, earlier.has_value());

@@ -25,7 +25,7 @@ namespace runner {
 struct Run {
   using ModelFactory = std::function<std::shared_ptr<Model>(const Recipe&, const DataSpec&)>;
 
-  // `earlier`: the plan of the checkpoint that the run continues from.
+  // `earlier`: the plan saved in the checkpoint that the run continues from.
   Run(const Recipe& recipe, World& world, const std::optional<EarlierPlan>& earlier = {},
       const ModelFactory& make_model = {});
   Run(const Run&) = delete;
@@ -44,7 +44,7 @@ struct Run {
   DivergenceGuard divergence;
   Requests requests;  // of the hooks, not carried out yet
   Progress progress;
-  bool evaluation_due = false;  // one was cancelled
+  bool evaluation_due = false;  // the last one was cancelled or failed
   std::optional<std::string>
       ended;  // set when the run is over: the reason of the hook that stopped it; empty: it is finished
   ProgressState progress_state{progress, plan, evaluation_due, ended};
@@ -53,9 +53,9 @@ struct Run {
   // What a checkpoint saves, by name: every object that keeps state from one update to the next.
   std::vector<std::pair<std::string, Stateful*>> stateful;
 
-  bool within_step = false;  // some of what follows an update has happened, some has not: not to be saved
+  bool within_step = false;  // in the middle of a step: the state is inconsistent and must not be saved
 
-  // A run that has ended continues: with another recipe, or as the start of a new run.
+  // Lets a run that has ended continue: with another recipe, or as the start of a new run.
   void reopen() {
     ended.reset();
     requests.forget_stop();

@@ -22,14 +22,14 @@ namespace fs = std::filesystem;
 namespace {
 
 // Whether the run in the folder reached its end, according to its result.json.
-bool has_ended(const RunFolder& folder) {
-  const auto result = read_json_file_or_null(folder.file("result.json"));
+bool has_ended(const fs::path& run) {
+  const auto result = read_json_file_or_null(run / "result.json");
   if (!result.is_object()) return false;
   const std::string outcome = result.value("outcome", "");
   return outcome == "finished" || outcome == "stopped";
 }
 
-// Where the recipe sets this key: "hook.0.every". What is left at its default has the place of what holds it.
+// Where the recipe sets this key ("hook.0.every"); for a key left at its default, where its section is set.
 Origin place_of(const std::string& key, const Value& resolved) {
   Origin place = resolved.origin;
   const Value* value = &resolved;
@@ -69,7 +69,7 @@ void require_compatible(const fs::path& saved_recipe, const Value& resolved, con
 
 constexpr std::string_view start_note = "started_from.txt";
 
-// As a command gives it, because the same command has to match it: a link such as `latest` moves on.
+// The path as given on the command line: links such as `latest` are not resolved, because they change.
 std::string note_of(const fs::path& checkpoint) {
   return fs::absolute(checkpoint).lexically_normal().string();
 }
@@ -114,28 +114,22 @@ RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Regi
   const CheckpointStore store(folder->path());
   store.clear_leftovers();
   auto found = newest_checkpoint(store, check);
-  // Until it has its own, a run may be started again from any checkpoint of another one.
+  // Until a run has checkpoints of its own, it may be started over from any checkpoint of another run.
   if (found && options.resume_from) require_same_start(*folder, *options.resume_from);
   require_compatible(found ? found->folder / "recipe.toml" : folder->file("recipe.toml"), resolved, registry,
                      folder->path(), options.force);
   if (found) {
-    store.point_latest_to(found->folder);  // after a crash, or if newer ones are damaged
+    store.point_latest_to(found->folder);  // wrong after a crash, or if newer checkpoints are damaged
     const std::int64_t step = found->checkpoint.step;
     return {.folder = std::move(folder), .checkpoint = std::move(found), .resumed_at = step};
   }
-  if (!store.all().empty())
-    throw std::runtime_error(
-        "every checkpoint in " + store.folder().string() +
-        " is damaged; delete that folder to start the run over, or choose another run.dir");
-  if (has_ended(*folder))
-    throw std::runtime_error(
-        "the run folder " + path +
-        " contains a finished run with no checkpoint to resume from; choose another run.dir");
+  if (const std::string why = why_not_started_over(folder->path()); !why.empty())
+    throw std::runtime_error(why);
   log::info("{} contains a run without a checkpoint: starting over", path);
   return {.folder = std::move(folder), .resumed_at = 0};
 }
 
-// On rank 0, while the other ranks read their share of the files. They find nothing themselves.
+// Rank 0 searches, while the other ranks verify their share of the files and return an empty result.
 RunStart find_verified_start(const Recipe& recipe, const Value& resolved, const Registry& registry,
                              World& world, const TrainOptions& options) {
   SharedVerification shared(world);
@@ -158,6 +152,17 @@ RunStart find_verified_start(const Recipe& recipe, const Value& resolved, const 
 }
 
 }  // namespace
+
+std::string why_not_started_over(const fs::path& run) {
+  const CheckpointStore store(run);
+  if (!store.all().empty())
+    return "every checkpoint in " + store.folder().string() +
+           " is damaged; delete that folder to start the run over, or choose another run.dir";
+  if (has_ended(run))
+    return "the run folder " + run.string() +
+           " contains a finished run with no checkpoint to resume from; choose another run.dir";
+  return "";
+}
 
 RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry& registry, World& world,
                     const TrainOptions& options) {

@@ -13,10 +13,10 @@ namespace runner {
 // Where a run starts: new, from a checkpoint, or once more from the beginning.
 struct RunStart {
   std::optional<RunFolder> folder;            // of the run that is continued; only rank 0 has it
-  std::optional<FoundCheckpoint> checkpoint;  // on every rank
-  bool of_another_run = false;                // the checkpoint is; on every rank
-  // A run that is continued: records of later steps no longer count. 0: it was killed before its first
-  // checkpoint.
+  std::optional<FoundCheckpoint> checkpoint;  // known on every rank
+  bool of_another_run = false;                // whether the checkpoint is; known on every rank
+  // If a run is continued: the step it continues from; records of later steps are dropped. 0: it was killed
+  // before its first checkpoint.
   std::optional<std::int64_t> resumed_at;
 };
 
@@ -30,6 +30,9 @@ struct UnusableCheckpoint : std::runtime_error {
 // Throws RecipeError if the recipe does not fit the run in the folder. If it throws, the run is as it was.
 RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry& registry, World& world,
                     const TrainOptions& options);
+
+// Why a run without a complete checkpoint cannot start once more from its beginning; "" if it can.
+std::string why_not_started_over(const std::filesystem::path& run);
 
 // Notes in the folder which checkpoint of another run it starts from, so that the same command continues it.
 void note_start(const RunFolder& folder, const RunStart& start, const TrainOptions& options);

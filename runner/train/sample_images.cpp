@@ -14,9 +14,8 @@ namespace {
 
 constexpr std::int64_t most_shown = 16;
 
-// The first images of a batch [examples, channels, height, width] side by side in one picture, as they are
-// after all transforms: the smallest value of what is shown is black, the largest white. One channel or
-// three.
+// The first images of a batch [examples, channels, height, width], after all transforms, side by side in one
+// picture. The smallest value shown becomes black, the largest white. Images have one channel or three.
 Picture image_grid(const torch::Tensor& batch, std::int64_t most) {
   constexpr std::int64_t gap = 2;
   const torch::NoGradGuard no_grad;

@@ -5,7 +5,7 @@
 
 namespace runner {
 
-// Logs to trackers that show images what the model will see: the first training batch, augmented, and the
+// Logs what the model will see to trackers that show images: the first training batch, augmented, and the
 // first images of the validation set. Does nothing if the data are not images.
 void log_sample_images(const Run& run, Trackers& trackers);
 

@@ -24,7 +24,7 @@ void wake(int event) {
   errno = former_error;
 }
 
-// Nothing is done in a handler but to note the signal: it may interrupt anything, and a message may block.
+// The handler only records the signal: it may interrupt anything, and writing a message may block.
 //
 // A closing session may send SIGHUP several times, and SIGTERM after it: only a second SIGINT or SIGTERM ends
 // the process immediately.
@@ -38,8 +38,8 @@ extern "C" void on_stop_signal(int signal) {
 
 extern "C" void on_checkpoint_signal(int) { checkpoint_requested = true; }
 
-// Skipped if stderr is not ready: the end of the run waits for this thread, and neither a full pipe nor a
-// terminal stopped with Ctrl-S may hold it up.
+// Prints nothing if stderr is not ready: the end of the run waits for this thread, and neither a full pipe
+// nor a terminal stopped with Ctrl-S may hold it up.
 void announce_stop(int event) {
   eventfd_t count = 0;
   while (eventfd_read(event, &count) != 0)

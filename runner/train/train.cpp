@@ -23,11 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Counts on from what earlier attempts of a resumed run took.
+// The time of a run, including that of earlier attempts if it was resumed.
 class RunClock {
  public:
   explicit RunClock(double before) : before_(before) {}
@@ -108,6 +104,7 @@ class Loop {
     if (run_.evaluation_due) {  // the previous attempt was stopped during an evaluation
       evaluate();
       carry_out_requests();
+      checkpoint_wanted_ = true;  // soon: until then, a killed run would evaluate and record it once more
     }
     engine_.world().reached(run_.progress.step);
     agree();
@@ -183,8 +180,8 @@ class Loop {
     journal_.step(now, report);
   }
 
-  // What hooks ask of this update. All ranks have agreed on earlier requests; those of a hook that sees the
-  // gradients may still differ between them.
+  // What hooks request for this update. All ranks have agreed on earlier requests; requests of a hook that
+  // sees the gradients may still differ between ranks.
   UpdateRequests ask_hooks(const WindowLoss& loss) {
     bool seen = false;
     for (const auto& hook : run_.hooks) {
@@ -200,7 +197,7 @@ class Loop {
   }
 
   // A loss that is not finite must be noticed before anything is logged, evaluated or saved. With several
-  // ranks, all of them read the loss after every update, so that they see the same.
+  // ranks, all of them read the loss after every update, so that they decide alike.
   bool loss_is_needed(const Progress& before, const Progress& now) const {
     return !engine_.world().alone() || log_interval_.passed(before, now) ||
            eval_interval_.passed(before, now) || checkpoint_due(before, now) || due_by_clock(now);
@@ -211,6 +208,7 @@ class Loop {
   }
 
   void evaluate() {
+    carry_out_requests();  // they are not saved if the evaluation fails
     engine_.average_weights();
     run_.divergence.look_at(engine_);
     if (diverged()) return;
@@ -236,7 +234,7 @@ class Loop {
       hook->after_eval(run_.progress, evaluation.measurements, run_.requests);
   }
 
-  // What hooks asked for, except what concerns the current update or waits for the next record.
+  // Carries out requests of hooks, except those for an update and values for the next record.
   void carry_out_requests() {
     engine_.set_trainable(run_.requests.take_trainability());
     for (const Note& note : run_.requests.take_notes()) journal_.note(run_.progress, note);
@@ -244,8 +242,8 @@ class Loop {
       journal_.histogram(run_.progress, std::move(tag), std::move(histogram));
   }
 
-  // With the loss of the update ranks have told each other what came from outside. What only one of them may
-  // want after it, because of a hook or of a signal during an evaluation, they agree on here.
+  // Events from outside were exchanged together with the loss of the update. Here the ranks agree on what
+  // only one of them may have noticed since: requests of hooks, or a signal during an evaluation.
   void agree_on_next(const Progress& before) {
     engine_.world().reached(run_.progress.step);
     checkpoint_wanted_ = checkpoint_wanted_ || checkpoint_due(before, run_.progress);
@@ -253,7 +251,7 @@ class Loop {
     if (engine_.world().alone() || any_hooks_ || evaluated) agree();
   }
 
-  // What hooks ask of the next update waits in `requests`, where a checkpoint saves it.
+  // Requests for the next update are put back into `requests`, so that a checkpoint saves them.
   void agree() {
     Agreement own{own_events(), run_.requests.stop_reason().has_value(), take_update_requests(run_.requests)};
     if (run_.requests.take_checkpoint()) own.events.checkpoint = true;
@@ -268,7 +266,7 @@ class Loop {
     return runner::agree(own, engine_.world());
   }
 
-  // The end of a run is saved by finish(), once everything is recorded. While ranks hold different weights
+  // finish() saves the end of a run, once everything is recorded. While ranks hold different weights
   // (local_sgd), a checkpoint waits until they are equal again.
   void save_if_wanted() {
     bool save_now = checkpoint_wanted_ && !over() && engine_.ranks_are_equal();
@@ -281,9 +279,9 @@ class Loop {
     if (save_now) checkpoint_wanted_ = false;
   }
 
-  // Weights that a checkpoint on the disk still lists among the best stay until a later checkpoint is there.
+  // Best weights that a checkpoint still refers to are kept until a later checkpoint is on disk.
   void remove_displaced() {
-    if (!run_.best || !run_.best->has_displaced() || !engine_.world().is_main()) return;
+    if (!run_.best || run_.best->displaced().empty() || !engine_.world().is_main()) return;
     if (!control_.checkpoints || control_.checkpoints->covers(run_.best->newest_step()))
       BestFiles(control_.folder).remove_displaced(*run_.best);
   }
@@ -291,7 +289,7 @@ class Loop {
   TrainingEnd finish() {
     engine_.average_weights();
     if (run_.plan.reached(run_.progress) && journal_.has_unlogged_steps()) log_training();
-    const double unreadable =  // other ranks said so only in logs of their own
+    const double unreadable =  // other ranks reported theirs only in their own logs
         engine_.world().all_reduce(static_cast<double>(feed_.unreadable_examples()), Reduction::sum,
                                    "the number of examples that could not be read");
     if (unreadable > 0)
@@ -319,7 +317,7 @@ class Loop {
     return end_of(run_);
   }
 
-  // A hook of any rank may have asked for it; the first one's reason counts, everywhere.
+  // A hook of any rank may have asked for it; all ranks report the reason of the first such rank.
   std::string reason_of_any(const std::optional<std::string>& own) const {
     if (engine_.world().alone()) return own.value_or("");
     for (std::string& reason : engine_.world().gather_texts(own.value_or(""), "why the run stops"))

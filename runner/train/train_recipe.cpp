@@ -17,6 +17,7 @@
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/tracking/build_trackers.hpp"
+#include "runner/tracking/rank_folders.hpp"
 #include "runner/tracking/run_facts.hpp"
 #include "runner/train/equal_ranks.hpp"
 #include "runner/train/evaluate.hpp"
@@ -47,8 +48,8 @@ struct TrainArguments {
 };
 
 struct SavedTexts {
-  std::string recipe, data_files;  // of every checkpoint
-  std::string recipe_before;       // of the checkpoint that the run starts from
+  std::string recipe, data_files;  // written to every checkpoint
+  std::string recipe_before;       // read from the checkpoint that the run starts from
 };
 
 std::optional<EarlierPlan> earlier_plan(const RunStart& start) {
@@ -63,13 +64,13 @@ std::optional<EarlierPlan> earlier_plan(const RunStart& start) {
   }
 }
 
-// A mistake in the recipe, or a checkpoint that does not fit: the run that was in the folder has not failed.
+// A mistake in the recipe or a checkpoint that does not fit: the run that is in the folder has not failed.
 bool is_refusal(const RunStart& start, const std::exception& error) {
   return start.resumed_at && (dynamic_cast<const RecipeError*>(&error) != nullptr ||
                               dynamic_cast<const UnusableCheckpoint*>(&error) != nullptr);
 }
 
-// What the bits of the results depend on, besides the recipe and the ranks.
+// Results can be bit-identical only if these, the recipe and the number of ranks are the same.
 std::map<std::string, std::string> versions_and_threads() {
   auto all = versions();
   all["threads"] = std::to_string(torch::get_num_threads());
@@ -91,7 +92,7 @@ Console make_console(bool shown) {
 fs::path tracking_folder(const RunFolder& folder, World& world) {
   const fs::path shared =
       world.broadcast_text(fs::absolute(folder.path()).string(), 0, "the folder of the run");
-  return world.is_main() ? folder.path() : shared / "ranks" / ("rank-" + std::to_string(world.rank()));
+  return world.is_main() ? folder.path() : rank_folder(shared, world.rank());
 }
 
 Trackers make_trackers(const TrainArguments& given, const RunFolder& folder) {
@@ -108,7 +109,7 @@ std::string resume(Run& run, RunStart& start, const RunFolder& folder) {
   FoundCheckpoint found = *std::exchange(start.checkpoint, std::nullopt);
   const double lost = lost_seconds(folder, found.checkpoint);
   const std::string recipe = found.checkpoint.texts["recipe.toml"];
-  // A new run, and the trackers of other ranks, have another identity on tracking servers.
+  // A new run, and trackers of other ranks than 0, have identities of their own on tracking servers.
   if (start.of_another_run || !run.engine.world().is_main()) found.checkpoint.states["trackers"] = {};
   try {
     restore_run(run, std::move(found));
@@ -120,8 +121,8 @@ std::string resume(Run& run, RunStart& start, const RunFolder& folder) {
   return recipe;
 }
 
-// Writes recipe.toml, which makes the folder a run, and what it refers to. Without run.dir, so that running
-// it again creates a new folder.
+// Writes recipe.toml, which makes the folder a run folder, and copies of the plugins it refers to. run.dir is
+// removed from it, so that running it again creates a new folder.
 std::string keep_recipe(const TrainArguments& given, const RunFolder& folder) {
   Value kept = given.world.is_main() ? keep_plugins(given.resolved, given.registry, folder) : given.resolved;
   kept.as<Table>()->find("run")->as<Table>()->erase("dir");
@@ -130,7 +131,7 @@ std::string keep_recipe(const TrainArguments& given, const RunFolder& folder) {
   return text;
 }
 
-// Rank 0 decides for all: only its recipe names the run's own copies of plugins.
+// Rank 0 decides for all ranks: only its recipe names the run's own copies of plugins.
 bool has_same_recipe(const std::string& saved, const std::string& recipe, World& world) {
   return !world.broadcast_text(saved == recipe ? "yes" : "", 0, "whether the recipe is the same").empty();
 }
@@ -139,7 +140,7 @@ void describe_run(const RunFolder& folder, const Run& run) {
   folder.write("data_spec.json", write_data_spec(run.data.train->spec()));
   if (!run.data.learned.empty()) folder.write("dataset.json", run.data.learned);
   if (!run.data.stand_in.empty()) folder.write("STAND-IN-DATA.txt", run.data.stand_in + "\n");
-  // Of an earlier attempt: if this one is killed, they would be taken for its results.
+  // Results of an earlier attempt: if this attempt is killed, they would be taken for its own.
   for (const char* name : {"result.json", "model.safetensors"}) fs::remove(folder.file(name));
   for (const KeptWeights* weights : kept_weights(run))
     fs::remove(folder.file(weights->name + ".safetensors"));
@@ -160,7 +161,7 @@ Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const SavedTex
 LoopControl loop_control(const Run& run, const RunFolder& folder, const StopSignal& stop,
                          Checkpointer& checkpoints, const TrainOptions& options) {
   const auto stop_signal = [&] {
-    folder.require_there();
+    if (!folder.temporary()) folder.require_there();
     const bool enough = options.interrupt_at && run.progress.step >= *options.interrupt_at;
     return stop.received() != 0 ? stop.received() : enough ? SIGINT : 0;
   };
@@ -192,20 +193,23 @@ TrainingEnd train_or_keep_weights(Run& run, Journal& journal, const LoopControl&
   }
 }
 
-// From the moment that the run is complete in memory: how it ends is reported in every case.
+// The run is complete in memory: from now on its outcome is reported in every case.
 RunResult train_and_report(const TrainArguments& given, RunStart& start, const ReportedRun& reported,
                            const SavedTexts& texts) {
   const auto& [run, journal, trackers, console, folder] = reported;
   try {
     // A run that has ended continues if the recipe has changed, or if it is the start of a new run.
-    if (start.of_another_run || !has_same_recipe(texts.recipe_before, texts.recipe, given.world))
+    if (start.of_another_run || !has_same_recipe(texts.recipe_before, texts.recipe, given.world)) {
       run.reopen();
+      // What a hook has frozen: it may be gone, or end earlier now. A hook that wants it frozen asks again.
+      if (run.progress.step > 0) run.engine.set_trainable({{"*", true}});
+    }
     describe_run(folder, run);
     note_start(folder, start, given.options);
     if (given.world.is_main())
       given.world.tell_folder(given.options.dry_run ? "" : fs::absolute(folder.path()).string());
     if (start.resumed_at || start.of_another_run) restore_best_files(run, folder.path());
-    trackers.start(start.resumed_at);
+    trackers.start(start.resumed_at, run.progress.exact_epoch);
     if (run.progress.step == 0) log_sample_images(run, trackers);
 
     const StopSignal stop_signal;
@@ -238,8 +242,7 @@ void warn_if_not_set_up(const Recipe& recipe) {
 // Sets `complete` when the run is complete in memory. `start` then has its folder.
 RunResult train_from(const TrainArguments& given, RunStart& start, bool& complete) {
   const auto& [recipe, resolved, registry, world, options] = given;
-  const double before =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - options.began).count();
+  const double before = seconds_since(options.began);
   Run run(recipe, world, earlier_plan(start));
   run.engine.times().add(TimeLedger::starting, before);
   SavedTexts texts;
@@ -248,7 +251,7 @@ RunResult train_from(const TrainArguments& given, RunStart& start, bool& complet
   rehearse_evaluation(run);
   run.divergence.begin(run.engine);
 
-  // First the recipe, so that a start that is cut short later can be repeated.
+  // The recipe is written first, so that a start that is killed later can be repeated.
   const bool is_new = !start.folder;
   const RunFolder& folder = is_new ? start.folder.emplace(new_folder(recipe, world, options)) : *start.folder;
   if (is_new) {
@@ -262,8 +265,8 @@ RunResult train_from(const TrainArguments& given, RunStart& start, bool& complet
   run.stateful.emplace_back("journal", &journal);
   run.stateful.emplace_back("trackers", &trackers);
 
-  // Before any file of a resumed run but log.txt is changed: a checkpoint that does not fit leaves the folder
-  // as it is.
+  // The checkpoint is loaded before any file of a resumed run except log.txt is changed: if it does not fit,
+  // the folder stays as it is.
   texts.recipe_before = resume(run, start, folder);
   if (!is_new) texts.recipe = keep_recipe(given, folder);
   complete = true;
@@ -275,12 +278,12 @@ RunResult train_from(const TrainArguments& given, RunStart& start, bool& complet
 void set_up_process(const Value& resolved, const Registry& registry, const World& world) {
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
   keep_freed_memory();
-  // The number of threads affects rounding. Results that are the same on any number of ranks cannot depend on
-  // how the cores are shared out among them: each rank has one thread unless the recipe sets another number.
+  // The number of threads affects rounding. Results that are the same on any number of ranks must not depend
+  // on how cores are divided among the ranks: each rank has one thread unless the recipe sets another number.
   const int threads = recipe.distributed.reproducible ? std::max(recipe.run.threads, 1) : recipe.run.threads;
   apply(ProcessSettings{threads, world.local_size(), recipe.run.deterministic});
   log::write_to_files(log::format("threads of each rank: {}", torch::get_num_threads()));
-  if (world.alone()) warn_and_steer_around_broken_instructions();  // several ranks did it before they met
+  if (world.alone()) warn_and_steer_around_broken_instructions();  // otherwise run_rank() has done it
   if (const std::string slow = slow_precision(recipe); !slow.empty() && world.is_main()) log::warning(slow);
 }
 

@@ -12,7 +12,7 @@ namespace runner {
 class TrainingLoss final : public Stateful {
  public:
   void add(const WindowLoss& loss);
-  double take();  // since it was last taken
+  double take();  // the mean since the last call
 
   State save() const override;
   void load(const State& state) override;
@@ -20,7 +20,7 @@ class TrainingLoss final : public Stateful {
  private:
   void read() const;
 
-  mutable std::vector<WindowLoss> unread_;  // read when the mean is requested
+  mutable std::vector<WindowLoss> unread_;  // still on the device
   mutable double sum_ = 0;
   mutable std::int64_t count_ = 0;
 };

@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -140,6 +141,12 @@ class Plugins(unittest.TestCase):
         (self.folder / "kept/plugins/libmy_model.so").unlink()
         for command in ("eval", "resume"):
             self.refused(run(command, "kept", cwd=self.folder), 'there is no plugin "plugins/libmy_model.so"')
+
+    def test_trials_of_a_sweep_get_the_plugins_of_the_command_line(self):
+        done = run("sweep", self.recipe(), "run.seed=range(0,1)", "train.max_steps=2", "--metric", "eval/accuracy", "--plugin", self.library("model"),
+                   "--dir", self.folder / "s")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("my_model@1", (self.folder / "s/trials/0000/recipe.toml").read_text())
 
     def test_a_run_that_continues_with_another_build_says_so(self):
         shutil.copy(self.library("model"), self.folder)
@@ -425,6 +432,13 @@ class Plugins(unittest.TestCase):
         self.refused(run("plugin", "new", "x", "--kind", "modle", cwd=self.folder), 'did you mean "model"?')
         self.refused(run("plugin", "build", self.folder), "there is no CMakeLists.txt in")
         self.refused(run("plugin", "make", "x"), 'unknown action "make"; use new, build or show')
+
+    def test_a_build_that_fails_is_noticed_whatever_the_caller_does_with_signals(self):
+        (self.folder / "CMakeLists.txt").write_text("message(FATAL_ERROR broken)")
+        ignoring = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        done = subprocess.run([PREFIX / "bin/runner", "plugin", "build", self.folder], preexec_fn=ignoring, env=environment(), capture_output=True, timeout=600)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertNotIn(b"--build", done.stdout)
 
     def program(self, name, *arguments):
         done = subprocess.run([WORK / CLANG / "build" / name, *arguments], cwd=self.folder, capture_output=True, text=True, env=environment())

@@ -19,7 +19,7 @@ def main():
                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         while not (run / "metrics.jsonl").exists():
             assert training.poll() is None, training.stderr.read()
-        screen = Terminal([BINARY, "watch", run, "--every", "0.1"])
+        screen = Terminal([BINARY, "watch", run, "--every", "0.1"], NO_COLOR="1")  # no colours, but it moves
         screen.read_until("running")
         screen.read_until("train/loss")
         screen.read_until("\x1b[J")  # drawn again, over what was there

@@ -10,6 +10,7 @@
 #include "components/support/io/file_lock.hpp"
 #include "registry/log.hpp"
 #include "runner/run_folder/run_folder.hpp"
+#include "runner/sweep/trial_process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace runner;
@@ -55,6 +56,12 @@ TEST_CASE("a run folder that cannot be locked is used, with a warning", "[faults
   CHECK_FALSE(RunFolder::owner(*run.dir));
   const RunFolder again = RunFolder::open(*run.dir);
   log::clear_warnings();
+}
+
+TEST_CASE("a trial of a sweep starts where nothing can be locked", "[faults]") {
+  const NoLocks none(GENERATE(ENOLCK, ENOSYS, EOPNOTSUPP));
+  const TemporaryFolder scratch;
+  CHECK(TrialProcess::start({{"--libidentify"}, {}, scratch / "log"}, scratch / "lock"));
 }
 
 TEST_CASE("only a lock that another process holds is taken", "[faults]") {

@@ -5,6 +5,8 @@
 #include "components/support/io/atomic_file.hpp"
 #include "components/support/io/folders.hpp"
 #include "components/support/weights/safetensors.hpp"
+#include "registry/log.hpp"
+#include "runner/run_folder/run_folder.hpp"
 #include "tests/faults/failing_calls.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -114,4 +116,33 @@ TEST_CASE("files of a run: wherever the process is killed, each is the old one o
     check_nothing_is_left(scratch.path());
   }
   CHECK(number > 6);
+}
+
+TEST_CASE("files of a run: where there are no links, a run has no link to the latest") {
+  const TemporaryFolder scratch;
+  const fs::path before = fs::current_path();
+  fs::current_path(scratch.path());
+  const log::Silence silence;
+  log::clear_warnings();
+  RunSection run;
+  run.name = "linked";
+  int links = 0;
+  {
+    const FailingCall watched("runs/linked/.latest", 0, 0);
+    const RunFolder folder = RunFolder::create(run);
+    const auto calls = watched.calls();
+    links = 1 + static_cast<int>(std::ranges::find(calls, "symlink", &SystemCall::name) - calls.begin());
+  }
+  CHECK(fs::is_symlink("runs/linked/latest"));
+  fs::remove("runs/linked/latest");
+  {
+    const FailingCall failing("runs/linked/.latest", links, EPERM);
+    CHECK_NOTHROW(RunFolder::create(run));
+    CHECK(failing.name() == "symlink");
+  }
+  CHECK_FALSE(fs::exists("runs/linked/latest"));
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(log::warnings()[0], Catch::Matchers::ContainsSubstring("continues without this link"));
+  log::clear_warnings();
+  fs::current_path(before);
 }

@@ -29,6 +29,16 @@ def run(*arguments, check=True, **options):
     return done
 
 
+def wait_until(condition, process, seconds=300):
+    """Waits for something that the process will do; fails if it ends first."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        ended = process.poll() is not None
+        assert condition() or not ended, ("it ended before that", process.communicate())  # true just before the end is fine
+        assert time.monotonic() < deadline, "that did not happen in time"
+        time.sleep(0.01)
+
+
 def records(folder):
     lines = (pathlib.Path(folder) / "metrics.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]

@@ -1,95 +1,16 @@
-"""Checkpoints from outside: killed processes, signals, damaged files, two processes for one run, PyTorch's readers."""
+"""Checkpoints from outside: killed processes, damaged files, two processes for one run, PyTorch's readers."""
 
-import hashlib
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import torch
-from run_helpers import RUNNER, SOURCE, environment, main, run
+from run_helpers import RUNNER, SOURCE, environment, main, run, wait_until
 from safetensors.torch import load_file, save_file
-
-RECIPE = """
-[model]
-name = "mlp"
-hidden = [32, 32]
-[dataset]
-name = "synthetic"
-shape = [16]
-train = 400
-eval = 40
-[loader]
-batch_size = 8
-[optimizer]
-name = "adamw"
-lr = 0.01
-[train]
-max_steps = 60
-log_every = "5step"
-[eval]
-every = "20step"
-[checkpoint]
-every = "10step"
-"""
-
-
-def write_recipe(folder, text=RECIPE):
-    path = folder / "recipe.toml"
-    path.write_text(text)
-    return path
-
-
-def start(*words):
-    return subprocess.Popen([RUNNER, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=environment())
-
-
-def wait_until(condition, process):
-    """Waits for something that the process will do; fails where it ends first."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
-        time.sleep(0.01)
-
-
-def endless(folder):
-    """A run that continues until somebody ends it."""
-    recipe = write_recipe(folder, RECIPE.replace("max_steps = 60", "max_steps = 100000000"))
-    return start(recipe, f"run.dir={folder}/run")
-
-
-def a_signal_saves_and_says_so(folder):
-    process = endless(folder)
-    wait_until(lambda: (folder / "run/checkpoints/latest").exists(), process)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
-    assert process.returncode == 128 + signal.SIGTERM, process.returncode
-    result = json.loads((folder / "run/result.json").read_text())
-    assert result["outcome"] == "interrupted"
-    newest = json.loads((folder / "run/checkpoints/latest/manifest.json").read_text())
-    assert newest["step"] == result["steps"]
-    total = sum(result["time"].values())
-    assert abs(total - result["seconds"]) < 0.25 * total + 1, result["time"]
-
-
-def a_second_signal_ends_it_at_once(folder):
-    # An update of a million micro-batches: the first signal waits for its end.
-    recipe = write_recipe(folder, RECIPE.replace("[train]", "[train]\naccumulation_steps = 1000000").replace("train = 400", "train = 9000000"))
-    process = start(recipe, f"run.dir={folder}/run")
-    wait_until(lambda: (folder / "run/metrics.jsonl").exists(), process)
-    process.send_signal(signal.SIGTERM)
-    for line in process.stderr:
-        if "stopping after this step" in line:
-            break
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
-    assert process.returncode == 128 + signal.SIGTERM, process.returncode
-    assert not (folder / "run/result.json").exists() and not (folder / "run/checkpoints").exists()
+from small_run import RECIPE, endless, write_recipe
 
 
 def two_processes_cannot_share_a_run(folder):
@@ -101,31 +22,6 @@ def two_processes_cannot_share_a_run(folder):
     process.communicate()
     # A lock left by a dead process does not block a new one.
     run(folder / "recipe.toml", f"run.dir={folder}/run", "train.max_steps=5")
-
-
-def a_checkpoint_on_demand(folder):
-    process = start(write_recipe(folder, RECIPE.replace("max_steps = 60", "max_steps = 100000000")
-                                 .replace('every = "10step"', 'every = "never"')), f"run.dir={folder}/run")
-    wait_until(lambda: (folder / "run/metrics.jsonl").exists() and (folder / "run/metrics.jsonl").read_text(), process)
-    run("checkpoint", folder / "run")
-    wait_until(lambda: (folder / "run/checkpoints/latest/manifest.json").exists(), process)
-    process.kill()
-    process.communicate()
-
-
-def handles(process, number):
-    lines = pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("SigCgt:")).split()[1], 16) >> (number - 1) & 1
-
-
-def a_checkpoint_may_be_requested_before_the_run_has_begun(folder):
-    process = subprocess.Popen([RUNNER, "run", "-", f"run.dir={folder}/run", "checkpoint.every=never"], stdin=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, env=environment())
-    wait_until(lambda: handles(process, signal.SIGUSR1), process)  # it still waits for the recipe
-    process.send_signal(signal.SIGUSR1)
-    said = process.communicate(RECIPE.replace("max_steps = 60", "max_steps = 3"), timeout=60)
-    assert process.returncode == 0, said
-    assert (folder / "run/checkpoints/step-00000001").exists(), list((folder / "run").rglob("*"))
 
 
 def a_damaged_checkpoint_is_skipped(folder):
@@ -201,18 +97,6 @@ def a_folder_without_a_manifest_is_named(folder):
     assert [one["step"] for one in json.loads(run("checkpoints", folder / "run", "--json").stdout)["checkpoints"]] == [30, 20]
 
 
-def what_would_change_is_shown(folder):
-    recipe = write_recipe(folder)
-    run(recipe, f"run.dir={folder}/run", "train.max_steps=20")
-    harmless = run("resume", "--check", folder / "run", "train.max_steps=30")
-    assert "train.max_steps" in harmless.stdout and "20 -> 30" in harmless.stdout and "harmless" in harmless.stdout, harmless.stdout
-    for override, effect in (("optimizer.lr=0.5", "changes the results"), ("model.hidden=[8]", "impossible")):
-        done = run("resume", "--check", folder / "run", override, check=False)
-        assert done.returncode == 2 and effect in done.stdout, done
-    assert run("resume", "--check", folder / "run", "optimizer.lr=0.5", "--force").returncode == 0
-    assert json.loads((folder / "run/result.json").read_text())["steps"] == 20  # nothing was run
-
-
 def what_was_left_is_cleared(folder):
     recipe = write_recipe(folder)
     run(recipe, f"run.dir={folder}/run", "train.max_steps=20")
@@ -275,28 +159,36 @@ def large_models_are_sharded(folder):
     run(recipe, f"run.dir={folder}/run", 'checkpoint.max_shard_size="2kB"')
 
 
-def a_run_can_be_verified(folder):
+def what_would_change_is_shown(folder):
     recipe = write_recipe(folder)
-    run(recipe, f"run.dir={folder}/run")
-    done = run("verify", folder / "run")
-    assert "steps 51 to 60 match the recorded run" in done.stdout and "all tensors" in done.stdout, done.stdout
-    assert "steps 51 to 56 match" in run("verify", folder / "run", "--steps", "6").stdout
-    nothing = run("verify", folder / "run", "--steps", "3", check=False)  # the first record is at step 55
-    assert nothing.returncode == 1 and "nothing to compare" in nothing.stderr, nothing
-    # With as many threads as the run had, whatever this machine or shell would choose.
-    done = subprocess.run([RUNNER, "verify", folder / "run"], env=environment(OMP_NUM_THREADS="2"), capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0 and "match the recorded run" in done.stdout, done
-    bad = run("verify", folder / "run", "--steps", "few", check=False)
-    assert bad.returncode == 2 and "--steps needs a whole number" in bad.stderr, bad
-    # A record that this machine does not compute is found.
-    metrics = folder / "run/metrics.jsonl"
-    lines = [json.loads(line) for line in metrics.read_text().splitlines()]
-    for line in lines:
-        if line["step"] == 55 and "train/loss" in line:
-            line["train/loss"] += 1e-6
-    metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = run("verify", folder / "run", check=False)
-    assert done.returncode == 1 and "the training loss at step 55: recorded" in done.stdout, done.stdout
+    run(recipe, f"run.dir={folder}/run", "train.max_steps=20")
+    harmless = run("resume", "--check", folder / "run", "train.max_steps=30")
+    assert "train.max_steps" in harmless.stdout and "20 -> 30" in harmless.stdout and "harmless" in harmless.stdout, harmless.stdout
+    for override, effect in (("optimizer.lr=0.5", "changes the results"), ("model.hidden=[8]", "impossible")):
+        done = run("resume", "--check", folder / "run", override, check=False)
+        assert done.returncode == 2 and effect in done.stdout, done
+    assert run("resume", "--check", folder / "run", "optimizer.lr=0.5", "--force").returncode == 0
+    assert json.loads((folder / "run/result.json").read_text())["steps"] == 20  # nothing was run
+
+
+def a_run_that_cannot_be_continued_is_told_before(folder):
+    recipe = write_recipe(folder)
+    run(recipe, f"run.dir={folder}/run", "train.max_steps=20")
+
+    def refused(why, *overrides):
+        checked = run("resume", "--check", folder / "run", *overrides, check=False)
+        assert checked.returncode == 2 and why in checked.stderr, checked
+        assert run("resume", folder / "run", *overrides, check=False).returncode != 0
+
+    refused('checkpoint.resume is "never"', "checkpoint.resume=never")
+    manifests = sorted((folder / "run/checkpoints").glob("step-*/manifest.json"))
+    for manifest in manifests:
+        manifest.unlink()
+    refused("is damaged")
+    shutil.rmtree(folder / "run/checkpoints")
+    refused("a finished run with no checkpoint")
+    (folder / "run/result.json").unlink()  # as if it had been killed before its first checkpoint
+    assert "starts over" in run("resume", "--check", folder / "run").stdout
 
 
 def the_file_of_initial_weights_may_be_gone(folder):
@@ -333,48 +225,6 @@ def a_run_that_has_not_ended_is_exported_from_its_newest_checkpoint(folder):
         process.communicate()
 
 
-def a_tensor_that_comes_out_differently_is_named(folder):
-    run(write_recipe(folder), f"run.dir={folder}/run")
-    newest = folder / "run/checkpoints/step-00000060"
-    weights = load_file(newest / "model.safetensors")
-    weights["fc2.bias"][3] = -weights["fc2.bias"][3]
-    save_file(weights, newest / "model.safetensors", {"format": "pt"})
-    manifest = json.loads((newest / "manifest.json").read_text())
-    data = (newest / "model.safetensors").read_bytes()
-    manifest["files"]["model.safetensors"] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    (newest / "manifest.json").write_text(json.dumps(manifest))
-    done = run("verify", folder / "run", check=False)
-    assert done.returncode == 1 and 'the tensor "model fc2.bias" at step 60' in done.stdout, done.stdout
-
-
-def a_replay_that_is_interrupted_accuses_nobody(folder):
-    run(write_recipe(folder), f"run.dir={folder}/run", "train.max_steps=6000", "checkpoint.every=3000step", "eval.every=never",
-        "train.log_every=100step")
-    process = start("verify", folder / "run")
-    wait_until(lambda: handles(process, signal.SIGINT), process)
-    process.send_signal(signal.SIGINT)
-    out, said = process.communicate(timeout=60)
-    assert process.returncode == 128 + signal.SIGINT and "nothing was compared" in said and not out, (process.returncode, out, said)
-
-
-def a_replay_does_not_depend_on_the_clock(folder):
-    text = RECIPE.replace("max_steps = 60", 'max_time = "1s"').replace('"5step"', '"0.02s"').replace('"20step"', '"0.1s"')
-    run(write_recipe(folder, text + '[scheduler]\nname = "plateau"\npatience = 0\n'), f"run.dir={folder}/run", "checkpoint.every=30step")
-    done = run("verify", folder / "run")
-    assert "match the recorded run" in done.stdout and "all tensors" in done.stdout, done.stdout
-
-
-def a_replay_does_not_depend_on_the_time_limit_of_a_job(folder):
-    text = RECIPE.replace('"5step"', '"1step"') + '[[hook]]\nname = "time_limit"\nlimit = "0.001s"\nmargin = "0s"\n'
-    recipe = write_recipe(folder, text.replace("[checkpoint]", "[checkpoint]\nkeep = 9"))
-    for _ in range(3):  # each process makes one step
-        done = run(recipe, f"run.dir={folder}/run", check=False)
-        assert done.returncode == 128 + signal.SIGTERM, done
-    shutil.rmtree(folder / "run/checkpoints/step-00000002")
-    done = run("verify", folder / "run")
-    assert "steps 2 to 3 match" in done.stdout, done.stdout
-
-
 def hooks_without_state_come_and_go(folder):
     recipe = write_recipe(folder)
     run(recipe, f"run.dir={folder}/run", "train.max_steps=20")
@@ -385,38 +235,6 @@ def hooks_without_state_come_and_go(folder):
     # One with state would miss it: this is said before anything is tried.
     done = run("resume", "--check", folder / "run", 'hook+={name="early_stop", metric="eval/loss"}', "--force", check=False)
     assert done.returncode == 2 and "impossible" in done.stdout, done
-
-
-def a_forced_change_is_no_false_alarm(folder):
-    recipe = write_recipe(folder)
-    run(recipe, f"run.dir={folder}/run", "train.max_steps=30")
-    run("resume", folder / "run", "optimizer.lr=0.5", "train.max_steps=45", "--force")
-    done = run("verify", folder / "run")  # 40 to 45; not 30 to 40, which was another learning rate in part
-    assert "steps 41 to 45 match" in done.stdout, done.stdout
-
-
-def a_signal_in_an_evaluation_stops_it_and_it_is_made_up_for(folder):
-    # So many batches that an evaluation takes seconds; the record of step 20 is written right before it.
-    text = RECIPE.replace("max_steps = 60", "max_steps = 40").replace("eval = 40", "eval = 20000").replace('"5step"', '"20step"')
-    text = text.replace("batch_size = 8", "batch_size = 8\neval_batch_size = 1").replace('[checkpoint]\nevery = "10step"', "")
-    text += '[[eval.metric]]\nname = "loss"\n[[hook]]\nname = "early_stop"\nmetric = "eval/loss"\npatience = 9\n'
-    recipe = write_recipe(folder, text)
-    run(recipe, f"run.dir={folder}/whole")
-    metrics = folder / "run/metrics.jsonl"
-    for stopped_at in (20, 40):  # in the middle of the run, and in the evaluation at its end
-        process = start(recipe, f"run.dir={folder}/run")
-        wait_until(lambda: metrics.exists() and f'"step":{stopped_at},' in metrics.read_text(), process)
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
-        assert process.returncode == 128 + signal.SIGTERM, process.returncode
-        state = json.loads((folder / "run/checkpoints/latest/state.json").read_text())
-        assert state["progress"]["integers"]["evaluation_due"] == 1, "the evaluation was over before the signal"
-        assert json.loads((folder / "run/result.json").read_text())["outcome"] == "interrupted"
-    run(recipe, f"run.dir={folder}/run")
-    without_time = lambda one: [{k: v for k, v in json.loads(line).items() if k != "time"}
-                                for line in (folder / one / "metrics.jsonl").read_text().splitlines()]
-    assert without_time("run") == without_time("whole"), without_time("run")
-    assert (folder / "run/model.safetensors").read_bytes() == (folder / "whole/model.safetensors").read_bytes()
 
 
 def the_best_are_kept(folder):
@@ -467,6 +285,9 @@ def a_run_of_several_ranks_is_not_continued_alone(folder):
     launched("train.max_steps=20")
     done = run("resume", folder / "run", "train.max_steps=30", check=False)
     assert done.returncode == 2 and "the run used 2 ranks" in done.stderr, done
+    checked = run("resume", "--check", folder / "run", "train.max_steps=30", check=False)
+    assert checked.returncode == 2 and "the run used 2 ranks" in checked.stderr and "20 -> 30" in checked.stdout, checked
+    assert run("resume", "--check", "--force", folder / "run", "train.max_steps=30").returncode == 0
     verified = run("verify", folder / "run", check=False)
     assert verified.returncode == 1 and "2 ranks" in verified.stderr, verified
     command = done.stderr[done.stderr.index("runner launch"):].splitlines()[0].split()
@@ -509,18 +330,9 @@ def kills_at_random_moments(_):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-main([a_signal_saves_and_says_so, a_second_signal_ends_it_at_once, two_processes_cannot_share_a_run, a_checkpoint_on_demand,
-      a_checkpoint_may_be_requested_before_the_run_has_begun,
-      a_damaged_checkpoint_is_skipped, what_was_mistyped_is_bad_input_and_is_shown_with_its_place,
-      a_copy_without_links_is_resumed,
-      a_folder_without_a_manifest_is_named, what_was_left_is_cleared,
-      weights_go_to_pytorch_and_back, the_python_code_of_the_documentation_works,
-      large_models_are_sharded, what_would_change_is_shown, a_run_can_be_verified,
+main([two_processes_cannot_share_a_run, a_damaged_checkpoint_is_skipped, what_was_mistyped_is_bad_input_and_is_shown_with_its_place,
+      a_copy_without_links_is_resumed, a_folder_without_a_manifest_is_named, what_was_left_is_cleared, weights_go_to_pytorch_and_back,
+      the_python_code_of_the_documentation_works, large_models_are_sharded, what_would_change_is_shown, a_run_that_cannot_be_continued_is_told_before,
       the_file_of_initial_weights_may_be_gone, a_requeued_job_continues_what_it_started_from_another_run,
-      a_run_that_has_not_ended_is_exported_from_its_newest_checkpoint,
-      a_tensor_that_comes_out_differently_is_named, a_forced_change_is_no_false_alarm,
-      a_replay_that_is_interrupted_accuses_nobody, a_replay_does_not_depend_on_the_clock,
-      a_replay_does_not_depend_on_the_time_limit_of_a_job, hooks_without_state_come_and_go,
-      a_signal_in_an_evaluation_stops_it_and_it_is_made_up_for, the_best_are_kept, a_run_of_several_ranks_is_not_continued_alone,
-      the_batch_script_of_the_documentation_requeues_itself,
-      kills_at_random_moments])
+      a_run_that_has_not_ended_is_exported_from_its_newest_checkpoint, hooks_without_state_come_and_go, the_best_are_kept,
+      a_run_of_several_ranks_is_not_continued_alone, the_batch_script_of_the_documentation_requeues_itself, kills_at_random_moments])

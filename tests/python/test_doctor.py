@@ -7,7 +7,7 @@ import sys
 import time
 
 from launch_helpers import ENDLESS, free_address, launch_machine
-from run_helpers import RUNNER, environment, main, run
+from run_helpers import RUNNER, SOURCE, environment, main, run
 
 
 def doctor(*arguments, **options):
@@ -26,9 +26,11 @@ def state(checks, name, wanted):
 
 
 def a_machine_that_works(folder):
-    # Settings of the environment are for recipes, not for what is tried here.
+    # Settings of the environment are for recipes, not for what is tried here, and the ranks of mpirun are those of another program.
+    variables = environment(RUNNER_OPTIMIZER__LR="1e9", OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_LOCAL_RANK="0",
+                            OMPI_COMM_WORLD_LOCAL_SIZE="2", PMIX_NAMESPACE="4711")
     done = subprocess.run([RUNNER, "doctor", "--dir", folder / "runs/deep", "recipes/shapes.toml", "dataset.train=64"],
-                          capture_output=True, text=True, timeout=500, env=environment(RUNNER_OPTIMIZER__LR="1e9"))
+                          capture_output=True, text=True, timeout=500, env=variables)
     assert done.returncode == 0, done.stdout
     lines = done.stdout.splitlines()
     words = [line.split()[0] for line in lines if line and not line.startswith(" ")]
@@ -42,6 +44,15 @@ def a_machine_that_works(folder):
 def a_folder_that_cannot_be_written(folder):
     (folder / "file").write_text("")
     assert str(folder) in state(doctor("--quick", "--dir", folder / "file/runs"), "run folder", "problem")
+
+
+def the_folder_of_the_recipe_is_checked(folder):
+    (folder / "file").write_text("")
+    quoted = f"run.dir='{folder}/file/runs'"  # as TOML writes a text
+    assert f"{folder}/file/runs:" in state(doctor("--quick", "recipes/shapes.toml", quoted), "run folder", "problem")
+    (folder / "recipe.toml").write_text(f'extends = "{SOURCE.resolve()}/recipes/shapes.toml"\n[run]\ndir = "{folder}/file/runs"\n')
+    state(doctor("--quick", folder / "recipe.toml"), "run folder", "problem")
+    assert doctor("--quick", "--dir", folder / "runs", folder / "recipe.toml")["run folder"]["state"] != "problem"
 
 
 def a_folder_on_a_disk_that_is_read_only(folder):
@@ -110,7 +121,8 @@ def bad_words_on_the_command_line(folder):
 
 if __name__ == "__main__":
     chosen = set(sys.argv[1:])
-    cases = [a_machine_that_works, a_folder_that_cannot_be_written, a_folder_on_a_disk_that_is_read_only, a_port_that_is_taken,
+    cases = [a_machine_that_works, a_folder_that_cannot_be_written, the_folder_of_the_recipe_is_checked,
+             a_folder_on_a_disk_that_is_read_only, a_port_that_is_taken,
              a_port_that_is_free_and_one_where_a_run_listens, a_machine_that_nobody_answers_for, a_recipe_that_does_not_work,
              bad_words_on_the_command_line]
     main([case for case in cases if not chosen or case.__name__ in chosen])

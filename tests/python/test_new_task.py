@@ -63,6 +63,13 @@ def row_numbers_that_pandas_wrote_are_ignored(folder):
     assert "counts the rows" not in run("check", "--deep", folder / "recipe.toml", 'dataset.ignore=[]', 'dataset.numeric=[""]').stderr
 
 
+def all_row_numbers_are_ignored_if_pandas_wrote_the_table_twice(folder):
+    rows = ["Unnamed: 0.1,Unnamed: 0,,age,buys"] + [f"{i},{i},{i},{20 + i * 7 % 50},{'yes' if i < 30 else 'no'}" for i in range(60)]
+    (folder / "people.csv").write_text("\n".join(rows) + "\n")
+    made = run("new", "--task", "table", folder / "people.csv").stdout
+    assert 'ignore = ["Unnamed: 0.1", "Unnamed: 0", ""]' in made, made
+
+
 def text_with_tabs_and_semicolons(folder):
     for name, separator in (("said.txt", "\t"), ("said.csv", ";")):
         lines = [f"text{separator}label"] + [f"sentence {i}, and it is {'good' if i % 2 else 'bad'}{separator}{i % 2}" for i in range(60)]
@@ -109,5 +116,6 @@ def what_is_not_there_is_said(folder):
         assert not (folder / "recipe.toml").exists()
 
 
-main([images, images_behind_links_one_broken_and_another_model, row_numbers_that_pandas_wrote_are_ignored, text, text_with_tabs_and_semicolons, text_in_files_that_differ_in_their_endings, table,
+main([images, images_behind_links_one_broken_and_another_model, row_numbers_that_pandas_wrote_are_ignored,
+      all_row_numbers_are_ignored_if_pandas_wrote_the_table_twice, text, text_with_tabs_and_semicolons, text_in_files_that_differ_in_their_endings, table,
       table_without_header_with_decimal_commas, a_guess_that_does_not_fit_is_told, language_model, what_is_not_there_is_said])

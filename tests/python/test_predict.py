@@ -247,6 +247,9 @@ def a_folder_of_images_is_each_image_in_it(folder):
         (folder / "photos" / name).parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(numpy.full((40, 40, 3), 90, dtype=numpy.uint8)).save(folder / "photos" / name)
     (folder / "photos/notes.txt").write_text("no image")
+    for name in ("._a.jpg", "in/._c.png", ".thumbnails/b.png"):  # which macOS and file managers leave behind
+        (folder / "photos" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "photos" / name).write_text("no image")
     said = json.loads(run("predict", folder / "run", "photos", "--format", "json", cwd=folder).stdout)
     assert [one["input"] for one in said] == ["photos/a.jpg", "photos/b.png", "photos/in/c.png"], said
     (folder / "empty").mkdir()

@@ -168,6 +168,7 @@ def axes_and_charts_say_what_they_show(folder):
         assert "eval/loss\tNaN" in page.run("return document.body.innerText")
         texts = lambda low, high: page.run("return tick_texts(round_ticks(...arguments, 4))", low, high)
         assert texts(1e12, 59e12) == ["20T", "40T"], texts(1e12, 59e12)
+        assert page.run("return round_ticks(1e16, 1e16 + 4, 4).values.length") < 10  # it ends, although 1e16 + 1 is 1e16
         assert texts(1000000, 1000004) == ["1M", "1.000001M", "1.000002M", "1.000003M", "1.000004M"], texts(1000000, 1000004)
         assert texts(0.0009, 0.0012) == ["0.0009", "0.001", "0.0011", "0.0012"], texts(0.0009, 0.0012)
         assert texts(0, 4e-8) == ["0", "1e-8", "2e-8", "3e-8", "4e-8"], texts(0, 4e-8)
@@ -242,6 +243,29 @@ def runs_are_listed_filtered_and_sorted(folder):
     assert table[0].split()[:3] == ["name", "status", "steps"] and table[1].startswith("b") and table[2].startswith("a"), table
 
 
+def runs_whose_best_value_is_no_number_come_first(folder):
+    for name, value in (("a", 0.9), ("b", "NaN"), ("c", 0.1), ("d", "NaN"), ("e", 0.5)):
+        write_run(folder / name, name, 1, 1)
+        best = {"metric": "eval/accuracy", "value": value, "step": 1, "epoch": 1}
+        (folder / name / "result.json").write_text(json.dumps({"outcome": "finished", "steps": 1, "best": best}))
+    listed = [entry["name"] for entry in json.loads(run("runs", folder, "--json", "--sort", "best").stdout)]
+    assert sorted(listed[:2]) == ["b", "d"] and listed[2:] == ["c", "e", "a"], listed
+
+
+def a_run_folder_from_elsewhere_cannot_control_the_terminal(folder):
+    write_run(folder / "one", "one", 1, 1)
+    (folder / "one/result.json").write_text(json.dumps({"outcome": "\x1b[2Jfinished", "message": "\x1b[2J"}))
+    listed = run("runs", folder).stdout
+    assert "[2Jfinished" in listed and "\x1b" not in listed, listed
+
+
+def predictions_of_another_program_do_not_spoil_the_page(folder):
+    write_run(folder / "one", "one", 1, 1)
+    (folder / "one/sample_predictions.json").write_text('{"step": 1}')
+    run("report", folder / "one")
+    assert '"predictions"' not in (folder / "one/report.html").read_text()
+
+
 def a_resumed_run_started_when_it_first_did(folder):
     words = [SHAPES, *SMALL, f"run.dir={folder}/run"]
     run(*words, "train.epochs=1")
@@ -268,6 +292,7 @@ def a_run_is_watched(folder):
     drawn = run("watch", folder / "one", "--metric", "train/loss").stdout
     assert "step 300, epoch 3" in drawn and "train/loss" in drawn and "train/m1" not in drawn, drawn
     assert "300 steps" in drawn, drawn
+    assert "no metric so far starts with nosuch" in run("watch", folder / "one", "--metric", "nosuch").stdout
 
 
 if __name__ == "__main__":
@@ -277,4 +302,5 @@ if __name__ == "__main__":
     main([a_run_leaves_a_page_that_shows_what_it_measured, a_run_of_several_ranks_leaves_one_page, stand_in_data_is_told_in_red_and_warnings_stand_out,
           the_page_zooms_smooths_and_has_a_logarithmic_scale, a_flat_curve_is_drawn_flat, axes_and_charts_say_what_they_show,
           pages_fit_a_phone_and_the_dark, a_long_name_leaves_room_for_the_number_on_a_phone, many_points_and_a_hundred_runs_stay_small,
-          runs_are_listed_filtered_and_sorted, a_resumed_run_started_when_it_first_did, runs_are_compared, a_run_is_watched])
+          runs_are_listed_filtered_and_sorted, runs_whose_best_value_is_no_number_come_first, a_run_folder_from_elsewhere_cannot_control_the_terminal,
+          predictions_of_another_program_do_not_spoil_the_page, a_resumed_run_started_when_it_first_did, runs_are_compared, a_run_is_watched])

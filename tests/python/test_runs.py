@@ -1,26 +1,16 @@
 """Whole runs, as a user starts them: what they leave behind, how they end, and that they can be repeated."""
 
-import fcntl
 import json
-import os
-import pathlib
-import pty
 import re
-import resource
-import signal
 import subprocess
-import termios
 import time
 import tomllib
 
 import numpy
-from safetensors import safe_open
-from safetensors.numpy import load_file, save_file
-
 from run_helpers import RUNNER, SOURCE, environment, main, records, run, series
-
-SHAPES = SOURCE / "recipes/shapes.toml"
-SMALL = ["dataset.train=256", "dataset.eval=128", "loader.batch_size=32", "train.log_every=1step"]
+from safetensors import safe_open
+from safetensors.numpy import load_file
+from shapes_run import SHAPES, SMALL
 
 
 def a_run_leaves_everything_in_its_folder(folder):
@@ -75,77 +65,6 @@ def evaluation_does_not_depend_on_the_batch_size(folder):
         found.append((series(folder / str(size), "eval/accuracy"), series(folder / str(size), "eval/loss")))
     assert found[0][0] == found[1][0] == found[2][0], found
     assert all(abs(loss[0] - found[0][1][0]) < 1e-5 for _, loss in found), found
-
-
-def start(*arguments, **options):
-    return subprocess.Popen([RUNNER, *map(str, arguments)], **{"stderr": subprocess.STDOUT, "stdout": subprocess.PIPE, "text": True,
-                            "env": environment(), "start_new_session": True, **options})
-
-
-def wait_for_steps(folder, process, wanted=3):
-    metrics = pathlib.Path(folder) / "metrics.jsonl"
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None:
-        if metrics.exists() and metrics.read_text().count("train/loss") >= wanted:
-            return
-        time.sleep(0.02)
-    raise AssertionError("the run did not get going: " + (process.stdout.read() if process.stdout else ""))
-
-
-def stopped_by(number, folder):
-    process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run")
-    wait_for_steps(folder / "run", process)
-    process.send_signal(number)
-    message = process.communicate(timeout=120)[0]
-    assert process.returncode == 128 + number, (process.returncode, message)
-    assert "stop" in message and "model.safetensors" in message, message
-    assert load_file(folder / "run/model.safetensors")["fc2.bias"].shape == (10,)
-
-
-def one_interrupt_stops_after_the_step_and_saves(folder):
-    stopped_by(signal.SIGINT, folder)
-
-
-def so_does_a_request_to_terminate(folder):
-    stopped_by(signal.SIGTERM, folder)
-
-
-def so_does_a_lost_connection(folder):
-    stopped_by(signal.SIGHUP, folder)
-
-
-def a_terminal_that_closes_stops_and_saves_though_nobody_reads(folder):
-    master, slave = pty.openpty()
-    process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run", stdin=slave, stdout=slave, stderr=slave,
-                    start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
-    os.close(slave)
-    wait_for_steps(folder / "run", process)
-    os.close(master)  # the kernel sends SIGHUP, and what is written from now on fails
-    assert process.wait(timeout=120) == 128 + signal.SIGHUP
-    assert load_file(folder / "run/model.safetensors")["fc2.bias"].shape == (10,)
-    assert "interrupted" in (folder / "run/log.txt").read_text()
-
-
-def nohup_is_respected(folder):
-    process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run",
-                    preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-    wait_for_steps(folder / "run", process)
-    process.send_signal(signal.SIGHUP)
-    before = len(series(folder / "run", "train/loss"))
-    wait_for_steps(folder / "run", process, before + 20)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=120)
-    assert process.returncode == 128 + signal.SIGTERM
-
-
-def a_closed_pipe_does_not_end_a_run(folder):
-    process = start(SHAPES, *SMALL, "train.epochs=2", f"run.dir={folder}/run")
-    process.stdout.readline()
-    process.stdout.close()  # as `runner X 2>&1 | head -1` does
-    assert process.wait(timeout=120) == 0
-    log = (folder / "run/log.txt").read_text()
-    assert "finished after" in log and "eval  epoch 2" in log, log
-    assert (folder / "run/model.safetensors").exists()
 
 
 def results_are_on_standard_output_and_progress_is_not(folder):
@@ -229,15 +148,6 @@ def a_mistake_that_shows_late_is_one_of_the_recipe(folder):
     assert not (folder / "runs").exists()
 
 
-def a_killed_run_leaves_readable_measurements(folder):
-    process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run")
-    wait_for_steps(folder / "run", process)
-    process.kill()
-    process.wait()
-    assert len(series(folder / "run", "train/loss")) >= 3
-    assert not (folder / "run/model.safetensors").exists()
-
-
 def a_dry_run_leaves_nothing_behind(folder):
     scratch = folder / "scratch"
     scratch.mkdir()
@@ -285,93 +195,6 @@ def a_run_never_writes_over_another(folder):
     assert (folder / "run/metrics.jsonl").read_bytes() == before
 
 
-def a_folder_that_cannot_be_made_is_named(folder):
-    (folder / "file").write_text("in the way")
-    done = run(SHAPES, *SMALL, f"run.dir={folder}/file/run", check=False)
-    assert done.returncode == 1 and "file/run" in done.stderr, done.stderr
-
-
-def on_a_small_disk(folder, size):
-    """What a run says that ends on a file system of that size, and the names of the files it leaves; nothing where none can be mounted."""
-    disk = folder / f"disk{size}"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], capture_output=True)
-    if mounted.returncode != 0:
-        return print("skipped: a small file system cannot be mounted here")
-    try:
-        done = run(SHAPES, *SMALL, "train.max_steps=2", f"run.dir={disk}/run", check=False)
-        assert done.returncode == 1, done.stderr
-        names = [path.name for path in (disk / "run").iterdir() if "safetensors" in path.name]
-        for name in names:
-            load_file(disk / "run" / name)
-        return done.stderr, names
-    finally:
-        subprocess.run(["umount", disk], check=True)
-
-
-def a_full_disk_is_an_error_and_leaves_no_half_model(folder):
-    if found := on_a_small_disk(folder, "300k"):
-        said, names = found
-        assert "model.safetensors" in said and "space" in said and names == [], found
-
-
-def a_disk_too_small_for_the_checkpoint_still_takes_the_weights(folder):
-    if found := on_a_small_disk(folder, "5m"):  # 2 MB of weights, 6 MB of checkpoint
-        said, names = found
-        assert "Not enough disk space for a checkpoint" in said and names == ["model.safetensors"], found
-
-
-def closed_standard_descriptors_take_no_part(folder):
-    """The first file that is opened would get the number of one, and what is said to the terminal would land in it."""
-    done = subprocess.run(["bash", "-c", 'exec "$0" "$@" 0<&- 1>&- 2>&-', RUNNER, SHAPES, *SMALL, "train.epochs=1", f"run.dir={folder}/run"],
-                          env=environment(), timeout=500)
-    assert done.returncode == 0, done
-    assert len(records(folder / "run")) == 9  # each line is a record: eight steps and an evaluation
-    assert load_file(folder / "run/model.safetensors")["fc2.bias"].shape == (10,)
-    assert "eval  epoch 1" in (folder / "run/log.txt").read_text()
-
-
-def a_limit_on_the_size_of_files_is_an_error(folder):
-    def limited():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # bytes: less than the weights
-
-    done = subprocess.run([RUNNER, SHAPES, *SMALL, "train.max_steps=1", f"run.dir={folder}/run"], env=environment(), preexec_fn=limited,
-                          capture_output=True, text=True, timeout=500)
-    assert done.returncode == 1 and "File too large" in done.stderr and "model.safetensors" in done.stderr, done
-    assert not list((folder / "run").glob("*.safetensors"))
-
-
-def a_run_folder_that_is_deleted_ends_the_run(folder):
-    process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run")
-    wait_for_steps(folder / "run", process)
-    (folder / "run").rename(folder / "moved")
-    said = process.communicate(timeout=120)[0]
-    assert process.returncode == 1 and "was deleted or moved" in said, said
-    left = sorted(path.name for path in (folder / "run").rglob("*")) if (folder / "run").exists() else []
-    assert left == [], f"a folder without a recipe is in the way of the next start: {left}"
-
-
-def a_data_file_that_is_truncated_ends_the_run_and_saves(folder):
-    data = folder / "data.safetensors"
-    labels = numpy.arange(200_000) % 4
-    inputs = numpy.repeat(numpy.eye(4, dtype="float32")[labels], 16, axis=1)
-    save_file({"input": inputs, "target": labels}, data)
-    (folder / "recipe.toml").write_text(f"""
-model = {{ name = "mlp", hidden = [4] }}
-dataset = {{ name = "tensors", train = "{data}", eval = "{data}", eval_limit = 100 }}
-optimizer = {{ name = "sgd", lr = 0.01 }}
-train = {{ epochs = 100000, log_every = "1step" }}
-eval = {{ every = "never" }}
-loader = {{ batch_size = 64 }}
-""")
-    process = start(folder / "recipe.toml", f"run.dir={folder}/run")
-    wait_for_steps(folder / "run", process)
-    os.truncate(data, 4096)
-    said = process.communicate(timeout=120)[0]
-    assert process.returncode == 1 and "data.safetensors was truncated while it was being read" in said, said
-    assert list((folder / "run/checkpoints").glob("step-*")), "nothing was saved"
-
-
 def a_batch_larger_than_the_set_is_one_short_batch(folder):
     run(SHAPES, "dataset.train=50", "dataset.eval=10", "loader.batch_size=64", "train.epochs=2",
         "train.log_every=1step", f"run.dir={folder}/run")
@@ -400,21 +223,11 @@ def the_time_in_the_result_is_that_of_the_process(folder):
     assert outside - counted <= 0.01 * outside + around, (counted, outside, around)
 
 
-if __name__ == "__main__":
-    main([a_run_leaves_everything_in_its_folder, the_resolved_recipe_runs_again_and_gives_the_same,
-          loader_workers_change_nothing, a_short_last_window_counts_for_what_it_is,
-          evaluation_does_not_depend_on_the_batch_size, one_interrupt_stops_after_the_step_and_saves,
-          so_does_a_request_to_terminate, so_does_a_lost_connection,
-          a_terminal_that_closes_stops_and_saves_though_nobody_reads, nohup_is_respected, a_closed_pipe_does_not_end_a_run,
-          results_are_on_standard_output_and_progress_is_not, the_log_holds_all_that_was_said, a_failure_is_in_the_log,
-          a_deep_check_skips_what_the_run_skips, the_kept_recipe_repeats_the_run_from_anywhere, overfitting_takes_as_many_steps_as_the_run_has,
-          a_mistake_that_shows_late_is_one_of_the_recipe, a_killed_run_leaves_readable_measurements, a_dry_run_leaves_nothing_behind,
-          a_dry_run_is_planned_as_the_whole_run, limits_shorten_both_sets,
-          evaluations_and_trackers_are_told_to_log_and_person,
-          a_loss_that_is_not_a_number_stops_the_run, a_run_never_writes_over_another,
-          a_folder_that_cannot_be_made_is_named, a_full_disk_is_an_error_and_leaves_no_half_model,
-          a_disk_too_small_for_the_checkpoint_still_takes_the_weights,
-          closed_standard_descriptors_take_no_part, a_limit_on_the_size_of_files_is_an_error,
-          a_run_folder_that_is_deleted_ends_the_run, a_data_file_that_is_truncated_ends_the_run_and_saves,
-          a_batch_larger_than_the_set_is_one_short_batch, fp16_counts_skipped_steps_and_moves_nothing_for_them,
-          the_time_in_the_result_is_that_of_the_process])
+main([a_run_leaves_everything_in_its_folder, the_resolved_recipe_runs_again_and_gives_the_same, loader_workers_change_nothing,
+      a_short_last_window_counts_for_what_it_is, evaluation_does_not_depend_on_the_batch_size,
+      results_are_on_standard_output_and_progress_is_not, the_log_holds_all_that_was_said, a_failure_is_in_the_log,
+      a_deep_check_skips_what_the_run_skips, the_kept_recipe_repeats_the_run_from_anywhere,
+      overfitting_takes_as_many_steps_as_the_run_has, a_mistake_that_shows_late_is_one_of_the_recipe, a_dry_run_leaves_nothing_behind,
+      a_dry_run_is_planned_as_the_whole_run, limits_shorten_both_sets, evaluations_and_trackers_are_told_to_log_and_person,
+      a_loss_that_is_not_a_number_stops_the_run, a_run_never_writes_over_another, a_batch_larger_than_the_set_is_one_short_batch,
+      fp16_counts_skipped_steps_and_moves_nothing_for_them, the_time_in_the_result_is_that_of_the_process])

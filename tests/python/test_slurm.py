@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 from run_helpers import RUNNER, SKIPPED, SOURCE, THOROUGH, environment, main, records, run
 

@@ -4,10 +4,9 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import browser
-from run_helpers import RUNNER, SOURCE, environment, main, records, run, series
+from run_helpers import RUNNER, SOURCE, environment, main, records, run, series, wait_until
 
 SHAPES = SOURCE / "recipes/shapes.toml"
 SMALL = ["dataset.train=64", "dataset.eval=64", "loader.batch_size=32", "train.epochs=2", "--metric", "eval/accuracy"]
@@ -87,15 +86,6 @@ def mistakes_cost_no_trial(folder):
     assert whole.returncode == 2 and "must be an integer" in whole.stderr and "range(low, high)" in whole.stderr, whole.stderr
     both = run("sweep", SHAPES, "run.seed=range(0,1)", *SMALL, "--halving", "--no-halving", "--dir", folder / "t", check=False)
     assert both.returncode == 2 and "contradict" in both.stderr, both.stderr
-
-
-def wait_until(condition, process):
-    end = time.monotonic() + 300
-    while not condition():
-        ended = process.poll() is not None
-        assert condition() or not ended, "it ended before that"  # it may have come true just before the end
-        assert time.monotonic() < end, "it did not come to that"
-        time.sleep(0.01)
 
 
 def killed_and_started_again_it_repeats_no_finished_trial(folder):
@@ -222,10 +212,30 @@ def a_trial_that_fails_on_one_rank_says_why(folder):
     assert done.returncode == 1 and "trial 0 failed: " in done.stdout and "nothing.safetensors" in done.stdout, done.stdout
 
 
+def a_trial_that_fails_again_says_why_it_did_this_time(folder):
+    missing = folder / "nothing.safetensors"
+    command = ["sweep", SHAPES, f"model.weights=choice({missing})", *SMALL, "train.epochs=500", "eval.every=500ep", "--dir", folder / "s"]
+    assert "nothing.safetensors" in run(*command, check=False).stdout
+    run(SHAPES, "dataset.train=64", "dataset.eval=64", "train.max_steps=1", f"run.dir={folder}/run")
+    (folder / "run/model.safetensors").rename(missing)
+    process = subprocess.Popen([RUNNER, *map(str, command), "--retry-failed"], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    metrics = folder / "s/trials/0000/metrics.jsonl"
+    wait_until(lambda: metrics.exists() and metrics.stat().st_size > 0, process)
+    os.kill(int((folder / "s/trials/0000/.lock").read_text().split()[0]), signal.SIGKILL)  # as if there were too little memory
+    said, _ = process.communicate(timeout=300)
+    assert "trial 0 failed: ended by signal 9" in said, said
+
+
+def it_ends_even_if_its_parent_ignores_the_end_of_processes(folder):
+    run("sweep", SHAPES, "run.seed=range(0,1)", *SMALL, "--dir", folder / "s", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert outcomes(folder / "s") == {0: "finished"}, outcomes(folder / "s")
+
+
 if __name__ == "__main__":
     main([a_grid_tries_everything_and_says_what_was_best, failed_trials_are_listed_and_run_again_only_on_request, mistakes_cost_no_trial,
           a_trial_whose_metric_was_never_a_number_says_so, an_edited_recipe_is_another_sweep, killed_at_any_moment_every_trial_comes_to_its_end,
           killed_and_started_again_it_repeats_no_finished_trial,
           an_unfinished_trial_goes_on_from_its_checkpoint, ctrl_c_leaves_trials_to_go_on_with, hopeless_trials_are_stopped_early,
           a_recipe_can_say_what_to_try, trials_run_on_several_ranks, a_killed_trial_of_several_ranks_goes_on_from_its_checkpoint,
-          a_trial_that_fails_on_one_rank_says_why])
+          a_trial_that_fails_on_one_rank_says_why, a_trial_that_fails_again_says_why_it_did_this_time,
+          it_ends_even_if_its_parent_ignores_the_end_of_processes])

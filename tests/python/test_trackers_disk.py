@@ -1,6 +1,5 @@
 """Trackers on disks that are full or cannot be written: small file systems of the test's own. All file trackers at once, and metrics.jsonl."""
 
-import pathlib
 import subprocess
 import sys
 

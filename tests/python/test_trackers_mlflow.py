@@ -204,6 +204,12 @@ class MLflow(unittest.TestCase):
         # The same point sent twice is one; MLflow has no way of taking back what the first attempt sent.
         self.assertEqual([step for step, _ in sorted(self.history(run, "train/loss"))], list(range(1, 81)))
 
+    def test_a_run_that_is_resumed_forgets_why_it_failed(self):
+        write("mlflow", self.folder, "retried", f"url={self.server.address}", "experiment=retried")
+        (run,) = self.runs("retried")
+        self.assertEqual(run.info.status, "FINISHED")
+        self.assertNotIn("runner.message", run.data.tags)
+
     def test_secrets_come_from_the_environment_and_stay_out_of_every_file(self):
         secret = "hush-hush-hush-token"
         folder = self.folder / "refused"

@@ -179,6 +179,7 @@ class Weights(unittest.TestCase):
             (torch.ones(1), "contains no weights"),
             ({"epoch": 3}, "contains no weights"),
             ({"one": {"a": torch.ones(1)}, "other": {"a": torch.ones(1)}}, 'several sets of weights ("one" and "other")'),
+            ({"a": torch.ones(1), 3: torch.ones(1)}, "a tensor whose key is not a string"),
         ):
             torch.save(content, self.folder / "a.pt")
             self.assert_refused(self.folder / "a.pt", reason)

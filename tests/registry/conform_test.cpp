@@ -262,6 +262,16 @@ TEST_CASE("conform: the origin of every value is kept", "[conform]") {
   CHECK(to_string(testing::at(result, "ratio").origin) == "default");
 }
 
+TEST_CASE("conform: a path whose recipe lies in a folder that is not UTF-8 is refused", "[conform]") {
+  Value folder = text("data");
+  folder.origin = Origin{testing::file("/tmp/\xFF/r.toml", "folder = \"data\"\n"), 1, 10, 6};
+  CHECK_THAT(about("folder", folder),
+             ContainsSubstring("folder leads into a folder whose name is not valid UTF-8") &&
+                 ContainsSubstring("rename the folder"));
+  folder.origin.source = testing::file("/tmp/\xC3\xA4/r.toml", "folder = \"data\"\n");
+  CHECK(about("folder", folder).empty());
+}
+
 TEST_CASE("conform: a blank is explained, or stands where a value is missing", "[conform]") {
   const Registry registry = sample::registry();
   const Value tree = table({{"count", text("???")}});

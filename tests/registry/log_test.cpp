@@ -130,6 +130,31 @@ TEST_CASE("a file that cannot be opened is named, with the reason", "[log]") {
                     ContainsSubstring("absent/log.txt") && ContainsSubstring("No such file or directory"));
 }
 
+TEST_CASE("a log file on a full disk is reported once, and logging goes on", "[log]") {
+  const Sandbox sandbox;
+  log::info("before");
+  std::filesystem::create_symlink("/dev/full", sandbox.dir / "log.txt");
+  CHECK_NOTHROW(log::add_file(sandbox.dir / "log.txt"));
+  log::add_file(sandbox.dir / "other.txt");
+  CHECK_NOTHROW(log::error("first"));
+  CHECK_NOTHROW(log::write_to_files("second"));
+  CHECK_NOTHROW(log::close_files());
+
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(log::warnings().front(),
+             ContainsSubstring("log.txt") && ContainsSubstring("No space left on device"));
+  CHECK(sandbox.on_stderr() == "before\nwarning: " + log::warnings().front() + "\nerror: first\n");
+  CHECK_THAT(read(sandbox.dir / "other.txt"), ContainsSubstring("first") && ContainsSubstring("second"));
+}
+
+TEST_CASE("a full disk that only log files notice is reported on the terminal", "[log]") {
+  const Sandbox sandbox;
+  std::filesystem::create_symlink("/dev/full", sandbox.dir / "log.txt");
+  log::add_file(sandbox.dir / "log.txt");
+  log::write_to_files("shown elsewhere");
+  CHECK_THAT(sandbox.on_stderr(), ContainsSubstring("No space left on device"));
+}
+
 TEST_CASE("warnings are kept once each, in order, in a silence too", "[log]") {
   const Sandbox sandbox;
   const log::Silence quiet;

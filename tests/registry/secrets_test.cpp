@@ -2,6 +2,8 @@
 
 #include <catch2/catch_all.hpp>
 
+#include <variant>
+
 #include "registry/codec.hpp"
 #include "registry/conform.hpp"
 #include "tests/support/sample_schema.hpp"
@@ -12,6 +14,20 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using sample::Everything;
+
+struct Login {
+  std::string pin;
+};
+constexpr auto describe(std::type_identity<Login>) {
+  return fields(field("pin", &Login::pin, "Opens the door.", secret()));
+}
+
+struct Visitor {
+  std::variant<std::string, Login> login;
+};
+constexpr auto describe(std::type_identity<Visitor>) {
+  return fields(field("login", &Visitor::login, "A name, or all of it."));
+}
 
 // A member written as `key = value` on a line of its own, or on one it shares.
 void write(Table& table, const std::shared_ptr<const Source>& source, std::uint32_t line, std::string key,
@@ -32,6 +48,10 @@ std::string complaints(Table table) {
 
 TEST_CASE("secrets: the names come from the schema and from every component", "[secrets]") {
   CHECK(secret_names(schema_of<Everything>(), sample::registry()) == std::vector<std::string>{"token"});
+}
+
+TEST_CASE("secrets: a name in one of several types of a field counts", "[secrets]") {
+  CHECK(secret_names(schema_of<Visitor>(), sample::registry()) == std::vector<std::string>{"pin", "token"});
 }
 
 TEST_CASE("secrets: a wrong secret is complained about without being shown", "[secrets]") {
@@ -84,6 +104,35 @@ TEST_CASE("secrets: before there is a tree, a line that names one is not shown",
   diagnostics.error({testing::file("r.toml", "a = 1\nToken = \"hush\n"), 1, 1, 1}, "odd");
   hide_lines_naming({"token"}, diagnostics);
   CHECK_THAT(render(diagnostics), !ContainsSubstring("hush") && ContainsSubstring("a = 1"));
+}
+
+TEST_CASE("secrets: before there is a tree, a line that sounds secret is not shown", "[secrets]") {
+  for (const char* key : {"token", "api_key", "apikey", "API-KEY", "passwd", "aws_access_key", "private_key",
+                          "credentials", "client_secret"}) {
+    INFO(key);
+    Diagnostics diagnostics;
+    diagnostics.error({testing::file("r.toml", std::string(key) + " = hush\n"), 1, 1, 1}, "not valid TOML");
+    hide_lines_naming({}, diagnostics);
+    CHECK_THAT(render(diagnostics), !ContainsSubstring("hush"));
+  }
+}
+
+TEST_CASE("secrets: a name of several words is found however they are joined", "[secrets]") {
+  Diagnostics diagnostics;
+  diagnostics.error({testing::file("r.toml", "Pin-Code = hush\n"), 1, 1, 1}, "not valid TOML");
+  hide_lines_naming({"pin_code"}, diagnostics);
+  CHECK_THAT(render(diagnostics), !ContainsSubstring("hush"));
+}
+
+TEST_CASE("secrets: a hint does not repeat what a variable holds", "[secrets]") {
+  const auto source =
+      std::make_shared<const Source>(Source{Source::Kind::argument, "low", "low=${env:NUMBER}"});
+  Value value = testing::number(12345678);
+  value.typed = "12345678";
+  value.from_environment = true;
+  Table table;
+  write(table, source, 1, "low", value);
+  CHECK_THAT(complaints(table), ContainsSubstring("window.low=..") && !ContainsSubstring("12345678"));
 }
 
 TEST_CASE("secrets: the mark travels with the value, given or by default", "[secrets]") {

@@ -84,9 +84,9 @@ class Trainee {
     const auto net = std::make_shared<Net>(about.norm);
     if (world.rank() == about.cramped_rank) net->most_examples = 2;
     engine.prepare(net, [&](const auto& parameters) {
-      const auto groups = own_groups(make_groups(parameters, {}),
-                                     [&](const std::string& name) { return engine.updates(name); });
-      return part<OptimizerKind>(about.optimizer, {{"lr", 0.05}}).build({groups});
+      const auto own = own_inputs(make_groups(parameters, {}),
+                                  [&](const std::string& name) { return engine.updates(name); });
+      return part<OptimizerKind>(about.optimizer, {{"lr", 0.05}}).build(own);
     });
   }
 

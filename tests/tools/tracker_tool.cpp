@@ -82,9 +82,11 @@ void run(const std::string& scenario, Tracker& tracker, RunFacts facts, const au
     log_steps(tracker, 1, 100);
     tracker.flush();
     std::raise(SIGKILL);
-  } else if (scenario == "resumed") {
-    log_steps(tracker, 1, 60);
+  } else if (scenario == "resumed" || scenario == "retried") {
+    const bool failed = scenario == "retried";
+    log_steps(tracker, 1, failed ? 40 : 60);
     tracker.flush();
+    if (failed) tracker.finish({Outcome::failed, "out of memory", 1700000200});
     auto second = another();
     const State state = tracker.save();
     if (!state.empty()) second->load(state);

@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t side = 32;
 constexpr std::size_t image_bytes = 3 * side * side;
 
-// Images are read from the file when they are asked for. Mapping it would be as fast, but every page that was
-// ever touched would count as memory of the run.
+// Each image is read from the file when it is needed. Mapping the file would be as fast, but every page that
+// was ever touched would count as memory of the run.
 class CifarSplit final : public ImageSplit {
  public:
   CifarSplit(const CifarFormat& format, const TransformPipeline& transforms, Phase phase,
@@ -65,7 +65,7 @@ class CifarSplit final : public ImageSplit {
   }
 
   std::size_t record_bytes_, records_per_file_ = 0;
-  std::deque<OpenFile> files_;  // equally long
+  std::deque<OpenFile> files_;  // all of the same size
   std::vector<std::uint8_t> labels_;
 };
 

@@ -13,11 +13,11 @@ namespace runner {
 // The binary files of CIFAR-10 and CIFAR-100: records of one or two label bytes and three planes of 32 x 32
 // pixels.
 struct CifarFormat {
-  PublishedFiles published;  // those to train on first, the one to evaluate with last
+  PublishedFiles published;  // the training files first, the validation file last
   std::size_t label_bytes = 1;
   std::size_t label_position = 0;
   DataSpec spec;
-  std::string stand_in_example;  // a dataset.fallback that fits
+  std::string stand_in_example;  // a value of dataset.fallback that fits, for messages
 };
 
 struct CifarSource {

@@ -84,7 +84,7 @@ IdxFile::IdxFile(const std::filesystem::path& path) : path_(path), mapped_(path)
   if (count > reader.most()) {
     fail(path, "announces " + std::to_string(count) + " bytes of data, more than a hundred times its size.");
   }
-  // In steps, so that a wrong header cannot make us allocate more than the file contains.
+  // In steps, so that a wrong header cannot make us allocate much more than the file contains.
   while (unpacked_.size() < count) {
     const std::size_t before = unpacked_.size(), step = std::min(count - before, most_at_once);
     unpacked_.resize(before + step);

@@ -18,16 +18,29 @@ bool is_image_file(const fs::path& path) {
   return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
 }
 
+bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
+
+void each_visible_file(const fs::path& folder, const std::function<void(const fs::path&)>& visit) {
+  const fs::recursive_directory_iterator end;
+  for (fs::recursive_directory_iterator entry(folder); entry != end; ++entry) {
+    if (is_hidden(entry->path())) {
+      entry.disable_recursion_pending();
+    } else if (entry->is_regular_file()) {
+      visit(entry->path());
+    }
+  }
+}
+
 std::vector<fs::path> images_in(const fs::path& folder) {
   std::vector<fs::path> images;
-  const auto add = [&](const fs::directory_entry& entry) {
-    if (entry.is_regular_file() && is_image_file(entry.path())) images.push_back(entry.path());
+  const auto add = [&](const fs::path& file) {
+    if (is_image_file(file)) images.push_back(file);
   };
-  // Links to folders are followed here, where the folders of classes are, but not below: they may lead back.
+  // Links to folders are followed at this level only, where class folders are: deeper links may form a cycle.
   for (const auto& entry : fs::directory_iterator(folder)) {
-    add(entry);
-    if (!entry.is_directory()) continue;
-    for (const auto& inner : fs::recursive_directory_iterator(entry.path())) add(inner);
+    if (is_hidden(entry.path())) continue;
+    if (entry.is_regular_file()) add(entry.path());
+    if (entry.is_directory()) each_visible_file(entry.path(), add);
   }
   std::ranges::sort(images);
   return images;

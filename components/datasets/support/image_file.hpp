@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include "components/transforms/image.hpp"
@@ -9,16 +10,22 @@ namespace runner {
 
 bool is_image_file(const std::filesystem::path& path);  // by its name
 
-// The image files in a folder and the folders in it, sorted.
+bool is_hidden(const std::filesystem::path& path);  // by its name
+
+// Visits the files in a folder and its subfolders, except hidden ones and those in hidden folders.
+void each_visible_file(const std::filesystem::path& folder,
+                       const std::function<void(const std::filesystem::path&)>& visit);
+
+// The image files among them, sorted.
 std::vector<std::filesystem::path> images_in(const std::filesystem::path& folder);
 
-// What becomes of a photograph that was taken with the camera turned.
+// How a photograph that was taken with the camera turned is used.
 enum class Turned { as_stored, upright };
 
-// A JPEG or PNG file, decoded to red, green and blue in scratch.decoded. Throws DataError that names it.
+// Decodes a JPEG or PNG file to red, green and blue in scratch.decoded. Throws DataError, naming the file.
 ImageView read_image(const std::filesystem::path& path, Scratch& scratch, Turned turned = Turned::as_stored);
 
-// Whether the EXIF data of the file say that it is not stored upright.
+// Whether the image is not stored upright, according to the EXIF data of the file.
 bool is_stored_turned(const std::filesystem::path& path);
 
 }  // namespace runner

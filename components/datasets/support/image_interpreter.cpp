@@ -1,6 +1,7 @@
 #include "components/datasets/support/image_interpreter.hpp"
 
 #include "components/datasets/support/image_split.hpp"
+#include "components/datasets/support/read_all.hpp"
 #include "components/transforms/support/resample.hpp"
 
 namespace runner {
@@ -55,14 +56,7 @@ class ImageInterpreter final : public Interpreter {
       : raw_(raw), transforms_(transforms), turned_(turned) {}
 
   Batch read(std::span<const std::string> inputs) const override {
-    const GivenImages images(raw_, transforms_, inputs, turned_);
-    Batch batch = images.allocate(images.size(), torch::MemoryFormat::Contiguous);
-    std::vector<ExampleRef> all(inputs.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<std::int64_t>(i);
-    images.read(all, batch, 0);
-    images.finish(batch, 0);
-    batch.target.reset();
-    return batch;
+    return read_all(GivenImages(raw_, transforms_, inputs, turned_));
   }
 
  private:

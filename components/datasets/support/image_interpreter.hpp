@@ -5,8 +5,8 @@
 
 namespace runner {
 
-// Reads JPEG and PNG files as the images of a dataset with this spec before transforms: in its channels and,
-// where all its images are of one size, scaled to that; then as for an evaluation.
+// Reads JPEG and PNG files like images of a dataset with the spec `raw` (before transforms): converted to its
+// channels, scaled to its size if all of its images have the same, then transformed as in an evaluation.
 std::unique_ptr<Interpreter> image_interpreter(const DataSpec& raw, const TransformPipeline& transforms,
                                                Turned turned = Turned::as_stored);
 

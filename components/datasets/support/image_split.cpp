@@ -43,18 +43,18 @@ void ImageSplit::read(std::span<const ExampleRef> examples, Batch& batch, std::i
     const ImageView source = this->image(example.index, scratch);
     if (source.channels != after_.input_shape[0]) {
       throw DataError(example_name(example.index) + ": the image has " + std::to_string(source.channels) +
-                      " channel(s), where " + std::to_string(after_.input_shape[0]) + " are expected.");
+                      " channel(s), but " + std::to_string(after_.input_shape[0]) + " are expected.");
     }
     Image image(source, scratch);
     SampleRandom random(example.seed);
     try {
       for (const auto& transform : transforms_) transform->apply(image, random);
-    } catch (const DataError& error) {  // transforms do not know whose image it is
+    } catch (const DataError& error) {  // transforms do not know which image it is
       throw DataError(example_name(example.index) + ": " + error.what());
     }
     if (image.height() != after_.input_shape[1] || image.width() != after_.input_shape[2]) {
       throw DataError(example_name(example.index) + ": the image is " +
-                      extent(image.height(), image.width()) + ", where " +
+                      extent(image.height(), image.width()) + ", but " +
                       extent(after_.input_shape[1], after_.input_shape[2]) +
                       " is expected. A resize transform with height and width makes all images equal.");
     }

@@ -10,8 +10,8 @@ namespace runner {
 
 enum class Phase { training, evaluation };
 
-// The base of all sets of labelled images. A dataset says where the pixels of an example are; the transforms,
-// and the single pass from bytes to floats in the layout of the batch, happen here.
+// The base of all splits of labelled images. A dataset only provides the pixels of an example. This class
+// applies the transforms and writes bytes as floats, in the layout of the batch, in a single pass.
 //
 //   class Cifar : public ImageSplit {
 //     std::int64_t size() const override { return 10000; }
@@ -30,11 +30,11 @@ class ImageSplit : public Split {
 
  protected:
   // `raw` is the dataset's spec() before transforms, with input_shape {channels, height, width}; height and
-  // width are -1 where images differ in size, and then transforms have to make them equal.
+  // width are -1 if images differ in size; then transforms have to make them equal.
   ImageSplit(const DataSpec& raw, const TransformPipeline& transforms, Phase phase);
 
-  // A view into memory that outlives the call, or into scratch.decoded after decoding there. Any size of
-  // image, but always the channels of the spec. Called from several threads at once, each with its own
+  // A view of memory that outlives the call, or of scratch.decoded after decoding into it. The image may have
+  // any size, but must have the channels of the spec. Called from several threads at once, each with its own
   // scratch.
   virtual ImageView image(std::int64_t index, Scratch& scratch) const = 0;
   virtual std::int64_t label(std::int64_t index) const = 0;
@@ -43,8 +43,8 @@ class ImageSplit : public Split {
 
  private:
   std::vector<std::shared_ptr<const Transform>> transforms_;
-  DataSpec after_;  // what the model gets; read() itself writes class indices, which transforms of batches
-                    // may change
+  DataSpec after_;  // what the model gets; read() writes class indices, which transforms of whole batches may
+                    // replace
   PixelTable plain_;
 };
 

@@ -13,25 +13,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
-
 struct Found {
-  std::vector<std::string> images;  // paths below the folder given, sorted
-  std::int64_t others = 0;
+  std::vector<std::string> images;  // paths relative to `folder`, sorted
+  std::int64_t others = 0;          // files that are not images
   fs::path an_other;
 };
 
 Found find_images(const fs::path& folder, const std::string& class_name) {
   Found found;
-  for (const auto& entry : fs::recursive_directory_iterator(folder / class_name)) {
-    if (!entry.is_regular_file() || hidden(entry.path())) continue;
-    if (is_image_file(entry.path())) {
-      found.images.push_back(entry.path().lexically_relative(folder).string());
+  each_visible_file(folder / class_name, [&](const fs::path& file) {
+    if (is_image_file(file)) {
+      found.images.push_back(file.lexically_relative(folder).string());
     } else {
       ++found.others;
-      found.an_other = entry.path();
+      found.an_other = file;
     }
-  }
+  });
   std::ranges::sort(found.images);
   return found;
 }
@@ -66,7 +63,8 @@ std::vector<std::string> class_folders(const fs::path& folder) {
   std::vector<std::string> classes;
   try {
     for (const auto& entry : fs::directory_iterator(folder)) {
-      if (entry.is_directory() && !hidden(entry.path())) classes.push_back(entry.path().filename().string());
+      if (entry.is_directory() && !is_hidden(entry.path()))
+        classes.push_back(entry.path().filename().string());
     }
   } catch (const fs::filesystem_error& error) {
     unreadable(error);

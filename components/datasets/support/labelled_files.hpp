@@ -8,7 +8,7 @@
 
 namespace runner {
 
-// Paths below one folder, each with a label: millions of them in one piece of memory.
+// Paths in one folder, each with a label. All names are in one string, so that millions take little memory.
 class LabelledFiles {
  public:
   explicit LabelledFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -24,20 +24,20 @@ class LabelledFiles {
 
   std::filesystem::path folder_;
   std::string names_;
-  std::vector<std::size_t> ends_;  // of each name
+  std::vector<std::size_t> ends_;  // of each name in names_
   std::vector<std::int32_t> labels_;
 };
 
-// The folders in it, sorted: the classes. Throws DataError if there is none.
+// The subfolders, sorted: the classes. Throws DataError if there are none.
 std::vector<std::string> class_folders(const std::filesystem::path& folder);
 
-// The JPEG and PNG files of all classes, each class sorted by path. Throws DataError where a class has none.
+// The JPEG and PNG files of all classes, each class sorted by path. Throws DataError if a class has none.
 LabelledFiles list_images(const std::filesystem::path& folder, const std::vector<std::string>& classes);
 
 struct FileSplit {
   LabelledFiles train, eval;
 };
-// The same share of every class, chosen by the seed.
+// Takes the same share of every class for evaluation, at random by the seed.
 FileSplit split_by_class(const LabelledFiles& files, double eval_share, std::uint64_t seed);
 
 }  // namespace runner

@@ -21,17 +21,17 @@ std::string file_list(const PublishedFiles& published) {
   return list;
 }
 
-bool there(const fs::path& path) {
+bool is_present(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
-// True if the folder has all of the files, false if it has none; throws if only some are there.
+// True if the folder has all of the files, false if it has none; throws if it has only some, or damaged ones.
 bool complete(const PublishedFiles& published, const fs::path& folder) {
   std::string missing;
   std::size_t found = 0;
   for (const PublishedFile& file : published.files) {
-    if (!there(folder / file.name)) {
+    if (!is_present(folder / file.name)) {
       missing += (missing.empty() ? "" : ", ") + file.name;
       continue;
     }
@@ -63,19 +63,24 @@ void verify(const PublishedFiles& published, const fs::path& folder) {
   }
 }
 
-// An archive is at most a little larger than what is in it, beside files that are not needed.
+// An archive is at most a little larger than its contents; it may hold other files besides those needed.
 std::int64_t most_bytes(const PublishedFiles& published) {
   std::size_t sum = 64u << 20;
   for (const PublishedFile& file : published.files) sum += 2 * file.size;
   return static_cast<std::int64_t>(sum);
 }
 
-// Downloads and unpacks beside the target, which then appears at once and whole.
+// Downloads and unpacks beside the target, then renames: the target is complete as soon as it exists.
 void fetch(const PublishedFiles& published, const fs::path& target) {
   const fs::path place = target.parent_path(), archive = place / fs::path(published.url).filename();
   const fs::path unpacked = place / (published.folder + ".unpacking");
   const FileLock lock(place / ("." + published.folder + ".lock"));
   if (complete(published, target)) return;  // another process was faster
+  std::error_code ignored;
+  if (is_present(target) && !fs::is_empty(target, ignored)) {  // the last step, renaming, would fail
+    throw DataError(target.string() + " exists, but has none of " + file_list(published) +
+                    ". Remove it, or unpack " + shown_url(published.url) + " there.");
+  }
   log::info("Downloading {} from {} to {}.", published.title, shown_url(published.url), target.string());
   download({.url = published.url,
             .target = archive,
@@ -91,12 +96,11 @@ void fetch(const PublishedFiles& published, const fs::path& target) {
     fs::create_directories(place);
     fs::rename(unpacked, target);
   } catch (...) {
-    std::error_code ignored;
     fs::remove_all(unpacked, ignored);
     fs::remove(archive, ignored);
     throw;
   }
-  fs::remove(archive);
+  fs::remove(archive, ignored);
 }
 
 }  // namespace
@@ -117,7 +121,7 @@ fs::path find_or_fetch(const PublishedFiles& published, const fs::path& dir, boo
   fs::path target = (dir.empty() ? cache_folder() : dir) / published.folder;
   if (complete(published, target)) return target;
   if (!dir.empty() && complete(published, dir)) return dir;
-  // A folder named as the published one is meant to be it, not to hold another of the name.
+  // If `dir` has the name of the published folder, it is that folder, not the parent of another one.
   if (!dir.empty() && (dir / "").parent_path().filename() == published.folder)
     target = (dir / "").parent_path();
 
@@ -138,7 +142,7 @@ fs::path find_or_fetch(const PublishedFiles& published, const fs::path& dir, boo
   }
   throw DataMissing(published.title + " is not in " + (nowhere ? "any known folder" : target.string()) +
                     ". " + problem + ". Unpack " + shown_url(published.url) +
-                    " and let dataset.dir name the folder that holds " + file_list(published) + ".");
+                    " and set dataset.dir to the folder that holds " + file_list(published) + ".");
 }
 
 }  // namespace runner

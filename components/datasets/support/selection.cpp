@@ -13,7 +13,7 @@ namespace {
 
 using Indices = std::vector<std::int64_t>;
 
-// The first `count` become a random choice in random order (Fisher and Yates).
+// Moves a random choice of `count` entries to the front, in random order (Fisher and Yates).
 void shuffle_front(Indices& order, std::size_t count, SampleRandom& random) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto rest = static_cast<std::int64_t>(order.size() - i);
@@ -30,7 +30,7 @@ std::vector<Indices> by_class(const Split& split) {
   return all;
 }
 
-// Shares of `count` in proportion to the sizes, whole and adding up to it: largest remainders first.
+// Divides `count` among the groups in proportion to their sizes (largest remainder method).
 std::vector<std::size_t> quotas(const std::vector<Indices>& groups, std::int64_t count, std::int64_t size) {
   const double share = static_cast<double>(count) / static_cast<double>(size);
   const bool one_of_each = count >= std::ssize(groups);
@@ -60,7 +60,7 @@ std::vector<std::size_t> quotas(const std::vector<Indices>& groups, std::int64_t
   return quota;
 }
 
-// The same examples in every epoch, also of a split that reads from random places.
+// Has the same examples in every epoch, even if the split reads from random places.
 class Selection final : public Split {
  public:
   Selection(std::shared_ptr<const Split> all, Indices indices)
@@ -75,7 +75,7 @@ class Selection final : public Split {
     std::vector<ExampleRef> chosen(examples.begin(), examples.end());
     for (ExampleRef& example : chosen) {
       example.index = at(example.index);
-      // Read from random places, an example is where its seed says.
+      // In a split that reads from random places, the seed decides where an example is.
       if (!all_->examples_are_fixed())
         example.seed = example_seed(0, 0, static_cast<std::uint64_t>(example.index));
     }
@@ -107,7 +107,7 @@ std::vector<std::int64_t> random_sample(const Split& split, std::int64_t count, 
     shuffle_front(groups[i], quota[i], random);
     chosen.insert(chosen.end(), groups[i].begin(), groups[i].begin() + static_cast<std::ptrdiff_t>(quota[i]));
   }
-  shuffle_front(chosen, chosen.size(), random);  // classes in turn would make batches of one class
+  shuffle_front(chosen, chosen.size(), random);  // in order of class, batches would have one class each
   return chosen;
 }
 

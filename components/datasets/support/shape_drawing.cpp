@@ -29,7 +29,7 @@ float triangle(Point p) {
   return std::max(-p.y, std::abs(p.x) * slope + p.y * 0.5f) - 0.5f;
 }
 
-// Five tips, folded onto half of one, which is bounded by the line from the tip to the notch.
+// The five tips are folded onto half of one, which is bounded by the line from the tip to the notch.
 float star(Point p) {
   constexpr float half_tip = pi / 5, notch_radius = 0.42f;
   const float radius = length(p);
@@ -45,7 +45,7 @@ float stripes(Point p) {
   return std::max(length(p) - 0.95f, std::abs(std::remainder(p.x, period)) - period / 4);
 }
 
-// How far the point is outside the shape (negative: inside), where the shape has a radius of about 1.
+// How far the point is outside the shape (negative: inside); the shape has a radius of about 1.
 float distance(int shape, Point p) {
   switch (shape) {
     case 0: return length(p) - 0.85f;
@@ -90,7 +90,7 @@ class Canvas {
     }
   }
 
-  // Rounds to bytes, with triangular noise: two bytes of a random word to each value.
+  // Converts to bytes, with triangular noise: the sum of two random bytes for each value.
   void write(SampleRandom& random, float noise, std::uint8_t* planes) const {
     std::uint64_t word = 0;
     for (int i = 0; i < 3 * pixels; ++i) {

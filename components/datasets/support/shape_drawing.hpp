@@ -14,9 +14,9 @@ inline constexpr int drawing_bytes = 3 * drawing_size * drawing_size;
 inline constexpr std::array<std::string_view, 10> shape_names = {
     "disc", "ring", "square", "frame", "triangle", "plus", "star", "bar", "crescent", "stripes"};
 
-// Draws the shape somewhere, of some size, turned by some angle, in some colour, over a shaded background
-// with a few strokes in it and noise on top. Red, green and blue planes. Neither colour nor place says
-// anything about the shape, so a linear model learns next to nothing from the pixels.
+// Draws the shape at a random place, in a random size, rotation and colour, over a shaded background with a
+// few strokes, and adds noise. `planes` are red, green and blue. Neither colour nor place says anything about
+// the shape, so a linear model learns next to nothing from the pixels.
 void draw_shape(int shape, SampleRandom& random, std::uint8_t* planes);
 
 }  // namespace runner

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "components/datasets/support/read_all.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/support/tables/number.hpp"
 #include "components/support/tables/separator.hpp"
@@ -14,8 +15,7 @@ namespace {
 
 std::vector<std::string> first_row(const std::string& file, const TableFormat& format) {
   const MappedFile mapped(file);
-  const auto bytes = mapped.bytes();
-  CsvReader reader({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file, format.csv);
+  CsvReader reader(mapped.text(), file, format.csv);
   reader.next();
   return {reader.values().begin(), reader.values().end()};
 }
@@ -24,8 +24,8 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// If the recipe names the columns, a file may still begin with their names. It may also lack the target,
-// which shows in the number of values.
+// If the recipe names the columns, a file may still begin with a header. It may also lack the target, as the
+// number of values shows.
 void adapt_to(const std::vector<std::string>& first, const std::string& target, TableFormat& format) {
   const auto names_column = [&](const std::string& value) { return has(format.columns, value); };
   const bool complete = first.size() + 1 >= format.columns.size();
@@ -37,7 +37,7 @@ void adapt_to(const std::vector<std::string>& first, const std::string& target, 
   }
 }
 
-// Whether the first row is one of values, not of names: it has numbers where the columns of these names do.
+// Whether the first row holds values, not names: it has numbers in the numeric columns.
 bool is_row(const std::vector<std::string>& first, const std::vector<std::string>& names,
             const TableColumns& columns, const TableFormat& format) {
   if (first.size() != names.size()) return false;
@@ -59,22 +59,16 @@ Batch TableInterpreter::read(std::span<const std::string> inputs) const {
   EncodedRows rows;
   try {
     for (const std::string& input : inputs) {
-      std::filesystem::is_regular_file(input) ? add_file(input, rows) : add_row(input, rows);
+      std::error_code not_a_file;  // the values of a row may be longer than any file name
+      std::filesystem::is_regular_file(input, not_a_file) ? add_file(input, rows) : add_row(input, rows);
     }
   } catch (const IoError& error) {
     throw DataError(error.what());
   }
-  const std::int64_t count = rows.size;
-  const TableSplit split(columns_, how_, std::move(rows));
-  Batch batch = split.allocate(count, torch::MemoryFormat::Contiguous);
-  std::vector<ExampleRef> all(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<std::int64_t>(i);
-  split.read(all, batch, 0);
-  batch.target.reset();
-  return batch;
+  return read_all(TableSplit(columns_, how_, std::move(rows)));
 }
 
-// A file need not look like the one of the training: another separator, no header, no target.
+// A file may differ from the training file: another separator, no header, no target.
 TableFormat TableInterpreter::format_for(const std::string& file) const {
   TableFormat format = format_;
   std::vector<std::string> first = first_row(file, format);
@@ -118,6 +112,10 @@ void TableInterpreter::add_row(const std::string& text, EncodedRows& rows) const
   RowEncoder encoder(columns_, format_, "");
   encoder.begin(names, "The row", /*with_target=*/false);
   encoder.add(row, rows);
+  if (row.next()) {
+    throw IoError(in_quotes(text) +
+                  " holds more than one row: give each row as an input of its own, or all in a file.");
+  }
 }
 
 }  // namespace runner

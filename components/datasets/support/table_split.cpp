@@ -8,7 +8,7 @@ namespace {
 
 std::ptrdiff_t at(std::size_t row, std::size_t width) { return static_cast<std::ptrdiff_t>(row * width); }
 
-// The inputs in the order in which a row holds them.
+// In the order of the inputs in a row.
 SplitDetails details_of(const TableColumns& columns, Categories how, const EncodedRows& rows) {
   SplitDetails details;
   const auto share = [&](std::size_t column) {

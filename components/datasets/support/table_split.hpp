@@ -13,10 +13,10 @@ constexpr auto describe(std::type_identity<Categories>) {
       choice("one_hot", Categories::one_hot, "as an input of 0 or 1 for each value, for any model"));
 }
 
-// What the model gets of one row.
+// What the model gets for one row.
 DataSpec table_spec(const TableColumns& columns, Categories how);
 
-// Rows of a table, read and encoded before.
+// Rows of a table that were already read and encoded.
 class TableSplit final : public Split {
  public:
   TableSplit(const TableColumns& columns, Categories how, EncodedRows rows);
@@ -38,7 +38,7 @@ class TableSplit final : public Split {
   SplitDetails details_;
   EncodedRows rows_;
   bool one_hot_;
-  std::vector<std::size_t> values_;  // how many each categorical column has
+  std::vector<std::size_t> values_;  // number of values of each categorical column
   std::size_t numbers_ = 0;          // in each row
 };
 

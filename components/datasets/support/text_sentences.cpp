@@ -63,7 +63,7 @@ Batch SentenceInterpreter::read(std::span<const std::string> inputs) const {
 }
 
 std::string SentenceInterpreter::text(std::span<const std::int64_t> tokens) const {
-  std::vector<Token> known;  // padding may lie beyond the vocabulary
+  std::vector<Token> known;  // padding may be beyond the vocabulary
   for (const std::int64_t token : tokens) {
     if (token < encoder_.tokenizer().vocabulary()) known.push_back(static_cast<Token>(token));
   }

@@ -8,8 +8,8 @@ namespace runner {
 
 DataSpec sentence_spec(const SentenceEncoder& encoder, const std::vector<std::string>& classes);
 
-// Sentences with their classes, kept as tokens. The batch has a "mask" [examples, length] of what is a token
-// and what padding.
+// Sentences with their classes, kept as tokens. The batch has a "mask" [examples, length]: true for tokens,
+// false for padding.
 class SentenceSplit final : public Split {
  public:
   SentenceSplit(std::shared_ptr<const SentenceEncoder> encoder, const LabelledSentences& sentences);
@@ -27,7 +27,7 @@ class SentenceSplit final : public Split {
   std::shared_ptr<const SentenceEncoder> encoder_;
   DataSpec spec_;
   std::vector<Token> tokens_;
-  std::vector<std::size_t> ends_;  // of each sentence among the tokens
+  std::vector<std::size_t> ends_;  // of each sentence in tokens_
   std::vector<std::int64_t> labels_;
 };
 

@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -25,7 +26,7 @@ ContentCache cache() {
   return {folder.empty() ? folder : folder / "tokens", most_bytes};
 }
 
-// The name of what is made from these texts; where one ends and the next starts counts, too.
+// The name of a cache file: a hash of texts, each with its length, so that their boundaries count, too.
 class Name {
  public:
   Name& add(std::string_view text) {
@@ -46,8 +47,8 @@ bool is_main_program(const Dl_info& library) {
          main.dli_fbase == library.dli_fbase;
 }
 
-// Of the library, or the program, that this address belongs to: another build may learn and encode
-// differently.
+// Identifies the build of the library or program that this address belongs to: another build may learn and
+// encode differently.
 std::string build_at(const void* address) {
   Dl_info library{};
   struct stat file{};
@@ -68,7 +69,7 @@ std::size_t size_of(const std::vector<std::string_view>& texts) {
 
 std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 
-// Numbers one after the other, and back.
+// Numbers as consecutive bytes, and back.
 template <class Number>
 void append(std::vector<std::uint8_t>& bytes, const std::vector<Number>& numbers) {
   const auto* first = reinterpret_cast<const std::uint8_t*>(numbers.data());
@@ -92,7 +93,7 @@ SentenceTokens encode_all(const SentenceEncoder& encoder, const std::vector<std:
   return all;
 }
 
-// Nothing where the file is broken, or from another build of a plugin.
+// Null if the file is damaged or from another build of a plugin.
 std::unique_ptr<Tokenizer> read_again(const Part<TokenizerKind>& part, const TokenizerInputs& inputs,
                                       const std::string& kept) {
   const std::size_t end = kept.find('\n');
@@ -146,9 +147,12 @@ SentenceTokens cached_tokens(const SentenceEncoder& encoder, const std::vector<s
     append(bytes, all.tokens);
     return bytes;
   });
-  const std::size_t ends = sentences.size() * sizeof(std::size_t);
-  if (kept.bytes.size() < ends) return encode_all(encoder, sentences);  // the file was truncated
-  return {numbers_in<Token>(kept.bytes.subspan(ends)), numbers_in<std::size_t>(kept.bytes.first(ends))};
+  const std::size_t ends = std::min(kept.bytes.size(), sentences.size() * sizeof(std::size_t));
+  SentenceTokens all{numbers_in<Token>(kept.bytes.subspan(ends)),
+                     numbers_in<std::size_t>(kept.bytes.first(ends))};
+  const bool intact = all.ends.size() == sentences.size() && std::ranges::is_sorted(all.ends) &&
+                      all.ends.back() == all.tokens.size();
+  return intact ? std::move(all) : encode_all(encoder, sentences);  // the file may be truncated
 }
 
 }  // namespace runner

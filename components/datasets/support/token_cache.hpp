@@ -12,21 +12,21 @@
 namespace runner {
 
 // Learning a vocabulary and tokenizing a large text take long, and every rank and every run with the same
-// text would do both again. So the results are kept in the user's cache folder, named after the text, the
-// tokenizer and the build of its code. Small texts are not kept: they take no time.
+// text would do both again. So the results are kept in the user's cache folder, under a hash of the text, the
+// tokenizer and the build of its code. Results for small texts are not kept: they take no time.
 
-// As part.build(inputs).
+// Same result as part.build(inputs).
 std::unique_ptr<Tokenizer> cached_tokenizer(const Part<TokenizerKind>& part, const TokenizerInputs& inputs);
 
-// As encode_all().
+// Same result as encode_all().
 TokenStore cached_tokens(const Tokenizer& tokenizer, std::string_view text);
 
 struct SentenceTokens {
   std::vector<Token> tokens;
-  std::vector<std::size_t> ends;  // of each sentence among them
+  std::vector<std::size_t> ends;  // of each sentence in `tokens`
 };
 
-// Every sentence as encoder.encode() gives it.
+// Encodes every sentence with encoder.encode().
 SentenceTokens cached_tokens(const SentenceEncoder& encoder, const std::vector<std::string>& sentences);
 
 }  // namespace runner

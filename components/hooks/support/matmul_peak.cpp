@@ -14,7 +14,7 @@ double measure_matmul_peak(torch::Device device, torch::ScalarType type) {
   const torch::InferenceMode no_gradients;
   const std::int64_t size = device.is_cuda() ? 8192 : 1024;
   const auto options = torch::TensorOptions().device(device).dtype(type);
-  // Zeros would do less work on some hardware, and drawing at random would advance the generator of the run.
+  // Zeros are faster on some hardware, and random numbers would advance the generator of the run.
   const torch::Tensor a =
       torch::linspace(-1, 1, size * size, options.dtype(torch::kFloat)).to(type).view({size, size});
   const torch::Tensor b = a.t().contiguous();
@@ -26,7 +26,7 @@ double measure_matmul_peak(torch::Device device, torch::ScalarType type) {
     if (device.is_cuda()) torch::cuda::synchronize(device.index());
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
-  seconds_of_one();  // threads, caches and kernels are made ready by the first
+  seconds_of_one();  // the first one starts threads and warms up caches and kernels
   double fastest = seconds_of_one();
   const auto end = Clock::now() + std::chrono::milliseconds(400);
   while (Clock::now() < end) fastest = std::min(fastest, seconds_of_one());

@@ -6,8 +6,8 @@
 
 namespace runner {
 
-// Equal buckets from the smallest to the largest value, counted where the tensor is. What is not finite is
-// left out.
+// Buckets of equal width from the smallest to the largest value, counted on the tensor's device. Values that
+// are not finite are skipped.
 Histogram histogram_of(const torch::Tensor& values, std::int64_t buckets = 64);
 
 }  // namespace runner

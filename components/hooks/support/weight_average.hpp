@@ -11,25 +11,25 @@
 
 namespace runner {
 
-// An average of the weights that this rank holds, over the run. Whole numbers among the buffers, such as
-// counts of batches, are taken as they are.
+// An average over the run of the weights that this rank holds. Integer buffers, such as counts of batches,
+// are copied, not averaged.
 class WeightAverage {
  public:
   enum class Buffers { included, left_out };
 
-  WeightAverage(const Weights& weights, Buffers buffers);  // begins as a copy of the weights
+  WeightAverage(const Weights& weights, Buffers buffers);  // starts as a copy of the weights
 
-  void approach(double share);  // goes that share of the way from the average to the weights
+  void approach(double share);  // moves the average by this share of its distance to the weights
 
   const std::map<std::string, torch::Tensor>& tensors() const { return tensors_; }
-  void load(const State& state);  // of tensors alone
+  void load(const State& state);  // a state of tensors only
 
  private:
   void follow(const NamedTensor& weights);
 
   std::map<std::string, torch::Tensor> tensors_;
-  std::vector<torch::Tensor> weights_, averages_;  // of the same order
-  std::vector<torch::Tensor> counts_, copies_;     // not averaged
+  std::vector<torch::Tensor> weights_, averages_;  // in the same order
+  std::vector<torch::Tensor> counts_, copies_;     // integers: copied
 };
 
 }  // namespace runner

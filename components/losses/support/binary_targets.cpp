@@ -7,7 +7,7 @@
 namespace runner {
 
 void require_binary(const torch::Tensor& target, std::string_view loss) {
-  if (target.numel() == 0 || !target.is_cpu()) return;  // looking at another device would wait for it
+  if (target.numel() == 0 || !target.is_cpu()) return;  // reading from another device would wait for it
   const torch::Tensor outside = target.lt(0).logical_or(target.gt(1));
   if (!outside.any().item<bool>()) return;
   throw std::runtime_error(log::format(

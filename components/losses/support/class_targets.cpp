@@ -10,7 +10,7 @@ namespace runner {
 
 namespace {
 
-// Read in place: asking a tensor costs several operators for each question, in every step.
+// Reads labels directly: tensor operators would cost several calls for each check, in every step.
 struct PlainLabels {
   explicit PlainLabels(const torch::Tensor& labels)
       : held((labels.scalar_type() == torch::kInt64 ? labels : labels.to(torch::kInt64)).contiguous()),
@@ -86,9 +86,8 @@ double ClassTargets::weight(const torch::Tensor& target) const {
   return weights_.to(target.device()).index({labels.to(torch::kInt64)}).sum().item<double>();
 }
 
-// The kernels would die with an assertion that names neither label nor remedy.
-// Looking at labels on another device would wait for it; weight() has seen them
-// before they went there.
+// The kernels would fail with an assertion that names neither the label nor a remedy. Reading labels from
+// another device would wait for it; weight() has checked them before they were moved there.
 void ClassTargets::require_known(const torch::Tensor& labels, std::int64_t classes) const {
   if (!labels.is_cpu()) return;
   const PlainLabels plain(labels);

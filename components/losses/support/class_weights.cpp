@@ -17,8 +17,7 @@ std::vector<double> balanced(const LossInputs& inputs) {
   if (counts.empty()) {
     throw std::runtime_error(
         "loss.class_weights = \"balanced\" needs a dataset that knows the class of each training example; "
-        "give "
-        "a number for each class instead.");
+        "give a number for each class instead.");
   }
   const auto all = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
   std::vector<double> weights;

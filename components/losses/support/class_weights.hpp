@@ -15,7 +15,7 @@ constexpr auto describe(std::type_identity<ByFrequency>) {
                         "rare classes count more: examples / (classes * examples of the class)"));
 }
 
-// How much each class counts: a number for each, "balanced", or numbers by the names of classes.
+// The weight of each class: one number per class, "balanced", or numbers by class name.
 using ClassWeights = std::variant<std::vector<double>, ByFrequency, std::map<std::string, double>>;
 
 inline constexpr std::string_view class_weights_doc =
@@ -27,7 +27,7 @@ inline bool needs_class_counts(const ClassWeights& weights) {
   return std::holds_alternative<ByFrequency>(weights);
 }
 
-// One for each class; empty: all the same. Throws std::runtime_error where the data has no such classes.
+// One weight per class; empty: all equal. Throws std::runtime_error if the data does not have these classes.
 std::vector<double> numbers_of(const ClassWeights& weights, const LossInputs& inputs);
 
 }  // namespace runner

@@ -13,13 +13,13 @@ constexpr auto describe(std::type_identity<ComparedWith>) {
                  choice("input", ComparedWith::input, "the input itself: an autoencoder"));
 }
 
-// The input says what the outputs should be: the targets are not looked at.
+// If outputs are compared with the input, the targets are not used.
 inline LossFacts elementwise_facts(ComparedWith with) {
   if (with == ComparedWith::input) return {};
   return {{Targets::numbers, Targets::class_shares}};
 }
 
-// Losses that compare every number of the outputs with one of the targets, and are means over all of them.
+// A loss that compares each number of the outputs with one of the targets; the mean is over all numbers.
 class ElementwiseLoss final : public Loss {
  public:
   using Sum = std::function<torch::Tensor(const torch::Tensor& output, const torch::Tensor& target)>;

@@ -6,9 +6,9 @@
 
 namespace runner {
 
-// The target in the type and shape of the outputs, for comparing number by number. One number for each
-// example: [examples] and [examples, 1] mean the same. Any other difference would broadcast, so it throws,
-// naming `who`.
+// The target in the type and shape of the outputs, for elementwise comparison. Outputs [examples, 1] and
+// targets [examples] fit. Any other difference in shape would broadcast, so it throws an error that names
+// `who`.
 torch::Tensor target_like(const torch::Tensor& output, const torch::Tensor& target, std::string_view who,
                           std::string_view what = "targets");
 

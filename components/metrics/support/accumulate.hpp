@@ -4,8 +4,8 @@
 
 namespace runner {
 
-// Adds to a sum that is undefined before the first addition; what is undefined adds nothing. The sum stays on
-// its device.
+// Adds to a sum that is undefined before the first addition; an undefined tensor adds nothing. The sum stays
+// on its device.
 inline void add_to(torch::Tensor& sum, const torch::Tensor& more) {
   if (!more.defined()) return;
   sum = sum.defined() ? sum + more.to(sum.device()) : more;

@@ -70,11 +70,12 @@ class ClassScoreMetric final : public Metric {
     }
     if (settings_.average == Average::samples) {
       throw std::runtime_error(name_ +
-                               ": average = \"samples\" is for several labels for each example, which "
-                               "these targets do not have: use \"macro\".");
+                               ": average = \"samples\" is for multi-label tasks, and these targets have "
+                               "one class per example: use \"macro\".");
     }
     const auto [answers, labels] = answers_of(output, target);
-    // What is not counted goes into one bin more: leaving it out would have to wait for the device.
+    require_known_labels(labels, classes, settings_.ignore_index);
+    // Ignored targets go to an extra bin: removing them would have to wait for the device.
     const torch::Tensor uncounted = labels.eq(settings_.ignore_index);
     const auto count = [&](const torch::Tensor& where) {
       return torch::bincount(where.flatten(), {}, classes + 1).slice(0, 0, classes);
@@ -142,10 +143,10 @@ class ClassScoreMetric final : public Metric {
   ClassScoreSettings settings_;
   double (*score_)(const ClassCount&);
   torch::Tensor counts_;          // [hits, answers, labels] of each class; undefined before the first batch
-  torch::Tensor example_scores_;  // their sum, for "samples"
+  torch::Tensor example_scores_;  // sum over the examples, for "samples"
   std::int64_t examples_ = 0;
-  bool every_label_counts_ =
-      false;  // as scikit-learn counts labels of yes or no, also those that never occur
+  // In multi-label tasks, labels that never occur count too, as in scikit-learn.
+  bool every_label_counts_ = false;
 };
 
 }  // namespace

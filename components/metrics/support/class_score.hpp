@@ -20,28 +20,29 @@ constexpr auto describe(std::type_identity<Average>) {
                  choice("samples", Average::samples, "the mean over the examples, for multi-label tasks"));
 }
 
-// The parameters of precision, recall and f1; a type for each, named by the component itself.
+// The parameters of precision, recall and f1; each component instantiates its own type.
 template <class Component>
 struct ClassScore {
   Average average = Average::macro;
-  std::int64_t ignore_index = -100;
+  std::optional<std::int64_t> ignore_index;
 };
 template <class Component>
 constexpr auto describe(std::type_identity<ClassScore<Component>>) {
   using Score = ClassScore<Component>;
   return fields(field("average", &Score::average, "How the values of the classes are averaged."),
-                field("ignore_index", &Score::ignore_index, "Targets with this label are ignored."));
+                field("ignore_index", &Score::ignore_index,
+                      "Targets with this label are ignored; default: the loss's ignore_index."));
 }
 
-// How often a class was rightly answered, answered at all, and right.
+// How often a class was predicted correctly (hits), predicted (answers), and the target (labels).
 struct ClassCount {
   double hits = 0, answers = 0, labels = 0;
 };
 
-// 0 / 0 is 0: a class that is never answered has a precision of 0, one that never occurs a recall of 0.
+// 0 / 0 is 0: a class that is never predicted has precision 0, and one that never occurs has recall 0.
 inline double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-// "<name>_<average>", or "<name>" for binary; equal to scikit-learn's of the same name.
+// The metric is named "<name>_<average>", or "<name>" for binary, and equals scikit-learn's.
 MetricFacts class_score_facts(const std::string& name, Average average);
 struct ClassScoreSettings {
   std::string name;

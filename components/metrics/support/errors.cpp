@@ -34,8 +34,8 @@ void Errors::combine(double examples, const torch::Tensor& absolute, const torch
   } else {
     absolute_ = absolute_ + absolute;
     squared_ = squared_ + squared;
-    // Chan, Golub and LeVeque 1983: two sets' deviations combined without the cancellation of sums of
-    // squares.
+    // Chan, Golub and LeVeque 1983: combines the deviations of two sets without the cancellation that sums of
+    // squares suffer from.
     const torch::Tensor apart = mean - mean_;
     deviation_ = deviation_ + deviation + apart.square() * (examples_ * examples / (examples_ + examples));
     mean_ = mean_ + apart * (examples / (examples_ + examples));

@@ -9,8 +9,8 @@
 
 namespace runner {
 
-// The sums that regression metrics are computed from, one for each number of a target, in double: exact for
-// any batch size. In the units of the data, even if the targets were standardised.
+// The sums from which regression metrics are computed, one for each number of a target, in double, so that
+// the batch size does not matter. In the units of the data, even if the targets were standardised.
 class Errors {
  public:
   Errors(std::string_view metric, const DataSpec& data)
@@ -23,7 +23,7 @@ class Errors {
   void merge(const State& other);
 
   double examples() const { return examples_; }
-  // Of each number of an example; undefined before the first batch.
+  // For each number of a target; undefined before the first batch.
   const torch::Tensor& absolute() const { return absolute_; }    // sum of |output - target|
   const torch::Tensor& squared() const { return squared_; }      // sum of (output - target)²
   const torch::Tensor& deviation() const { return deviation_; }  // sum of (target - mean of the targets)²

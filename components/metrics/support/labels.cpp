@@ -9,7 +9,7 @@ namespace runner {
 
 namespace {
 
-// Class 0 or 1, whatever the type the loss wanted them in.
+// As class 0 or 1, from targets of any type.
 torch::Tensor yes_or_no(const torch::Tensor& target, const torch::Tensor& output) {
   if (target.numel() != output.numel() || target.size(0) != output.size(0)) {
     throw std::runtime_error(
@@ -45,8 +45,19 @@ std::int64_t classes_of(const torch::Tensor& output) { return is_one_score(outpu
 
 Answers answers_of(const torch::Tensor& output, const torch::Tensor& target) {
   if (is_one_score(output)) return {output.flatten().gt(0).to(torch::kInt64), yes_or_no(target, output)};
-  const torch::Tensor labels = labels_of(target, output);  // first: it says what does not fit
+  const torch::Tensor labels = labels_of(target, output);  // first, because it checks the shapes
   return {output.argmax(1), labels.to(torch::kInt64)};
+}
+
+void require_known_labels(const torch::Tensor& labels, std::int64_t classes, std::int64_t ignore_index) {
+  const torch::Tensor outside =
+      labels.lt(0).logical_or(labels.ge(classes)).logical_and(labels.ne(ignore_index));
+  if (!outside.any().item<bool>()) return;
+  throw std::runtime_error(log::format(
+      "A target has the label {}, but there are {} classes (0 to {}). If it marks targets to ignore, "
+      "set it as ignore_index of the loss; otherwise the model's number of classes, or the "
+      "dataset's labels, are wrong.",
+      labels.masked_select(outside)[0].item<std::int64_t>(), classes, classes - 1));
 }
 
 Rows rows_of(const torch::Tensor& output, const torch::Tensor& target) {
@@ -64,8 +75,8 @@ LabelRows label_rows(const torch::Tensor& output, const torch::Tensor& target, s
   const torch::NoGradGuard no_grad;
   if (target.sizes() != output.sizes()) {
     throw std::runtime_error(
-        log::format("The metric compares each output with an answer of yes or no, but the outputs are {} and "
-                    "the targets {}.",
+        log::format("The metric compares each output with a binary target, but the outputs are {} and the "
+                    "targets {}.",
                     output.sizes(), target.sizes()));
   }
   const auto rows = [&](const torch::Tensor& tensor) {

@@ -10,44 +10,48 @@ namespace runner {
 // shares of classes (from mixup) count as the class with the largest share.
 torch::Tensor labels_of(const torch::Tensor& target, const torch::Tensor& output);
 
-// One score for each example, [examples] or [examples, 1], as bce_with_logits trains it: above 0 means class
-// 1, and there are two classes.
+// Whether there is one score per example, [examples] or [examples, 1], as bce_with_logits trains it: there
+// are two classes, and a score above 0 means class 1.
 bool is_one_score(const torch::Tensor& output);
 std::int64_t classes_of(const torch::Tensor& output);
 
-// What the model answers and what is right, as classes: whatever the kind of output.
+// The predicted and the right class of each example, for any kind of output.
 struct Answers {
   torch::Tensor answers;
   torch::Tensor labels;
 };
 Answers answers_of(const torch::Tensor& output, const torch::Tensor& target);
 
-// A row of numbers for each example or pixel, one for each class, with its label: outputs [examples, classes,
-// ..] with the classes moved to the end; one column where there is one score for each example.
+// Throws if a label is none of the classes, which would be counted as another one. Waits for the device, as
+// counting in bins does.
+void require_known_labels(const torch::Tensor& labels, std::int64_t classes, std::int64_t ignore_index);
+
+// One row per example or pixel: the score of each class, and the label. Outputs [examples, classes, ..] have
+// their classes moved to the end; with one score per example there is one column.
 struct Rows {
   torch::Tensor scores;  // [rows, classes or 1], float64
   torch::Tensor labels;  // [rows]
 };
 Rows rows_of(const torch::Tensor& output, const torch::Tensor& target);
 
-// Several answers of yes or no for each example: multi-label. Outputs and targets have one shape, [examples,
-// labels, ..]; an answer is yes where its score is above 0.
+// Whether the task is multi-label: several binary targets per example. Outputs and targets have the same
+// shape, [examples, labels, ..]; a score above 0 means yes.
 bool several_labels(std::optional<Targets> targets, const torch::Tensor& output);
 
 struct LabelRows {
   torch::Tensor scores;   // [rows, labels], float64
   torch::Tensor yes;      // [rows, labels], boolean
-  torch::Tensor counted;  // [rows, labels], boolean: not to be ignored
+  torch::Tensor counted;  // [rows, labels], boolean: not ignored
 
   torch::Tensor answers() const { return scores.gt(0); }
 };
 LabelRows label_rows(const torch::Tensor& output, const torch::Tensor& target, std::int64_t ignore_index);
 
-// How many of how many, summed where the tensors are: nothing waits for the device until share() is asked.
+// The share of hits, summed on the tensors' device: nothing waits for the device until share() is called.
 class HitCounts {
  public:
-  void add(const torch::Tensor& hit, const torch::Tensor& counted);  // booleans of one shape
-  double share() const;                                              // 0 where nothing was counted
+  void add(const torch::Tensor& hit, const torch::Tensor& counted);  // booleans of the same shape
+  double share() const;                                              // 0 if nothing was counted
 
   State state() const;
   void merge(const State& other);

@@ -6,8 +6,7 @@
 
 namespace runner {
 
-// The recipe's loss over a whole set, by the loss's own weight: examples, or
-// tokens.
+// The mean of the recipe's loss over a whole set, weighted as the loss defines it: by examples or tokens.
 class MeanLoss {
  public:
   explicit MeanLoss(const Loss* loss) : loss_(loss) {}
@@ -19,8 +18,7 @@ class MeanLoss {
 
   void add(const torch::Tensor& output, const Batch& batch) {
     const torch::NoGradGuard no_grad;
-    // In double: the result is then the same however the set was cut into
-    // batches.
+    // In double, so that the result does not depend on the batch size.
     add_to(sum_, loss_->sum(output, batch).to(torch::kFloat64));
     weight_ += loss_->weight(batch);
   }

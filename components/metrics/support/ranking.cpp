@@ -39,7 +39,7 @@ class RankingMetric final : public Metric {
       return keep(rows.scores, rows.yes, rows.counted);
     }
     auto [scores, labels] = rows_of(output, batch.target);
-    // Two classes rank by their difference, as by the probability of class 1, but without its rounding to 1.
+    // The difference of two scores ranks as the probability of class 1 does, without being rounded to 1.
     if (scores.size(1) == 2) scores = scores.select(1, 1).sub(scores.select(1, 0)).unsqueeze(1);
     const std::int64_t columns = scores.size(1);
     if (columns > 2) scores = scores.softmax(1);
@@ -72,8 +72,8 @@ class RankingMetric final : public Metric {
     if (scores.size(1) == 1 && settings_.average) {
       throw std::runtime_error(
           settings_.name +
-          ": \"average\" is for more than two classes or several labels for each example, "
-          "but here there is one score for each: delete it.");
+          ": \"average\" is for more than two classes or for multi-label tasks, but here there is one score "
+          "per example: delete it.");
     }
     scores_.push_back(scores.cpu());
     yes_.push_back(yes.cpu());

@@ -17,12 +17,11 @@ constexpr auto describe(std::type_identity<RankingAverage>) {
              "the mean over them, weighted by how often each is the target"));
 }
 
-// The parameters of metrics that judge how scores rank examples; a type for each, named by the component
-// itself.
+// The parameters of metrics of how well scores rank the examples; each component instantiates its own type.
 template <class Component>
 struct Ranking {
   std::optional<RankingAverage> average;
-  std::int64_t ignore_index = -100;
+  std::optional<std::int64_t> ignore_index;
 };
 template <class Component>
 constexpr auto describe(std::type_identity<Ranking<Component>>) {
@@ -30,10 +29,11 @@ constexpr auto describe(std::type_identity<Ranking<Component>>) {
   return fields(
       field("average", &Own::average,
             "How several classes, or several labels per example, are averaged; default: \"macro\"."),
-      field("ignore_index", &Own::ignore_index, "Targets with this label are ignored."));
+      field("ignore_index", &Own::ignore_index,
+            "Targets with this label are ignored; default: the loss's ignore_index."));
 }
 
-// Examples with one score, in falling order of it.
+// The examples that have the same score; groups are in descending order of the score.
 struct TiedGroup {
   double yes = 0, no = 0;
 };
@@ -47,9 +47,9 @@ struct RankingSettings {
 
 MetricFacts ranking_facts(const std::string& name);
 
-// With one score for each example, or two classes, it is about class 1; with more, over all classes, each
-// against the rest by its probability; with several labels of yes or no, over the labels. All scores of the
-// set are kept until the end: 8 bytes for each example and class.
+// With one score per example, or two classes, the metric is that of class 1; with more classes, it is the
+// average over the classes, each against the rest, ranked by probability; in multi-label tasks, over the
+// labels. All scores of the set are kept until the end: 8 bytes per example and class.
 std::unique_ptr<Metric> make_ranking(const RankingSettings& settings,
                                      double (*judge)(std::span<const TiedGroup>));
 

@@ -18,7 +18,7 @@ namespace {
 
 using torch::autograd::variable_list;
 
-// Tensors without numbers (on the meta device) need no random ones either; any generator serves.
+// Tensors on the meta device have no values, so any generator will do.
 at::Generator generator_of(torch::Device device) {
   return at::globalContext().defaultGenerator(device.is_meta() ? torch::Device(torch::kCPU) : device);
 }
@@ -29,8 +29,7 @@ torch::Tensor random_state(torch::Device device) {
   return generator.get_state();
 }
 
-// The generator of the device is as it was at some earlier time; afterwards it
-// goes on where it is now.
+// Sets the generator of the device to an earlier state; the destructor restores its current one.
 class RandomReplay {
  public:
   RandomReplay(torch::Device device, const torch::Tensor& earlier)
@@ -52,7 +51,7 @@ class RandomReplay {
   torch::Tensor now_;
 };
 
-// What it takes to run the segment a second time exactly as the first.
+// All that is needed to run the segment a second time exactly like the first time.
 struct Replay : torch::CustomClassHolder {
   Replay(Segment segment_, variable_list parameters_, torch::Device device_)
       : segment(std::move(segment_)),
@@ -83,14 +82,12 @@ struct Replay : torch::CustomClassHolder {
 };
 
 struct CheckpointedSegment : torch::autograd::Function<CheckpointedSegment> {
-  // The parameters are inputs too: their gradients then take the way all
-  // gradients take.
+  // The parameters are inputs too, so that autograd delivers their gradients as usual.
   static torch::Tensor forward(torch::autograd::AutogradContext* context, at::TensorList inputs,
                                at::TensorList /*parameters*/, const c10::intrusive_ptr<Replay>& replay) {
     context->save_for_backward(inputs.vec());
     context->saved_data["replay"] = c10::IValue::make_capsule(replay);
-    // Narrow copies of weights made here know nothing of gradients: nothing later
-    // may find them in the cache.
+    // Autocast's copies of weights are made here without gradients, so they must not stay in its cache.
     const NoAutocastCache no_cache;
     return replay->segment(inputs.vec());
   }

@@ -14,9 +14,9 @@ constexpr std::string_view checkpoint_doc =
 
 using Segment = std::function<torch::Tensor(const std::vector<torch::Tensor>&)>;
 
-// What `segment` makes of the inputs. With `checkpoint`, where gradients will be asked for, nothing of what
-// happens inside is kept; it happens again in the backward pass, with the same random numbers and under the
-// same autocast. `segment` uses no parameters but those of `owner`, and is kept until then.
+// Runs `segment` on the inputs. With `checkpoint`, and if gradients are enabled, its activations are not
+// kept: the segment runs again in the backward pass, with the same random numbers and the same autocast.
+// `segment` is kept until then; it may use no parameters other than those of `owner`.
 torch::Tensor run_segment(bool checkpoint, const torch::nn::Module& owner, const Segment& segment,
                           const std::vector<torch::Tensor>& inputs);
 

@@ -6,7 +6,8 @@ namespace runner {
 
 namespace {
 
-// All keys (or values) so far; `kept` has room for more, so that adding one does not copy the others.
+// Appends to the keys (or values) so far and returns all of them. `kept` has room for more, so that appending
+// rarely copies the others.
 torch::Tensor extended(torch::Tensor& kept, const torch::Tensor& added, std::int64_t length) {
   const std::int64_t needed = length + added.size(2);
   if (!kept.defined() || kept.size(2) < needed) {
@@ -37,7 +38,7 @@ torch::Tensor attend_causally(const torch::Tensor& query, torch::Tensor key, tor
     key = extended(keys, key, before);
     value = extended(values, value, before);
   }
-  std::optional<torch::Tensor> mask;  // is_causal takes the first query to be at the first key
+  std::optional<torch::Tensor> mask;  // is_causal assumes that the first query belongs to the first key
   if (before > 0 && count > 1) {
     mask = torch::ones({count, before + count}, query.options().dtype(torch::kBool)).tril(before);
   }

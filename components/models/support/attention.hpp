@@ -6,13 +6,13 @@
 
 namespace runner {
 
-// [examples, positions, heads * size] seen as [examples, heads, positions, size]; nothing is copied.
+// A view of [examples, positions, heads * size] as [examples, heads, positions, size], and back.
 torch::Tensor split_heads(const torch::Tensor& x, std::int64_t heads);
 torch::Tensor join_heads(const torch::Tensor& x);
 
-// Every position attends to itself and those before it, by LibTorch's fused attention. With a cache, the keys
-// and values of earlier calls come first, and those of this call are added to it. Fewer heads of keys than of
-// queries: each serves several (grouped-query attention).
+// Every position attends to itself and those before it, with LibTorch's fused attention. With a cache, the
+// keys and values of earlier calls come first, and those of this call are added to it. If there are fewer
+// heads of keys than of queries, several heads of queries share one (grouped-query attention).
 torch::Tensor attend_causally(const torch::Tensor& query, torch::Tensor key, torch::Tensor value,
                               double dropout, DecodingCache* cache, std::size_t layer);
 

@@ -16,7 +16,7 @@ namespace {
   throw std::runtime_error("Model " + in_quotes(model) + ": " + why + ".");
 }
 
-// What a person calls the inputs of a dataset.
+// What kind of inputs a dataset has, for messages.
 std::string inputs_text(const DataSpec& data) {
   if (data.vocabulary > 0) return "tokens";
   if (data.images) return "images";

@@ -8,7 +8,7 @@ namespace runner {
 
 namespace {
 
-// Old files hold each layer's causal mask too.
+// Old files also hold the causal mask of each layer.
 bool is_mask(const std::string& name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
@@ -29,7 +29,7 @@ void to_gpt_names(NamedWeights& weights, bool tied) {
   add_prefix(weights, "transformer.", "wte.weight", "lm_head.");
   std::erase_if(weights, [](const auto& entry) { return is_mask(entry.first); });
 
-  // The shape of the widest linear layer shows whether all of them are transposed.
+  // The shape of c_attn, which is not square, shows whether all linear layers are transposed.
   const auto widest = weights.find("transformer.h.0.attn.c_attn.weight");
   if (widest != weights.end() && widest->second.dim() == 2 &&
       widest->second.size(0) == 3 * widest->second.size(1)) {

@@ -22,7 +22,7 @@ namespace {
 
 using Tensors = std::map<std::string, torch::Tensor>;
 
-// DataParallel and DistributedDataParallel put every name under "module.".
+// DataParallel and DistributedDataParallel add the prefix "module." to every name.
 void strip_wrapper(WeightFiles& contents) {
   constexpr std::string_view prefix = "module.";
   const auto wrapped = [&](const auto& entry) { return entry.first.starts_with(prefix); };
@@ -39,15 +39,15 @@ std::vector<std::pair<std::string, torch::Tensor>> named_tensors(const Model& mo
   return all;
 }
 
-// PyTorch before 0.4.1 did not count batches, and files of that time (torchvision's first among them) are
-// still around: where a file has no such counter at all, none is missed.
+// Files from before PyTorch 0.4.1, such as many of torchvision's, have no counters of batches. If a file has
+// no such counter at all, they are not reported as missing.
 bool counts_batches(const std::string& name) { return name.ends_with("num_batches_tracked"); }
 
 bool counts_batches(const Tensors& tensors) {
   return std::ranges::any_of(tensors, [](const auto& entry) { return counts_batches(entry.first); });
 }
 
-// The first names and how many more: a file for another model differs in hundreds.
+// The first names and how many more there are: a file for another model differs in hundreds of them.
 std::string list_of(std::string_view title, const std::vector<std::string>& names) {
   constexpr std::size_t most = 20;
   if (names.empty()) return "";
@@ -118,7 +118,7 @@ WeightMatch match_weights(const Model& model, const std::filesystem::path& path,
       pairs.push_back({name, tensor, found->second});
     }
   }
-  // What is replaced may be in the file under the old head's names, too.
+  // The file may have other tensors under the replaced prefixes: those of its own head.
   const std::unordered_set<std::string> known(names.begin(), names.end());
   for (const auto& [name, tensor] : contents.tensors) {
     if (!known.contains(name) && !selected(common.replace, name)) {

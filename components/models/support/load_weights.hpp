@@ -12,7 +12,7 @@
 
 namespace runner {
 
-// What came out of loading weights; with strict, everything but `loaded` and `replaced` is empty.
+// The result of loading weights; with strict, the lists of differences are empty.
 struct LoadSummary {
   std::string format;                        // "safetensors", "torch.save (zip)" or "torch.save (old layout)"
   std::size_t loaded = 0;                    // parameters and buffers taken from the file
@@ -24,7 +24,7 @@ struct LoadSummary {
   std::string text() const;  // a line for the log, and one more for each kind of difference
 };
 
-// What a file of weights holds for a model, whose tensors need not be in memory.
+// The tensors of a weights file that belong to a model. Neither need be in memory.
 struct WeightMatch {
   struct Pair {
     std::string name;
@@ -36,23 +36,23 @@ struct WeightMatch {
   LoadSummary summary;
 };
 
-// A prefix "module." on every name (DistributedDataParallel, DataParallel) is taken off. Where strict finds a
-// difference, or a pattern of common.replace selects nothing, it throws std::runtime_error with all of it.
+// Finds the tensor for each parameter and buffer. A prefix "module." on every name (DistributedDataParallel,
+// DataParallel) is removed. Throws std::runtime_error that lists all differences if there are any and
+// common.strict is set, or if a pattern of common.replace selects nothing.
 WeightMatch match_weights(const Model& model, const std::filesystem::path& path, const ModelCommon& common);
 
-// Fills the model's parameters and buffers from a file, whatever its extension, one tensor after the other:
-// no more of the file is in memory at a time. Throws as above, and then the model is as it was.
+// Fills the model's parameters and buffers from a file, whatever its extension, with only one tensor of the
+// file in memory at a time. Throws as above; the model is then unchanged.
 LoadSummary load_weights(Model& model, const std::filesystem::path& path, const ModelCommon& common);
 
-// As safetensors under PyTorch's names, whole or not at all.
+// Writes a safetensors file with PyTorch's names, atomically.
 void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem::path& path,
                   std::map<std::string, std::string> metadata = {});
 
-// Excludes parameters from training; the names of all that are excluded. Throws where a pattern selects
-// nothing.
+// Excludes parameters from training and returns their names. Throws if a pattern selects nothing.
 std::vector<std::string> freeze_parameters(Model& model, const std::vector<std::string>& patterns);
 
-// All that the parameters common to every model ask for: weights first, then freezing.
+// Applies the settings common to all models: loads the weights, then freezes parameters.
 std::optional<LoadSummary> apply_common(Model& model, const ModelCommon& common);
 
 }  // namespace runner

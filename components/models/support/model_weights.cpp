@@ -43,7 +43,7 @@ void ModelWeights::load(const State& state) {
 }
 
 bool ModelWeights::trained(const std::string& name) const {
-  const auto parameters = model_.named_parameters();  // a copy, which has to outlive what is found in it
+  const auto parameters = model_.named_parameters();  // must outlive the pointer below
   const torch::Tensor* parameter = parameters.find(name);
   return parameter && parameter->requires_grad();
 }

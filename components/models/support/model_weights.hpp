@@ -7,7 +7,7 @@
 
 namespace runner {
 
-// The weights of a model that this rank holds whole: to look at, to save and to load.
+// The weights of a model that this rank holds completely: to read, save and load.
 class ModelWeights final : public Weights, public Stateful {
  public:
   explicit ModelWeights(const torch::nn::Module& model) : model_(model) {}

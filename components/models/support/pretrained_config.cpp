@@ -30,7 +30,7 @@ std::optional<PretrainedConfig> PretrainedConfig::beside(const std::filesystem::
   const std::filesystem::path path = (folder ? weights : weights.parent_path()) / "config.json";
   if (!std::filesystem::exists(path, ignored)) return std::nullopt;
   Json json = read_json_file(path);
-  // Other programs have a config.json as well.
+  // Other programs use the name config.json, too.
   if (!json.is_object() || !json.contains("model_type") || json["model_type"].is_null()) return std::nullopt;
   return PretrainedConfig(path, std::move(json));
 }
@@ -42,7 +42,7 @@ const Json* PretrainedConfig::find(const std::string& key) const {
 
 void PretrainedConfig::malformed(const std::string& key) const {
   throw std::runtime_error(escaped_name(path_.string()) + ": " + key +
-                           " is of the wrong kind: " + escaped_name(find(key)->dump()) + ".");
+                           " has the wrong type: " + escaped_name(find(key)->dump()) + ".");
 }
 
 std::int64_t PretrainedConfig::integer(const std::string& key, std::int64_t fallback) const {
@@ -114,7 +114,7 @@ void PretrainedConfig::finish() const {
     for (const std::string& what : impossible_) text += "\n  " + what;
   }
   if (!settings_.empty()) {
-    text += impossible_.empty() ? " Set:" : "\nTo be set otherwise:";
+    text += impossible_.empty() ? " Set:" : "\nThese settings must change, too:";
     for (const auto& [setting, wanted] : settings_)
       text += "\n  model." + setting + " = " + escaped_name(wanted);
   }

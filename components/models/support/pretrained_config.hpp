@@ -10,40 +10,41 @@
 
 namespace runner {
 
-// The config.json that HuggingFace's save_pretrained writes beside weights. The same weights mean something
-// else with another one, so a model holds its own settings against it.
+// The config.json that HuggingFace's save_pretrained writes beside weights. With another config, the same
+// weights are another model, so a model compares its own settings with it.
 class PretrainedConfig {
  public:
-  // From a folder, or from the folder of a weights file; none if there is no config.json of a model.
+  // From this folder, or the folder of this weights file; none if it has no config.json of a model.
   static std::optional<PretrainedConfig> beside(const std::filesystem::path& weights);
 
   const nlohmann::json& json() const { return *json_; }
-  const nlohmann::json* find(const std::string& key) const;  // nullptr: not there, or null
+  const nlohmann::json* find(const std::string& key) const;  // nullptr if missing or null
 
-  // The setting of the recipe that corresponds to `key`, and its value. `fallback` is HuggingFace's default.
+  // Compares `key` with the model's `setting`, whose value is `held`. `fallback` is HuggingFace's default.
   void same(const std::string& key, std::int64_t fallback, const std::string& setting, std::int64_t held);
   void same(const std::string& key, double fallback, const std::string& setting, double held);
   void same(const std::string& key, bool fallback, const std::string& setting, bool held);
   void same(const std::string& key, const std::string& fallback, const std::string& setting,
             const std::string& held);
 
-  // A setting that must be this, in TOML, and is something else.
+  // Notes that a setting must be changed to `wanted`, which is TOML.
   void differs(const std::string& setting, const std::string& wanted);
-  // What the model does in one way alone. `written` are the values that mean it, as JSON.
+  // For keys without a setting: the model supports only these values, which are JSON.
   void only(const std::string& key, const std::vector<std::string>& written);
-  void cannot(const std::string& what);
+  void cannot(const std::string& what);  // notes something that the model does not support
 
   std::int64_t integer(const std::string& key, std::int64_t fallback) const;
   double number(const std::string& key, double fallback) const;
 
-  // The architecture that the file is for; models ask this first.
+  // Checks the architecture that the file is for; models call this first.
   void kind(const std::string& model_type);
   bool fits_kind() const { return fits_kind_; }
 
-  // Throws std::runtime_error with everything that differs, or with what the model cannot do.
+  // Throws std::runtime_error that lists all differences, if there are any.
   void finish() const;
+  // The same, but only if there is something that the model does not support.
   void require_possible() const;
-  // Instead: the settings that a recipe needs, as key and TOML.
+  // The settings that a recipe has to change, as key and TOML.
   const std::vector<std::pair<std::string, std::string>>& settings() const { return settings_; }
 
  private:
@@ -57,7 +58,7 @@ class PretrainedConfig {
   bool fits_kind_ = true;
 };
 
-// A model that HuggingFace has too.
+// A model that HuggingFace also has.
 class Pretrained {
  public:
   virtual ~Pretrained() = default;

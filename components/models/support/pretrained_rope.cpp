@@ -69,10 +69,7 @@ void compare_rope(PretrainedConfig& config, std::int64_t context, double theta,
   }
   const std::int64_t positions = config.integer("max_position_embeddings", 2048);
   if (context > positions && type != "dynamic") config.differs("context", std::to_string(positions));
-  std::optional<RopeScaling> held = scaling;
-  if (held && wanted && held->type == RopeType::linear && wanted->type == RopeType::linear)
-    held->original_context = 0;  // which it does not look at
-  if (held == wanted) return;
+  if (scaling == wanted) return;
   if (wanted) config.differs("rope_scaling", toml(*wanted));
   if (!wanted) config.cannot("rope_scaling: these weights were trained without; delete model.rope_scaling");
 }

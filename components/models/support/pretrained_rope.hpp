@@ -7,7 +7,7 @@
 
 namespace runner {
 
-// What config.json says of rotary positions: how many there are, "rope_theta" and "rope_scaling", or both in
+// Compares the rotary positions with config.json: their number, "rope_theta" and "rope_scaling", or both in
 // "rope_parameters".
 void compare_rope(PretrainedConfig& config, std::int64_t context, double theta,
                   const std::optional<RopeScaling>& scaling);

@@ -12,7 +12,7 @@ namespace runner {
 // The blocks of residual networks (He et al. 2015, https://arxiv.org/abs/1512.03385), with the names
 // torchvision gives them: conv1, bn1, conv2, bn2 [, conv3, bn3] [, downsample.0, downsample.1].
 
-// How the input joins the output where their shapes differ.
+// How the input is added to the output if their shapes differ.
 enum class Shortcut {
   projection,  // a 1x1 convolution and a batch normalisation: option B of the paper
   padding      // every second pixel, and channels of zeros: option A, without parameters
@@ -25,14 +25,14 @@ class ResidualBlock : public torch::nn::Module {
  public:
   torch::Tensor forward(const torch::Tensor& x);
 
-  // The block starts as the identity (Goyal et al. 2017).
+  // Makes the block start as the identity (Goyal et al. 2017).
   void zero_last_norm();
 
  protected:
   ResidualBlock(std::int64_t in, std::int64_t out, std::int64_t stride, Shortcut shortcut);
   virtual torch::Tensor residual(const torch::Tensor& x) = 0;
   virtual torch::nn::BatchNorm2d last_norm() = 0;
-  void register_shortcut();  // after the block's own layers, where torchvision has it
+  void register_shortcut();  // after the block's own layers, as in torchvision
 
  private:
   torch::Tensor shortcut(const torch::Tensor& x);
@@ -59,7 +59,7 @@ class BasicBlock : public ResidualBlock {
   torch::nn::BatchNorm2d bn2;
 };
 
-// 1x1 down to the width, 3x3 (which has the stride, as in torchvision), 1x1 up to four times the width.
+// 1x1 down to the width, 3x3 with the stride (as in torchvision), 1x1 up to four times the width.
 class Bottleneck : public ResidualBlock {
  public:
   static constexpr std::int64_t expansion = 4;
@@ -81,7 +81,7 @@ class Bottleneck : public ResidualBlock {
   torch::nn::BatchNorm2d bn3;
 };
 
-// The same with a 3x3 convolution twice as wide (Zagoruyko and Komodakis 2016,
+// A bottleneck with a 3x3 convolution twice as wide (Zagoruyko and Komodakis 2016,
 // https://arxiv.org/abs/1605.07146).
 class WideBottleneck : public Bottleneck {
  public:

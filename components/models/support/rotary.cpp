@@ -9,10 +9,17 @@ namespace runner {
 
 void check(const RopeScaling& scaling, Report& report) {
   if (scaling.type != RopeType::linear && scaling.original_context == 0)
-    report.error("original_context",
-                 "is needed: how many tokens the texts had that the model was trained on first");
+    report.error("original_context", "is needed: the context of the pre-training, in tokens");
   if (scaling.type == RopeType::llama3 && scaling.low_freq_factor >= scaling.high_freq_factor)
     report.error("low_freq_factor", "must be below high_freq_factor");
+  const RopeScaling unset;
+  if (scaling.type == RopeType::linear && scaling.original_context != unset.original_context)
+    report.error("original_context", "has no effect if type is \"linear\"");
+  if (scaling.type == RopeType::llama3) return;
+  if (scaling.low_freq_factor != unset.low_freq_factor)
+    report.error("low_freq_factor", "has no effect unless type is \"llama3\"");
+  if (scaling.high_freq_factor != unset.high_freq_factor)
+    report.error("high_freq_factor", "has no effect unless type is \"llama3\"");
 }
 
 Rotary::Rotary(std::int64_t positions, std::int64_t head_size, double theta,
@@ -24,7 +31,7 @@ torch::Tensor Rotary::frequencies(double theta) const {
   const auto frequency = 1.0 / torch::pow(theta, even);
   if (!scaling_ || scaling_->type == RopeType::dynamic) return frequency;
   if (scaling_->type == RopeType::linear) return frequency / scaling_->factor;
-  // Between the two wavelengths, from kept to stretched.
+  // llama3: short wavelengths are kept, long ones stretched; in between, a linear transition.
   const auto original = static_cast<double>(scaling_->original_context);
   const auto turns = original / (2 * std::numbers::pi / frequency);
   const auto kept =

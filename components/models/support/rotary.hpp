@@ -41,13 +41,13 @@ constexpr auto describe(std::type_identity<RopeScaling>) {
 }
 void check(const RopeScaling& scaling, Report& report);
 
-// The angles of some positions, as cosines and sines: [positions, size / 2].
+// The angles of consecutive positions, as cosines and sines: [positions, size / 2].
 struct Rotation {
   torch::Tensor cosine, sine;
 };
 
 // Positions as rotations (Su et al. 2021, https://arxiv.org/abs/2104.09864): number i of a head's first half
-// and number i of its second half are the coordinates that are turned, as HuggingFace pairs them.
+// and number i of its second half are rotated together, paired as by HuggingFace.
 class Rotary {
  public:
   Rotary(std::int64_t positions, std::int64_t head_size, double theta,

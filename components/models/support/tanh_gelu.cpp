@@ -18,7 +18,7 @@ constexpr float cubic = 0.044715F, twice_root = 1.5957691216057308F;  // 2 sqrt(
 
 [[gnu::always_inline]] inline float exponential(float x) {
   constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
-  constexpr float round_to_integer = 12582912.0F;  // 1.5 x 2^23: its last bit counts ones
+  constexpr float round_to_integer = 12582912.0F;  // 1.5 x 2^23: adding it rounds to an integer
   const float exponent = std::min(std::max(x * log2_e, -126.0F), 128.0F);
   const float shifted = exponent + round_to_integer, whole = shifted - round_to_integer;
   const float rest = std::min(std::max(x - whole * ln2_high - whole * ln2_low, -0.35F), 0.35F);
@@ -47,7 +47,7 @@ constexpr float cubic = 0.044715F, twice_root = 1.5957691216057308F;  // 2 sqrt(
                                                  float* __restrict result, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float fading = decay(x[i]), part = 1.0F / (1.0F + fading);
-    const float remainder = part > 0.5F ? fading * part : 1.0F - part;  // whichever keeps its digits
+    const float remainder = part > 0.5F ? fading * part : 1.0F - part;  // whichever is more accurate
     const float slope = twice_root * (1.0F + 3.0F * cubic * x[i] * x[i]);
     result[i] = gradient[i] * (part + x[i] * part * remainder * slope);
   }
@@ -78,7 +78,7 @@ void backward(const float* gradient, const float* x, float* result, std::int64_t
   backward_loop(gradient, x, result, count);
 }
 
-// Calls the kernel with rows of floats, on all threads: the first of the pointers is the output.
+// Calls the kernel with rows of floats, on all threads; tensor 0 is the output.
 template <class Kernel>
 torch::Tensor for_rows(at::TensorIterator iterator, const Kernel& kernel) {
   iterator.for_each([&](char** data, const std::int64_t* strides, std::int64_t count) {
@@ -107,7 +107,7 @@ class TanhGelu : public torch::autograd::Function<TanhGelu> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& gradients) {
     const torch::Tensor x = context->get_saved_variables()[0];
-    // Differentiating the gradient once more needs an operator that autograd knows.
+    // Differentiating the gradient again (create_graph) needs an operator that autograd knows.
     if (at::GradMode::is_enabled()) return {at::gelu_backward(gradients[0], x, "tanh")};
     torch::Tensor result;
     return {

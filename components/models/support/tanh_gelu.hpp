@@ -4,8 +4,8 @@
 
 namespace runner {
 
-// GELU approximated by tanh, as GPT-2 has it: torch::gelu(x, "tanh"), several times faster on a CPU in fp32.
-// Agrees with it to a few units in the last place.
+// GELU approximated with tanh, as in GPT-2: torch::gelu(x, "tanh"), several times faster on a CPU in fp32.
+// The results agree to a few units in the last place.
 torch::Tensor tanh_gelu(const torch::Tensor& x);
 
 }  // namespace runner

@@ -54,7 +54,7 @@ std::vector<Token> tokens_of(std::string_view code) {
   return tokens;
 }
 
-// Of all operators of LibTorch, these do something other than compute.
+// These operators of LibTorch do something other than compute.
 bool has_effect(std::string_view name) {
   return among(name, {"save", "from_file", "_print", "rpc_async", "rpc_remote", "rpc_sync", "AddStatValue",
                       "PythonOp", "IgnoredPythonOp"});
@@ -75,7 +75,7 @@ class Reading {
       if (!member && name == "getattr" && !harmless_lookup(i))
         return "looks names up in a way that no export writes";
       if (member || (name != "ops" && name != "torch")) continue;
-      // Under another name they could not be followed.
+      // If they were assigned to another name, calls through it would not be found.
       if (!is_sign(i + 1, ".")) return "takes " + in_quotes(name) + " as a value";
       if (name != "ops" || i + 2 >= tokens_.size()) continue;
       if (!among(tokens_[i + 2].written,
@@ -90,7 +90,7 @@ class Reading {
     return i < tokens_.size() && tokens_[i].kind == Token::Kind::sign && tokens_[i].written == sign;
   }
 
-  // getattr(self, "0"): layers whose names are numbers are reached so.
+  // getattr(self, "0"): exported code accesses layers whose names are numbers in this way.
   bool harmless_lookup(std::size_t i) const {
     if (!is_sign(i + 1, "(") || i + 2 >= tokens_.size()) return false;
     if (among(tokens_[i + 2].written, {"ops", "torch"})) return false;
@@ -110,8 +110,8 @@ std::string lower_case(std::string name) {
   return name;
 }
 
-// In lower case. LibTorch looks records up without regard to case, but lists them as written, and lists long
-// names cut short: each name has to mean one record, and be found under what is listed.
+// The names of all records, in lower case. LibTorch ignores case when it looks up a record, and truncates
+// long names when it lists them, so each listed name must be found and mean exactly one record.
 std::set<std::string> records_of(PyTorchStreamReader& archive) {
   std::set<std::string> names;
   for (const std::string& name : archive.getAllRecords()) {
@@ -123,7 +123,7 @@ std::set<std::string> records_of(PyTorchStreamReader& archive) {
 
 std::string effect_of_record(std::string_view name, std::string_view content) {
   if (name.ends_with(".py")) return effect_of_code(content);
-  // The values of attributes. They name the classes to make, in one line or across two.
+  // A pickle with the values of attributes. It names the classes to create, in one line or across two.
   const auto contains = [&](std::string_view part) { return content.find(part) != content.npos; };
   return contains("torch.classes") || contains("torch\nclasses") ? "uses classes that are not LibTorch's own"
                                                                  : "";
@@ -146,7 +146,7 @@ std::string effect_of_archive(PyTorchStreamReader& archive) {
 
 void require_archive(std::string_view bytes) {
   if (!bytes.starts_with("PK")) throw std::runtime_error("is not a module written by torch.jit.save");
-  // LibTorch takes a file with this mark for a FlatBuffer, whatever else it is.
+  // LibTorch reads any file with this mark as a FlatBuffer.
   if (bytes.substr(2).starts_with("\x03\x04PTMF"))
     throw std::runtime_error("is a zip archive with the mark of another format");
 }

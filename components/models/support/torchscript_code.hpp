@@ -8,14 +8,14 @@
 
 namespace runner {
 
-// What a TorchScript file's code does besides computing with tensors: writing or mapping files, printing,
-// calling other machines, classes and operators that are not LibTorch's own; "" if it does none of these. The
-// words continue "code that ..".
+// What TorchScript code does besides computing with tensors: writing or mapping files, printing, calling
+// other machines, using classes and operators that are not LibTorch's own; "" if it does none of these. The
+// text completes "code that ..".
 std::string effect_of_code(std::string_view code);
 
-// Loads a module after looking at all of its code: loading runs some of it already. Checking and loading use
-// the same bytes and the same reader, so that the code that runs is the code that was checked. Throws
-// std::runtime_error where code has such an effect, or cannot be looked at.
+// Loads a module after checking all of its code, because loading already runs some of it. Both use the same
+// bytes and the same reader, so that the code that runs is the code that was checked. Throws
+// std::runtime_error if code has such an effect, or cannot be checked.
 torch::jit::Module load_code_without_effects(const std::filesystem::path& file);
 
 }  // namespace runner

@@ -37,18 +37,8 @@ WeightFiles read_shards(const fs::path& index) {
   for (const auto& [file, names] : files) {
     const fs::path path = index.parent_path() / file;
     WeightFiles part = read_one(path);
-    for (const std::string& name : names) {
-      const auto found = part.tensors.find(name);
-      if (found == part.tensors.end())
-        fail(path,
-             "it has no tensor " + in_quotes(name) + ", which " + index.filename().string() + " says it has");
-      all.tensors.insert_or_assign(name, found->second);
-      part.tensors.erase(found);
-    }
-    if (!part.tensors.empty()) {
-      fail(path, "it has a tensor " + in_quotes(part.tensors.begin()->first) + ", which " +
-                     index.filename().string() + " does not name");
-    }
+    require_indexed(index, path, names, part.tensors);
+    all.tensors.merge(part.tensors);
     all.format = part.format;
     all.files.insert(all.files.end(), part.files.begin(), part.files.end());
   }
@@ -56,7 +46,7 @@ WeightFiles read_shards(const fs::path& index) {
   return all;
 }
 
-// All of the tensor's storage: a view may be anything within it.
+// The tensor's whole storage: a view may be any part of it.
 std::span<const std::byte> bytes_under(const torch::Tensor& tensor) {
   const c10::Storage& storage = tensor.storage();
   return {static_cast<const std::byte*>(storage.data()), storage.nbytes()};

@@ -27,7 +27,7 @@ void settle_head(NamedWeights& weights, const std::string& head, const std::stri
   }
   if (!tied) return;
   if (!torch::equal(own->second, tokens->second)) {
-    throw std::runtime_error("The file has a head, " + head + ", that is not its embedding " + embedding +
+    throw std::runtime_error("The head in the file, " + head + ", differs from its embedding, " + embedding +
                              "; model.tied = false keeps both.");
   }
   weights.erase(own);

@@ -20,8 +20,8 @@ AdamOptimizer::AdamOptimizer(const Settings& settings, const OptimizerInputs& in
 
 void AdamOptimizer::update(const Lists& shaped, double lr, double weight_decay) {
   const Lists lists = in_rows(shaped);
-  // The kernels want the number of updates as one tensor for each parameter; all in these lists have had
-  // equally many.
+  // The kernels need the number of updates as one tensor per parameter; it is the same for all parameters in
+  // these lists.
   const auto number =
       torch::full({}, static_cast<double>(lists.updates + 1),
                   lists.parameters.front().options().dtype(torch::kFloat32).requires_grad(false));
@@ -39,9 +39,8 @@ void AdamOptimizer::update(const Lists& shaped, double lr, double weight_decay) 
   }
 }
 
-void check_betas(const std::vector<double>& betas, Report& report) {
-  if (betas.size() != 2)
-    report.error("betas", "takes two numbers: of the gradient's mean and of its square's");
+void check_betas(const std::vector<double>& betas, Report& report, const char* key) {
+  if (betas.size() != 2) report.error(key, "takes two numbers: of the gradient's mean and of its square's");
 }
 
 }  // namespace runner

@@ -7,9 +7,9 @@
 
 namespace runner {
 
-// Kingma and Ba 2015, and Loshchilov and Hutter 2019 where the weight decay is decoupled from the gradient.
-//   m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g²,  weight -= lr (m / (1 - beta1^t)) / (sqrt(v /
-//   (1 - beta2^t)) + eps)
+// Kingma and Ba 2015; with decoupled weight decay, Loshchilov and Hutter 2019.
+//   m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g²,
+//   weight -= lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
 class AdamOptimizer final : public FusedOptimizer {
  public:
   struct Settings {
@@ -29,7 +29,7 @@ class AdamOptimizer final : public FusedOptimizer {
   Settings settings_;
 };
 
-// The rule that a list of two betas satisfies, for a component's `check`.
-void check_betas(const std::vector<double>& betas, Report& report);
+// Reports an error unless there are two betas; for a component's `check`.
+void check_betas(const std::vector<double>& betas, Report& report, const char* key = "betas");
 
 }  // namespace runner

@@ -10,8 +10,8 @@ namespace runner {
 
 namespace {
 
-// The kernels walk parameter, gradient and state as flat memory, so their layouts have to agree. Autograd
-// keeps the parameter's layout; code that sets a gradient by hand may not.
+// The kernels treat parameter, gradient and state as flat memory, so their layouts must be the same. Autograd
+// uses the parameter's layout for gradients; code that sets a gradient itself may not.
 torch::Tensor in_layout_of(const torch::Tensor& parameter, const torch::Tensor& gradient) {
   if (gradient.strides() == parameter.strides() && gradient.scalar_type() == parameter.scalar_type())
     return gradient;
@@ -50,15 +50,15 @@ void FusedOptimizer::step(double lr_factor) {
         lists.gradients.push_back(in_layout_of(parameter, parameter.grad()));
       }
       update(lists, peak_lr_ * lr_factor * bucket.lr_multiplier, bucket.weight_decay);
-      lists.gradients.clear();  // code that sets gradients to none expects their memory to be freed
+      lists.gradients.clear();  // so that their memory is freed when gradients are set to none
       ++lists.updates;
       for (const std::size_t member : bucket.listed[i]) ++bucket.members[member].updates;
     }
   }
 }
 
-// A parameter without a gradient is left alone, as torch.optim does. The lists stay as they are from step to
-// step unless another set of parameters has gradients.
+// A parameter without a gradient is not updated, as in torch.optim. The lists are reused from step to step
+// unless another set of parameters has gradients.
 void FusedOptimizer::refresh_lists(Bucket& bucket) const {
   bool same = !bucket.lists.empty();
   for (Member& member : bucket.members) {

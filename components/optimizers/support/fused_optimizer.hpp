@@ -10,12 +10,12 @@
 
 namespace runner {
 
-// What optimizers share that update whole lists of parameters at once, on LibTorch's fused or foreach
-// kernels: groups, per-parameter state, and the lists that one kernel call takes. Parameters are where they
-// will be trained by the time it is made.
+// Base of the optimizers that update whole lists of parameters at once with LibTorch's fused or foreach
+// kernels: groups, per-parameter state, and the lists for one kernel call. The parameters must already be on
+// the device where they are trained.
 class FusedOptimizer : public Optimizer {
  public:
-  // `slots`: the names of the state tensors each parameter has; make_slot() says what they are at first.
+  // `slots`: the names of the state tensors of each parameter; make_slot() creates them.
   FusedOptimizer(std::vector<ParameterGroup> groups, std::vector<std::string> slots, double lr,
                  double weight_decay);
 
@@ -26,8 +26,8 @@ class FusedOptimizer : public Optimizer {
   void load(const State& state) override;
 
  protected:
-  // Parameters that one kernel call updates: one group, one device, one type, the same number of updates done
-  // by them.
+  // Parameters that one kernel call updates: of the same group, device and type, and with the same number of
+  // updates so far.
   struct Lists {
     std::vector<torch::Tensor> parameters = {};
     std::vector<torch::Tensor> gradients = {};           // only while update() runs
@@ -36,14 +36,14 @@ class FusedOptimizer : public Optimizer {
   };
 
   virtual void update(const Lists& lists, double lr, double weight_decay) = 0;
-  // The state before the first update: zeros in the parameter's shape. Undefined: this parameter has no such
-  // state.
+  // The state before the first update; by default zeros in the parameter's shape. Undefined: this parameter
+  // has no such state.
   virtual torch::Tensor make_slot(std::size_t slot, const torch::Tensor& parameter) const;
 
-  // The same memory, each tensor as one row. LibTorch's fused kernels copy what is not contiguous first, as
-  // tensors in channels_last are, although they only need all to lie alike.
+  // The same memory, with each tensor flattened. LibTorch's fused kernels copy tensors that are not
+  // contiguous, such as channels_last ones, although they only need all of them to have the same layout.
   static Lists in_rows(const Lists& lists);
-  // Gradients with the weight decay in them; the gradients themselves stay as they are.
+  // The gradients plus weight decay, as new tensors; if there is no decay, the gradients themselves.
   static std::vector<torch::Tensor> decayed_gradients(const Lists& lists, double weight_decay);
 
  private:
@@ -61,7 +61,7 @@ class FusedOptimizer : public Optimizer {
     double weight_decay = 0.0;
     std::vector<Member> members = {};
     std::vector<Lists> lists = {};
-    std::vector<std::vector<std::size_t>> listed = {};  // which members, for each of `lists`
+    std::vector<std::vector<std::size_t>> listed = {};  // indices of the members in each of `lists`
   };
 
   void refresh_lists(Bucket& bucket) const;

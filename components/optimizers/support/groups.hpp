@@ -9,8 +9,8 @@
 
 namespace runner {
 
-// Sorts a model's parameters into groups by the optimizer's rules, frozen ones left out. A weight decay that
-// a rule states holds for everything it matches, biases and norms included. Throws where a rule would have no
+// Divides a model's parameters, except frozen ones, into groups by the optimizer's rules. The weight decay of
+// a rule applies to everything that it matches, including biases and norms. Throws if a rule would have no
 // effect.
 std::vector<ParameterGroup> make_groups(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
                                         const OptimizerCommon& settings);

@@ -6,10 +6,10 @@ namespace runner {
 
 std::vector<torch::Tensor> trust_ratios(at::TensorList parameters, at::TensorList updates, double damping,
                                         double coefficient, bool biases_and_norms_too) {
-  // All norms in one tensor: a few small operations for all parameters, and nothing waits for the device.
+  // All norms in one tensor: only a few small operations, and nothing waits for the device.
   const torch::Tensor weights = torch::stack(at::_foreach_norm(parameters));
   const torch::Tensor steps = torch::stack(at::_foreach_norm(updates));
-  // 1 where there is a ratio, and else 0. No torch::where: it cannot be estimated without numbers.
+  // 1 if there is a ratio, otherwise 0. Not torch::where: memory estimates cannot run it without data.
   const torch::Tensor known = weights.gt(0).bitwise_and(steps.gt(0)).to(weights.scalar_type());
   const torch::Tensor unknown = 1 - known;
   const torch::Tensor ratios = coefficient * weights / (steps + damping * weights + unknown);

@@ -6,8 +6,8 @@
 
 namespace runner {
 
-// coefficient |weights| / (|update| + damping |weights|) of each parameter, on its device; 1 where a norm is
-// zero, and for parameters of one dimension unless they are to be adapted too.
+// coefficient |weights| / (|update| + damping |weights|) of each parameter, on its device; 1 if a norm is
+// zero, and for parameters of one dimension unless `biases_and_norms_too`.
 std::vector<torch::Tensor> trust_ratios(at::TensorList parameters, at::TensorList updates, double damping,
                                         double coefficient, bool biases_and_norms_too);
 

@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// What schedules made of other schedules share: measurements and state go to every one of them, also to those
-// whose turn has not come.
+// Base of schedules that are made of other schedules. All parts receive measurements and keep state, also
+// those that have not begun.
 class ComposedSchedule : public Scheduler {
  public:
   void observe(const Measurements& measurements) override;
@@ -23,11 +23,11 @@ class ComposedSchedule : public Scheduler {
   std::vector<std::unique_ptr<Scheduler>> parts_;
 };
 
-// What any of them decides by.
+// The metrics that any of the parts watches.
 SchedulerFacts facts_of_all(const std::vector<Part<SchedulerKind>>& parts);
 
-// A part of another schedule, with a warm-up of its own where it asks for one. The inputs say where in the
-// run it begins. Throws where the part counts in other units than the whole.
+// Builds a part of another schedule, with its own warm-up if it has one. The inputs say where in the run it
+// begins. Throws if the part counts in other units than the whole.
 std::unique_ptr<Scheduler> build_inside(const Part<SchedulerKind>& part, SchedulerInputs inputs);
 
 }  // namespace runner

@@ -9,11 +9,11 @@ namespace runner {
 // The learning rate of every update of a run, as a multiple of the optimizer's: warm-up, then the schedule.
 class LearningRate {
  public:
-  // total_steps 0: unknown, limited by time alone. Throws where the warm-up is longer than the run.
+  // total_steps 0: unknown, because only time limits the run. Throws if the warm-up is longer than the run.
   LearningRate(const Part<SchedulerKind>& part, std::int64_t total_steps, double steps_per_epoch,
                std::vector<Measured> measured = {});
 
-  double factor(std::int64_t step) const;  // for the update that follows `step` updates
+  double factor(std::int64_t step) const;  // for the update after `step` updates
   Scheduler& schedule() { return *scheduler_; }
 
  private:

@@ -14,7 +14,7 @@ namespace runner {
 
 namespace {
 
-// Whether take_name() makes such names, or earlier versions did, for a file of a kind that runs write.
+// Whether take_name(), now or in an earlier version, gives such names to files of the kinds that runs write.
 bool is_leftover(std::string_view name) {
   const auto dot = name.rfind('.');
   if (!name.starts_with('.') || dot == 0 || dot == name.npos) return false;
@@ -34,10 +34,10 @@ bool is_leftover(std::string_view name) {
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
-  // Without a name until it is whole: a process that is killed leaves nothing behind.
+  // It has no name until it is complete: a process that is killed leaves no file.
   file_ = ::open(folder().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
   if (file_ >= 0) return;
-  take_name("write", [&](const char* name) {  // file systems that cannot do that
+  take_name("write", [&](const char* name) {  // the file system does not support that
     file_ = ::open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
     return file_ >= 0;
   });
@@ -67,7 +67,7 @@ void AtomicFile::take_name(const char* purpose, const Take& take) {
   fail(purpose);
 }
 
-// A link cannot take the place of a file that is there; a rename can.
+// Under a temporary name first: a link cannot replace an existing file, a rename can.
 void AtomicFile::give_name() {
   const std::string open_file = "/proc/self/fd/" + std::to_string(file_);
   take_name("finish writing", [&](const char* name) {
@@ -87,7 +87,7 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-// The disk is busy while the rest is written, so that little is left for fsync, which also reports errors.
+// Starts writing to the disk early, so that little is left for fsync, which also reports errors.
 void AtomicFile::send_to_disk() {
   constexpr off_t worthwhile = off_t{8} << 20;
   if (size_ - sent_ < worthwhile) return;
@@ -104,16 +104,22 @@ void AtomicFile::commit() {
   if (::close(file) != 0) fail("finish writing");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
   temporary_.clear();
-  // The rename itself must survive a power cut too; a file system that cannot flush folders is no reason to
-  // fail.
+  // The rename itself must survive a power failure, too; not all file systems can flush folders, so errors
+  // are ignored.
   const int handle = ::open(folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle < 0) return;
   ::fsync(handle);
   ::close(handle);
 }
 
+void write_atomically(const std::filesystem::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
 void clear_leftovers(const std::filesystem::path& folder) {
-  std::error_code ignored;  // what cannot be removed is in nobody's way
+  std::error_code ignored;  // files that cannot be removed do no harm
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     if (entry.is_regular_file(ignored) && is_leftover(entry.path().filename().string()))
       std::filesystem::remove(entry.path(), ignored);

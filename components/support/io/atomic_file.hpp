@@ -9,8 +9,9 @@
 
 namespace runner {
 
-// A file that is there complete or not at all: written without a name in the same folder, flushed to the disk
-// and then named. Destroyed before commit(), or killed, it leaves no file. Errors are IoError.
+// A file that exists completely or not at all: written without a name in the same folder, flushed to the disk
+// and then given its name. Leaves no file if destroyed before commit(), or if the process is killed. Throws
+// IoError.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -24,7 +25,7 @@ class AtomicFile {
 
  private:
   std::filesystem::path folder() const;
-  // Sets `temporary_` to a name beside the file that nobody else has; `take` claims it.
+  // Sets `temporary_` to a unique name in the same folder; `take` creates the file.
   template <class Take>
   void take_name(const char* purpose, const Take& take);
   void send_to_disk();
@@ -32,13 +33,16 @@ class AtomicFile {
   [[noreturn]] void fail(const char* what) const;
 
   std::filesystem::path path_;
-  std::string temporary_;  // empty while it has no name
+  std::string temporary_;  // path; empty while the file has no name
   int file_ = -1;
-  off_t size_ = 0, sent_ = 0;  // written so far, and of it what is on its way to the disk
+  off_t size_ = 0, sent_ = 0;  // bytes written, and bytes that are being flushed
 };
 
-// Removes what AtomicFiles of processes that were killed have left in the folder: ".result.json.77-1". Only
-// for a folder that nobody else writes to.
+// The whole file at once.
+void write_atomically(const std::filesystem::path& path, std::string_view text);
+
+// Removes temporary files that killed processes have left in the folder: ".result.json.77-1". Only for a
+// folder that no other process writes to.
 void clear_leftovers(const std::filesystem::path& folder);
 
 }  // namespace runner

@@ -17,18 +17,18 @@ class BackwardLines {
 
   struct Line {
     std::uint64_t offset = 0;
-    std::string_view text;  // without its line end; until the next call
+    std::string_view text;  // without its line end; valid until the next call
   };
-  std::optional<Line> next() &;  // of an object with a name: a line is a part of it
+  std::optional<Line> next() &;  // not for temporaries: the line points into this object
 
  private:
   bool read_more();
 
   std::ifstream in_;
   std::uint64_t begin_,
-      start_;             // of the file: where lines begin to count, and where what is in memory begins
-  std::string waiting_;   // read; the line that was returned last is at its end
-  std::size_t left_ = 0;  // of it, what has not been returned
+      start_;             // offsets in the file: of the first line to return, and of `waiting_`
+  std::string waiting_;   // read from the file; ends with the line that was returned last
+  std::size_t left_ = 0;  // bytes of `waiting_` that have not been returned
 };
 
 }  // namespace runner

@@ -1,6 +1,7 @@
 #include "components/support/io/content_cache.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <tuple>
 
 #include "components/support/io/atomic_file.hpp"
@@ -30,7 +31,7 @@ CachedBytes ContentCache::get(const std::string& name, const Make& make) const {
   try {
     lock = std::make_unique<FileLock>(lock_file);
   } catch (const IoError& error) {
-    log::warning("Nothing is kept in the cache {}: {}", folder_.string(), error.what());
+    log::warning("The cache {} cannot be used: {}", folder_.string(), error.what());
     return in_memory(make());
   }
   if (auto found = find(name)) return *found;  // another process was faster
@@ -38,11 +39,11 @@ CachedBytes ContentCache::get(const std::string& name, const Make& make) const {
   try {
     keep(name, bytes);
   } catch (const IoError& error) {
-    log::warning("A file is not kept in the cache {}: {}", folder_.string(), error.what());
+    log::warning("Cannot add a file to the cache {}: {}", folder_.string(), error.what());
   }
   std::error_code ignored;
-  fs::remove(lock_file, ignored);              // who waits for it finds what was made
-  if (auto found = find(name)) return *found;  // all processes share its memory
+  fs::remove(lock_file, ignored);              // processes that wait for it find the file
+  if (auto found = find(name)) return *found;  // mapped, so that all processes share its memory
   return in_memory(std::move(bytes));
 }
 
@@ -54,7 +55,7 @@ std::optional<CachedBytes> ContentCache::find(const std::string& name) const {
     const auto file = std::make_shared<const MappedFile>(path);
     fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
     return CachedBytes{file->bytes(), file};
-  } catch (const IoError&) {  // removed in this moment, or not readable: it is made again
+  } catch (const IoError&) {  // just removed, or not readable: it is created again
     return {};
   }
 }
@@ -67,18 +68,24 @@ void ContentCache::keep(const std::string& name, std::span<const std::uint8_t> b
   remove_oldest(name);
 }
 
-// A process that has a removed file mapped can still read it.
+// A process that has a removed file mapped can still read it. Killed processes leave unfinished files if the
+// file system needs names for them; no process writes to the same one for a day.
 void ContentCache::remove_oldest(const std::string& except) const {
   std::vector<std::tuple<fs::file_time_type, std::uintmax_t, fs::path>> files;
   std::uintmax_t all = 0;
+  const auto yesterday = fs::file_time_type::clock::now() - std::chrono::hours(24);
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
-    if (entry.path().filename().string().starts_with(".")) continue;
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(".")) {
+      const fs::file_time_type written = entry.last_write_time(ignored);
+      if (!ignored && !name.ends_with(".lock") && written < yesterday) fs::remove(entry.path(), ignored);
+      continue;
+    }
     const std::uintmax_t size = entry.file_size(ignored);
     if (ignored) continue;  // another process has removed it
     all += size;
-    if (entry.path().filename() != except)
-      files.emplace_back(entry.last_write_time(ignored), size, entry.path());
+    if (name != except) files.emplace_back(entry.last_write_time(ignored), size, entry.path());
   }
   std::ranges::sort(files);
   for (const auto& [time, size, path] : files) {

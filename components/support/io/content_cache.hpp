@@ -13,21 +13,22 @@ namespace runner {
 
 struct CachedBytes {
   std::span<const std::uint8_t> bytes;
-  std::shared_ptr<const void> owner;  // keeps them
+  std::shared_ptr<const void> owner;  // keeps the bytes alive
 };
 
-// A folder of files that take long to make and can be made again: each is named after what it is made from.
-// Several processes may use it at once. It stays below a size: files that were not used for longest go first.
+// A folder of files that take long to compute and can be computed again; the name of each is a hash of its
+// inputs. Several processes may use it at once. If it exceeds its size, the least recently used files are
+// removed.
 class ContentCache {
  public:
   using Make = std::function<std::vector<std::uint8_t>()>;
 
-  // No folder: nothing is kept.
+  // If `folder` is empty, nothing is cached.
   ContentCache(std::filesystem::path folder, std::uintmax_t most_bytes)
       : folder_(std::move(folder)), most_bytes_(most_bytes) {}
 
-  // What is kept under this name; or else made now, by one process while the others that ask wait. Where the
-  // file cannot be written, a warning says so and what was made is in memory only.
+  // The cached file with this name. If there is none, one process creates it while others that need it wait.
+  // If the file cannot be written, a warning is logged and the result is in memory only.
   CachedBytes get(const std::string& name, const Make& make) const;
 
  private:

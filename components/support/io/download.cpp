@@ -18,7 +18,7 @@ namespace runner {
 
 namespace {
 
-constexpr int most_cuts = 5;  // a transfer that breaks off goes on where it was, this often
+constexpr int most_cuts = 5;  // how often an interrupted transfer is continued
 constexpr long most_redirects = 5, slowest_bytes_per_second = 512;
 constexpr long http_partial = 206, http_bad_range = 416;
 
@@ -26,8 +26,8 @@ struct Transfer {
   CURL* curl = nullptr;
   PartFile* part = nullptr;
   ProgressBar* bar = nullptr;
-  std::int64_t most = 0;     // bytes in all
-  std::int64_t already = 0;  // bytes that this request did not ask for
+  std::int64_t most = 0;     // bytes in total
+  std::int64_t already = 0;  // bytes from before this request
   bool body_began = false;
   bool too_much = false;
   int write_error = 0;
@@ -39,7 +39,7 @@ long response_code(CURL* curl) {
   return code;
 }
 
-// A server that knows no ranges sends everything again: then what was there goes.
+// A server without support for ranges sends everything again: then earlier bytes are discarded.
 void begin_body(Transfer& transfer) {
   transfer.body_began = true;
   if (transfer.already == 0 || response_code(transfer.curl) == http_partial) return;
@@ -71,14 +71,14 @@ int on_progress(void* user, curl_off_t total, curl_off_t done, curl_off_t, curl_
 struct Outcome {
   CURLcode code = CURLE_OK;
   long response = 0;
-  std::string problem;  // a sentence, where the code is not CURLE_OK
+  std::string problem;  // in words, if the code is not CURLE_OK
 };
 
 Outcome fetch(const Download& request, PartFile& part, ProgressBar& bar) {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> owner(curl_easy_init(), &curl_easy_cleanup);
   CURL* curl = owner.get();
-  if (initialised != CURLE_OK || !curl) throw IoError("libcurl does not start on this machine.");
+  if (initialised != CURLE_OK || !curl) throw IoError("libcurl cannot be initialised on this machine.");
 
   Transfer transfer{curl, &part, &bar, request.most_bytes, part.size()};
   std::array<char, CURL_ERROR_SIZE> text{};
@@ -150,15 +150,15 @@ void download(const Download& request) {
     return request.sha256.empty() || sha256_of_file(part.path()) == request.sha256;
   };
   bool good = matches();
-  if (!good && resumed) {  // what the earlier attempt left may be of another version
+  if (!good && resumed) {  // the earlier attempt may have received another version
     part.clear();
     fetch_all(request, part, bar);
     good = matches();
   }
   if (!good) {
     part.clear();
-    throw IoError("What came from " + shown_url(request.url) +
-                  " is not the expected file: its SHA-256 differs from " + request.sha256 +
+    throw IoError("The file from " + shown_url(request.url) +
+                  " is not the expected one: its SHA-256 differs from " + request.sha256 +
                   ". It was deleted.");
   }
   part.become_target();

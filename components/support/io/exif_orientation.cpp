@@ -10,7 +10,7 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// Numbers of a TIFF structure, in either order of bytes; none beyond its end.
+// Reads numbers of a TIFF structure, in either byte order; no value beyond its end.
 class Tiff {
  public:
   explicit Tiff(Bytes bytes) : bytes_(bytes), big_(!bytes.empty() && bytes[0] == 'M') {}

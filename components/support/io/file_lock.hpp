@@ -6,22 +6,23 @@
 
 namespace runner {
 
-// Held by one process at a time; others wait. Creates the file and the folders above it, and leaves them.
-// Where the file system has no locks, nothing is locked, and held() says so.
+// Held by one process at a time; others wait. Creates the file and its parent folders and does not remove
+// them. If the file system has no locks, nothing is locked and held() is false.
 class FileLock {
  public:
   explicit FileLock(const std::filesystem::path& path);                          // throws IoError
-  static std::unique_ptr<FileLock> try_lock(const std::filesystem::path& path);  // none: another holds it
+  static std::unique_ptr<FileLock> try_lock(const std::filesystem::path& path);  // null: it is held
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
   ~FileLock();
 
   bool held() const { return held_; }
-  // Replaces what is in the file: who holds it. Best effort, because it is only for others to read.
+  int descriptor() const { return descriptor_; }  // a child process that inherits it holds the lock, too
+  // Writes into the file who holds it. Errors are ignored, because it is only information for others.
   void note(std::string_view text) const;
 
-  enum class State { free, held, unknown };  // unknown: there are no locks here
-  // Takes the lock for a moment, together with others that ask.
+  enum class State { free, held, unknown };  // unknown: the file system has no locks
+  // Takes a shared lock for a moment: several callers can ask at once, but try_lock() may fail meanwhile.
   static State state_of(const std::filesystem::path& path);
 
  private:

@@ -23,7 +23,7 @@ namespace {
   throw IoError("Cannot " + std::string(what) + " " + path.string() + ": " + last_system_error() + ".");
 }
 
-// What went wrong, as errno says it; 0: nothing.
+// Returns errno; 0: no error.
 int flush(const fs::path& path, int flags) {
   const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   if (handle < 0) fail("open", path);
@@ -48,12 +48,12 @@ namespace {
 
 constexpr std::string_view replaced_prefix = ".replaced-";
 
-// Where the old folder waits while the new one takes its place.
+// Where the old folder is kept while it is being replaced by the new one.
 fs::path aside_of(const fs::path& folder) {
   return folder.parent_path() / (std::string(replaced_prefix) + folder.filename().string());
 }
 
-// A crash between the two renames leaves the old folder only under this name: it gets its own back.
+// A crash between the two renames leaves the old folder under this name only: restores its own name.
 void put_back(const fs::path& aside, const fs::path& folder) {
   std::error_code ignored;
   if (fs::exists(aside, ignored) && !fs::exists(folder, ignored) &&
@@ -61,7 +61,7 @@ void put_back(const fs::path& aside, const fs::path& folder) {
     fail("rename to", folder);
 }
 
-// NFS and some file systems of clusters cannot exchange two names.
+// NFS and some cluster file systems cannot exchange two names.
 bool cannot_exchange(int problem) { return problem == EINVAL || problem == ENOSYS || problem == EOPNOTSUPP; }
 
 }  // namespace
@@ -70,7 +70,7 @@ TemporaryFolderBeside::TemporaryFolderBeside(fs::path final_path)
     : final_(std::move(final_path)),
       path_(final_.parent_path() / (prefix + final_.filename().string() + "-" + std::to_string(::getpid()))) {
   put_back(aside_of(final_), final_);
-  std::error_code ignored;  // of an earlier attempt of a process with the same number
+  std::error_code ignored;  // left by an earlier process with the same id
   fs::remove_all(path_, ignored);
   if (::mkdir(path_.c_str(), 0777) != 0) fail("make the folder", path_);
 }
@@ -91,13 +91,13 @@ void TemporaryFolderBeside::commit() {
   flush_folder(final_.parent_path());
 }
 
-// A folder of that name is there: the two change places, and the destructor removes the old one.
+// A folder of that name exists: the two are exchanged, and the destructor removes the old one.
 void TemporaryFolderBeside::replace() {
   if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, final_.c_str(), RENAME_EXCHANGE) == 0) return;
   if (!cannot_exchange(errno)) fail("rename to", final_);
   const fs::path aside = aside_of(final_);
   std::error_code ignored;
-  fs::remove_all(aside, ignored);  // older than the folder that is there
+  fs::remove_all(aside, ignored);  // older than the existing folder
   if (::rename(final_.c_str(), aside.c_str()) != 0) fail("rename", final_);
   if (::rename(path_.c_str(), final_.c_str()) != 0) {
     const int problem = errno;
@@ -109,7 +109,7 @@ void TemporaryFolderBeside::replace() {
 }
 
 void clear_unfinished_folders(const fs::path& folder) {
-  std::error_code ignored;  // what cannot be removed is in nobody's way
+  std::error_code ignored;  // folders that cannot be removed do no harm
   std::vector<fs::path> entries;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) entries.push_back(entry.path());
   for (const fs::path& path : entries) {
@@ -122,14 +122,14 @@ void clear_unfinished_folders(const fs::path& folder) {
 
 namespace {
 
-// A name as AtomicFile makes them: clear_leftovers() removes it after a crash.
+// A name like those of AtomicFile: after a crash, clear_leftovers() removes the file.
 fs::path temporary_beside(const fs::path& path) {
   return path.parent_path() / ("." + path.filename().string() + "." + std::to_string(::getpid()) + "-0");
 }
 
 void rename_over(const fs::path& temporary, const fs::path& path) {
   const int problem = ::rename(temporary.c_str(), path.c_str()) == 0 ? 0 : errno;
-  ::unlink(temporary.c_str());  // also where both were the same file: then nothing was renamed
+  ::unlink(temporary.c_str());  // if both were links to the same file, nothing was renamed
   errno = problem;
   if (problem != 0) fail("write", path);
   flush_folder(path.parent_path());
@@ -155,8 +155,8 @@ void replace_by_link(const fs::path& path, const fs::path& file) {
 
 namespace {
 
-// A copy of a run that was made without links (`cp -rL`) has a folder in the place of one. It may be the only
-// one of its kind, so it stays, under another name.
+// In a copy of a run that was made without links (`cp -rL`), the link is a folder. It may be the only copy of
+// its contents, so it is renamed, not removed.
 void put_folder_aside(const fs::path& link) {
   std::error_code ignored;
   if (fs::is_symlink(link, ignored) || !fs::is_directory(link, ignored)) return;
@@ -164,7 +164,7 @@ void put_folder_aside(const fs::path& link) {
   for (int number = 2; fs::exists(aside, ignored); ++number)
     aside = link.string() + "-copy-" + std::to_string(number);
   if (::rename(link.c_str(), aside.c_str()) != 0) fail("rename", link);
-  log::warning("{} was a folder, not a link; it is called {} now.", link.string(), aside.filename().string());
+  log::warning("{} was a folder, not a link; it is now called {}.", link.string(), aside.filename().string());
 }
 
 }  // namespace

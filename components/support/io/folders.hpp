@@ -4,13 +4,13 @@
 
 namespace runner {
 
-// Flushes the entries of a folder to the disk. A file system that cannot flush folders is no reason to fail.
+// Flushes the entries of a folder to the disk. Does nothing if the file system cannot flush folders.
 void flush_folder(const std::filesystem::path& folder);
 void flush_file(const std::filesystem::path& file);
 
-// A folder that is there complete or not at all: filled under another name beside it, flushed and then
-// renamed. A folder of that name is replaced in one step; where the file system cannot do that, the old one
-// waits under another name meanwhile. Destroyed before commit(), it leaves nothing. Errors are IoError.
+// A folder that exists completely or not at all: filled under a temporary name next to it, flushed and then
+// renamed. An existing folder is replaced atomically; if the file system cannot do that, it is renamed first
+// and then removed. Leaves nothing if destroyed before commit(). Throws IoError.
 class TemporaryFolderBeside {
  public:
   explicit TemporaryFolderBeside(std::filesystem::path final_path);
@@ -21,7 +21,7 @@ class TemporaryFolderBeside {
   const std::filesystem::path& path() const { return path_; }
   void commit();
 
-  // What the names of unfinished ones begin with.
+  // The names of unfinished folders begin with this.
   static constexpr const char* prefix = ".unfinished-";
 
  private:
@@ -31,13 +31,13 @@ class TemporaryFolderBeside {
   std::filesystem::path path_;  // what the destructor removes: the unfinished folder, or the one it replaced
 };
 
-// Removes what a crash left of such folders, and gives those that were being replaced their name back.
+// Removes unfinished folders left by a crash, and restores the names of folders that were being replaced.
 void clear_unfinished_folders(const std::filesystem::path& folder);
 
-// Makes `path` another name of the file, or a copy where the file system has no such names, in one step.
+// Atomically replaces `path` by a hard link to the file, or by a copy if the file system has no hard links.
 void replace_by_link(const std::filesystem::path& path, const std::filesystem::path& file);
 
-// Makes `link` lead to `target`, replacing what it led to in one step. A folder of that name is put aside.
+// Atomically makes `link` a symbolic link to `target`. A folder with the name of the link is renamed.
 void point_link(const std::filesystem::path& link, const std::filesystem::path& target);
 
 }  // namespace runner

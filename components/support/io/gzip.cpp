@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned buffer_size = 1u << 17;
 constexpr std::size_t always_allowed = 512u << 20, most_expansion = 100;
-constexpr std::size_t most_at_once = 1u << 30;  // gzread counts in unsigned int
+constexpr std::size_t most_at_once = 1u << 30;  // gzread takes an unsigned int
 
 gzFile handle(void* file) { return static_cast<gzFile>(file); }
 

@@ -7,18 +7,18 @@
 
 namespace runner {
 
-// Reads a file front to back, unpacking it if it is gzip and as it is if it is not.
+// Reads a file from front to back; decompresses it if it is gzip.
 class GzipReader {
  public:
   explicit GzipReader(const std::filesystem::path& path);
 
-  // Fills `into` as far as the data goes; fewer bytes than asked for mean the end. Throws IoError where the
-  // file is truncated or damaged: gzip's own checksum is compared at the end.
+  // Fills `into`; fewer bytes than asked for mean the end of the data. Throws IoError if the file is
+  // truncated or damaged: gzip's own checksum is verified at the end.
   std::size_t read(std::span<std::uint8_t> into);
-  void skip(std::size_t count);  // throws IoError if the data ends before
+  void skip(std::size_t count);  // throws IoError if there are fewer bytes
 
-  // The most it gives: half a gigabyte, and of a large file a hundred times its size. Data that is nearly all
-  // zeros shrinks to a thousandth, so small files are not judged by how well they shrink.
+  // The limit for the decompressed size: half a gigabyte or, if that is more, 100 times the size of the file.
+  // Data that is nearly all zeros shrinks to a thousandth, so the ratio of small files is not limited.
   std::size_t most() const { return most_; }
   const std::filesystem::path& path() const { return path_; }
 

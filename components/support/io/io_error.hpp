@@ -7,7 +7,7 @@
 
 namespace runner {
 
-// A file or a transfer that is missing, broken or refused: the message is a sentence that names it.
+// A file or a transfer is missing, damaged or refused: the message is a sentence that names it.
 struct IoError : std::runtime_error {
   explicit IoError(const std::string& message) : std::runtime_error(without_nul(message)) {}
 };

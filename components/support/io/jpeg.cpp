@@ -13,12 +13,12 @@ namespace runner {
 
 namespace {
 
-// libjpeg reports through these two functions; the first must not return, and exceptions must not cross C
-// code.
+// libjpeg reports errors through callbacks; on_error() must not return, and exceptions must not cross C code.
 struct ErrorManager {
   jpeg_error_mgr base;
   std::jmp_buf escape;
   char text[JMSG_LENGTH_MAX];
+  jpeg_progress_mgr progress;
 };
 
 [[noreturn]] void on_error(j_common_ptr decoder) {
@@ -27,8 +27,8 @@ struct ErrorManager {
   std::longjmp(manager->escape, 1);
 }
 
-// libjpeg only warns of missing and unreadable data, and paints it grey. Oddities that cost no pixel are let
-// pass.
+// libjpeg only warns about missing and unreadable data, and fills it with grey. Only warnings that do not
+// affect pixels are ignored.
 bool harmless(int code) {
   return code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR ||
          code == JWRN_TOO_MUCH_DATA;
@@ -38,7 +38,17 @@ void on_message(j_common_ptr decoder, int level) {
   if (level < 0 && !harmless(decoder->err->msg_code)) on_error(decoder);
 }
 
-// As Pillow does: Adobe's files hold inverted ink.
+// Every scan is a pass over all coefficients of the image, but may take only a few bytes of the file: a small
+// file could keep the decoder busy for hours.
+void on_progress(j_common_ptr decoder) {
+  constexpr int most_scans = 500;
+  if (reinterpret_cast<j_decompress_ptr>(decoder)->input_scan_number <= most_scans) return;
+  auto* manager = reinterpret_cast<ErrorManager*>(decoder->err);
+  std::snprintf(manager->text, sizeof manager->text, "it has more than %d scans", most_scans);
+  std::longjmp(manager->escape, 1);
+}
+
+// As Pillow does: files by Adobe store inverted values.
 void cmyk_to_rgb(std::uint8_t* row, std::int64_t width, bool inverted) {
   for (std::int64_t x = 0; x < width; ++x) {
     const std::uint8_t* ink = row + 4 * x;
@@ -46,7 +56,7 @@ void cmyk_to_rgb(std::uint8_t* row, std::int64_t width, bool inverted) {
     for (int channel = 0; channel < 3; ++channel) {
       const int light = inverted ? ink[channel] : 255 - ink[channel];
       row[3 * x + channel] =
-          static_cast<std::uint8_t>((light * black + 127) / 255);  // never ahead of what is read
+          static_cast<std::uint8_t>((light * black + 127) / 255);  // never writes ahead of what is read
     }
   }
 }
@@ -70,6 +80,7 @@ bool decode(jpeg_decompress_struct& decoder, ErrorManager& errors, std::span<con
             Rows rows, ImageSize& size) {
   if (setjmp(errors.escape) != 0) return false;
   jpeg_create_decompress(&decoder);
+  decoder.progress = &errors.progress;
   jpeg_mem_src(&decoder, encoded.data(), encoded.size());
   jpeg_read_header(&decoder, TRUE);
   size = {static_cast<std::int64_t>(decoder.image_height), static_cast<std::int64_t>(decoder.image_width)};
@@ -106,6 +117,7 @@ ImageSize decode_jpeg(std::span<const std::uint8_t> encoded, std::vector<std::ui
   decoder.jpeg.err = jpeg_std_error(&errors.base);
   errors.base.error_exit = &on_error;
   errors.base.emit_message = &on_message;
+  errors.progress.progress_monitor = &on_progress;
   const bool good = decode(decoder.jpeg, errors, encoded, {&rgb, &ink}, size);
   if (!good) throw IoError("the JPEG data is broken: " + std::string(errors.text));
   return size;

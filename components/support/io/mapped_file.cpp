@@ -16,7 +16,7 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
 }
 
 MappedFile::~MappedFile() {
-  guard_ = {};  // before other memory is mapped at the same place
+  guard_ = {};  // before other memory can be mapped at this address
   if (!bytes_.empty()) ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
 }
 

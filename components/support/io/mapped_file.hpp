@@ -3,14 +3,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "components/support/io/mapping_guard.hpp"
 
 namespace runner {
 
-// A whole file, read-only, in memory without a copy: the kernel reads a page when it is first touched, and
-// may drop it again. Larger files than there is memory are fine.
+// A whole file mapped read-only into memory: the kernel reads a page when it is first touched and may drop it
+// again, so the file may be larger than the memory.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -28,6 +29,7 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::uint8_t> bytes() const { return bytes_; }
+  std::string_view text() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
   const std::filesystem::path& path() const { return path_; }
 
  private:

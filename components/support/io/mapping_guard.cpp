@@ -26,9 +26,9 @@ namespace {
 
 using Slot = MappingGuard::Slot;
 
-// A handler of signals may not allocate or lock, so the places are fixed. Files beyond these are not guarded.
+// A signal handler may not allocate or lock, so the slots are fixed. Files beyond these are not guarded.
 std::array<Slot, 1024> slots;
-std::mutex slots_mutex;  // of those who take and free places
+std::mutex slots_mutex;  // for taking slots and reading their paths
 std::atomic<bool> any_cut{false};
 
 void on_bus_error(int, siginfo_t* info, void*) {
@@ -46,12 +46,12 @@ void on_bus_error(int, siginfo_t* info, void*) {
     any_cut = true;
     return;
   }
-  std::signal(SIGBUS, SIG_DFL);  // not ours: it happens again, and counts
+  std::signal(SIGBUS, SIG_DFL);  // not ours: it is raised again and ends the process
 }
 
 void install() {
   struct sigaction now{};
-  if (::sigaction(SIGBUS, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) return;  // somebody else's
+  if (::sigaction(SIGBUS, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) return;  // not our handler
   struct sigaction action{};
   action.sa_sigaction = &on_bus_error;
   action.sa_flags = SA_SIGINFO;
@@ -61,6 +61,7 @@ void install() {
 }  // namespace
 
 MappingGuard::MappingGuard(const std::filesystem::path& path, const void* begin, std::size_t size) {
+  if (size == 0) return;
   static std::once_flag installed;
   std::call_once(installed, install);
   const std::lock_guard lock(slots_mutex);

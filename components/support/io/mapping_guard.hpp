@@ -6,8 +6,8 @@
 
 namespace runner {
 
-// A mapped file that somebody cuts short while it is read kills the process, by SIGBUS. As long as a guard
-// for its memory lives, zeros are read there instead, and require_whole_files() tells.
+// If a mapped file is truncated while it is read, SIGBUS ends the process. As long as a guard for its memory
+// lives, zeros are read instead, and require_whole_files() throws.
 class MappingGuard {
  public:
   MappingGuard() = default;
@@ -16,14 +16,14 @@ class MappingGuard {
   MappingGuard& operator=(MappingGuard&& other) noexcept;
   ~MappingGuard();
 
-  struct Slot;  // what the handler of SIGBUS knows of a file
+  struct Slot;  // what the SIGBUS handler knows about a file
 
  private:
   Slot* slot_ = nullptr;
 };
 
-// Throws IoError that names the file where one became shorter while it was mapped. Costs next to nothing:
-// code that passes on what was read from mapped files asks first.
+// Throws IoError that names the file if one was truncated while it was mapped. Costs next to nothing: call it
+// before data that was read from mapped files is used.
 void require_whole_files();
 
 }  // namespace runner

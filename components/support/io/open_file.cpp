@@ -51,4 +51,10 @@ void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& int
   file.read_at(0, into);
 }
 
+std::string read_file(const std::filesystem::path& path, std::size_t most) {
+  std::vector<std::uint8_t> bytes;
+  read_file(path, bytes, most);
+  return {bytes.begin(), bytes.end()};
+}
+
 }  // namespace runner

@@ -10,7 +10,7 @@
 
 namespace runner {
 
-// A regular file opened for reading; every other thing a path can lead to is refused by name.
+// A regular file opened for reading. Throws IoError that names the path if it is anything else.
 class OpenFile {
  public:
   explicit OpenFile(const std::filesystem::path& path);
@@ -22,8 +22,8 @@ class OpenFile {
   std::size_t size() const { return size_; }
   const std::filesystem::path& path() const { return path_; }
 
-  // Fills `into` from that place on; throws IoError where the file has fewer bytes left. From any
-  // thread.
+  // Fills `into` with the bytes from `position` on; throws IoError if the file has fewer. Several threads may
+  // call it at once.
   void read_at(std::size_t position, std::span<std::uint8_t> into) const;
 
  private:
@@ -32,10 +32,11 @@ class OpenFile {
   std::size_t size_ = 0;
 };
 
-std::string last_system_error();  // what errno says, in words
+std::string last_system_error();  // the text of errno
 
-// The whole file into `into`, whose memory is reused: for many small files, cheaper than mapping each.
-// Throws IoError where it has more bytes than `most`.
+// Reads the whole file into `into`, whose memory is reused: cheaper than mapping many small files.
+// Throws IoError if it has more bytes than `most`.
 void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& into, std::size_t most);
+std::string read_file(const std::filesystem::path& path, std::size_t most);
 
 }  // namespace runner

@@ -13,7 +13,7 @@ namespace runner {
 
 PartFile::PartFile(const std::filesystem::path& target) : target_(target), path_(target.string() + ".part") {
   std::error_code problem;
-  std::filesystem::create_directories(target.parent_path(), problem);  // the message below says it better
+  std::filesystem::create_directories(target.parent_path(), problem);  // if it fails, so does open() below
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor_ < 0) throw IoError("Cannot write " + path_.string() + ": " + last_system_error() + ".");
   size_ = ::lseek(descriptor_, 0, SEEK_END);
@@ -21,7 +21,7 @@ PartFile::PartFile(const std::filesystem::path& target) : target_(target), path_
 
 PartFile::~PartFile() {
   ::close(descriptor_);
-  if (size_ == 0) remove();  // nothing to go on from
+  if (size_ == 0) remove();  // nothing to continue from
 }
 
 bool PartFile::append(std::span<const std::uint8_t> bytes) {

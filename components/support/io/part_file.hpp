@@ -6,10 +6,10 @@
 
 namespace runner {
 
-// The file beside its target in which a transfer collects what has arrived: <target>.part.
+// The file next to its target that holds what a transfer has received so far: <target>.part.
 class PartFile {
  public:
-  explicit PartFile(const std::filesystem::path& target);  // opens what an earlier attempt left, or a new one
+  explicit PartFile(const std::filesystem::path& target);  // continues the file of an earlier attempt, if any
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
   ~PartFile();
@@ -18,7 +18,7 @@ class PartFile {
   std::int64_t size() const { return size_; }
   bool append(std::span<const std::uint8_t> bytes);  // false: errno says why
   void clear();
-  void become_target();  // durable first, then at once under its real name
+  void become_target();  // flushes it to the disk, then renames it
   void remove();
 
  private:

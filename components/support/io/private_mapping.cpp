@@ -26,7 +26,7 @@ bool PrivateMapping::contains(const void* address) const {
   return at >= begin && at < begin + bytes_.size();
 }
 
-// Whole pages, including what else is on the first and the last one.
+// For whole pages, including other bytes on the first and the last one.
 bool PrivateMapping::advise(std::span<const std::byte> some, int advice) const {
   if (some.empty() || !contains(some.data())) return false;
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -36,7 +36,7 @@ bool PrivateMapping::advise(std::span<const std::byte> some, int advice) const {
   return ::madvise(reinterpret_cast<void*>(begin), end - begin, advice) == 0;
 }
 
-// A kernel that does not take a hint does no harm.
+// Errors are ignored: it is only a hint.
 void PrivateMapping::will_need(std::span<const std::byte> some) const { advise(some, MADV_WILLNEED); }
 
 void PrivateMapping::give_back(std::span<const std::byte> some) const {
@@ -48,7 +48,7 @@ bool PrivateMapping::read_now(std::span<const std::byte> some) const {
 }
 
 PrivateMapping::~PrivateMapping() {
-  guard_ = {};  // before other memory is mapped at the same place
+  guard_ = {};  // before other memory can be mapped at this address
   if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 

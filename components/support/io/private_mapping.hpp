@@ -10,12 +10,12 @@
 
 namespace runner {
 
-// A whole file in memory, read from disk only where it is touched. Writes into it stay private to this
-// process, so a tensor on top of it behaves like any other.
+// A whole file mapped into memory; a page is read from the disk when it is first touched. Writes are private
+// to this process, so a tensor on this memory behaves like any other.
 class PrivateMapping {
  public:
-  // Memory that may be written counts as this process's own from the start, also under limits such as
-  // `ulimit -d`; writing into memory that may only be read ends the process.
+  // Writable memory counts as memory of this process from the start, also under limits such as `ulimit -d`;
+  // writing into read-only memory ends the process.
   enum class Access { read_and_write, read_only };
 
   // Throws IoError that names the file and the reason: missing, unreadable, a directory ..
@@ -28,13 +28,13 @@ class PrivateMapping {
   std::span<std::byte> bytes() const { return bytes_; }
   bool contains(const void* address) const;
 
-  // Hints about some of the bytes: they will be read soon; they are not needed for now, and are read from the
-  // disk again if they are. Memory that was written to is never given back.
+  // Hints about some of the bytes: they will be read soon, or they are not needed for now and can be read
+  // from the disk again later. Writable memory is never given back.
   void will_need(std::span<const std::byte> some) const;
   void give_back(std::span<const std::byte> some) const;
 
-  // Reads some of the bytes now, all at once, which is faster than page by page when they are touched. False:
-  // the kernel cannot do that, or the disk fails; reading from the file tells why.
+  // Reads some of the bytes now, all at once, which is faster than page by page when they are touched. False
+  // if the kernel cannot do that or the disk fails; reading from the file reports why.
   bool read_now(std::span<const std::byte> some) const;
   const std::filesystem::path& path() const { return path_; }
 

@@ -8,8 +8,8 @@
 
 namespace runner {
 
-// The progress of a transfer as the live line on stderr, wiped at the end. Where stderr is not a terminal,
-// nothing.
+// The progress of a transfer as the live line on stderr, erased at the end. Prints nothing if stderr is not a
+// terminal.
 class ProgressBar final : public LiveLine {
  public:
   explicit ProgressBar(std::string label);
@@ -17,10 +17,11 @@ class ProgressBar final : public LiveLine {
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar() override;
 
-  void show(std::int64_t done, std::int64_t total);  // in bytes; a total of 0 is unknown
+  void show(std::int64_t done, std::int64_t total);  // in bytes; 0: the total is unknown
 
+  // Fits into a terminal of this width: a line that wrapped could not be erased.
   static std::string line(const std::string& label, std::int64_t done, std::int64_t total,
-                          double bytes_per_second);
+                          double bytes_per_second, int width);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -30,7 +31,7 @@ class ProgressBar final : public LiveLine {
 
   std::string label_, text_;
   bool terminal_;
-  std::int64_t first_done_ = -1;  // what an earlier attempt had brought counts for the bar, not for the speed
+  std::int64_t first_done_ = -1;  // bytes from an earlier attempt do not count for the speed
   Clock::time_point start_ = Clock::now(), last_ = {};
 };
 

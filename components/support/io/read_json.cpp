@@ -17,7 +17,7 @@ std::string json_place(std::string_view text, std::size_t byte) {
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-// Without understanding the text: brackets and commas outside of strings bound what a parser will make of it.
+// Does not parse the text: brackets and commas outside of strings bound the number of values in it.
 void check_json_limits(std::string_view text, std::size_t most_values) {
   if (text.size() > largest_json)
     throw JsonError("it has " + std::to_string(text.size()) + " bytes of JSON, more than the limit of " +
@@ -55,7 +55,7 @@ nlohmann::json read_json(std::string_view text) {
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
-    // What the library says quotes all of a token, however long it is.
+    // The library's message quotes a whole token, however long it is.
     throw JsonError("it is not valid JSON (" + json_place(text, error.byte) + ")");
   } catch (const nlohmann::json::exception&) {  // such as a number that no type holds
     throw JsonError("it is not valid JSON");
@@ -99,7 +99,7 @@ nlohmann::json read_json_or_null(std::string_view text) {
 nlohmann::json read_json_file_or_null(const std::filesystem::path& path) {
   try {
     return read_json_file(path);
-  } catch (const std::runtime_error&) {  // there is no such file, or it is no JSON
+  } catch (const std::runtime_error&) {  // there is no such file, or it is not JSON
     return nullptr;
   }
 }

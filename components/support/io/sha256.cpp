@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "components/support/io/hex.hpp"
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/io/open_file.hpp"
 
@@ -30,13 +31,13 @@ std::string Sha256::hex() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   EVP_DigestFinal_ex(context_->digest, digest.data(), &size);
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    text += digits[digest[i] >> 4];
-    text += digits[digest[i] & 15];
-  }
-  return text;
+  return runner::hex(std::span(digest).first(size));
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  Sha256 digest;
+  digest.update({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+  return digest.hex();
 }
 
 std::string sha256_of_file(const std::filesystem::path& path) {

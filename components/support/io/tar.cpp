@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t block_size = 512;
 using Block = std::array<std::uint8_t, block_size>;
 
-// Fields of the header block (POSIX ustar): where they start and how long they are.
+// Fields of the header block (POSIX ustar).
 struct HeaderField {
   std::size_t start, length;
 };

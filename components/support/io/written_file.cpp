@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "components/support/io/hex.hpp"
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/io/mapping_guard.hpp"
 #include "components/support/io/open_file.hpp"
@@ -29,7 +30,7 @@ Digest xxh3_with_avx2(const std::byte* bytes, std::size_t size);  // in xxh3_avx
 namespace {
 
 constexpr std::size_t piece_size = std::size_t{4} << 20;
-// Small enough to be in the processor's cache still when it is hashed a second time.
+// Small enough to still be in the processor's cache when it is hashed a second time.
 constexpr std::size_t in_cache = std::size_t{1} << 18;
 
 Digest canonical(XXH128_hash_t hash) {
@@ -59,13 +60,7 @@ Digest xxh3(std::span<const std::byte> bytes) {
 }
 
 std::string hex_of_pieces(const std::vector<Digest>& pieces) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : xxh3(std::as_bytes(std::span(pieces)))) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
+  return hex(xxh3(std::as_bytes(std::span(pieces))));
 }
 
 Digest digest_of_piece(const PrivateMapping& file, std::size_t begin) {
@@ -75,7 +70,7 @@ Digest digest_of_piece(const PrivateMapping& file, std::size_t begin) {
     file.give_back(piece);
     return digest;
   }
-  // The kernel is too old for that, or the disk fails: then this says why.
+  // The kernel is too old for that, or the disk fails: reading then reports why.
   std::vector<std::uint8_t> copy(piece.size());
   OpenFile(file.path()).read_at(begin, copy);
   return xxh3(std::as_bytes(std::span(copy)));
@@ -86,7 +81,7 @@ Digest digest_of_piece(const PrivateMapping& file, std::size_t begin) {
 struct WrittenFileDigest::State {
   std::uint64_t size = 0;
   Sha256 sha256;
-  std::vector<Digest> pieces;  // that are complete
+  std::vector<Digest> pieces;  // the complete ones
   Xxh3 piece;
   std::size_t piece_bytes = 0;
 

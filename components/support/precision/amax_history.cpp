@@ -20,7 +20,7 @@ ScaledTensor AmaxHistory::quantize(const torch::Tensor& tensor, torch::Dtype typ
   const torch::Tensor amax = tensor.abs().amax().to(torch::kFloat32);
   const torch::Tensor known = magnitudes_.amax();
   const torch::Tensor finite = amax.isfinite();
-  // The first use has only itself to go by; a tensor of zeros may have any scale.
+  // In the first step there is no history yet; a tensor of zeros may have any scale.
   const torch::Tensor expected =
       torch::where(known > 0, known, torch::where(finite, amax, 1.0F)).clamp_min(1e-12);
   const torch::Tensor scale = top / headroom_ / expected;

@@ -8,7 +8,7 @@
 namespace runner {
 
 // LibTorch's autocast for one forward pass: each operator runs in the narrow type or in fp32, as suits it.
-// What was set before holds again afterwards.
+// Restores the previous settings at the end.
 class AutocastScope : public PrecisionScope {
  public:
   AutocastScope(torch::DeviceType device, torch::Dtype type);

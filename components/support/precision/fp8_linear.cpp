@@ -8,9 +8,8 @@ namespace runner {
 
 namespace {
 
-// A dispatch key that LibTorch leaves to others, above autocast and autograd:
-// while a scope includes it, the three operators that linear layers come down
-// to pass here first.
+// A dispatch key that LibTorch does not use itself, above autocast and autograd: while a scope includes it,
+// the three operators that linear layers use are intercepted here.
 constexpr c10::DispatchKey interception = c10::DispatchKey::TESTING_ONLY_GenericWrapper;
 
 thread_local const Fp8Layers* active_layers = nullptr;
@@ -26,8 +25,7 @@ torch::Tensor product(const torch::Tensor& rows, const torch::Tensor& rows_scale
 }
 
 struct Fp8Product : torch::autograd::Function<Fp8Product> {
-  // input [rows, in], weight [out, in]; rows, in and out are multiples of the
-  // alignment.
+  // input [rows, in], weight [out, in]; rows, in and out are multiples of the alignment.
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& input,
                                const torch::Tensor& weight, const c10::intrusive_ptr<Fp8Layer>& layer,
                                bool training) {
@@ -88,13 +86,12 @@ bool same(const torch::Tensor& a, const torch::Tensor& b) {
   return a.sizes() == b.sizes() && a.strides() == b.strides();
 }
 
-// The layer that has this matrix, [out, in] or, transposed, [in, out], as its
-// weight. Most keep it as [out, in]; those that keep it as [in, out], as GPT-2
-// does, have it turned around for the 8-bit product.
+// The layer that has this matrix, [out, in] or, transposed, [in, out], as its weight. Most layers store it as
+// [out, in]; if it is stored as [in, out], as in GPT-2, it is transposed for the 8-bit product.
 FoundLayer find_layer(const torch::Tensor& matrix, bool transposed) {
   if (!active_layers || matrix.dim() != 2) return {};
   for (const auto& layer : *active_layers) {
-    // Not by address: weights that are not in memory now have none.
+    // Not compared by address: weights that are not in memory at the moment have none.
     const auto* const memory = layer->weight.storage().unsafeGetStorageImpl();
     if (memory != matrix.storage().unsafeGetStorageImpl() ||
         layer->weight.storage_offset() != matrix.storage_offset())

@@ -28,7 +28,7 @@ struct Fp8Layer : torch::CustomClassHolder {
 
 using Fp8Layers = std::vector<c10::intrusive_ptr<Fp8Layer>>;
 
-// Those of the scope that this thread is in; nothing outside of one.
+// The layers of the scope that this thread is in; null outside of a scope.
 const Fp8Layers* active_fp8_layers();
 
 // While it lives, linear layers of this thread whose weight is among `layers` run in fp8, wherever they are

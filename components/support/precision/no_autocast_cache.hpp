@@ -4,7 +4,7 @@
 
 namespace runner {
 
-// As long as this lives, autocast keeps no copies of parameters in a narrower type.
+// During its lifetime, autocast does not cache copies of parameters in a narrower type.
 class NoAutocastCache {
  public:
   NoAutocastCache() { at::autocast::set_autocast_cache_enabled(false); }

@@ -5,7 +5,7 @@
 
 namespace runner {
 
-// The text as a value of a row: in quotes where it would be misread without.
+// The text as a value of a row: in quotes if it would be misread without.
 inline std::string csv_cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";

@@ -35,7 +35,7 @@ std::string without_doubled_quotes(std::string_view text) {
   return out;
 }
 
-// Wider rows are no table, but a file that is separated by something else.
+// A wider row means that the file has another separator.
 constexpr std::size_t most_values = 1'000'000;
 
 }  // namespace
@@ -127,7 +127,7 @@ std::string_view CsvReader::quoted_value() {
     end = rest_.find('"', end);
     if (end == std::string_view::npos) {
       fail_at(opened, values_.size(),
-              "the quote that opens here is never closed. Close it, or double it where it is meant itself");
+              "the quote that opens here is never closed. Close it, or double it if it is part of the value");
     }
     if (!rest_.substr(end + 1).starts_with('"')) break;
     doubled = true;

@@ -10,24 +10,24 @@ namespace runner {
 
 struct CsvFormat {
   char separator = ',';
-  bool trim = true;             // spaces around a value are no part of it, unless they are in quotes
-  std::string comment = {};     // lines that begin with it say nothing
+  bool trim = true;             // remove spaces around a value, unless they are in quotes
+  std::string comment = {};     // lines that begin with it are skipped
   std::int64_t skip_lines = 0;  // at the beginning of the text
 };
 
-// Comma-separated values as RFC 4180 has them: values in quotes may hold separators, line breaks and doubled
-// quotes; lines end in LF, CRLF or CR. Blank lines are passed over, and so is a byte order mark. The text is
-// not copied. What is wrong is an IoError that names the file, the line and the column.
+// Reads comma-separated values as in RFC 4180: quoted values may contain separators, line breaks and doubled
+// quotes; lines end in LF, CRLF or CR. Blank lines and a byte order mark are skipped. The text is not copied.
+// Throws IoError that names the file, the line and the column.
 class CsvReader {
  public:
   CsvReader(std::string_view text, std::string file, CsvFormat format);
 
   bool next();  // to the next row; false: there is none
-  // Of this row; they live until the next.
+  // Of this row; valid until the next call of next().
   const std::vector<std::string_view>& values() const { return values_; }
-  std::int64_t line() const { return row_line_; }  // on which the row begins, from 1
+  std::int64_t line() const { return row_line_; }  // where the row begins; the first is 1
 
-  // From now on every row has a value for each of these.
+  // From now on, every row must have a value for each of these.
   void expect(std::vector<std::string> columns);
   const std::vector<std::string>& columns() const { return columns_; }
   // IoError: file:line: column "name": why

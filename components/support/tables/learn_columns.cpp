@@ -28,7 +28,7 @@ struct Distribution {
     mean += difference / static_cast<double>(++count);
     squares += difference * (value - mean);
   }
-  // That of scikit-learn's StandardScaler: of the whole, and 1 where all values are the same.
+  // As scikit-learn's StandardScaler: the population deviation, and 1 if all values are the same.
   double deviation() const {
     const double found = count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0;
     return found > 1e-12 * std::abs(mean) ? found : 1;
@@ -42,7 +42,7 @@ struct Cell {
   std::string text = {};
 };
 
-// Whether numbers count up one by one; rows that belong to another part of the file leave gaps.
+// Detects numbers that count the rows; rows that belong to another part of the file leave gaps.
 struct Counting {
   bool counts = true;
   std::optional<double> first = {};
@@ -97,6 +97,7 @@ std::string setting_of(const NumberFormat& format) {
 struct Learner {
   const TablePart& training;
   const ColumnChoice& choice;
+  std::size_t most_bytes;
   std::vector<Role> roles = std::vector<Role>(training.columns().size(), Role::unknown);
 
   bool missing(const CsvReader& row, std::size_t column) const {
@@ -125,7 +126,7 @@ struct Learner {
     return contents;
   }
 
-  // Text among numbers is far more often a mistake than a category: the person decides.
+  // Text among numbers is far more often a mistake than a category: the user has to decide.
   void decide(std::size_t column, const Contents& found) {
     const std::string& name = training.columns()[column];
     if (found.numbers + found.texts == 0) {
@@ -150,7 +151,7 @@ struct Learner {
     }
   }
 
-  // In a file that is sorted by class, the number of a row gives the class away.
+  // In a file that is sorted by class, the row number reveals the class.
   void look_for_row_numbers(const std::string& name, const Contents& found) const {
     constexpr std::int64_t too_few_to_tell = 10;
     if (found.numbers < std::max(training.size(), too_few_to_tell) ||
@@ -158,8 +159,7 @@ struct Learner {
       return;
     log::warning(
         "{}: column {} counts the rows, and the model learns from it. If these are only row numbers, name "
-        "the "
-        "column in dataset.ignore; if not, in dataset.numeric.",
+        "the column in dataset.ignore; if not, in dataset.numeric.",
         training.name(), in_quotes(name));
   }
 
@@ -192,6 +192,7 @@ struct Learner {
           numbers[i].add(finite_number(row, i, training.format().numbers));
       }
     });
+    require_few_enough(values);
     TableColumns columns{
         .file = training.columns(), .target = choice.target, .separator = training.format().csv.separator};
     for (std::size_t i = 0; i < roles.size(); ++i) {
@@ -209,6 +210,23 @@ struct Learner {
     return columns;
   }
 
+  // More than each value takes as JSON, and so much that there are also fewer values than `most_json_values`.
+  static constexpr std::size_t bytes_beside_text = 50;
+  static_assert(largest_json / bytes_beside_text < most_json_values);
+
+  void require_few_enough(const std::vector<Distinct>& values) const {
+    std::size_t all = 0;
+    for (const Distinct& column : values)
+      for (const std::string& value : column) all += value.size() + bytes_beside_text;
+    if (all <= most_bytes) return;
+    const auto most = std::ranges::max_element(values, {}, [](const Distinct& one) { return one.size(); });
+    throw IoError(log::format(
+        "{}: column {} has {} different values, more than can be saved with a model. Group them, or name the "
+        "column in dataset.ignore.",
+        training.name(), in_quotes(training.columns()[static_cast<std::size_t>(most - values.begin())]),
+        most->size()));
+  }
+
   NumericColumn numeric(const std::string& name, const Distribution& found) const {
     if (found.count == 0) {
       throw IoError(training.name() + ": column " + in_quotes(name) +
@@ -223,14 +241,14 @@ struct Learner {
     const bool asked_for = std::ranges::find(choice.categorical, name) != choice.categorical.end();
     if (!asked_for && found.size() >= 100 && 2 * static_cast<std::int64_t>(found.size()) > training.size()) {
       log::warning(
-          "{}: column {} has {} different values, hardly ever the same one twice. If nothing can be "
+          "{}: column {} has {} different values, more than half as many as rows. If nothing can be "
           "learnt from it, name it in dataset.ignore.",
           training.name(), in_quotes(name), found.size());
     }
     return {name, {found.begin(), found.end()}};
   }
 
-  // "Yes" and "yes", "1" and "1.0": most often one class that was written in two ways.
+  // "Yes" and "yes", "1" and "1.0": usually one class that was written in two ways.
   void look_for_classes_written_twice(const Distinct& found) const {
     std::map<std::string, std::string> written;
     for (const std::string& name : found) {
@@ -259,7 +277,7 @@ struct Learner {
                     " is the same in all training rows: there is nothing to learn.");
     }
     if (numbers && count > 50 && 2 * count > training.size()) {
-      throw IoError(training.name() + ": nearly every row has another number as its target " +
+      throw IoError(training.name() + ": nearly every row has a different number as its target " +
                     in_quotes(choice.target) +
                     ". To predict numbers rather than classes, say dataset.task = \"regression\".");
     }
@@ -275,7 +293,7 @@ std::string_view without_ending(std::string_view value, std::string_view letters
 
 namespace {
 
-// A first line of numbers is a row, or says something about the table.
+// If there are numbers in the first line, it is a row, or it describes the table.
 bool names_are_values(const std::vector<std::string>& columns) {
   return std::ranges::any_of(columns, [](const std::string& name) { return parse_number(name).has_value(); });
 }
@@ -295,8 +313,8 @@ std::size_t find_column(const std::vector<std::string>& columns, const std::stri
                 " It has: " + listed(columns) + "." + (names_are_values(columns) ? header_remedy : ""));
 }
 
-TableColumns learn_columns(const TablePart& training, const ColumnChoice& choice) {
-  Learner learner{training, choice};
+TableColumns learn_columns(const TablePart& training, const ColumnChoice& choice, std::size_t most_bytes) {
+  Learner learner{training, choice, most_bytes};
   learner.assign_roles();
   return learner.learn();
 }

@@ -3,28 +3,31 @@
 #include <string>
 #include <vector>
 
+#include "components/support/io/read_json.hpp"
 #include "components/support/tables/table_columns.hpp"
 #include "components/support/tables/table_part.hpp"
 
 namespace runner {
 
-// What a recipe says about the columns; those it does not mention are looked at.
+// What a recipe says about the columns; the roles of others are found from their values.
 struct ColumnChoice {
   std::string target = {};
   bool regression = false;
-  std::string trim_target = {};  // characters at the end of the target that are no part of it
+  std::string trim_target = {};  // characters at the end of the target that are not part of it
   std::vector<std::string> numeric = {}, categorical = {}, ignore = {};
   bool standardize = true;
-  bool standardize_target = true;  // where it is a number
+  bool standardize_target = true;  // only for regression
   bool indicators = false;
 };
 
-// From the training part alone. Throws IoError with the place and the remedy.
-TableColumns learn_columns(const TablePart& training, const ColumnChoice& choice);
+// Uses only the training set. Throws IoError with the place and the remedy. The columns of a run are saved as
+// JSON: `most_bytes` is what can be read again.
+TableColumns learn_columns(const TablePart& training, const ColumnChoice& choice,
+                           std::size_t most_bytes = largest_json);
 
 std::string_view without_ending(std::string_view value, std::string_view letters);
 
-// Where the column is; throws IoError that says what was probably meant.
+// The index of the column; throws IoError with a suggestion if there is none.
 std::size_t find_column(const std::vector<std::string>& columns, const std::string& wanted,
                         const std::string& file);
 

@@ -14,11 +14,11 @@ namespace runner {
 namespace {
 
 std::optional<double> parse_plain(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);  // from_chars knows no plus
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);  // from_chars accepts no plus
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end != text.data() + text.size() || error == std::errc::invalid_argument) return std::nullopt;
-  // Too large or too small: only strtod says which.
+  // Too large or too small: only strtod distinguishes the two.
   return error == std::errc::result_out_of_range ? std::strtod(std::string(text).c_str(), nullptr) : value;
 }
 
@@ -39,7 +39,7 @@ std::string without_units(std::string_view text, const std::vector<std::string>&
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-// In the usual notation; nothing where the separators do not part groups of three digits.
+// In the usual notation; no value if the separators are not between groups of three digits.
 std::optional<std::string> in_usual_notation(const std::string& text, const NumberFormat& format) {
   const std::size_t point = std::min(text.find(format.decimal), text.size());
   std::string whole = text.substr(0, point);

@@ -12,19 +12,18 @@ namespace runner {
 // How a table writes its numbers.
 struct NumberFormat {
   char decimal = '.';
-  char thousands = 0;                   // between groups of three digits; 0: nothing
-  std::vector<std::string> units = {};  // before or after a number and no part of it: "€", "%"
+  char thousands = 0;                   // between groups of three digits; 0: none
+  std::vector<std::string> units = {};  // may be before or after a number: "€", "%"
 };
 
-// The number that the whole text is; "inf", "nan" and what is too large for a double are numbers that are not
-// finite.
+// The number if the whole text is one; "inf", "nan" and numbers too large for a double are not finite.
 std::optional<double> parse_number(std::string_view text, const NumberFormat& format = {});
 
-// How the text would be written if it is a number in another notation than the usual one: "1.234,50",
-// "1,234", "€ 12", "12 %". None: it is no number in any of them.
+// The format of the text if it is a number in an unusual notation: "1.234,50", "1,234", "€ 12", "12 %". No
+// value if it is not a number in any of them.
 std::optional<NumberFormat> other_notation(std::string_view text);
 
-// The number in a column of a row; anything else is an error of that place.
+// The number in a column of a row. Throws IoError with the place if it is not a finite number.
 double finite_number(const CsvReader& row, std::size_t column, const NumberFormat& format);
 
 }  // namespace runner

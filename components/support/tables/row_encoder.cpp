@@ -22,12 +22,11 @@ RowEncoder::RowEncoder(const TableColumns& columns, const TableFormat& format, s
 void RowEncoder::begin(const std::vector<std::string>& given, const std::string& file, bool with_target) {
   numeric_.clear();
   categorical_.clear();
-  std::unordered_map<std::string_view, std::size_t> places;  // tables of 100,000 columns are real
+  std::unordered_map<std::string_view, std::size_t> places;  // there are tables with 100,000 columns
   for (std::size_t i = 0; i < given.size(); ++i) places.emplace(given[i], i);
   const auto find = [&](const std::string& name) {
     const auto found = places.find(name);
-    return found != places.end() ? found->second
-                                 : find_column(given, name, file);  // which says that it is missing
+    return found != places.end() ? found->second : find_column(given, name, file);  // throws: it is missing
   };
   for (const NumericColumn& column : columns_.numeric) numeric_.push_back(find(column.name));
   for (const CategoricalColumn& column : columns_.categorical) categorical_.push_back(find(column.name));

@@ -10,22 +10,22 @@
 
 namespace runner {
 
-// Rows as numbers, one after the other.
+// Rows as numbers, row after row.
 struct EncodedRows {
   std::vector<float> numbers = {};        // standardised, followed by the indicators
   std::vector<std::int32_t> ids = {};     // of categories
-  std::vector<std::int32_t> labels = {};  // of classes,
-  std::vector<float> values = {};         // or what is to be predicted
-  std::vector<std::int64_t> gaps = {};    // in each numeric column, then in each categorical one
+  std::vector<std::int32_t> labels = {};  // targets: class indices,
+  std::vector<float> values = {};         // or numbers to predict
+  std::vector<std::int64_t> gaps = {};    // missing values in each numeric, then in each categorical column
   std::int64_t size = 0;
 };
 
-// Turns rows of any file with these columns, in any order, into numbers. Throws IoError with the place.
+// Converts rows of any file with these columns, in any order, to numbers. Throws IoError with the place.
 class RowEncoder {
  public:
   RowEncoder(const TableColumns& columns, const TableFormat& format, std::string trim_target);
 
-  // For rows with these columns; the target may be absent where none is asked for.
+  // Call it before the rows of a file, with its columns; the target is only needed if `with_target`.
   void begin(const std::vector<std::string>& given, const std::string& file, bool with_target);
   void add(const CsvReader& row, EncodedRows& rows) const;
 

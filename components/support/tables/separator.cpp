@@ -9,14 +9,16 @@ namespace runner {
 
 namespace {
 
-constexpr std::size_t looked_at = 1 << 16;  // bytes
 constexpr int rows = 20;
+// A value with an unclosed quote reaches to the end of the text, so the text is limited, too. Tables of
+// measurements may have rows of a megabyte.
+constexpr std::size_t looked_at = std::size_t{16} << 20;  // bytes
 
-// What the first rows are if this separates their values.
+// The result of reading the first rows with one separator.
 struct Reading {
   std::size_t columns = 0;  // of the first row
   bool regular = true;      // every row has that many
-  double numbers = 0;       // share of the columns that hold nothing but numbers, whatever the first row says
+  double numbers = 0;       // share of the columns with only numbers below the first row
 };
 
 bool is_number(std::string_view text) { return parse_number(text) || other_notation(text); }
@@ -48,7 +50,10 @@ Reading read_with(std::string_view text, const TableFormat& format) {
 }  // namespace
 
 char find_separator(std::string_view text, TableFormat format) {
-  if (text.size() > looked_at) text = text.substr(0, text.rfind('\n', looked_at) + 1);
+  if (text.size() > looked_at) {
+    const std::size_t line_end = text.find_last_of("\r\n", looked_at);
+    if (line_end != text.npos) text = text.substr(0, line_end + 1);
+  }
   char best = ',';
   Reading best_reading;
   for (const char candidate : {',', ';', '\t', '|'}) {
@@ -70,8 +75,7 @@ char find_separator(std::string_view text, TableFormat format) {
 
 char separator_of_file(const std::filesystem::path& file, const TableFormat& format) {
   const MappedFile mapped(file);
-  return find_separator({reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size()},
-                        format);
+  return find_separator(mapped.text(), format);
 }
 
 }  // namespace runner

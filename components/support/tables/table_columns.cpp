@@ -1,13 +1,32 @@
 #include "components/support/tables/table_columns.hpp"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/read_json.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
 using Json = nlohmann::ordered_json;
+
+namespace {
+
+// The inputs are looked up among the columns of a row, with or without the target.
+void require_known_columns(const TableColumns& columns) {
+  std::set<std::string_view> unused(columns.file.begin(), columns.file.end());
+  const auto use = [&](const std::string& name) {
+    if (unused.erase(name) == 0)
+      throw IoError("dataset.json does not describe the columns of a table: it has no column " +
+                    in_quotes(name) + ", or uses it twice.");
+  };
+  use(columns.target);
+  for (const NumericColumn& column : columns.numeric) use(column.name);
+  for (const CategoricalColumn& column : columns.categorical) use(column.name);
+}
+
+}  // namespace
 
 std::string TableColumns::json() const {
   Json numbers = Json::array(), categories = Json::array();
@@ -50,6 +69,7 @@ TableColumns TableColumns::from_json(const std::string& text) {
     for (const auto& column : all.at("categorical")) {
       columns.categorical.push_back({column.at("name"), column.at("values")});
     }
+    require_known_columns(columns);
     return columns;
   } catch (const nlohmann::json::exception&) {  // the library's message would not help
     throw IoError(

@@ -34,10 +34,6 @@ void require_different(const std::vector<std::string>& columns, const std::strin
                 ". Rename one, or name them all with dataset.columns.");
 }
 
-std::string_view text_of(const MappedFile& file) {
-  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
-}
-
 }  // namespace
 
 bool TableFormat::is_missing(std::string_view value) const {
@@ -61,7 +57,7 @@ CsvReader table_rows(std::string_view text, const std::string& name, const Table
 
 TablePart::TablePart(const std::filesystem::path& file, const TableFormat& format)
     : file_(std::make_shared<MappedFile>(file)), format_(format) {
-  CsvReader reader = table_rows(text_of(*file_), name(), format_);
+  CsvReader reader = table_rows(file_->text(), name(), format_);
   columns_ = reader.columns();
   while (reader.next()) ++size_;
   if (size_ == 0) throw IoError(name() + " has no rows.");
@@ -75,7 +71,7 @@ TablePart::TablePart(const TablePart& whole, std::vector<bool> chosen)
       size_(std::ranges::count(chosen_, true)) {}
 
 void TablePart::each(const std::function<void(const CsvReader& row)>& see) const {
-  CsvReader reader = table_rows(text_of(*file_), name(), format_);
+  CsvReader reader = table_rows(file_->text(), name(), format_);
   for (std::size_t row = 0; reader.next(); ++row) {
     if (chosen_.empty() || chosen_[row]) see(reader);
   }
@@ -94,7 +90,7 @@ std::pair<TablePart, TablePart> TablePart::split(double share, std::uint64_t see
     counts.resize(known.size());
     ++counts[static_cast<std::size_t>(found->second)];
   });
-  std::vector<std::int64_t> rows, strata;  // of values that more than one row has
+  std::vector<std::int64_t> rows, strata;  // only of values that occur more than once
   for (std::size_t row = 0; row < labels.size(); ++row) {
     if (counts[static_cast<std::size_t>(labels[row])] < 2) continue;
     rows.push_back(static_cast<std::int64_t>(row));

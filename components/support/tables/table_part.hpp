@@ -12,18 +12,18 @@
 
 namespace runner {
 
-// How a table is written down.
+// The format of a table.
 struct TableFormat {
   CsvFormat csv = {};
   bool header = true;                       // the first row names the columns
-  std::vector<std::string> columns = {};    // their names; none: the header's
+  std::vector<std::string> columns = {};    // their names; empty: those in the header
   std::vector<std::string> missing = {""};  // texts that mean a missing value
   NumberFormat numbers = {};
 
   bool is_missing(std::string_view value) const;
 };
 
-// A reader of the rows after the header. Throws IoError where the names are not as they should be.
+// A reader for the rows after the header. Throws IoError if the header is missing or malformed.
 CsvReader table_rows(std::string_view text, const std::string& name, const TableFormat& format);
 
 // All or some of the rows of a file, which stays on disk.
@@ -38,8 +38,8 @@ class TablePart {
   std::int64_t rows_in_file() const { return chosen_.empty() ? size_ : std::ssize(chosen_); }
   void each(const std::function<void(const CsvReader& row)>& see) const;
 
-  // Two parts of this one, the second with this share of the rows, chosen by the seed. Where a column is
-  // named, with that share of the rows of each of its values; a single row of a value stays in the first.
+  // Splits it in two, the second with this share of the rows, chosen at random. If a column is given, with
+  // this share of the rows of each of its values; a value that occurs only once stays in the first part.
   std::pair<TablePart, TablePart> split(double share, std::uint64_t seed,
                                         std::optional<std::size_t> by = {}) const;
 

@@ -46,7 +46,7 @@ std::vector<AddedToken> read_added_tokens(const nlohmann::json& json) {
   for (const auto& each : json) {
     JsonStep step(each, "added token");
     AddedToken token;
-    token.id = step.get<Token>("id");
+    token.id = step.token("id");
     token.text = step.get<std::string>("content");
     token.single_word = step.get("single_word", false);
     token.strip_left = step.get("lstrip", false);
@@ -66,17 +66,17 @@ AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : sorted_(std
   std::erase_if(sorted_, [](const AddedToken& token) { return token.text.empty(); });
   std::ranges::stable_sort(sorted_, {}, &AddedToken::text);
   const auto repeated =
-      std::ranges::unique(sorted_, {}, &AddedToken::text);  // the first of equal ones counts
+      std::ranges::unique(sorted_, {}, &AddedToken::text);  // of equal ones, the first counts
   sorted_.erase(repeated.begin(), repeated.end());
 }
 
-// Letter by letter, the sorted tokens that begin like the text become fewer.
+// Narrows the range of sorted tokens that begin like the text, byte by byte.
 const AddedToken* AddedTokenFinder::longest_at(std::string_view text, std::size_t position) const {
   const AddedToken* longest = nullptr;
   auto begin = sorted_.begin(), end = sorted_.end();
   for (std::size_t length = 0; position + length < text.size() && begin != end; ++length) {
     const auto letter = static_cast<unsigned char>(text[position + length]);
-    // A token that ends here comes before all that go on.
+    // A token that ends here is sorted before all longer ones.
     const auto at = [&](const AddedToken& token) {
       return length < token.text.size() ? static_cast<unsigned char>(token.text[length]) : -1;
     };

@@ -12,22 +12,22 @@ namespace runner {
 struct AddedToken {
   Token id = 0;
   std::string text = {};
-  bool single_word = false;  // only where no letter touches it
-  bool strip_left = false;   // takes the spaces beside it
+  bool single_word = false;  // only if it is not part of a longer word
+  bool strip_left = false;   // includes the spaces on this side
   bool strip_right = false;
-  bool normalized = false;  // looked for after the normalizer, not before
-  bool special = false;     // left out of decoded text
+  bool normalized = false;  // searched for after the normalizer, not before
+  bool special = false;     // skipped in decoded text
 };
 
 // Reads "added_tokens" of a tokenizer.json.
 std::vector<AddedToken> read_added_tokens(const nlohmann::json& json);
 
-// Finds special tokens that the text contains literally.
+// Finds added tokens that the text contains literally.
 class AddedTokenFinder {
  public:
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
 
-  // The text in order: what is between tokens, and the tokens.
+  // Calls `see` for all parts of the text in order: tokens, and the text between them (with null).
   void each(std::string_view text,
             const std::function<void(std::string_view part, const AddedToken*)>& see) const;
 

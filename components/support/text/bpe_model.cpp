@@ -16,8 +16,8 @@ using Merges = std::unordered_map<std::uint64_t, Merge>;
 
 std::uint64_t pair_of(Token left, Token right) { return std::uint64_t{left} << 32 | right; }
 
-// A chain of tokens in which neighbours are merged, the pair of the lowest rank first, and of equal ones the
-// leftmost: a queue of all pairs, of which those that are gone by their turn are passed over.
+// A linked list of tokens in which neighbours are merged: the pair of the lowest rank first, of equal ranks
+// the leftmost. Pairs in the queue that no longer exist when their turn comes are skipped.
 class Chain {
  public:
   Chain(std::vector<Token> tokens, const Merges& merges) : merges_(merges) {
@@ -137,8 +137,8 @@ class BpeModel final : public WordModel {
     merges_[pair_of(token(left), token(right))] = {rank_++, token(left + tail)};
   }
 
-  // The tokens of the single characters. What has none becomes its bytes, or unknown, or, where the file has
-  // no token for that either, nothing.
+  // The tokens of the single characters. A character without one becomes its bytes, or the unknown token, or,
+  // if the file has none, nothing.
   std::vector<Token> characters(const std::string& word) const {
     std::vector<Token> tokens;
     bool after_unknown = false;
@@ -170,7 +170,7 @@ class BpeModel final : public WordModel {
   std::optional<Token> unknown_;
   std::string prefix_, suffix_;
   bool fuse_unknown_, whole_words_;
-  std::vector<std::optional<Token>> bytes_;  // empty: there is no falling back to bytes
+  std::vector<std::optional<Token>> bytes_;  // empty: no byte fallback
   Merges merges_;
   std::uint32_t rank_ = 0;
 };

@@ -11,8 +11,8 @@ namespace runner {
 
 namespace {
 
-// A tokenizer needs several times the memory of the text it gets at once. A longer text is cut at line ends,
-// which may change a few of very many tokens.
+// A tokenizer needs several times the memory of its input. A longer text is divided at line ends, which may
+// change a few tokens at the boundaries.
 constexpr std::size_t most_at_once = 64 << 20;
 constexpr std::size_t most_looked_at = 1 << 20;  // to guess an encoding
 

@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// Steps of a tokenizer.json may make a text longer, and several of them after each other exponentially so. No
-// step of a real one goes beyond this.
+// Steps of a tokenizer.json may make a text longer, and a sequence of them exponentially longer. No real
+// tokenizer exceeds this limit.
 inline void require_moderate(std::size_t before, std::size_t after, const std::string& step) {
   if (after <= 32 * before + (std::size_t{1} << 16)) return;
   throw std::runtime_error("its " + step + " makes a text of " + std::to_string(before) +

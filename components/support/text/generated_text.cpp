@@ -37,7 +37,7 @@ std::string sentence(SampleRandom& random) {
 
 std::string generated_sentence(std::int64_t number, std::int64_t label, std::int64_t classes) {
   SampleRandom random(example_seed(2, static_cast<std::uint64_t>(label), static_cast<std::uint64_t>(number)));
-  // Most often a quality of the class's own; where there are more classes than qualities, its name says it.
+  // Usually an adjective that only this class has; if there are more classes than adjectives, its number.
   const auto own = [&] {
     const auto count = static_cast<std::int64_t>(qualities.size());
     if (classes > count) return "number-" + std::to_string(label);

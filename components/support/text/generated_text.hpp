@@ -15,15 +15,16 @@ constexpr auto describe(std::type_identity<TextFallback>) {
       choice("generated", TextFallback::generated, "use generated sentences of a small grammar instead"));
 }
 
-// The message of a run on generated text.
+// The warning that a run uses generated text.
 inline std::string generated_stand_in(const std::string& missing) {
-  return "Generated sentences stand in, and the results are about them alone. There is no " + missing + ".";
+  return "Generated sentences stand in for " + missing +
+         ", which does not exist: the results say nothing about real text.";
 }
 
 // About 200,000 characters of sentences from a small grammar, always the same.
 std::string generated_text();
 
-// The sentence with this number, of one of `classes` classes. Some of its words are typical of the class.
+// The sentence with this number of the class `label`. Some of its words are typical of the class.
 std::string generated_sentence(std::int64_t number, std::int64_t label, std::int64_t classes);
 
 }  // namespace runner

@@ -21,7 +21,7 @@ std::vector<AddedToken> some_of(std::vector<AddedToken> tokens, bool normalized,
   return tokens;
 }
 
-// Words come again and again: their tokens are looked up once.
+// The tokens of frequent words are computed only once.
 class Cache {
  public:
   explicit Cache(const WordModel& model) : model_(model) {}
@@ -76,7 +76,7 @@ class HuggingFaceTokenizer final : public Tokenizer {
   std::optional<Token> unknown() const override { return model_->unknown(); }
 
  private:
-  // What the file says about truncation is left to the dataset, which has a length of its own.
+  // The truncation in the file is ignored: the dataset has a length of its own.
   HuggingFaceTokenizer(JsonStep file, const Json& json)
       : normalize_(read_normalizer(json.value("normalizer", Json()))),
         pre_tokenize_(read_pre_tokenizer(json.value("pre_tokenizer", Json()))),
@@ -102,9 +102,6 @@ class HuggingFaceTokenizer final : public Tokenizer {
   }
 
   void name(Token id, const std::string& text, bool special) {
-    constexpr Token most = 1 << 24;
-    if (id >= most)
-      throw std::runtime_error("the token " + in_quotes(text) + " has the number " + std::to_string(id));
     if (id >= texts_.size()) {
       texts_.resize(id + 1);
       special_.resize(id + 1);
@@ -115,7 +112,7 @@ class HuggingFaceTokenizer final : public Tokenizer {
 
   void find_padding(JsonStep& file) {
     if (file.has("padding")) {
-      padding_ = file.at("padding").at("pad_id").get<Token>();
+      padding_ = JsonStep(file.at("padding"), "padding").token("pad_id");
       if (*padding_ >= texts_.size()) file.fail("pads with a token that it does not have");
       return;
     }
@@ -133,7 +130,7 @@ class HuggingFaceTokenizer final : public Tokenizer {
   std::vector<AddedToken> added_;
   AddedTokenFinder as_they_are_, normalized_;
   std::string json_;
-  std::vector<std::string> texts_;  // of every token; empty where a number is not used
+  std::vector<std::string> texts_;  // of every token; empty if the number is not used
   std::vector<bool> special_;
   std::optional<Token> padding_;
 };

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "components/contract/tokenizer.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -28,7 +29,7 @@ class JsonStep {
     if (!json_.contains(key)) fail("has no " + in_quotes(key));
     return json_[key];
   }
-  // Steps that are taken after each other, all of them for every word.
+  // A list of steps that are all applied to every word, which is why their number is limited.
   const Json& sequence(const std::string& key) {
     constexpr std::size_t most = 100;
     const Json& steps = at(key);
@@ -44,7 +45,15 @@ class JsonStep {
       fail("has a " + in_quotes(key) + " of the wrong kind: " + escaped_name(json_[key].dump()));
     }
   }
-  // A text that is put into every word or line: a long one would make gigabytes of a page.
+  // The number of a token. get<Token>() would read 1.5 as 1 and 4294967296 as 0.
+  Token token(const std::string& key) { return token(at(key), in_quotes(key)); }
+  Token token(const Json& id, const std::string& whose) const {
+    constexpr std::int64_t most = 1 << 24;
+    if (!id.is_number_integer() || id.get<std::int64_t>() < 0 || id.get<std::int64_t>() >= most)
+      fail("gives " + whose + " the number " + escaped_name(id.dump()));
+    return id.get<Token>();
+  }
+  // A text that is inserted into every word or line: a long one would turn a page into gigabytes.
   std::string short_text(const std::string& key, const std::string& fallback) {
     constexpr std::size_t longest = 64;
     const auto text = get<std::string>(key, fallback);
@@ -58,7 +67,7 @@ class JsonStep {
     return has(key) ? get<T>(key) : std::move(fallback);
   }
 
-  // After everything was asked for.
+  // Call it after all supported keys were read.
   void finish() const {
     for (const auto& [key, value] : json_.items())
       if (!asked_.contains(key)) fail("has " + in_quotes(key) + ", which is not supported");

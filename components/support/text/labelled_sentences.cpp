@@ -17,7 +17,7 @@ namespace {
 
 std::string read_all(const std::filesystem::path& path, TextEncoding encoding) {
   const MappedFile file(path);
-  const std::string_view bytes(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  const std::string_view bytes = file.text();
   if (encoding == TextEncoding::latin1) return from_latin1(bytes);
   const bool western = likely_content(bytes) == LikelyContent::western;
   check_utf8(bytes, path,
@@ -85,7 +85,7 @@ LabelledSentences read_sentence_table(const std::filesystem::path& file, const S
       if (blank(rows.values()[text])) rows.fail(text, "there is no text");
       if (blank(rows.values()[label])) rows.fail(label, "there is no label");
       if (!classes.empty() && index_of(classes, rows.values()[label]) < 0) {
-        rows.fail(label, in_quotes(rows.values()[label]) + " is not a class of the training data");
+        rows.fail(label, in_quotes(rows.values()[label]) + " is not a class of the training set");
       }
       read.texts.emplace_back(rows.values()[text]);
       labels.emplace_back(rows.values()[label]);

@@ -17,18 +17,18 @@ struct LabelledSentences {
 
 enum class TextEncoding { utf8, latin1 };
 
-// Where the sentences and their classes are in a table.
+// The columns of a table with sentences and their classes.
 struct SentenceTable {
   std::string text, label;                // columns
-  std::vector<std::string> columns = {};  // names of all, where the file does not have them in its first row
+  std::vector<std::string> columns = {};  // names of all columns, if the first row does not have them
 };
 
-// All of these throw DataError with the file and the line.
-// A file for each class, a sentence a line; blank lines are passed over.
+// Both functions throw DataError with the file and the line.
+// One file per class, one sentence per line; blank lines are skipped.
 LabelledSentences read_class_files(const std::map<std::string, std::filesystem::path>& files,
                                    TextEncoding encoding);
-// What separates the values is recognised; a file that ends in .tsv has tabs. Classes are the labels in order
-// of their names; where they are given, there can be no others.
+// The separator is detected; a file that ends in .tsv has tabs. The classes are the sorted labels; if
+// `classes` is given, other labels are an error.
 LabelledSentences read_sentence_table(const std::filesystem::path& file, const SentenceTable& table,
                                       TextEncoding encoding, const std::vector<std::string>& classes = {});
 

@@ -26,7 +26,7 @@ struct Word {
 struct Candidate {
   std::int64_t count;
   Pair pair;
-  // Of equally frequent pairs the one of the lower numbers comes first, so that there is one outcome.
+  // Of equally frequent pairs, the one with the lower tokens comes first, to be deterministic.
   bool operator<(const Candidate& other) const {
     return count != other.count ? count < other.count : pair > other.pair;
   }
@@ -56,7 +56,7 @@ class BpeLearner {
       const Candidate best = queue_.top();
       queue_.pop();
       const std::int64_t count = counts_[best.pair];
-      if (count != best.count) continue;  // outdated: its present count is in the queue, too
+      if (count != best.count) continue;  // outdated: its current count is in the queue, too
       merge(best.pair);
     }
   }

@@ -9,7 +9,7 @@ namespace runner {
 
 using Normalize = std::function<std::string(const std::string& text)>;
 
-// Of a tokenizer.json. Throws std::runtime_error that names what is not supported.
+// Reads "normalizer" of a tokenizer.json. Throws std::runtime_error that names what is not supported.
 Normalize read_normalizer(const nlohmann::json& json);
 
 // What Replace does with a text: in a normalizer and in a decoder.

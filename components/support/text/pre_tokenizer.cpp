@@ -18,11 +18,11 @@ struct Part {
 };
 using Parts = std::vector<Part>;
 using Find =
-    std::function<Parts(const std::string& text)>;  // all of the text, in matches and what is between
+    std::function<Parts(const std::string& text)>;  // divides the text into matches and what is between
 
 enum class Behavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
-// The matches join what is beside them, or each other.
+// Joins each match with the part before or after it, or adjacent matches with each other.
 Parts merge(Parts parts, Behavior behavior) {
   const bool backwards = behavior == Behavior::merged_with_next;
   if (backwards) std::ranges::reverse(parts);
@@ -68,7 +68,7 @@ Find matching(std::shared_ptr<const Regex> pattern, bool invert = false) {
   };
 }
 
-// Each character that is one of them is a match of its own.
+// Each character for which `is_one` is true is a match of its own.
 template <class IsOne>
 Find characters(IsOne is_one) {
   return [is_one](const std::string& text) {
@@ -137,10 +137,10 @@ PreTokenize read_byte_level(JsonStep& step) {
 PreTokenize read_metaspace(JsonStep& step) {
   const auto replacement = step.short_text("replacement", "▁");
   if (replacement.empty()) step.fail("has an empty replacement");
-  const bool old_prefix = step.get("add_prefix_space", true);  // files from before there were schemes
+  const bool old_prefix = step.get("add_prefix_space", true);  // in files from before prepend_scheme existed
   const auto scheme = step.get<std::string>("prepend_scheme", old_prefix ? "always" : "never");
   const bool split = step.get("split", true);
-  step.pass("str_rep");  // the replacement again
+  step.pass("str_rep");  // the same as the replacement
   if (scheme != "always" && scheme != "first" && scheme != "never")
     step.fail("has the prepend_scheme " + in_quotes(scheme) + ", which is not supported");
   const auto space = std::make_shared<const Regex>(Regex::literal(" "));

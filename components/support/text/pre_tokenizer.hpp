@@ -8,15 +8,15 @@
 
 namespace runner {
 
-// A part of a text that tokens do not reach across.
+// A part of a text; no token crosses its boundaries.
 struct TextPiece {
   std::string text;
-  bool first = false;  // the text begins with it
+  bool first = false;  // it is at the beginning of the text
 };
 
 using PreTokenize = std::function<std::vector<TextPiece>(std::vector<TextPiece> pieces)>;
 
-// Of a tokenizer.json. Throws std::runtime_error that names what is not supported.
+// Reads "pre_tokenizer" of a tokenizer.json. Throws std::runtime_error that names what is not supported.
 PreTokenize read_pre_tokenizer(const nlohmann::json& json);
 
 }  // namespace runner

@@ -39,7 +39,7 @@ std::unique_ptr<Tokenizer> read_tokenizer(std::string_view json, const std::stri
     if (!parsed.is_object()) throw std::runtime_error("it is not a JSON object");
     if (parsed.contains("tokenizer")) return from_json(parsed);
     return huggingface_tokenizer(parsed);
-  } catch (const Json::exception&) {  // the library's message would not help
+  } catch (const Json::exception&) {  // the library's message would not help the user
     throw DataError(origin + " cannot be used as a tokenizer: an entry is missing or of the wrong kind.");
   } catch (const std::exception& error) {
     throw DataError(origin + " cannot be used as a tokenizer: " + error.what() + ".");

@@ -12,7 +12,7 @@ namespace runner {
 
 namespace {
 
-// Where the dialects differ: for Oniguruma all numbers are part of words.
+// Translates what differs between the dialects: in Oniguruma, \w includes all kinds of numbers.
 std::string for_icu(const std::string& pattern) {
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -48,16 +48,15 @@ std::string utf8(const icu::UnicodeString& text, std::int32_t begin, std::int32_
   return out;
 }
 
-// Time this thread has computed, in seconds: waiting for a busy machine does not count.
+// The CPU time of this thread in seconds: waiting on a busy machine does not count.
 double computed() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Some expressions take exponential time for some texts. For each text there is far more time than a useful
-// one needs; what a text takes beyond it is counted over all texts, and no useful expression ever takes a
-// second.
+// Some expressions take exponential time for some texts. Each text is allowed far more time than a useful
+// expression needs; the excess is summed over all texts, and for no useful expression does it reach a second.
 class Stopwatch {
  public:
   Stopwatch(std::size_t bytes, std::atomic<double>& excess)

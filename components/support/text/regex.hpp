@@ -7,8 +7,8 @@
 
 namespace runner {
 
-// A regular expression as tokenizer.json files have it, in Oniguruma's (Ruby's) dialect: "^" and "$" are the
-// ends of lines, and only "\n" ends one.
+// A regular expression of a tokenizer.json, in Oniguruma's (Ruby's) dialect: "^" and "$" match at the
+// beginning and end of lines, and only "\n" ends a line.
 class Regex {
  public:
   explicit Regex(const std::string& pattern);  // throws std::runtime_error that quotes it
@@ -16,7 +16,7 @@ class Regex {
   Regex(Regex&&) noexcept;
   ~Regex();
 
-  // All of the text in order: what is between matches, and the matches.
+  // Calls `see` for all parts of the text in order: matches, and the text between them.
   void each(std::string_view text, const std::function<void(std::string part, bool match)>& see) const;
 
  private:

@@ -12,7 +12,7 @@ std::vector<Token> SentenceEncoder::encode(std::string_view sentence) const {
   tokens.resize(std::min(tokens.size(), prefix.size() + (most > around ? most - around : 0)));
   tokens.insert(tokens.end(), suffix.begin(), suffix.end());
   tokens.resize(std::min(tokens.size(), most));
-  if (tokens.empty()) tokens.push_back(padding());  // models need something to look at
+  if (tokens.empty()) tokens.push_back(padding());  // models need at least one token
   return tokens;
 }
 

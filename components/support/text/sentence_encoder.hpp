@@ -14,14 +14,14 @@ class SentenceEncoder {
   SentenceEncoder(std::unique_ptr<Tokenizer> tokenizer, std::int64_t length)
       : tokenizer_(std::move(tokenizer)), length_(length) {}
 
-  // Padding is the tokenizer's, or one token more.
+  // If the tokenizer has no padding token, one is added.
   std::int64_t vocabulary() const { return tokenizer_->vocabulary() + (tokenizer_->padding() ? 0 : 1); }
   std::int64_t length() const { return length_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
 
-  // Between 1 and `length` tokens, with those that begin and end a sentence.
+  // Between 1 and `length` tokens, including the tokenizer's prefix and suffix.
   std::vector<Token> encode(std::string_view sentence) const;
-  // Into one row; the mask says what is a token and what padding.
+  // Writes one row; the mask is false for padding.
   void fill(std::span<const Token> tokens, std::int64_t* row, bool* mask) const;
 
  private:

@@ -5,7 +5,7 @@ namespace runner {
 namespace {
 
 SentenceFrame read_template(JsonStep& step) {
-  step.pass("pair");  // texts come one by one
+  step.pass("pair");  // only single texts are encoded
   const nlohmann::json& tokens = step.at("special_tokens");
   SentenceFrame frame;
   bool sentence_seen = false;
@@ -17,9 +17,10 @@ SentenceFrame read_template(JsonStep& step) {
     }
     const auto name = item.at("SpecialToken").at("id").get<std::string>();
     if (!tokens.contains(name)) step.fail("does not say what " + in_quotes(name) + " is");
-    const auto ids = tokens.at(name).at("ids").get<std::vector<Token>>();
+    const nlohmann::json& ids = tokens.at(name).at("ids");
+    if (!ids.is_array()) step.fail("does not list the tokens of " + in_quotes(name));
     auto& side = sentence_seen ? frame.suffix : frame.prefix;
-    side.insert(side.end(), ids.begin(), ids.end());
+    for (const auto& id : ids) side.push_back(step.token(id, in_quotes(name)));
   }
   if (!sentence_seen) step.fail("has a template without a sentence");
   return frame;
@@ -29,7 +30,7 @@ SentenceFrame read_pair(JsonStep& step) {
   const auto id = [&](const char* key) {
     const nlohmann::json& named = step.at(key);
     if (!named.is_array() || named.size() != 2) step.fail(std::string("has a wrong ") + key);
-    return named[1].get<Token>();
+    return step.token(named[1], in_quotes(key));
   };
   for (const char* no_matter : {"trim_offsets", "add_prefix_space"}) step.pass(no_matter);
   return {{id("cls")}, {id("sep")}};

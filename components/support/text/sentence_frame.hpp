@@ -12,7 +12,7 @@ struct SentenceFrame {
   std::vector<Token> prefix = {}, suffix = {};
 };
 
-// "post_processor" of a tokenizer.json. Throws std::runtime_error that names what is not supported.
+// Reads "post_processor" of a tokenizer.json. Throws std::runtime_error that names what is not supported.
 SentenceFrame read_sentence_frame(const nlohmann::json& json);
 
 }  // namespace runner

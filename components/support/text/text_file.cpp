@@ -14,10 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string_view text_of(const MappedFile& file) {
-  return without_byte_order_mark({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
-}
-
 std::vector<fs::path> text_files(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -37,7 +33,7 @@ TextFile::TextFile(const fs::path& path) : path_(path) {
     }
     for (const fs::path& file : text_files(path)) {
       const MappedFile mapped(file);
-      joined_ += text_of(mapped);
+      joined_ += without_byte_order_mark(mapped.text());
     }
   } catch (const IoError& error) {
     throw DataError(error.what());
@@ -53,6 +49,8 @@ TextFile TextFile::generated() {
   return file;
 }
 
-std::string_view TextFile::text() const { return joined_.empty() ? text_of(mapped_) : joined_; }
+std::string_view TextFile::text() const {
+  return joined_.empty() ? without_byte_order_mark(mapped_.text()) : joined_;
+}
 
 }  // namespace runner

@@ -8,11 +8,11 @@
 
 namespace runner {
 
-// The text of a file, mapped; or of all *.txt files of a folder, in order of their names, one after the
-// other.
+// The text of a file, mapped into memory, or of all *.txt files of a folder, joined in the order of their
+// names.
 class TextFile {
  public:
-  // Throws DataError where it is missing, cannot be read or is empty.
+  // Throws DataError if it is missing, cannot be read or is empty.
   explicit TextFile(const std::filesystem::path& path);
   static TextFile generated();  // sentences that need no file
 

@@ -44,7 +44,7 @@ Texts from_byte_level(const Texts& tokens) {
   return {unicode::repaired(bytes)};
 }
 
-// Tokens such as <0xE2> are bytes; those that do not form UTF-8 with their neighbours become U+FFFD.
+// Tokens such as <0xE2> are bytes; if adjacent ones are not valid UTF-8, each becomes U+FFFD.
 Texts from_byte_names(const Texts& tokens) {
   Texts out;
   std::string bytes;

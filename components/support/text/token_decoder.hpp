@@ -9,9 +9,9 @@
 namespace runner {
 
 using Texts = std::vector<std::string>;
-using DecodeTexts = std::function<Texts(Texts tokens)>;  // put together, the result is the text
+using DecodeTexts = std::function<Texts(Texts tokens)>;  // joined, the result is the text
 
-// Of a tokenizer.json. Throws std::runtime_error that names what is not supported.
+// Reads "decoder" of a tokenizer.json. Throws std::runtime_error that names what is not supported.
 DecodeTexts read_token_decoder(const nlohmann::json& json);
 
 }  // namespace runner

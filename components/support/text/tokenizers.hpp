@@ -10,23 +10,23 @@ namespace runner {
 
 std::unique_ptr<Tokenizer> byte_tokenizer();
 
-// Numbered in order of the code points. A character that is not among them is an error, or, with `unknown`,
-// one more token.
+// Numbered in the order of the code points. A character that is not among them is an error or, with
+// `unknown`, becomes an additional token.
 std::unique_ptr<Tokenizer> char_tokenizer(const std::set<char32_t>& characters, bool unknown = false);
 
-// Lowercased words, numbered from 2: 0 is padding, 1 any other word.
+// Lowercase words, numbered from 2: 0 is padding, 1 is any other word.
 std::unique_ptr<Tokenizer> word_tokenizer(std::vector<std::string> words);
-// The most frequent words of the texts; with those two there are at most `vocabulary` tokens.
+// The most frequent words of the texts; including these two, there are at most `vocabulary` tokens.
 std::unique_ptr<Tokenizer> learn_words(const std::vector<std::string_view>& texts, std::int64_t vocabulary);
 
-// Byte-level BPE in the manner of GPT-2: the most frequent pair of neighbours becomes a token, and again,
-// until there are `vocabulary` of them or no pair is left. The JSON is a tokenizer.json.
+// Byte-level BPE as in GPT-2: repeatedly turns the most frequent pair of neighbours into a token until there
+// are `vocabulary` tokens or no pair is left. Its json() is a tokenizer.json.
 std::unique_ptr<Tokenizer> learn_bpe(const std::vector<std::string_view>& texts, std::int64_t vocabulary);
 
 // A tokenizer.json. Throws std::runtime_error that says what is wrong or not supported.
 std::unique_ptr<Tokenizer> huggingface_tokenizer(const nlohmann::json& json);
 
-// What Tokenizer::json() gave, or a tokenizer.json. Throws DataError that begins with `origin`.
+// Reads the result of Tokenizer::json() or a tokenizer.json. Throws DataError that begins with `origin`.
 std::unique_ptr<Tokenizer> read_tokenizer(std::string_view json, const std::string& origin);
 
 }  // namespace runner

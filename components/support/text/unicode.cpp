@@ -37,7 +37,7 @@ bool within(char32_t character, char32_t first, char32_t last) {
 }  // namespace
 
 std::string lowercase(std::string_view text) {
-  constexpr char32_t i_with_dot = 0x130;  // the one whose small form is two characters
+  constexpr char32_t i_with_dot = 0x130;  // the only one whose lowercase form is two characters
   std::string lower;
   lower.reserve(text.size());
   while (!text.empty()) {

@@ -8,17 +8,12 @@ namespace runner {
 
 namespace {
 
-constexpr std::int64_t most_tokens = 1 << 24;
-
 Vocabulary read_vocabulary(JsonStep& step) {
   const nlohmann::json& json = step.at("vocab");
   if (!json.is_object() || json.empty()) step.fail("has a vocab that is not a table of tokens");
   Vocabulary vocabulary;
-  for (const auto& [text, id] : json.items()) {
-    if (!id.is_number_integer() || id.get<std::int64_t>() < 0 || id.get<std::int64_t>() >= most_tokens)
-      step.fail("gives the token " + in_quotes(text) + " the number " + escaped_name(id.dump()));
-    vocabulary.emplace(text, id.get<Token>());
-  }
+  for (const auto& [text, id] : json.items())
+    vocabulary.emplace(text, step.token(id, "the token " + in_quotes(text)));
   return vocabulary;
 }
 
@@ -28,7 +23,7 @@ Token need_unknown(JsonStep& step, const Vocabulary& vocabulary, const std::stri
   return *unknown;
 }
 
-// Longest match first, from the left; a word that cannot be written so is unknown as a whole.
+// Longest match first, from the left; a word that cannot be composed this way is unknown as a whole.
 class WordPieceModel final : public WordModel {
  public:
   WordPieceModel(JsonStep& step, Vocabulary vocabulary)
@@ -36,7 +31,7 @@ class WordPieceModel final : public WordModel {
         unknown_(need_unknown(step, this->vocabulary(), "[UNK]")),
         prefix_(step.short_text("continuing_subword_prefix", "##")),
         longest_(step.get<std::size_t>("max_input_chars_per_word", 100)) {
-    // Every part of a word may have to be looked up: the time grows with the square of its length.
+    // Every substring of a word may have to be looked up: the time grows with the square of its length.
     constexpr std::size_t most = 1000;
     if (longest_ > most) step.fail("has a max_input_chars_per_word above " + std::to_string(most));
     for (const auto& [text, id] : this->vocabulary()) longest_token_ = std::max(longest_token_, text.size());
@@ -90,7 +85,7 @@ class WordLevelModel final : public WordModel {
   Token unknown_;
 };
 
-// The oldest files do not say it.
+// The oldest files do not state the type.
 std::string type_of(JsonStep& step) {
   if (step.has("type")) return step.type();
   if (step.has("merges")) return "BPE";

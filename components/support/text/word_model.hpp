@@ -11,7 +11,7 @@ namespace runner {
 
 using Vocabulary = std::unordered_map<std::string, Token>;
 
-// The tokens of one piece of text.
+// Converts a word (a piece of text from the pre-tokenizer) to tokens.
 class WordModel {
  public:
   explicit WordModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
@@ -30,8 +30,8 @@ class WordModel {
   Vocabulary vocabulary_;
 };
 
-// Of a tokenizer.json: BPE, WordPiece or WordLevel. Throws std::runtime_error that names what is not
-// supported.
+// Reads "model" of a tokenizer.json: BPE, WordPiece or WordLevel. Throws std::runtime_error that names what
+// is not supported.
 std::unique_ptr<WordModel> read_word_model(const nlohmann::json& json);
 
 std::unique_ptr<WordModel> read_bpe(JsonStep& step, Vocabulary vocabulary);

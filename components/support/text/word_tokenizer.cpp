@@ -12,7 +12,7 @@ namespace {
 
 constexpr Token padding_token = 0, unknown_token = 1;
 
-// Lowercased words: letters and digits with the apostrophes between them; any other visible character is a
+// Lowercase words: letters and digits with the apostrophes between them; any other visible character is a
 // word of its own.
 template <class See>
 void each_word(std::string_view text, const See& see) {

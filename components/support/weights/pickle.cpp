@@ -10,9 +10,9 @@ namespace runner::pickle {
 
 namespace {
 
-// A file of weights stays far below these; one that is made to exhaust the memory does not.
+// Far more than any file of weights needs: limits for files that were made to exhaust the memory.
 constexpr std::uint64_t most_objects = 4'000'000;
-constexpr std::uint64_t most_work = 20'000'000;  // opcodes, and what calls copy
+constexpr std::uint64_t most_work = 20'000'000;  // opcodes, and items that calls copy
 
 std::uint64_t copied_size(const Object& object) {
   return std::visit(
@@ -170,7 +170,7 @@ bool Unpickler::step_memo(unsigned char opcode) {
       if (protocol > 5) throw PickleError("it is written in pickle protocol " + std::to_string(protocol));
       return true;
     }
-    case 0x95: take_unsigned(8); return true;  // a frame only helps those who read from a pipe
+    case 0x95: take_unsigned(8); return true;  // a frame is only of use when reading from a pipe
     case '0': pop(); return true;
     case '1': pop_to_mark(); return true;
     case '2': {
@@ -192,7 +192,7 @@ bool Unpickler::step_memo(unsigned char opcode) {
 void Unpickler::step_call(unsigned char opcode) {
   switch (opcode) {
     case 'c':
-    case 'i': {  // 'i' also calls it, but what is called that way is no class of ours
+    case 'i': {  // 'i' also calls it; no class that we support is called that way
       const std::string module = take_line();
       push_global(module, take_line());
       if (opcode == 'i') throw PickleError("it creates an object in a way that no file of weights does");
@@ -213,8 +213,8 @@ void Unpickler::step_call(unsigned char opcode) {
       return;
     }
     case 'b': {
-      // Attributes of an object. state_dict() hangs its version numbers on the dictionary this way; nothing
-      // else may.
+      // Sets attributes of an object. state_dict() attaches its version numbers to the dictionary this way;
+      // nothing else is accepted.
       pop();
       top<Dict>("a dictionary");
       return;
@@ -344,7 +344,7 @@ void Unpickler::call(const Object* function, const Object* arguments) {
   const auto* tuple = arguments->as<Tuple>();
   if (!global || !tuple) throw PickleError("it calls something that is not a function");
   Object result = vocabulary_.call(global->name, tuple->items);
-  // What a call copies is not in the file a second time: it has to be counted, or a small file could fill the
+  // Copies that a call makes cost no bytes in the file: without counting them, a small file could fill the
   // memory.
   charge(16 + copied_size(result));
   push(std::move(result));

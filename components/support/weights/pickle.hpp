@@ -25,7 +25,7 @@ struct PickleError : std::runtime_error {
 struct Object;
 
 struct None {};
-struct BigInteger {  // wider than 64 bits: kept as it was written, little-endian two's complement
+struct BigInteger {  // wider than 64 bits: kept as written, little-endian two's complement
   std::string bytes;
 };
 struct Bytes {
@@ -49,8 +49,8 @@ struct Global {
 struct Storage {
   std::string key;
   torch::Dtype type;
-  std::int64_t count;       // elements of that type
-  std::int64_t offset = 0;  // where it begins in the storage of that key, in elements
+  std::int64_t count;       // in elements of this type
+  std::int64_t offset = 0;  // where it begins in the storage with this key, in elements
 };
 struct TensorRecord {
   Storage storage;
@@ -80,7 +80,7 @@ class Vocabulary {
   virtual Object persistent(const Object& id) = 0;
 };
 
-// Owns everything that was read: objects may refer to each other in any way, also in circles.
+// Owns everything that was read: objects may refer to each other in any way, even in cycles.
 class Unpickler {
  public:
   Unpickler(std::span<const std::byte> bytes, Vocabulary& vocabulary)

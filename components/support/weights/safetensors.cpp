@@ -18,7 +18,7 @@ namespace runner {
 
 using namespace safetensors;
 
-static_assert(std::endian::native == std::endian::little, "tensors are mapped as they lie in the file");
+static_assert(std::endian::native == std::endian::little, "tensors are used as they are stored in the file");
 
 namespace {
 
@@ -26,7 +26,7 @@ torch::Tensor tensor_on(const std::shared_ptr<PrivateMapping>& file, const Heade
                         const Entry& entry) {
   if (entry.begin == entry.end) return torch::empty(entry.shape, entry.type);
   std::byte* data = file->bytes().data() + header.data_begin + entry.begin;
-  const auto keep = [file](void*) {};  // the mapping lives as long as any tensor on it
+  const auto keep = [file](void*) {};  // the mapping lives as long as any tensor that uses it
   const auto alignment = std::min<std::size_t>(torch::elementSize(entry.type), alignof(std::int64_t));
   if (reinterpret_cast<std::uintptr_t>(data) % alignment == 0) {
     return torch::from_blob(data, entry.shape, keep, entry.type);
@@ -47,7 +47,7 @@ struct Item {
   throw std::runtime_error("Cannot write " + path.string() + ": " + why + ".");
 }
 
-// In the same order as in the Python package, so that equal weights make equal files.
+// In the same order as the Python package, so that equal weights give equal files.
 std::vector<Item> in_file_order(const std::filesystem::path& path,
                                 const std::vector<std::pair<std::string, torch::Tensor>>& tensors) {
   std::vector<Item> items;
@@ -70,7 +70,7 @@ std::vector<Item> in_file_order(const std::filesystem::path& path,
 
 std::string header_text(const std::filesystem::path& path, const std::vector<Item>& items,
                         const Metadata& metadata) {
-  // Written piece by piece: an ordered_json looks through all its keys for each new one.
+  // Not as an ordered_json, which searches all its keys for each new one.
   const auto json = [](const auto& value) { return nlohmann::json(value).dump(); };
   std::string text = "{";
   std::uint64_t at = 0;
@@ -117,7 +117,7 @@ WrittenFile write_safetensors(const std::filesystem::path& path,
   const std::vector<Item> items = in_file_order(path, tensors);
   const std::string text = header_text(path, items, metadata);
   const std::uint64_t length = text.size();
-  // Both go over the same memory at the same time: one to the disk, one to the checksums.
+  // Two threads read the same memory at the same time: one writes to the disk, one computes the checksums.
   const auto each_piece = [&](const auto& take) {
     take(std::as_bytes(std::span(&length, 1)));
     take(std::as_bytes(std::span(text)));

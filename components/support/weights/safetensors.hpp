@@ -14,16 +14,16 @@
 
 namespace runner {
 
-// The safetensors format: eight bytes of length, a JSON header with type, shape and place of each tensor,
-// then the raw numbers, little-endian, without gaps. https://github.com/huggingface/safetensors
+// The safetensors format: eight bytes of length, a JSON header with type, shape and offsets of each tensor,
+// then the raw values, little-endian, without gaps. https://github.com/huggingface/safetensors
 
 using Metadata = std::map<std::string, std::string>;
 
-// The tensors lie on the mapped file where its layout allows, and are copied where it does not: nothing is
-// read before it is used, and writing into them does not change the file.
+// The tensors are views of the mapped file if the alignment allows, else copies: a view is not read before it
+// is used, and writing into it does not change the file.
 std::map<std::string, torch::Tensor> read_safetensors(const std::filesystem::path& path);
 
-// The same on a file that is mapped already; where that is read-only, so are the tensors.
+// The same for a file that is already mapped; if the mapping is read-only, so are the tensors.
 std::map<std::string, torch::Tensor> read_safetensors(const std::shared_ptr<PrivateMapping>& file);
 
 Metadata read_safetensors_metadata(const std::filesystem::path& path);

@@ -25,8 +25,8 @@ struct HeaderProblem : std::runtime_error {
   fail("tensor " + in_quotes(tensor) + " " + why);
 }
 
-// Takes the header in as it is parsed. No tree of JSON values is ever built, so memory is a small multiple of
-// what the header says, and nothing can be nested deeper than a header is.
+// Collects the header while it is parsed. No tree of JSON values is built, so the memory is a small multiple
+// of the header's size, and deep nesting is refused at once.
 class HeaderEvents final : public nlohmann::json_sax<Json> {
  public:
   explicit HeaderEvents(std::string_view text) : text_(text) {}
@@ -162,11 +162,7 @@ class HeaderEvents final : public nlohmann::json_sax<Json> {
       if (!seen_[i]) fail(entry_.name, "has no " + in_quotes(members[i]) + " in the header");
     }
     if (entry_.begin > entry_.end) fail(entry_.name, "ends before it begins");
-    std::uint64_t size = torch::elementSize(entry_.type);
-    for (const std::int64_t extent : entry_.shape) {
-      if (__builtin_mul_overflow(size, static_cast<std::uint64_t>(extent), &size))
-        fail(entry_.name, "is larger than any memory");
-    }
+    const std::uint64_t size = size_of_entry();
     if (size != entry_.end - entry_.begin) {
       fail(entry_.name, "should have " + std::to_string(size) +
                             " bytes by its shape and type, but its offsets give it " +
@@ -175,6 +171,18 @@ class HeaderEvents final : public nlohmann::json_sax<Json> {
     if (header.entries.size() >= most_tensors)
       fail("it holds more than " + std::to_string(most_tensors) + " tensors");
     header.entries.push_back(std::move(entry_));
+  }
+
+  std::uint64_t size_of_entry() const {
+    auto size = static_cast<std::int64_t>(torch::elementSize(entry_.type));
+    bool empty = false;
+    for (const std::int64_t extent : entry_.shape) {
+      empty = empty || extent == 0;
+      // An empty tensor has strides, too, which are products of its other extents.
+      if (__builtin_mul_overflow(size, std::max<std::int64_t>(extent, 1), &size))
+        fail(entry_.name, "is larger than any memory");
+    }
+    return empty ? 0 : static_cast<std::uint64_t>(size);
   }
 
   std::string_view text_;

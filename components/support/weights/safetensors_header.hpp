@@ -13,7 +13,7 @@
 namespace runner::safetensors {
 
 constexpr std::uint64_t longest_header = 100'000'000;  // as in the reference implementation
-// A tensor takes some 500 bytes before its first number; the largest models have some 100,000 of them.
+// A tensor object takes about 500 bytes besides its values; the largest models have about 100,000 tensors.
 constexpr std::size_t most_tensors = 500'000, most_metadata = 100'000;
 
 struct TypeName {
@@ -51,13 +51,12 @@ struct Entry {
   std::uint64_t begin, end;  // in the data part
 };
 
-// Everything the header says, checked against the file, so that reading the tensors cannot fail any more.
-// Throws std::runtime_error that names the file, the tensor and the reason.
+// The contents of the header, checked against the file, so that reading the tensors cannot fail any more.
 struct Header {
-  std::vector<Entry> entries;  // as they lie in the file
+  std::vector<Entry> entries;  // in the order of the file
   Metadata metadata;
   std::uint64_t data_begin = 0;
 };
-Header read_header(const PrivateMapping& file);
+Header read_header(const PrivateMapping& file);  // throws std::runtime_error: file, tensor and reason
 
 }  // namespace runner::safetensors

@@ -50,18 +50,17 @@ std::vector<std::pair<std::string, WrittenFile>> write_sharded_safetensors(const
     return {{name, write_safetensors(folder / name, tensors, metadata)}};
   }
   std::vector<std::pair<std::string, WrittenFile>> files;
-  nlohmann::ordered_json index{{"metadata", {{"total_size", 0}}},
-                               {"weight_map", nlohmann::ordered_json::object()}};
+  nlohmann::json weight_map;  // not as an ordered_json, which searches all its keys for each new one
   std::int64_t total = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const std::string name = shard_name(stem, i + 1, shards.size());
     files.emplace_back(name, write_safetensors(folder / name, shards[i], metadata));
     for (const auto& [tensor_name, tensor] : shards[i]) {
-      index["weight_map"][tensor_name] = name;
+      weight_map[tensor_name] = name;
       total += static_cast<std::int64_t>(tensor.nbytes());
     }
   }
-  index["metadata"]["total_size"] = total;
+  const nlohmann::json index{{"metadata", {{"total_size", total}}}, {"weight_map", std::move(weight_map)}};
   const std::string name = stem + ".safetensors.index.json", text = index.dump(2) + "\n";
   AtomicFile file(folder / name);
   file.write(text);
@@ -85,7 +84,9 @@ std::map<std::string, torch::Tensor> read_sharded_safetensors(const fs::path& fo
     if (!may_be_read(file))
       throw std::runtime_error(escaped_name(path.string()) +
                                " names a file that may not be read: " + escaped_name(file) + ".");
-    all.merge(read_safetensors(folder / file));
+    auto tensors = read_safetensors(folder / file);
+    require_indexed(path, folder / file, names, tensors);
+    all.merge(std::move(tensors));
   }
   return all;
 }

@@ -32,8 +32,8 @@ bool has_at(std::span<const std::byte> bytes, std::size_t position,
   return bytes.size() >= position + size && std::memcmp(bytes.data() + position, wanted.data(), size) == 0;
 }
 
-// Storages become flat tensors once, however many tensors are views of them; those that no weight needs are
-// not read.
+// Each storage becomes one flat tensor, however many tensors are views of it. Storages that no weight uses
+// are not read.
 class Storages {
  public:
   using Fetch = std::function<std::span<std::byte>(const std::string& key)>;
@@ -49,7 +49,7 @@ class Storages {
     if (!flat.defined()) {
       const std::span<std::byte> bytes = fetch_(storage.key);
       flat = flat_tensor(bytes, record.type);
-      file_->give_back(bytes);  // its checksum was looked at
+      file_->give_back(bytes);  // they were read for the checksum
     }
     if (storage.offset > flat.numel() || storage.count > flat.numel() - storage.offset) {
       throw PickleError("its storage " + in_quotes(storage.key) + " is shorter than its tensors need");
@@ -80,8 +80,11 @@ TorchFile extract(const Object& root, Storages& storages) {
   file.found_in = weights.path;
   for (const auto& [key, value] : weights.dict->items) {
     const auto* name = key->as<std::string>();
-    if (!name) continue;  // find_weights has seen to it that the tensors' keys are strings
-    if (const auto* record = value->as<std::shared_ptr<const TensorRecord>>()) {
+    const auto* record = value->as<std::shared_ptr<const TensorRecord>>();
+    if (!name && record)
+      throw PickleError("it holds a tensor whose key is not a string: give it a name, or remove it");
+    if (!name) continue;
+    if (record) {
       file.tensors[*name] = storages.tensor(**record);
     } else {
       file.others.push_back(*name);
@@ -133,8 +136,7 @@ TorchFile read_old(const std::shared_ptr<PrivateMapping>& file) {
   Unpickler unpickler(file->bytes(), vocabulary);
   unpickler.load();  // the magic number, already compared
   const auto* version = unpickler.load().as<std::int64_t>();
-  if (!version || *version != 1001)
-    throw PickleError("it is written in a version of the layout that is not known");
+  if (!version || *version != 1001) throw PickleError("it is in an unknown version of the layout");
   const Object* little = member(unpickler.load(), "little_endian");
   if (little && little->as<bool>() && !*little->as<bool>())
     throw PickleError("it was written on a big-endian machine");
@@ -169,11 +171,15 @@ TorchFile read_old(const std::shared_ptr<PrivateMapping>& file) {
   return read;
 }
 
+[[noreturn]] void cannot_read(const std::filesystem::path& path, const std::string& why) {
+  throw std::runtime_error("Cannot read " + escaped_name(path.string()) + ": " + why + ".");
+}
+
 }  // namespace
 
 bool looks_like_torch_file(std::span<const std::byte> bytes) {
   if (has_at(bytes, 0, zip_magic)) return true;
-  // The instructions that say the protocol and, from protocol 4 on, the size of what follows.
+  // The sizes of the opcodes for the protocol and, from protocol 4 on, for the frame.
   constexpr std::size_t protocol = 2, frame = 9;
   if (bytes.size() <= protocol || bytes[0] != std::byte{0x80}) return false;
   return has_at(bytes, protocol + (bytes[protocol] == std::byte{0x95} ? frame : 0), old_magic);
@@ -184,15 +190,14 @@ TorchFile read_torch_file(const std::filesystem::path& path) {
 }
 
 TorchFile read_torch_file(const std::shared_ptr<PrivateMapping>& file) {
-  const std::filesystem::path& path = file->path();
   try {
     if (has_at(file->bytes(), 0, zip_magic)) return read_zip(file);
     if (looks_like_torch_file(file->bytes())) return read_old(file);
     throw PickleError("torch.save did not write it");
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error("Cannot read " + escaped_name(path.string()) + ": " + error.what() + ".");
+    cannot_read(file->path(), error.what());
   } catch (const c10::Error& error) {
-    throw std::runtime_error("Cannot read " + path.string() + ": " + reason_of(error));
+    cannot_read(file->path(), reason_of(error));
   }
 }
 

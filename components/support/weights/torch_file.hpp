@@ -18,15 +18,15 @@ namespace runner {
 struct TorchFile {
   std::string layout;    // "zip" or "old layout"
   std::string found_in;  // the key the weights were found under, "" for the file itself
-  std::map<std::string, torch::Tensor> tensors;  // views of the mapped file where its layout allows
-  std::vector<std::string> others;               // keys beside the tensors whose values are no tensors
+  std::map<std::string, torch::Tensor> tensors;  // views of the mapped file if the alignment allows
+  std::vector<std::string> others;               // keys next to the tensors whose values are not tensors
 };
 
-// Finds the weights in {"state_dict": {..}, "epoch": 3} and its like. Throws std::runtime_error that names
+// Finds the weights in {"state_dict": {..}, "epoch": 3} and the like. Throws std::runtime_error that names
 // the file.
 TorchFile read_torch_file(const std::filesystem::path& path);
 
-// The same on a file that is mapped already; where that is read-only, so are the tensors.
+// The same for a file that is already mapped; if the mapping is read-only, so are the tensors.
 TorchFile read_torch_file(const std::shared_ptr<PrivateMapping>& file);
 
 // Whether the first bytes of a file look like one of the two layouts.

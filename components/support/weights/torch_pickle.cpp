@@ -104,7 +104,7 @@ const T& argument_as(const std::string& global, const Arguments& arguments, std:
   malformed(global);
 }
 
-// The items of a list, a tuple or a set: what set() and torch.Size() are called with.
+// The items of a list, tuple or set, which set() and torch.Size() are called with.
 const Arguments& items(const std::string& global, const Object& object) {
   if (const auto* list = object.as<List>()) return list->items;
   if (const auto* tuple = object.as<Tuple>()) return tuple->items;
@@ -138,7 +138,7 @@ Object rebuild_tensor(const std::string& global, const Arguments& arguments) {
         tensor.storage.count * static_cast<std::int64_t>(torch::elementSize(storage->type)) / width;
     tensor.storage.type = tensor.type;
   }
-  // Every element has to lie in the storage; the last one is the farthest, because strides are not negative.
+  // Every element has to be in the storage; the last one is the farthest, because no stride is negative.
   if (tensor.offset < 0 || tensor.sizes.size() != tensor.strides.size()) malformed(global);
   std::int64_t last = tensor.offset, elements = 1;
   bool empty = false, overflow = false;
@@ -173,7 +173,7 @@ Object ordered_dict(const std::string& global, const Arguments& arguments) {
   return {std::move(dict)};
 }
 
-// Protocol 2 has no bytes: it writes them as text, one character (U+0000 to U+00FF, in UTF-8) a byte.
+// Protocol 2 has no bytes: it writes them as text, one character (U+0000 to U+00FF, in UTF-8) per byte.
 Object encoded_bytes(const std::string& global, const Arguments& arguments) {
   Bytes bytes;
   const auto& text = argument_as<std::string>(global, arguments, 0);

@@ -12,7 +12,7 @@ class TorchVocabulary : public Vocabulary {
   Object call(const std::string& global, const std::vector<const Object*>& arguments) const override;
   Object persistent(const Object& id) override;
 
-  // Of all storages that were named: the old layout does not say it where the storages themselves are.
+  // The types of all storages by key: in the old layout the storages themselves do not state their type.
   const std::unordered_map<std::string, torch::Dtype>& storage_types() const { return storage_types_; }
 
  private:

@@ -1,5 +1,6 @@
 #include "components/support/weights/weight_index.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -8,22 +9,41 @@
 
 namespace runner {
 
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
+  throw std::runtime_error("Cannot read " + escaped_name(path.string()) + ": " + why + ".");
+}
+
+}  // namespace
+
 std::map<std::string, std::vector<std::string>> read_weight_index(const std::filesystem::path& path) {
-  const auto fail = [&](const std::string& why) {
-    throw std::runtime_error("Cannot read " + escaped_name(path.string()) + ": " + why + ".");
-  };
   const nlohmann::json json = read_json_file(path);
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
   if (!json.is_object() || map == json.end() || !map->is_object() || map->empty())
-    fail("it has no \"weight_map\", which says what file each weight is in");
+    fail(path, "it has no \"weight_map\", which says what file each weight is in");
   std::map<std::string, std::vector<std::string>> names;
   for (const auto& [name, file] : map->items()) {
     const std::string text = file.is_string() ? file.get<std::string>() : "";
     if (text.empty() || text == "." || text == ".." || text.find('/') != std::string::npos)
-      fail(in_quotes(name) + " is not in a file beside it");
+      fail(path, in_quotes(name) + " is not in a file beside it");
     names[text].push_back(name);
   }
   return names;
+}
+
+void require_indexed(const std::filesystem::path& index, const std::filesystem::path& file,
+                     const std::vector<std::string>& names,
+                     const std::map<std::string, torch::Tensor>& tensors) {
+  const std::string index_name = escaped_name(index.filename().string());
+  for (const std::string& name : names) {
+    if (!tensors.contains(name))
+      fail(file, "it has no tensor " + in_quotes(name) + ", which " + index_name + " says it has");
+  }
+  for (const auto& [name, tensor] : tensors) {
+    if (!std::ranges::binary_search(names, name))
+      fail(file, "it has a tensor " + in_quotes(name) + ", which " + index_name + " does not name");
+  }
 }
 
 }  // namespace runner

@@ -31,7 +31,7 @@ class Search {
  public:
   std::optional<WeightsDict> in(const Object& object, const std::string& path, int depth) {
     const auto* dict = object.as<Dict>();
-    // Each dictionary is looked at once: references can make a small file an endless one.
+    // Each dictionary is visited only once: with references, a small file can describe an endless structure.
     if (!dict || depth > deepest || !seen_.insert(dict).second) return std::nullopt;
     for (const std::string_view wanted : usual_keys) {
       const auto item = std::ranges::find_if(dict->items, [&](const auto& each) {
@@ -49,7 +49,7 @@ class Search {
       auto found = name ? in(*value, joined(path, *name), depth + 1) : std::nullopt;
       if (found && only) {
         throw PickleError("it holds several sets of weights (" + in_quotes(only->path) + " and " +
-                          in_quotes(found->path) + "): save the one that is meant alone");
+                          in_quotes(found->path) + "): save only the one that you need");
       }
       if (found) only = std::move(found);
     }

@@ -12,8 +12,8 @@ struct WeightsDict {
   const Dict* dict;
 };
 
-// By the usual keys ("state_dict", "model" ..) first; else the only dictionary with tensors in it. Throws
-// PickleError where there is none, or several between which nothing decides.
+// Tries the usual keys ("state_dict", "model" ..) first, then takes the only dictionary that holds tensors.
+// Throws PickleError if there is none, or if there are several.
 WeightsDict find_weights(const Object& root);
 
 }  // namespace runner::pickle

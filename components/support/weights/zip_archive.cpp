@@ -15,7 +15,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& why) { throw std::runtime_error(why); }
 
-// Little-endian numbers at positions that are checked each time.
+// Reads little-endian numbers; every access is bounds-checked.
 class Reader {
  public:
   explicit Reader(std::span<std::byte> bytes) : bytes_(bytes) {}
@@ -63,8 +63,8 @@ Directory find_directory(const Reader& file) {
   fail("it is not complete: the directory at its end is missing");
 }
 
-// Sizes and positions that do not fit into 32 bits are all ones there and stand in an extra field, in this
-// order.
+// zip64: sizes and positions that do not fit into 32 bits are all ones in the directory and are stored in an
+// extra field, in this order.
 void widen(const Reader& extra, std::uint64_t& size, std::uint64_t& stored_size, std::uint64_t& position) {
   constexpr std::uint64_t elsewhere = std::numeric_limits<std::uint32_t>::max();
   for (std::uint64_t at = 0; at + 4 <= extra.size(); at += 4 + extra.at<std::uint16_t>(at + 2)) {
@@ -107,7 +107,7 @@ ZipArchive::ZipArchive(std::span<std::byte> bytes) {
     const std::uint64_t begin =
         position + 30 + file.at<std::uint16_t>(position + 26) + file.at<std::uint16_t>(position + 28);
     if (!entries_.emplace(name, Entry{file.range(begin, stored_size), checksum, stored}).second) {
-      fail("its entry " + in_quotes(name) + " is there twice");
+      fail("its entry " + in_quotes(name) + " appears twice");
     }
   }
 }

@@ -7,19 +7,19 @@
 
 namespace runner {
 
-// The entries of a zip archive in memory that stores them uncompressed, as torch.save does; zip64 included.
+// The entries of a zip archive in memory, stored uncompressed as torch.save does. Supports zip64.
 class ZipArchive {
  public:
-  explicit ZipArchive(std::span<std::byte> bytes);  // throws std::runtime_error without a file name
+  explicit ZipArchive(std::span<std::byte> bytes);  // throws std::runtime_error, which does not name the file
 
   struct Entry {
     std::span<std::byte> bytes;
-    std::uint32_t checksum;  // CRC-32; 0 where the writer was told not to compute it
-    bool stored;             // as it is: neither compressed nor encrypted
+    std::uint32_t checksum;  // CRC-32; 0 if the writer was told not to compute it
+    bool stored;             // neither compressed nor encrypted
   };
   const std::map<std::string, Entry>& entries() const { return entries_; }
 
-  // The bytes of an entry whose checksum holds; throws where there is none, or not as it was written.
+  // The bytes of an entry, after its checksum was verified. Throws if it is missing, compressed or damaged.
   std::span<std::byte> read(const std::string& name) const;
 
  private:

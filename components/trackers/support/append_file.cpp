@@ -20,7 +20,7 @@ namespace {
   throw std::runtime_error("Cannot write " + path.string() + ": " + std::strerror(error) + ".");
 }
 
-// Files with pieces that are not on the disk yet, by descriptor.
+// Files with data that is not yet flushed to the disk, by descriptor.
 struct Unflushed {
   std::mutex mutex;
   std::map<int, std::filesystem::path> files;
@@ -34,7 +34,7 @@ bool is_below(const std::filesystem::path& folder, const std::filesystem::path& 
 }  // namespace
 
 void flush_append_files(const std::filesystem::path& folder) {
-  const std::lock_guard lock(unflushed.mutex);  // no file is closed meanwhile
+  const std::lock_guard lock(unflushed.mutex);  // so that no file is closed during fsync
   for (auto each = unflushed.files.begin(); each != unflushed.files.end();) {
     const auto& [file, path] = *each;
     if (!is_below(folder, path)) {
@@ -88,7 +88,7 @@ void AppendFile::append(std::string_view piece) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       const int error = errno;
-      [[maybe_unused]] const int undone = ::ftruncate(file_, before);  // a device has nothing to take back
+      [[maybe_unused]] const int undone = ::ftruncate(file_, before);  // not possible for a device
       fail(path_, error);
     }
     piece.remove_prefix(static_cast<std::size_t>(written));
@@ -100,12 +100,17 @@ void AppendFile::append(std::string_view piece) {
 void cut_unfinished_line(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(path)) return;
   std::ifstream in(path, std::ios::binary);
-  auto end = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  std::int64_t end = size;
   for (; end > 0; --end) {
     in.seekg(end - 1);
-    if (in.get() == '\n') break;
+    const int last = in.get();
+    // A file that cannot be read must not be taken for one without complete lines, and emptied.
+    if (last == std::ifstream::traits_type::eof())
+      throw std::runtime_error("Cannot read " + path.string() + ": " + std::strerror(errno) + ".");
+    if (last == '\n') break;
   }
-  std::filesystem::resize_file(path, static_cast<std::uintmax_t>(end));
+  if (end < size) std::filesystem::resize_file(path, static_cast<std::uintmax_t>(end));
 }
 
 }  // namespace runner

@@ -6,19 +6,19 @@
 
 namespace runner {
 
-// A file that only grows, in pieces that are there whole or not at all: each piece is one write, without a
-// buffer that a killed process would lose, and a piece that did not fit on the disk is taken back. Closing it
-// flushes it to the disk.
+// A file that only grows. Each piece is appended completely or not at all: it is written at once, without a
+// buffer that a killed process would lose, and is removed again if it does not fit on the disk. Closing the
+// file flushes it to the disk.
 class AppendFile {
  public:
-  AppendFile() = default;  // of no file yet
-  explicit AppendFile(
-      const std::filesystem::path& path);  // made where missing, with its folders; else continued
+  AppendFile() = default;  // no file yet
+  // Creates the file and its folders if they do not exist, and otherwise appends to it.
+  explicit AppendFile(const std::filesystem::path& path);
   AppendFile(AppendFile&& other) noexcept;
   AppendFile& operator=(AppendFile&& other) noexcept;
   ~AppendFile();
 
-  void append(std::string_view piece);  // throws std::runtime_error that names the file
+  void append(std::string_view piece);  // throws a std::runtime_error that names the file
   std::int64_t size() const;
 
   const std::filesystem::path& path() const { return path_; }
@@ -28,12 +28,13 @@ class AppendFile {
   int file_ = -1;
 };
 
-// Flushes to the disk what was appended to the files below this folder that this process has open, so that it
-// survives a power cut too. Files elsewhere are left alone: their disk may hang. Throws std::runtime_error
-// that names the file. From any thread.
+// Flushes the open AppendFiles of this process that are in this folder to the disk, so that their contents
+// survive a power failure. Files elsewhere are not flushed, because their disk may hang. Throws a
+// std::runtime_error that names the file. May be called from any thread.
 void flush_append_files(const std::filesystem::path& folder);
 
-// Cuts off what follows the last line end of a text file: the half line of a process that was killed.
+// Removes an incomplete last line, left by a process that was killed, from a text file. Throws a
+// std::runtime_error if the file cannot be read.
 void cut_unfinished_line(const std::filesystem::path& path);
 
 }  // namespace runner

@@ -23,7 +23,7 @@ std::uint32_t checksum(std::string_view type_and_data) {
 
 std::size_t left_in_block(std::size_t position) { return block_bytes - position % block_bytes; }
 
-// The chunk at the position; empty where there is no whole one. The first byte is the type.
+// Type (the first byte) and data of the chunk at this position; empty if it is incomplete or damaged.
 std::string_view chunk_at(std::string_view bytes, std::size_t position) {
   if (position + chunk_header_bytes > bytes.size()) return {};
   const std::size_t length = from_little_endian(bytes.substr(position + 4, 2));

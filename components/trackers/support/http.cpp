@@ -13,18 +13,13 @@ namespace runner {
 namespace {
 
 constexpr long connect_seconds = 5, whole_seconds = 30, slowest_bytes_per_second = 100, slow_seconds = 30;
-constexpr std::uintmax_t least_bytes_per_second = 1'000'000;  // of an upload, on average
-
-// An end for every request, also to a server that takes a byte now and then.
-long seconds_for(std::uintmax_t bytes) {
-  return whole_seconds + static_cast<long>(bytes / least_bytes_per_second);
-}
+constexpr std::uintmax_t least_bytes_per_second = 250'000;  // of an upload, on average
 
 constexpr std::size_t largest_answer = 64u << 20;
 
 std::size_t on_body(char* bytes, std::size_t, std::size_t count, void* user) {
   auto& body = *static_cast<std::string*>(user);
-  if (body.size() + count > largest_answer) return 0;  // without an end: no longer listened to
+  if (body.size() + count > largest_answer) return 0;  // aborts the transfer
   body.append(bytes, count);
   return count;
 }
@@ -36,6 +31,10 @@ std::size_t on_file(char* into, std::size_t size, std::size_t count, void* user)
 bool worth_another_try(long code) { return code == 408 || code == 429 || code >= 500; }
 
 }  // namespace
+
+long longest_request_seconds(std::uintmax_t upload_bytes) {
+  return whole_seconds + static_cast<long>(upload_bytes / least_bytes_per_second);
+}
 
 struct HttpSession::Handle {
   Handle() : curl(curl_easy_init()), headers(curl_slist_append(nullptr, "Content-Type: application/json")) {
@@ -66,9 +65,8 @@ HttpAddress parse_http_address(const std::string& text) {
   const std::string scheme = read ? get(CURLUPART_SCHEME, 0) : "";
   if (scheme != "http" && scheme != "https")
     throw std::runtime_error(
-        "The address of the server is not one such as http://host:5000. In a user name or a password, \"@\" "
-        "is "
-        "\"%40\".");
+        "The address of the server must look like http://host:5000. In a user name or a password, write "
+        "\"%40\" for \"@\".");
   HttpAddress address;
   address.credentials.user = get(CURLUPART_USER, CURLU_URLDECODE);
   address.credentials.password = get(CURLUPART_PASSWORD, CURLU_URLDECODE);
@@ -129,7 +127,7 @@ HttpAnswer HttpSession::send(const std::string& path, std::uintmax_t bytes) {
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);  // other threads are running
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, connect_seconds);
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT, seconds_for(bytes));
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT, longest_request_seconds(bytes));
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, slowest_bytes_per_second);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, slow_seconds);
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "runner/" RUNNER_VERSION);

@@ -7,31 +7,34 @@
 
 namespace runner {
 
-// Who asks. Nothing of it appears in a message or a file.
+// Never appear in a message or a file.
 struct Credentials {
   std::string user, password;
   std::string token;  // sent as "Bearer"
 };
 
-// Where a server is, and who asks.
 struct HttpAddress {
   std::string url;  // without user and password
   Credentials credentials;
 };
 
-// Of "https://user:password@host/path". Throws std::runtime_error that does not repeat the text: it may hold
-// a password.
+// Parses "https://user:password@host/path". The text may contain a password, so the std::runtime_error that
+// this throws does not repeat it.
 HttpAddress parse_http_address(const std::string& text);
 
 struct HttpAnswer {
   long code = 0;
   std::string body;
-  std::string location;  // where a redirect leads to
+  std::string location;  // the target of a redirect
 };
 
-// Requests to one server, over one connection as long as it lasts. Throws TrackerUnavailable where there is
-// no answer, and where the server says that it is busy or broken at the moment (408, 429, 5xx). Redirects are
-// not followed: they turn a request that stores something into one that asks for a page. For one thread.
+// Every request ends, even if the server accepts only a byte now and then; a slow connection gets time to
+// upload a large file.
+long longest_request_seconds(std::uintmax_t upload_bytes);
+
+// Requests to one server, over one connection while it stays open. Throws TrackerUnavailable if there is no
+// response, or if the server reports a temporary problem (408, 429, 5xx). Redirects are not followed: they
+// would turn a POST into a GET. Not thread-safe.
 class HttpSession {
  public:
   HttpSession(std::string server, Credentials credentials);
@@ -47,7 +50,7 @@ class HttpSession {
 
  private:
   struct Handle;
-  HttpAnswer send(const std::string& path, std::uintmax_t bytes = 0);  // `bytes`: how many are uploaded
+  HttpAnswer send(const std::string& path, std::uintmax_t bytes = 0);  // `bytes`: size of the upload
 
   std::string server_;
   Credentials credentials_;

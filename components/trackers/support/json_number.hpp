@@ -11,15 +11,15 @@
 
 namespace runner {
 
-// JSON has no number for what is not finite: a string that Python's float() and JavaScript's Number() take,
-// and protobuf's JSON too. A null would not say which.
+// JSON has no numbers that are not finite, so these become strings that Python's float(), JavaScript's
+// Number() and protobuf's JSON accept. A null would not distinguish them.
 inline nlohmann::ordered_json json_number(double value) {
   if (std::isfinite(value)) return value;
   if (std::isnan(value)) return "NaN";
   return value > 0 ? "Infinity" : "-Infinity";
 }
 
-// What json_number() made of a number that is not finite; nothing where it is another word.
+// The number that json_number() wrote as this word; nothing for any other word.
 inline std::optional<double> number_of_word(std::string_view word) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (word == "NaN") return std::numeric_limits<double>::quiet_NaN();
@@ -28,7 +28,7 @@ inline std::optional<double> number_of_word(std::string_view word) {
   return std::nullopt;
 }
 
-// What json_number() made; nothing where it is no number.
+// The inverse of json_number(); nothing if this is not a number.
 template <class Json>
 std::optional<double> number_of_json(const Json& json) {
   if (json.is_number()) return json.template get<double>();
@@ -40,7 +40,7 @@ inline nlohmann::ordered_json json_setting(const Setting& setting) {
   return std::visit([](const auto& value) { return nlohmann::ordered_json(value); }, setting);
 }
 
-// One line; bytes that are not UTF-8 are replaced.
+// On one line; bytes that are not valid UTF-8 are replaced.
 inline std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

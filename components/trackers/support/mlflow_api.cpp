@@ -18,8 +18,16 @@ std::string complaint_of(const HttpAnswer& answer) {
   const Json json = read_json_or_null(answer.body);
   if (!json.is_object() || !json.contains("message") || !json["message"].is_string())
     return "not in MLflow's format; is it an MLflow server?";
-  const std::string text = json["message"].get<std::string>().substr(0, longest);
-  return valid_utf8(text) + (text.ends_with('.') ? "" : ".");
+  const std::string text = valid_utf8(json["message"].get<std::string>(), longest);
+  return text + (text.ends_with('.') ? "" : ".");
+}
+
+std::string place_of(const std::string& location) {
+  try {
+    return "to " + parse_http_address(location).url;
+  } catch (const std::runtime_error&) {
+    return "elsewhere";
+  }
 }
 
 std::string remedy_for(long code) {
@@ -52,15 +60,13 @@ Json MlflowApi::read(const HttpAnswer& answer) const {
     throw MlflowRefusal(answer.code, complaint, answered + ": " + complaint + remedy_for(answer.code));
   }
   if (answer.code >= 300) {
-    std::string leads_to = "elsewhere";
-    if (!answer.location.empty()) leads_to = "to " + parse_http_address(answer.location).url;
-    throw std::runtime_error(answered + ", which leads " + leads_to +
+    throw std::runtime_error(answered + ", which leads " + place_of(answer.location) +
                              ": set the url of the tracker to the address of the MLflow server itself.");
   }
   if (answer.body.empty()) return Json::object();
   Json json = read_json_or_null(answer.body);
   if (!json.is_object())
-    throw TrackerUnavailable(answered + " with something that is not MLflow's; is it an MLflow server?");
+    throw TrackerUnavailable(answered + " with a body that is not a JSON object; is it an MLflow server?");
   return json;
 }
 

@@ -13,19 +13,19 @@
 
 namespace runner {
 
-// The server has understood a request, and does not carry it out.
+// The server rejected a request (4xx).
 struct MlflowRefusal : std::runtime_error {
   MlflowRefusal(long code_, std::string complaint_, const std::string& what)
       : std::runtime_error(what), code(code_), complaint(std::move(complaint_)) {}
   bool of_credentials() const { return code == 401 || code == 403; }
 
   long code;
-  std::string complaint;  // in its own words
+  std::string complaint;  // the server's message
 };
 
-// MLflow's REST interface. Only an answer in MLflow's own format counts: a proxy or a login page that answers
-// in its place has stored nothing. Throws MlflowRefusal, TrackerUnavailable where it is worth trying again,
-// and std::runtime_error where it is not. For one thread.
+// MLflow's REST interface. Only a response in MLflow's own format counts: a proxy or a login page that
+// answers instead has stored nothing. Throws MlflowRefusal, TrackerUnavailable if the request is worth
+// repeating, and std::runtime_error if it is not. Not thread-safe.
 class MlflowApi {
  public:
   using Json = nlohmann::ordered_json;
@@ -37,9 +37,9 @@ class MlflowApi {
   void put(const std::string& artifact, const std::string& bytes);
   void put_file(const std::string& artifact, const std::filesystem::path& file);
 
-  // Sends metrics or parameters of a run as one batch. MLflow refuses a whole batch because of one bad item:
-  // then halves are sent until that item is found, and a warning names it. If it refuses every item,
-  // something else is wrong, and an MlflowRefusal is thrown.
+  // Sends metrics or parameters of a run as one batch. MLflow rejects a whole batch because of one bad item,
+  // so a rejected batch is halved until that item is found, and a warning names it. If every item is
+  // rejected, something else is wrong, and MlflowRefusal is thrown.
   void log_batch(const std::string& run, const char* kind, std::span<const Json> items);
 
   const std::string& server() const { return http_.server(); }
@@ -53,7 +53,7 @@ class MlflowApi {
   Json read(const HttpAnswer& answer) const;
 
   HttpSession http_;
-  std::set<std::string> refused_;  // that were named in a warning
+  std::set<std::string> refused_;  // names that a warning has mentioned
 };
 
 }  // namespace runner

@@ -21,14 +21,17 @@ std::string mlflow_name(std::string_view name) {
     allowed += plain ? c : '_';
     name.remove_prefix(length);
   }
-  // MLflow takes a name as a path and wants it in its shortest form.
-  if (allowed.empty() || allowed == "." || allowed.starts_with("..")) allowed = "_" + allowed;
+  // MLflow treats a name as a path, which must be normalised.
+  if (allowed.empty() || allowed == "." || allowed.starts_with(".."))
+    allowed = ("_" + allowed).substr(0, longest);
+  if (allowed.starts_with("./")) allowed[0] = '_';
   for (const char* unclear : {"//", "/./", "/../"}) {
     for (auto at = allowed.find(unclear); at != std::string::npos; at = allowed.find(unclear))
       allowed[at] = '_';
   }
   if (allowed.starts_with('/')) allowed[0] = '_';
-  if (allowed.ends_with('/')) allowed.back() = '_';
+  for (const std::string_view unclear : {"/", "/.", "/.."})
+    if (allowed.ends_with(unclear)) allowed[allowed.size() - unclear.size()] = '_';
   return allowed;
 }
 
@@ -40,7 +43,7 @@ const std::string& MlflowNames::of(const std::string& name) {
   if (!taken_.insert(allowed).second)
     taken_.insert(allowed = allowed.substr(0, longest_shown) + "_" + short_digest(name));
   if (allowed != name) {
-    log::warning("MLflow does not allow the name {}; there it is {}.", in_quotes(name), in_quotes(allowed));
+    log::warning("MLflow does not allow the name {}; it becomes {}.", in_quotes(name), in_quotes(allowed));
   }
   return changed_[name] = allowed;
 }

@@ -7,11 +7,11 @@
 
 namespace runner {
 
-// A name that MLflow allows for a metric, a parameter or a tag: letters, digits and "_-. :/", up to 250
-// bytes, no path that leads upwards. Every character that is not among them becomes "_".
+// Turns a name into one that MLflow allows for a metric, a parameter or a tag: letters, digits and "_-. :/",
+// up to 250 bytes, no ".." path. Every other character becomes "_".
 std::string mlflow_name(std::string_view name);
 
-// The names of one run at MLflow. Different names stay different; one that is changed is a warning.
+// The names of one run in MLflow. Different names stay different. Warns about each name that it changes.
 class MlflowNames {
  public:
   const std::string& of(const std::string& name);

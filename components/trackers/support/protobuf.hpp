@@ -11,7 +11,7 @@
 
 namespace runner {
 
-// The few shapes that the protobuf records of trackers are made of.
+// Fields that the protobuf records of several trackers have in common.
 
 inline void add_text(protozero::pbf_writer& message, protozero::pbf_tag_type field, std::string_view text) {
   message.add_string(field, valid_utf8(text));

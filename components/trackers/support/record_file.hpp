@@ -15,15 +15,13 @@ namespace runner {
 std::uint32_t crc32c(std::string_view bytes);
 
 // TensorFlow's record file. Each record is
-//   u64 length | u32 masked CRC of the length | the bytes | u32 masked CRC of the bytes     (all
-//   little-endian)
-// with masked(crc) = rotr(crc, 15) + 0xa282ead8. Records wait in memory until flush(), which writes them in
-// one piece: a process killed at any moment leaves whole records, and at most the last one torn by the system
-// itself.
+//   u64 length | u32 masked CRC of the length | the bytes | u32 masked CRC of the bytes
+// all little-endian, with masked(crc) = rotr(crc, 15) + 0xa282ead8. Records are buffered until flush(), which
+// writes them at once, so a process that is killed leaves complete records, except perhaps for the last one.
 class RecordFile {
  public:
   explicit RecordFile(const std::filesystem::path& path) : file_(path) {}
-  ~RecordFile();  // flushes, as far as it can
+  ~RecordFile();  // flushes; a failure is only a warning
 
   void add(std::string_view record);
   void flush();
@@ -35,11 +33,12 @@ class RecordFile {
   std::string waiting_;
 };
 
-// The next record; none at the end, and none where the bytes are torn or damaged.
+// The next record; nothing at the end of the file, or if the record is incomplete or damaged.
 std::optional<std::string> read_record(std::istream& in);
-// The bytes that a record takes in the file.
+// The number of bytes that a record takes in the file.
 std::uint64_t record_size(std::string_view record);
-// Where the first record starts in these bytes from the middle of a file, found by its checksum.
+// The offset of the first record in these bytes, which may start in the middle of a file; its checksum is
+// the criterion.
 std::optional<std::size_t> find_record(std::string_view bytes);
 
 }  // namespace runner

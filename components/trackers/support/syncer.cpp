@@ -16,7 +16,8 @@ namespace runner {
 
 Syncer::~Syncer() { running(); }
 
-// In a process group of its own: Ctrl-C is for the run.
+// In its own process group, so that Ctrl-C stops only the run. It may outlive the run, so it inherits no
+// files: one of them may be a lock.
 void Syncer::start(const std::vector<std::string>& command, const std::filesystem::path& folder,
                    const std::filesystem::path& log) {
   log_ = log;
@@ -28,6 +29,7 @@ void Syncer::start(const std::vector<std::string>& command, const std::filesyste
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
   posix_spawn_file_actions_addchdir_np(&files, folder.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -38,7 +40,7 @@ void Syncer::start(const std::vector<std::string>& command, const std::filesyste
   posix_spawn_file_actions_destroy(&files);
   if (problem == 0) return;
   process_ = 0;
-  log::warning("{}'s program {} does not start ({}), so nothing is uploaded while training: {}", vendor_,
+  log::warning("{}'s program {} does not start ({}), so nothing is uploaded during training: {}", vendor_,
                in_quotes(command[0]), std::strerror(problem), how_to_install_);
 }
 
@@ -50,7 +52,7 @@ bool Syncer::running() {
   return false;
 }
 
-void Syncer::wait(double seconds) {
+bool Syncer::wait(double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   while (running()) {
@@ -58,10 +60,11 @@ void Syncer::wait(double seconds) {
       log::info("{}'s program is still uploading and continues in the background; it writes {}", vendor_,
                 log_.string());
       process_ = 0;
-      return;
+      return false;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  return true;
 }
 
 void Syncer::ended(int status) {

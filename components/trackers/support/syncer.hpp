@@ -18,22 +18,24 @@ constexpr auto describe(std::type_identity<SyncMode>) {
       choice("live", SyncMode::live, "while training, by the vendor's own program, if it is installed"));
 }
 
-// A vendor's own program, which uploads what a tracker wrote. It finds its key where it always does: in the
-// environment or in the vendor's settings. Not installed, or failing, it is a warning and no more: the files
-// are there and can be uploaded later.
+// Runs a vendor's own program, which uploads what a tracker wrote. It finds its API key as usual, in the
+// environment or in the vendor's settings. If it is not installed or fails, there is only a warning: the
+// files exist and can be uploaded later.
 class Syncer {
  public:
   Syncer(std::string vendor, std::string how_to_install)
       : vendor_(std::move(vendor)), how_to_install_(std::move(how_to_install)) {}
-  ~Syncer();  // leaves it running
+  ~Syncer();  // the program may keep running
   Syncer(const Syncer&) = delete;
   Syncer& operator=(const Syncer&) = delete;
 
-  // Runs in `folder`, where such programs leave logs of their own; its output goes to `log`.
+  // The program runs in `folder`, where it may leave its own logs; its output goes to `log`.
   void start(const std::vector<std::string>& command, const std::filesystem::path& folder,
              const std::filesystem::path& log);
   bool running();
-  void wait(double seconds);  // until it has ended, but no longer
+  // Until it has ended, at most this long. False: it still runs, and continues in the background, from where
+  // nothing is heard of it again.
+  bool wait(double seconds);
 
  private:
   void ended(int status);

@@ -26,7 +26,7 @@ using HParam = TensorBoardWriter::HParams::value_type::second_type;
 
 constexpr std::string_view prefix = "events.out.tfevents.", end_tag = "_hparams_/session_end_info";
 
-// Readers take the files of a folder in the order of their names: a new one comes last.
+// Readers sort the files of a folder by name; the number in a new name must be the largest.
 std::int64_t second_for(const std::filesystem::path& folder) {
   auto second = static_cast<std::int64_t>(wall_clock());
   if (!std::filesystem::is_directory(folder)) return second;
@@ -40,7 +40,7 @@ std::int64_t second_for(const std::filesystem::path& folder) {
   return second;
 }
 
-// The pid and a counter keep two writers of the same second apart.
+// The pid and a counter make the name unique if two writers start in the same second.
 std::string file_name(const std::filesystem::path& folder, const std::string& suffix) {
   static std::atomic<int> count{0};
   char host[256] = "localhost";
@@ -222,7 +222,7 @@ void TensorBoardWriter::add_histogram(std::string_view tag, std::int64_t step,
     const auto bucket = std::upper_bound(limits.begin(), limits.end() - 1, value) - limits.begin();
     counts[static_cast<std::size_t>(bucket)] += 1;
   }
-  // Only the used range, with one empty bucket below it: that is where a reader takes the lowest edge from.
+  // Only the used range, with one empty bucket below it, from which a reader gets the lowest edge.
   const auto used = [](double count) { return count > 0; };
   auto first = std::find_if(counts.begin(), counts.end(), used);
   if (first != counts.begin() && first != counts.end()) --first;

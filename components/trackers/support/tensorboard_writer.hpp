@@ -19,18 +19,18 @@ namespace runner {
 //   TensorBoardWriter writer("runs/x/tensorboard");
 //   writer.add_scalar("train/loss", 50, 0.25);
 //   writer.flush();
-// The functions and their order of arguments are those of the C++ library tensorboard_logger. Text that is
-// not UTF-8, which TensorBoard refuses, is repaired with U+FFFD. For one thread.
+// The functions and the order of their arguments are those of the C++ library tensorboard_logger. Invalid
+// UTF-8, which TensorBoard rejects, is replaced by U+FFFD. Not thread-safe.
 class TensorBoardWriter {
  public:
   using HParams = std::vector<std::pair<std::string, std::variant<bool, std::int64_t, double, std::string>>>;
   enum class Status { success = 1, failure = 2, running = 3 };
 
-  // Makes the folder where it is missing, and a new event file in it, whose name ends with the suffix.
+  // Creates the folder if necessary, and a new event file in it whose name ends with the suffix.
   explicit TensorBoardWriter(const std::filesystem::path& folder, const std::string& suffix = {});
 
-  // The first one is the start of the run. With a further one, readers forget what was said before about this
-  // step and later ones.
+  // The first call marks the start of the run. At each further one, readers discard earlier events of this
+  // step and of later steps.
   void start_session(std::int64_t step);
 
   void add_scalar(std::string_view tag, std::int64_t step, double value);
@@ -43,8 +43,8 @@ class TensorBoardWriter {
   void add_histogram(std::string_view tag, std::int64_t step, std::span<const double> values);
   void add_histogram(std::string_view tag, std::int64_t step, const Histogram& histogram);
 
-  // The settings of this run, for the HPARAMS page. Where no metrics are named TensorBoard shows all scalars,
-  // and the columns are gathered over all runs it sees: the better choice for runs that are compared.
+  // The settings of this run, for the HPARAMS page. If no metrics are named, TensorBoard shows all scalars
+  // and collects the columns from all runs it finds: the better choice for comparing runs.
   void add_hparams(const HParams& settings, const std::vector<std::string>& metrics = {});
   void end_session(Status status);
   void end_session(Status status, double wall_time);
@@ -55,13 +55,13 @@ class TensorBoardWriter {
   // The event files of earlier writers with this suffix.
   static std::vector<std::filesystem::path> files(const std::filesystem::path& folder,
                                                   const std::string& suffix);
-  // Readers believe the first end of a session that they find: takes back one that was not the end after all,
-  // with all that follows it in the file. Reads only the end of the file.
+  // Removes the end of a session, and everything after it, from the file of a run that is resumed, because
+  // readers use the first end that they find. Reads only the end of the file.
   static void cut_end(const std::filesystem::path& file);
 
  private:
   void add_summary(std::int64_t step, std::string_view value, double wall_time);
-  void add_summary(std::int64_t step, std::string_view value);  // of this moment
+  void add_summary(std::int64_t step, std::string_view value);  // with the current time
   void add_hparams_data(std::string_view tag, std::string_view content);
 
   std::unique_ptr<RecordFile> events_;

@@ -11,11 +11,7 @@
 namespace runner {
 
 // Eight hexadecimal digits, to distinguish long names that were cut off.
-inline std::string short_digest(std::string_view text) {
-  Sha256 digest;
-  digest.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-  return digest.hex().substr(0, 8);
-}
+inline std::string short_digest(std::string_view text) { return sha256_hex(text).substr(0, 8); }
 
 // A file name for this text: characters that may be special in a file system become "_", and long texts are
 // cut off, with room for a suffix.
@@ -31,7 +27,12 @@ inline std::string file_name_of(std::string_view text) {
   return name.empty() || name.starts_with('.') ? "_" + name : name;
 }
 
-// Writes a whole file, and creates its folders. Throws std::runtime_error, which names the file.
+// Whether there is nothing to continue: a disk that is full leaves an empty file.
+inline bool is_missing_or_empty(const std::filesystem::path& path) {
+  return !std::filesystem::exists(path) || std::filesystem::is_empty(path);
+}
+
+// Writes a whole file, and creates its folders. Throws a std::runtime_error that names the file.
 inline void write_file(const std::filesystem::path& path, std::string_view bytes) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream out(path, std::ios::binary);

@@ -7,7 +7,7 @@ namespace runner {
 
 // The text with every byte that is not well-formed UTF-8 replaced by U+FFFD.
 std::string valid_utf8(std::string_view text);
-// The same of its first bytes, as far as they are whole characters.
+// The same for the first `most_bytes` bytes, without cutting a character in two.
 std::string valid_utf8(std::string_view text, std::size_t most_bytes);
 
 }  // namespace runner

@@ -14,7 +14,7 @@ inline double wall_clock() {
 
 inline std::int64_t milliseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1000); }
 
-// "20261116_143000": in UTC, so that it does not depend on where the run is looked at.
+// "20261116_143000", in UTC, so that it does not depend on the time zone.
 inline std::string time_for_name(double seconds) {
   const auto time = static_cast<std::time_t>(seconds);
   std::tm parts{};

@@ -9,6 +9,8 @@
 
 #include <zlib.h>
 
+#include "components/trackers/support/little_endian.hpp"
+
 namespace runner {
 namespace {
 
@@ -17,22 +19,15 @@ constexpr std::uint16_t first_day_of_1980 = 0x0021;
 constexpr std::uint32_t local_signature = 0x04034b50, central_signature = 0x02014b50,
                         end_signature = 0x06054b50;
 
-// Numbers, little-endian, each as wide as its type.
-class Fields {
- public:
-  Fields& operator<<(std::uint16_t value) { return add(value, 2); }
-  Fields& operator<<(std::uint32_t value) { return add(value, 4); }
+// Appends numbers in the width of their type.
+struct Fields {
+  Fields& operator<<(std::uint16_t value) { return *this << little_endian(value, 2); }
+  Fields& operator<<(std::uint32_t value) { return *this << little_endian(value, 4); }
   Fields& operator<<(const std::string& text) {
     bytes += text;
     return *this;
   }
   std::string bytes;
-
- private:
-  Fields& add(std::uint32_t value, int count) {
-    for (int i = 0; i < count; ++i) bytes += static_cast<char>((value >> (8 * i)) & 0xff);
-    return *this;
-  }
 };
 
 struct Compressed {
@@ -41,19 +36,19 @@ struct Compressed {
   std::uint64_t size = 0;
 };
 
-// `next` gives piece after piece, and an empty one at the end.
+// `next` returns the input piece by piece, and an empty piece at the end.
 Compressed compress(const std::function<std::string_view()>& next) {
   z_stream stream{};
   constexpr int no_header = -15, memory = 8;
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, no_header, memory, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw std::runtime_error("zlib does not start.");
+    throw std::runtime_error("zlib could not be initialised.");
   Compressed result;
   std::array<Bytef, 1 << 16> buffer;
   for (bool ended = false; !ended;) {
     const std::string_view piece = next();
     ended = piece.empty();
     result.size += piece.size();
-    if (!ended)  // zlib takes a null pointer as a request to start again
+    if (!ended)  // zlib resets the checksum if it gets a null pointer
       result.crc = static_cast<std::uint32_t>(
           crc32_z(result.crc, reinterpret_cast<const Bytef*>(piece.data()), piece.size()));
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
@@ -88,6 +83,7 @@ void ZipWriter::add_file(const std::string& name, const std::filesystem::path& f
     piece.resize(static_cast<std::size_t>(in.gcount()));
     return piece;
   });
+  if (in.bad()) throw std::runtime_error("Cannot read " + file.string() + ".");
   add_compressed(name, made.crc, made.size, made.bytes);
 }
 

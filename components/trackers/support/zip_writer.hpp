@@ -10,8 +10,8 @@
 
 namespace runner {
 
-// A zip archive of compressed files, there whole or not at all. Up to 4 GB, which is what every reader takes;
-// more is refused. Throws std::runtime_error.
+// Writes a zip archive of compressed files; it appears only when it is complete. Up to 4 GB, which every
+// reader supports; beyond that it throws std::runtime_error.
 class ZipWriter {
  public:
   explicit ZipWriter(std::filesystem::path path);

@@ -66,7 +66,7 @@ void adjust_hue(const ColorPlanes& image, double shift) {
     const float chroma = value - std::min({red, green, blue});
     if (chroma == 0) continue;  // grey has no hue
 
-    // To the circle of six colours, further by the shift, and back.
+    // RGB to hue, in six sectors of the colour circle; then the shift; then back to RGB.
     float sector = 0;
     if (value == red) {
       sector = (value - blue) / chroma - (value - green) / chroma;

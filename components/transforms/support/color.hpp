@@ -4,10 +4,10 @@
 
 namespace runner {
 
-// An RGB or grey image in memory of its own, one plane after the other.
+// An RGB or grey image that may be changed in place, one plane after the other.
 struct ColorPlanes {
   std::uint8_t* pixels = nullptr;
-  std::int64_t channels = 0;  // 3, or anything else: then there is no colour to change
+  std::int64_t channels = 0;  // 3; otherwise saturation and hue do not change anything
   std::int64_t area = 0;      // pixels of one plane
 
   std::uint8_t* plane(std::int64_t channel) const { return pixels + channel * area; }

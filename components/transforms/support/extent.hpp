@@ -13,7 +13,7 @@ struct Extent {
   std::int64_t height = 0, width = 0;
 };
 
-// Whether both ways, or half of one, were given.
+// Reports an error if both are given, or only one of height and width.
 template <class Params>
 void check_extent(const Params& params, Report& report) {
   if (params.height.has_value() != params.width.has_value()) {
@@ -28,7 +28,7 @@ void check_extent_given(const Params& params, Report& report) {
   if (!params.size && !params.height && !params.width) report.error("size", "give size, or height and width");
 }
 
-// What was given as a rectangle, `size` meaning a square.
+// The given height and width; `size` means a square.
 template <class Params>
 std::optional<Extent> given_extent(const Params& params) {
   if (params.size) return Extent{*params.size, *params.size};
@@ -41,7 +41,7 @@ inline DataSpec with_extent(DataSpec data, const Extent& extent) {
   return data;
 }
 
-// Transforms that compute with the 256 values of a byte cannot follow those that leave other numbers.
+// Transforms that compute with bytes cannot follow those after which pixels are no longer bytes.
 inline void require_bytes(const DataSpec& data, const std::string& what) {
   if (data.pixels_final) throw std::runtime_error(what + " must come before normalize and random_erasing.");
 }

@@ -48,7 +48,7 @@ void soften_targets(Batch& batch, std::int64_t classes) {
 void blend_with_previous(float* rows, std::int64_t examples, std::int64_t numbers, double share) {
   const auto kept = static_cast<float>(share);
   const auto taken = static_cast<float>(1.0 - share);
-  // From the last to the first, so that the one before is still as it was; only the last has to be put by.
+  // From last to first, so that the previous example is still unchanged; only the last one has to be saved.
   const std::vector<float> last(rows + (examples - 1) * numbers, rows + examples * numbers);
   for (std::int64_t i = examples - 1; i >= 0; --i) {
     float* row = rows + i * numbers;

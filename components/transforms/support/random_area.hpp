@@ -11,8 +11,8 @@
 
 namespace runner {
 
-// A rectangle of random share of the image's area and random shape, at a random place; nothing if ten draws
-// do not fit. `ratio` is width : height. As torchvision draws it for random_resized_crop and random_erasing.
+// A rectangle with a random share of the image's area and a random shape, at a random place; nothing if none
+// of ten draws fits. `ratio` is width : height. As torchvision's RandomResizedCrop and RandomErasing do.
 inline std::optional<Rectangle> random_area(SampleRandom& random, std::int64_t height, std::int64_t width,
                                             const std::vector<double>& scale,
                                             const std::vector<double>& ratio) {

@@ -73,7 +73,7 @@ std::uint8_t to_byte(std::int32_t sum) {
   return static_cast<std::uint8_t>(std::clamp(sum >> precision, 0, 255));
 }
 
-// All rows of one channel, narrowed or widened.
+// Resizes all rows of one channel.
 void along_rows(const ImageView& from, std::int64_t channel, const Weights& weights, std::uint8_t* to) {
   for (std::int64_t row = 0; row < from.height; ++row) {
     const std::uint8_t* line = from.at(channel, row, 0);
@@ -98,7 +98,7 @@ RUNNER_VECTORIZE void to_bytes(const std::int32_t* __restrict sums, std::uint8_t
   for (std::int64_t i = 0; i < count; ++i) to[i] = to_byte(sums[i]);
 }
 
-// All columns of one channel, whole lines at a time.
+// Resizes all columns of one channel, a whole line at a time.
 void along_columns(const std::uint8_t* from, std::int64_t width, const Weights& weights,
                    std::vector<std::int32_t>& sums, std::uint8_t* to) {
   for (std::size_t at = 0; at < weights.windows.size(); ++at, to += width) {
@@ -147,8 +147,8 @@ void resample(Image& image, std::int64_t height, std::int64_t width, Interpolati
   } else {
     const Weights horizontal = weights(from.width, width, interpolation);
     const Weights vertical = weights(from.height, height, interpolation);
-    // Which comes first shows in the last bit, so the choice is Pillow's: columns only where that saves
-    // clearly more.
+    // The order affects the last bit, so it is the same as Pillow's: columns first only if that saves clearly
+    // more work.
     const bool columns_first = from.height > height && from.height - height > 2 * (from.width - width);
     thread_local std::vector<std::uint8_t> between, plane;
     thread_local std::vector<std::int32_t> sums;

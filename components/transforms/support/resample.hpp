@@ -14,8 +14,8 @@ constexpr auto describe(std::type_identity<Interpolation>) {
                  choice("bicubic", Interpolation::bicubic, "sharper, antialiased when shrinking"));
 }
 
-// Changes the size of the image to the byte as Pillow does, which torchvision resizes with: a filter that
-// widens with the scale, applied along rows and along columns one after the other, in fixed-point arithmetic.
+// Resizes the image with exactly the bytes that Pillow (and so torchvision) gives: a filter that widens with
+// the scale, applied along rows and along columns one after the other, in fixed-point arithmetic.
 void resample(Image& image, std::int64_t height, std::int64_t width, Interpolation interpolation);
 
 }  // namespace runner

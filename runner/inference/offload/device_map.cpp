@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto option = "--device-map";
 
-// Of each unit the device, where all of them fit, one after the other; fewer places than units where not.
+// The device of each unit, filling the devices in order; shorter than `unit_bytes` if not all units fit.
 std::vector<std::string> filled(const std::vector<std::uint64_t>& unit_bytes,
                                 const std::vector<Capacity>& devices) {
   std::vector<std::string> places;

@@ -16,13 +16,13 @@ namespace {
 
 using Units = std::vector<std::vector<NamedTensor>>;
 
-// Of what is free now, most: passes take memory, too.
+// 90 % of the memory that is free now: activations need some, too.
 std::vector<Capacity> free_memory(const torch::Device& device) {
   const auto most = [](std::uint64_t bytes) { return bytes / 10 * 9; };
   std::vector<Capacity> found;
   if (!device.is_cpu()) {
     const c10::DeviceIndex count = at::accelerator::deviceCount();
-    for (c10::DeviceIndex step = 0; step < count; ++step) {  // this one first
+    for (c10::DeviceIndex step = 0; step < count; ++step) {  // starting with `device`
       const auto index = static_cast<c10::DeviceIndex>((device.index() + step) % count);
       found.push_back(
           {torch::Device(device.type(), index).str(), most(at::accelerator::getMemoryInfo(index).first)});
@@ -41,7 +41,7 @@ std::vector<std::string> places_of(const Units& units, const torch::Device& devi
   return fill_in_order(bytes, free_memory(device));
 }
 
-// Parameters of one unit that have different places become units of their own.
+// The units with their places; a unit whose parameters have different places is split.
 std::vector<std::pair<std::vector<NamedTensor>, std::string>> placed(const Units& units, const DeviceMap& map,
                                                                      const torch::Device& device) {
   const auto automatic = map.automatic ? places_of(units, device) : std::vector<std::string>();
@@ -55,14 +55,14 @@ std::vector<std::pair<std::vector<NamedTensor>, std::string>> placed(const Units
   return all;
 }
 
-// "cuda" is the first GPU, and one that is not there is refused.
+// Replaces "cuda" by the first GPU, and throws if a device does not exist.
 DeviceMap resolved(DeviceMap map) {
   for (auto& [pattern, place] : map.rules)
     if (place != "disk") place = resolve_device(place).str();
   return map;
 }
 
-// Memory that comes and goes: among small blocks, holes would be left that the next unit does not fit into.
+// Units are allocated and freed all the time; with mmap they do not fragment the heap.
 void give_large_blocks_back() {
   constexpr int mebibyte = 1 << 20;
   mallopt(M_MMAP_THRESHOLD, mebibyte);

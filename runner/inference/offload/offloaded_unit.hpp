@@ -9,24 +9,24 @@
 
 namespace runner {
 
-// Parameters that come into memory together. The tensors of the model stay; their memory comes and goes.
+// Parameters that are loaded and released together. The model keeps its tensors; only their memory is freed.
 class OffloadedUnit {
  public:
-  // Takes the parameters over, in the layout that they will have on the device: they have no memory until
-  // bring(). 4-dimensional ones get that memory format.
+  // Gives the parameters the device and layout that they will have, but no memory before bring().
+  // 4-dimensional ones get the memory format `layout`.
   OffloadedUnit(std::vector<WeightMatch::Pair> parameters, const WeightFiles& files, torch::Device device,
                 torch::MemoryFormat layout);
 
   const std::vector<WeightMatch::Pair>& parameters() const { return parameters_; }
 
-  // From the files into the memory of the device. Bits are those of a model that was loaded whole: numbers
-  // are converted the same way, and lie as LibTorch wants its memory, which a mapped file seldom does.
+  // bring() copies from the files to the device. Results are bit-identical to those of a model loaded as a
+  // whole: numbers are converted the same way, and are aligned as by LibTorch, unlike those in a mapped file.
   bool present() const { return present_; }
   void bring();
   void release();
-  void will_need() const;  // soon
+  void will_need() const;  // starts reading the file ahead
 
-  // For good: on another device; in main memory, from where bring() then copies.
+  // Permanently: to another device; or into main memory, from which bring() then copies.
   void move_to(torch::Device device);
   void keep_in_main_memory();
 

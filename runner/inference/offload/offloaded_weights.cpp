@@ -60,7 +60,7 @@ void OffloadedWeights::run(const c10::OperatorHandle& op, torch::jit::Stack& sta
   });
   if (!units.empty()) need(units);
   bring_together(op, stack, device);
-  // Autocast keeps its copies of parameters until the end of a pass: all together, half of the model.
+  // Autocast would keep its copies of all parameters until the end of the pass: half the size of the model.
   const NoAutocastCache no_cache;
   op.callBoxed(&stack);
 }
@@ -81,7 +81,7 @@ void OffloadedWeights::need(std::span<const std::size_t> needed) {
   announce_next(needed.back());
 }
 
-// Beside what the present operator needs, the unit before may stay: residual layers come back to it.
+// Besides what this operator needs, the unit used last may stay: residual layers use it again.
 void OffloadedWeights::make_room(std::span<const std::size_t> needed) {
   if (present_.empty()) return;
   const auto spare = [&, last = present_.back()](std::size_t unit) {
@@ -95,7 +95,7 @@ void OffloadedWeights::make_room(std::span<const std::size_t> needed) {
   std::erase_if(present_, spare);
 }
 
-// What followed the last time; the first time, the next one of the model.
+// Prefetches the unit that followed this one in the last pass; in the first pass, the next one of the model.
 void OffloadedWeights::announce_next(std::size_t unit) {
   if (current_ == unit) return;
   if (current_) next_[*current_] = unit;

@@ -14,9 +14,9 @@
 
 namespace runner {
 
-// The parameters of a model that stay in their file. Units of them come into memory when an operator is about
-// to read them, and leave it when others do; while one is computed with, the disk reads the next. The model
-// knows nothing of it.
+// The parameters of a model that stay in their file. A unit of them is loaded when an operator is about to
+// read it, and released when others are needed; during its computation the next unit is read from disk. The
+// model need not know.
 class OffloadedWeights final : public OperatorMode {
  public:
   struct Placed {
@@ -29,21 +29,21 @@ class OffloadedWeights final : public OperatorMode {
   OffloadedWeights(WeightFiles files, std::vector<Placed> units, torch::Device device,
                    torch::MemoryFormat layout);
 
-  // Once the model is prepared: what has a place in memory is read.
+  // Call it once the model is prepared. Loads the units whose place is in memory.
   void load();
 
-  // Around the passes of the model: every operator of this thread comes here first. Arguments on another
-  // device than the weights are moved to them.
+  // Called for every operator of this thread during a pass. Arguments on another device than the weights are
+  // moved to the device of the weights.
   void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) override;
 
-  std::int64_t peak_bytes() const { return peak_bytes_; }  // of parameters that came and went
+  std::int64_t peak_bytes() const { return peak_bytes_; }  // of the parameters that are loaded and released
 
  private:
   struct Unit {
     OffloadedUnit parameters;
     std::string place;
     std::int64_t bytes;
-    bool stays = false;  // in memory, for good
+    bool stays = false;  // permanently in memory
   };
 
   void need(std::span<const std::size_t> units);
@@ -54,13 +54,13 @@ class OffloadedWeights final : public OperatorMode {
   torch::Device device_;
   std::vector<Unit> units_;
   std::unordered_map<const c10::StorageImpl*, std::size_t> unit_of_;
-  std::vector<std::size_t> present_;  // the one that was needed last is the last
+  std::vector<std::size_t> present_;  // in order of last use
   std::optional<std::size_t> current_;
-  std::map<std::size_t, std::size_t> next_;  // what was needed after what
+  std::map<std::size_t, std::size_t> next_;  // which unit was needed after which
   std::int64_t present_bytes_ = 0, peak_bytes_ = 0;
 };
 
-// A pass of the model may be run as long as this lives; without offloaded weights it does nothing.
+// The model may be run while this exists. Does nothing if `weights` is null.
 class OffloadedPass {
  public:
   explicit OffloadedPass(OffloadedWeights* weights) {

@@ -12,7 +12,7 @@ void visit_value(const c10::IValue& value, const std::function<void(const torch:
   }
 }
 
-// Operators take a single number from the CPU, wherever they run.
+// Operators on any device accept a 0-dimensional tensor on the CPU.
 bool is_number(const torch::Tensor& tensor) { return tensor.dim() == 0 && tensor.is_cpu(); }
 
 c10::IValue moved(const c10::IValue& value, torch::Device device) {

@@ -11,7 +11,7 @@ class View {
   }
 }
 
-// The moment of a step on another axis: the run's clock holds some of them, the others lie in between.
+// The place of a step on another axis: the run's clock has some steps, the others are interpolated.
 function at_clock(clock, axis, step) {
   const steps = clock.step, values = clock[axis];
   let high = steps.findIndex(other => other >= step);
@@ -25,8 +25,9 @@ function at_clock(clock, axis, step) {
 function round_ticks(low, high, count) {
   const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map(factor => factor * power).find(size => size >= raw);
-  const values = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) values.push(Number((i * step).toPrecision(12)));
+  const values = [], first = Math.ceil(low / step - 1e-9);
+  // Counted, because in a tiny part of a large axis, first + 1 may be rounded to first.
+  for (let i = 0; i <= count + 1 && (first + i) * step <= high + 1e-9 * step; ++i) values.push(Number(((first + i) * step).toPrecision(12)));
   return {values, step};
 }
 
@@ -39,7 +40,7 @@ function log_ticks(low, high) {
   return {values: values.filter(tick => tick > 0), step};
 }
 
-// 20k, 1.5M, 0.002, 5e-8: short, and with as many digits as it takes to tell neighbours apart.
+// 20k, 1.5M, 0.002, 5e-8: short, and with as many digits as it takes to distinguish neighbours.
 function tick_texts({values, step}) {
   const power = value => Math.floor(Math.log10(Math.abs(value)) + 1e-9);
   const [from, unit, factor] = [[1e15, '', 0], [1e12, 'T', 1e12], [1e9, 'G', 1e9], [1e6, 'M', 1e6], [1e4, 'k', 1e3], [1e-3, '', 1]]
@@ -52,7 +53,7 @@ function tick_texts({values, step}) {
   });
 }
 
-// The mean of what came before, with weights that fade; the beginning is not drawn towards zero.
+// Exponential moving average, corrected so that the beginning is not drawn towards zero.
 function smoothed(values, weight) {
   let mean = 0, total = 0;
   return values.map(value => {
@@ -82,7 +83,7 @@ class Chart {
     view.charts.push(this);
   }
 
-  // Where several runs are overlaid the page's legend names them; here it is enough to tell the kinds of line apart.
+  // If several runs are overlaid, the page's legend names them; these keys only name the kinds of lines.
   keys() {
     const of_runs = new Set(this.lines.map(line => line.run)).size > 1;
     const kinds = new Map(this.lines.map(line => [line.kind, of_runs ? 'currentColor' : line.colour]));
@@ -169,7 +170,7 @@ class Chart {
     this.area = {left: Math.ceil(widest) + 10, top: 8, right: box.width - 8, bottom: box.height - 22, x0, x1, y0, y1};
   }
 
-  // The heights at both ends of a stretch without points, where a line passes through it.
+  // The values at both ends of a range without points, if a line passes through it.
   crossing(line, x0, x1) {
     const xs = this.xs(line), next = xs.findIndex(x => x > x1);
     if (next < 1 || xs[next - 1] >= x0) return [];
@@ -273,7 +274,7 @@ class Chart {
     this.mark_odd(pen, line);
   }
 
-  // Values that are not finite are marked at the top, so that they are not taken for a gap.
+  // Values that are not finite are marked at the top, so that they do not look like a gap.
   mark_odd(pen, line) {
     const xs = this.xs(line);
     pen.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--bad');
@@ -342,7 +343,7 @@ class Chart {
   }
 }
 
-// Draws charts when they come into sight, again when their size or the colour scheme changes.
+// Draws charts when they come into view, and again when their size or the colour scheme changes.
 function watch_charts(view) {
   const by_canvas = new Map(view.charts.map(chart => [chart.canvas, chart]));
   const sight = new IntersectionObserver(entries => {

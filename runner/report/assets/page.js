@@ -1,4 +1,4 @@
-// What every page is made of.
+// What all pages are made of.
 
 function read_data() {
   return JSON.parse(document.getElementById('data').textContent);
@@ -9,7 +9,7 @@ function element(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
     if (key.startsWith('on')) made.addEventListener(key.slice(2), value);
-    else if (key === 'style') made.style.cssText = value; // set from the script: no policy forbids it
+    else if (key === 'style') made.style.cssText = value; // the page's security policy allows this
     else if (value !== undefined && value !== false) made.setAttribute(key, value === true ? '' : value);
   }
   made.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined));
@@ -87,7 +87,7 @@ function table(columns, rows, options = {}) {
   return element('div', {class: 'scroll', tabindex: 0}, element('table', {}, header, body));
 }
 
-// Named amounts as bars of one scale, on which `largest` fills a bar; by default the largest of them.
+// Named amounts as bars on one scale; a bar is full at `largest`, by default the largest of the amounts.
 function share_bars(entries, text, largest = Math.max(...entries.map(([, value]) => value), 1e-12)) {
   return element('div', {class: 'share'}, entries.flatMap(([name, value], i) => [
     element('span', {}, name),

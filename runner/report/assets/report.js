@@ -4,8 +4,8 @@ const dashes = [[], [6, 4], [2, 3], [9, 3, 2, 3]];
 
 const phases = ['train', 'eval', 'perf'];
 
-// "train/loss" and "eval/loss" belong to the chart "loss", "eval/recall/cat" to "recall": which part of the run and which class tell the
-// lines apart. Of other names nobody knows what may be compared, but for the last part of a long one: "norms/conv1/weight".
+// "train/loss" and "eval/loss" belong to the chart "loss", "eval/recall/cat" to "recall": the lines differ in the part of the run
+// and in the class. Other names have their own chart; those of three or more parts share one if all but the last are equal: "norms/conv1/weight".
 function chart_of(name) {
   const parts = name.split('/');
   if (parts.length > 1 && phases.includes(parts[0])) return {chart: parts[1], kind: [parts[0], ...parts.slice(2)].join(' ')};
@@ -13,7 +13,7 @@ function chart_of(name) {
   return {chart: name, kind: name};
 }
 
-// What is looked at first: the loss, what the evaluation measures, then how the training went.
+// The order of the charts: the loss, what evaluations measure, then how the training went.
 function chart_rank(chart, kinds) {
   const first = ['loss', 'accuracy'].indexOf(chart);
   if (first >= 0) return first;
@@ -42,7 +42,7 @@ function charts_of(runs, labels, view) {
       group.lines.push({run: index, kind, place, label: several ? `${labels[index]} ${kind}` : kind, clock: run.clock, x: series.x, y: series.y.map(Number)});
     }
   });
-  // Colours tell runs apart; in a chart of one run, its lines.
+  // Colours distinguish runs; in a chart of one run, its lines.
   for (const {lines} of charts.values()) {
     const of_runs = lines.some(line => line.run !== lines[0].run) || (runs.length > 1 && lines.length === 1);
     for (const line of lines) Object.assign(line, {colour: colour(of_runs ? line.run : line.place), dash: of_runs ? dashes[line.place % dashes.length] : []});
@@ -200,7 +200,7 @@ function settings_of_one({settings}) {
   return section('Configuration', element('div', {class: 'cards'}, [...sections.values()].map(rows => element('div', {class: 'card'}, table([], rows)))));
 }
 
-// Keys down, runs across; what differs is marked.
+// One row per key, one column per run; rows that differ are marked.
 function difference_table(title, runs, labels, part) {
   const keys = [...new Set(runs.flatMap(run => Object.keys(run[part] || {})))];
   if (!keys.length) return null;

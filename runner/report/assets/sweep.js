@@ -17,7 +17,7 @@ function sweep_sections(data) {
       `One line per trial; the stronger a line, the better its ${sweep.metric}. The best is red.`), parallel_coordinates(sweep, done)));
   if (sweep.importance.length) {
     const known = sweep.importance.filter(([, share]) => share !== null), unknown = sweep.importance.filter(([, share]) => share === null);
-    parts.push(section('Importance', element('p', {class: 'quiet'}, 'How much of the variation of the result each setting explains by itself.'),
+    parts.push(section('Importance', element('p', {class: 'quiet'}, 'How much of the variation of the result each setting explains on its own.'),
         known.length ? share_bars(known, value => percent(value), 1) : null,
         unknown.length ? element('p', {class: 'quiet'}, `Too few trials to tell: ${unknown.map(([key]) => key).join(', ')}.`) : null));
   }
@@ -37,7 +37,7 @@ function as_number(text) {
   return text !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
-// Each axis is a setting, spread by its order for words and by its logarithm where the values span decades.
+// The axis of one setting: words in alphabetical order, numbers on a linear scale, or a logarithmic one if they span decades.
 function axis_of(values) {
   const numbers = values.map(as_number);
   if (numbers.some(value => typeof value !== 'number')) {

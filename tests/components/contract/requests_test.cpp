@@ -37,6 +37,14 @@ TEST_CASE("requests that wait are saved and come back") {
   CHECK_FALSE(loaded.take_skip());
 }
 
+TEST_CASE("requests: names of any characters come back") {
+  Requests requests;
+  for (const char* name : {"b\na", "\\n", "\\", "\n", "a"}) requests.log(name, 1);
+  Requests loaded;
+  loaded.load(requests.save());
+  CHECK(loaded.take_measurements() == requests.take_measurements());
+}
+
 TEST_CASE("requests: an interruption is of this process alone, and a stop can be forgotten") {
   Requests requests;
   requests.interrupt("no time left");

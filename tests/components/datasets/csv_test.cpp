@@ -193,7 +193,7 @@ TEST_CASE_METHOD(Fixture, "columns can be named by the recipe, for or instead of
   write("5.1,3.5,0\n4.9,3.0,1\n", "5.0,3.1,0\n");
   CHECK(open("csv", with({{"columns", Setting::list({"length", "width", "kind"})}, {"target", "kind"}}))
             .train->size() == 2);
-  CHECK_THROWS_WITH(open("csv", with({{"header", false}})), ContainsSubstring("is needed where no header"));
+  CHECK_THROWS_WITH(open("csv", with({{"header", false}})), ContainsSubstring("is needed if no header"));
 }
 
 // As scikit-learn's iris.csv begins.
@@ -336,7 +336,39 @@ TEST_CASE_METHOD(Fixture, "rows are read again with what was learnt, without the
   refused("1,2", "\"1,2\" is neither a file nor a row: a row has 3 values separated by \",\"");
   refused("", "neither a file nor a row");
   refused("x,Rome,60", "column \"age\": \"x\" is not a number");
+  refused("50,Rome,20\n70,Oslo,40", "holds more than one row");
+  CHECK(reader->read(std::vector<std::string>{"50,Rome,20\n"}).size() == 1);
   CHECK_THROWS_WITH(dataset("csv", settings)->interpreter({}, "{}"), ContainsSubstring("dataset.json"));
+  const auto damaged = [&](const char* list, const std::string& name) {
+    auto columns = nlohmann::json::parse(splits.learned);
+    columns[list][0]["name"] = name;
+    CHECK_THROWS_WITH(dataset("csv", settings)->interpreter({}, columns.dump()),
+                      ContainsSubstring("dataset.json") && ContainsSubstring("no column \"" + name + "\""));
+  };
+  damaged("numeric", "height");
+  damaged("numeric", "buys");
+  damaged("categorical", "country");
+}
+
+TEST_CASE_METHOD(Fixture, "a table that cannot be opened is not called missing", "[csv]") {
+  const auto refused = [&](const std::string& name, const std::string& why) {
+    CHECK_THROWS_AS(open("csv", with({{"train", (folder / name).string()}})), DataError);
+    CHECK_THROWS_WITH(open("csv", with({{"train", (folder / name).string()}})), ContainsSubstring(why));
+  };
+  refused("other.csv", "There is no file");
+  refused(std::string(300, 'x'), "Cannot open " + folder.path().string());
+}
+
+TEST_CASE_METHOD(Fixture, "a row that is longer than any file name is still a row", "[csv]") {
+  std::string names, values, others;
+  for (int i = 0; i < 80; ++i) {
+    names += "x" + std::to_string(i) + ",";
+    values += std::to_string(i) + ".5000,";
+    others += std::to_string(i) + ".2500,";
+  }
+  write(names + "buys\n" + values + "no\n" + others + "yes\n", names + "buys\n" + values + "no\n");
+  const auto reader = dataset("csv", settings)->interpreter({}, open("csv", settings).learned);
+  CHECK(reader->read(std::vector<std::string>{values + "no"}).input.size(1) == 80);
 }
 
 TEST_CASE_METHOD(Fixture, "a file without header needs no target to be read again", "[csv]") {

@@ -54,6 +54,17 @@ TEST_CASE_METHOD(Fixture, "idx takes other names, and the names with a dot that 
   CHECK(open("idx", settings).train->size() == 3);
 }
 
+TEST_CASE_METHOD(Fixture, "an image to predict is scaled to the size of the training images, without them") {
+  const std::string learned = open("idx", settings).learned;
+  for (const fs::path& file : {train_images, train_labels, eval_images, eval_labels}) fs::remove(file);
+  const auto reader = dataset("idx", settings)->interpreter({}, learned);
+  const fs::path image = source_folder() / "tests/components/support/io/images/grey.png";
+  const Batch batch = reader->read(std::vector<std::string>{image.string()});
+  CHECK(batch.input.sizes() == torch::IntArrayRef{1, 1, 2, 3});
+  for (const std::string damaged : {"{", "[]", "{\"height\": 2}", "{\"height\": 0, \"width\": 3}"})
+    CHECK_THROWS_WITH(dataset("idx", settings)->interpreter({}, damaged), ContainsSubstring("dataset.json"));
+}
+
 TEST_CASE_METHOD(Fixture, "broken idx files are refused by name") {
   const auto refused = [&](const std::string& file, const std::string& why) {
     CHECK_THROWS_AS(open("idx", settings), DataError);

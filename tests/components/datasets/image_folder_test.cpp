@@ -146,6 +146,7 @@ TEST_CASE_METHOD(Fixture, "files that are no images are left out with a warning"
   put_small_set();
   write_file(folder / "train/cat/notes.txt", "x");
   write_file(folder / "train/cat/.hidden", "x");
+  put("train/cat/.thumbnails/1.png");
   log::clear_warnings();
   CHECK(open("image_folder", settings).train->size() == 4);
   REQUIRE(log::warnings().size() == 1);

@@ -55,7 +55,7 @@ TEST_CASE_METHOD(Fixture, "the label that losses ignore is accepted, but not for
   save("train", input, target - 1);
   CHECK_THROWS_WITH(opened(), ContainsSubstring("has the class -101") && ContainsSubstring("the label -100"));
   save("train", input, torch::full({6}, -100, torch::kInt64));
-  CHECK_THROWS_WITH(opened(), ContainsSubstring("no labels but -100"));
+  CHECK_THROWS_WITH(opened(), ContainsSubstring("only the label -100"));
   const torch::Tensor images = torch::zeros({6, 3, 4, 4}, torch::kUInt8);
   save("train", images, target);
   save("eval", images, target);
@@ -98,6 +98,20 @@ TEST_CASE_METHOD(Fixture, "bytes in the shape of images are images, and take tra
   const torch::Tensor image = read(*splits.train, {2}).input[0];
   CHECK(torch::allclose(image, input[2].narrow(1, 1, 4).narrow(2, 0, 4).to(torch::kFloat32) / 255) !=
         torch::allclose(image, input[2].narrow(1, 1, 4).narrow(2, 1, 4).to(torch::kFloat32) / 255));
+}
+
+TEST_CASE_METHOD(Fixture, "bytes to predict are images only if those of the training set were") {
+  const torch::Tensor input = torch::randint(256, {4, 3, 6, 5}, torch::kUInt8);
+  const auto predicted = [&](const torch::Tensor& target) {
+    save("train", input, target);
+    save("eval", input, target);
+    const auto reader = dataset("tensors", settings)->interpreter({}, opened().learned);
+    return reader->read(std::vector<std::string>{(folder / "eval.safetensors").string()}).input;
+  };
+  CHECK(torch::allclose(predicted(torch::tensor({1, 0, 1, 0})), input.to(torch::kFloat32) / 255));
+  CHECK(torch::equal(predicted(torch::randn({4})), input.to(torch::kInt64)));
+  CHECK(torch::equal(predicted(torch::zeros({4, 6, 5}, torch::kInt64)), input.to(torch::kInt64)));
+  CHECK_THROWS_WITH(dataset("tensors", settings)->interpreter({}, "{}"), ContainsSubstring("dataset.json"));
 }
 
 TEST_CASE_METHOD(Fixture, "files that make no dataset are refused by name") {
@@ -144,6 +158,12 @@ TEST_CASE_METHOD(Fixture, "files that make no dataset are refused by name") {
   SECTION("negative classes") {
     save("train", input, target - 1);
     refused("train.safetensors", "has the class -1, but classes are numbered from 0");
+  }
+  SECTION("quantities instead of classes") {
+    save("train", input, target + 1'700'000'000);
+    refused("train.safetensors", "integers up to 1700000002, which are too many classes");
+    save("train", input, torch::full({4}, std::numeric_limits<std::int64_t>::max(), torch::kInt64));
+    refused("train.safetensors", "too many classes");
   }
   SECTION("other shapes to evaluate with") {
     save("eval", torch::randn({4, 2}), target);

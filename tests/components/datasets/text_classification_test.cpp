@@ -166,6 +166,9 @@ TEST_CASE_METHOD(Fixture, "without the files generated sentences stand in", "[te
   CHECK_THAT(splits.stand_in, ContainsSubstring("stand in") && ContainsSubstring("bad.txt"));
   CHECK(splits.train->size() == 1800);
   CHECK(splits.train->spec().class_names == std::vector<std::string>{"bad", "good"});
+  // A file that cannot be opened is not missing.
+  settings = {{"file", (folder / std::string(300, 'x')).string()}, {"fallback", "generated"}};
+  refused("Cannot open");
 }
 
 TEST_CASE_METHOD(Fixture, "bad sentences are refused with their place", "[text]") {
@@ -201,7 +204,7 @@ TEST_CASE_METHOD(Fixture, "bad sentences are refused with their place", "[text]"
     table("text,label\na,0\nb,1\n");
     write_file(folder / "eval.csv", "text,label\na,2\n");
     settings = {{"file", (folder / "table.csv").string()}, {"eval_file", (folder / "eval.csv").string()}};
-    refused("eval.csv:2: column \"label\": \"2\" is not a class of the training data");
+    refused("eval.csv:2: column \"label\": \"2\" is not a class of the training set");
   }
 }
 

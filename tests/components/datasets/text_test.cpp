@@ -176,6 +176,9 @@ TEST_CASE_METHOD(Fixture, "without the file generated text stands in, and says s
   CHECK(splits.train->size() > 10'000);
   write("the text itself, long enough for a window in either part of it");
   CHECK(opened().stand_in.empty());
+  // A file that cannot be opened is not missing.
+  settings = {{"file", (folder / std::string(300, 'x')).string()}, {"fallback", "generated"}};
+  refused("Cannot read");
 }
 
 TEST_CASE_METHOD(Fixture, "bad text is refused with its place", "[text]") {
@@ -194,11 +197,16 @@ TEST_CASE_METHOD(Fixture, "bad text is refused with its place", "[text]") {
   SECTION("shorter than a window") {
     write("twenty characters ..");
     set("length", 18);
-    refused("too short: to train on it has 18 tokens, and 19 are needed");
+    refused("too short: it has 18 tokens to train on, but 19 are needed");
   }
   SECTION("nothing left to evaluate with") {
     write("nine char");
-    refused("too short: to evaluate with it has 1 tokens, and 2 are needed. Raise dataset.split");
+    refused("too short: it has 1 tokens to evaluate with, but 2 are needed. Raise dataset.split");
+  }
+  SECTION("nothing to evaluate with in a file of its own") {
+    write("enough text to train on");
+    set("eval_file", write_file(folder / "eval.txt", "e").string());
+    refused("eval.txt is too short: it has 1 tokens to evaluate with, but 2 are needed. Give more text.");
   }
   SECTION("a folder without text") {
     std::filesystem::create_directory(folder / "input.txt");
@@ -208,5 +216,10 @@ TEST_CASE_METHOD(Fixture, "bad text is refused with its place", "[text]") {
     write("twenty characters ..");
     set("tokenizer", Setting::table({{"name", "file"}, {"path", "wordpeace.json"}}));
     refused("/wordpeace.json: set dataset.tokenizer.path to a tokenizer.json");
+  }
+  SECTION("a tokenizer that cannot be opened") {
+    write("twenty characters ..");
+    set("tokenizer", Setting::table({{"name", "file"}, {"path", (folder / std::string(300, 'x')).string()}}));
+    refused("Cannot open");
   }
 }

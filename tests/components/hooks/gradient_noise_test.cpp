@@ -2,6 +2,8 @@
 
 #include <catch2/catch_all.hpp>
 
+#include <limits>
+
 #include "components/hooks/hook.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/small_model.hpp"
@@ -75,6 +77,19 @@ TEST_CASE("gradient_noise finds the noise that was put into the gradients") {
   });
   REQUIRE(found.size() == 1);
   CHECK_THAT(found[0].second, WithinRel(400.0, 0.1));
+}
+
+TEST_CASE("gradient_noise drops a measurement with a gradient that is not finite, and goes on") {
+  SmallModel model({0, 0});
+  auto hook = gradient_noise({{"every", 2}, {"over", 2}}, model);
+  const float bad = GENERATE(std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN());
+  const auto nothing = measure(*hook, model, 2, [&](int) { return torch::tensor({4.0F, bad}); });
+  CHECK(nothing.empty());
+  const auto gradient = [](int step) { return torch::tensor({4.0F, step == 0 ? 3.0F : 1.0F}); };
+  const auto found = measure(*hook, model, 2, gradient);
+  auto spared = gradient_noise({{"every", 2}, {"over", 2}}, model);
+  CHECK(found == measure(*spared, model, 2, gradient));
+  CHECK(found.size() == 1);
 }
 
 TEST_CASE("gradient_noise looks at a number of consecutive steps and then rests") {

@@ -77,7 +77,7 @@ TEST_CASE("profiler says so where the run ends before it begins") {
   log::clear_warnings();
   CHECK(profile({{"skip", 3}}, 2, folder.path()).empty());
   REQUIRE(log::warnings().size() == 1);
-  CHECK_THAT(log::warnings()[0], ContainsSubstring("saw nothing"));
+  CHECK_THAT(log::warnings()[0], ContainsSubstring("recorded nothing"));
   log::clear_warnings();
   CHECK_FALSE(std::filesystem::exists(folder / "trace.json"));
 }

@@ -1,6 +1,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/hooks/hook.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/parts.hpp"
 
 namespace runner {
@@ -19,6 +20,13 @@ TEST_CASE("time_limit interrupts the run when less than the margin is left, and 
       ->after_step({}, requests);
   REQUIRE(requests.interrupt_reason());
   CHECK_THAT(*requests.interrupt_reason(), ContainsSubstring("time limit"));
+}
+
+TEST_CASE("time_limit counts from the start of the launcher, which may have restarted the process") {
+  const testing::EnvironmentVariable launcher{"RUNNER_LAUNCHER_START", "-3600000000"};  // ticks since boot
+  Requests requests;
+  part<HookKind>("time_limit", {{"limit", "1000h"}}).build({})->after_step({}, requests);
+  CHECK(requests.interrupt_reason());
 }
 
 TEST_CASE("time_limit refuses a margin that leaves no time") {

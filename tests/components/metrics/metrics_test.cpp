@@ -82,6 +82,48 @@ TEST_CASE("labels to ignore are not counted", "[metrics]") {
   REQUIRE_FALSE(over_batches(*matrix, 4, labels()).contains("recall/0"));
 }
 
+TEST_CASE("metrics ignore the label that the loss ignores, unless they have their own", "[metrics]") {
+  torch::Tensor target = labels();
+  target.slice(0, 0, 10).fill_(255);
+  MetricInputs inputs;
+  inputs.ignore_index = part<LossKind>("cross_entropy", {{"ignore_index", 255}}).facts().ignore_index;
+  REQUIRE(inputs.ignore_index == 255);
+  torch::Tensor usual = target.clone();
+  usual.slice(0, 0, 10).fill_(-100);
+  for (const std::string name : {"accuracy", "top_k", "f1", "precision", "recall", "confusion_matrix",
+                                 "expected_calibration_error", "average_precision"}) {
+    CAPTURE(name);
+    Settings settings;
+    if (name == "top_k") settings.emplace_back("k", 2);
+    const auto metric = part<MetricKind>(name, settings).build(inputs);
+    settings.emplace_back("ignore_index", -100);
+    const auto own = part<MetricKind>(name, settings).build(inputs);
+    REQUIRE(over_batches(*metric, 4, target) == over_batches(*own, 4, usual));
+  }
+}
+
+TEST_CASE("a label that is no class is an error, not a wrong count", "[metrics]") {
+  for (const std::string name : {"confusion_matrix", "f1"}) {
+    for (const std::int64_t label : {std::int64_t{-1}, classes, std::int64_t{255}}) {
+      CAPTURE(name, label);
+      torch::Tensor target = labels();
+      target[3].fill_(label);
+      const auto metric = part<MetricKind>(name).build({});
+      REQUIRE_THROWS_WITH(
+          over_batches(*metric, 23, target),
+          ContainsSubstring("the label " + std::to_string(label)) && ContainsSubstring("ignore_index"));
+    }
+  }
+}
+
+TEST_CASE("the calibration error of an output that is not a number is not a number", "[metrics]") {
+  torch::Tensor output = torch::zeros({3, 2});
+  output[1].fill_(NAN);
+  const auto metric = part<MetricKind>("expected_calibration_error").build({});
+  metric->update(output, {torch::zeros({3, 1}), torch::tensor({0, 1, 0})});
+  REQUIRE(std::isnan(metric->compute().front().second));
+}
+
 TEST_CASE("the loss metric is the mean over the whole set, by the loss's own weight", "[metrics]") {
   const auto weights = Setting::list({0.5, 2.0, 1.0, 0.25});
   const auto loss = part<LossKind>("cross_entropy", {{"class_weights", weights}}).build({});

@@ -180,14 +180,13 @@ TEST_CASE("what has no meaning for these targets is refused", "[metrics]") {
     CHECK_THROWS_WITH(metric->update(label_scores(), {torch::zeros({examples, 1}), wanted_labels()}),
                       ContainsSubstring(why));
   };
-  refuses("expected_calibration_error", {}, "several of yes or no");
+  refuses("expected_calibration_error", {}, "multi-label task");
   refuses("f1", {{"average", "binary"}}, "use \"macro\"");
   const Batch batch{torch::zeros({examples, 1}), labels(5, 1.1)};
   for (const auto& [name, settings] : {std::pair<std::string, Settings>{"f1", {{"average", "samples"}}},
                                        {"accuracy", {{"labels", "all"}}}}) {
     const auto metric = part<MetricKind>(name, settings).build({});
-    CHECK_THROWS_WITH(metric->update(five_classes(), batch),
-                      ContainsSubstring("several labels for each example"));
+    CHECK_THROWS_WITH(metric->update(five_classes(), batch), ContainsSubstring("multi-label tasks"));
   }
   const auto auroc = part<MetricKind>("auroc", {{"average", "micro"}}).build({});
   CHECK_THROWS_WITH(auroc->update(rounded({examples}, 0.5), {torch::zeros({examples, 1}), labels(2, 2.3)}),

@@ -208,6 +208,9 @@ TEST_CASE("models: parameters out of range") {
   CHECK_THROWS_WITH(part<ModelKind>("mlp", {{"dropout", 1.5}}), ContainsSubstring("dropout"));
   CHECK_THROWS_WITH(part<ModelKind>("mlp", {{"hidden", Setting::list({0})}}), ContainsSubstring("hidden"));
   CHECK_THROWS_WITH(part<ModelKind>("resnet18", {{"stem", "mnist"}}), ContainsSubstring("stem"));
+  const Value too_many(Value::Data(Array(64, Value(Value::Data(std::int64_t{1})))));
+  CHECK_THROWS_WITH(part<ModelKind>("autoencoder", {{"channels", too_many}}),
+                    ContainsSubstring("has 64 entries") && ContainsSubstring("at most 16 times"));
 }
 
 TEST_CASE("models: channels_last gives the same numbers") {

@@ -128,6 +128,19 @@ TEST_CASE("llama: sizes, names and files") {
   CHECK_THROWS_WITH(part<ModelKind>("llama", {{"key_heads", 5}}), ContainsSubstring("must divide heads"));
 }
 
+TEST_CASE("llama: settings of another type of rope scaling are refused") {
+  const auto refused = [](const Setting& scaling, const std::string& why) {
+    CHECK_THROWS_WITH(part<ModelKind>("llama", {{"rope_scaling", scaling}}), ContainsSubstring(why));
+  };
+  refused(Setting::table({{"type", "linear"}, {"factor", 2.0}, {"original_context", 64}}),
+          "\"original_context\" has no effect if type is \"linear\"");
+  refused(Setting::table({{"type", "linear"}, {"factor", 2.0}, {"low_freq_factor", 2.0}}),
+          "\"low_freq_factor\" has no effect unless type is \"llama3\"");
+  refused(Setting::table(
+              {{"type", "dynamic"}, {"factor", 2.0}, {"original_context", 64}, {"high_freq_factor", 5.0}}),
+          "\"high_freq_factor\" has no effect unless type is \"llama3\"");
+}
+
 TEST_CASE("text classifiers: one row of outputs a text, which padding does not change") {
   const auto [name, settings] =
       GENERATE(table<std::string, Settings>({{"bert", tiny},
@@ -190,6 +203,12 @@ TEST_CASE("lstm: a language model does not read backwards") {
                     ContainsSubstring("bidirectional"));
   CHECK(dynamic_cast<LanguageModel*>(build("lstm", sentences, {{"predict", "token"}}).get()));
   CHECK_FALSE(dynamic_cast<LanguageModel*>(build("lstm", windows, {{"predict", "class"}}).get()));
+}
+
+TEST_CASE("lstm: a language model has as many outputs as tokens") {
+  CHECK_THROWS_WITH(build("lstm", windows, {{"num_classes", 5}}),
+                    ContainsSubstring("num_classes is 5") && ContainsSubstring("11 tokens"));
+  CHECK_NOTHROW(build("lstm", windows, {{"num_classes", 11}}));
 }
 
 TEST_CASE("tabular: categories beside numbers") {

@@ -66,5 +66,18 @@ TEST_CASE("muon says where it has nothing to do", "[optimizers]") {
   REQUIRE_THROWS_WITH(muon(named, {{"adamw_for", Setting::list({"layer"})}}), ContainsSubstring("use adamw"));
 }
 
+TEST_CASE("muon may update a part of the model without a matrix, and without what adamw_for names",
+          "[optimizers]") {
+  Named named = parameters({{"bias", {4}}});
+  const auto build = [&](const char* pattern) {
+    const auto part = testing::part<OptimizerKind>("muon", {{"adamw_for", Setting::list({pattern})}});
+    return part.build({make_groups(named, part.common), {"layer.weight", "lm_head.weight", "bias"}});
+  };
+  const auto optimizer = build("lm_head.*");
+  optimizer->step(1);
+  REQUIRE(named["bias"].abs().max().item<double>() > 0);
+  REQUIRE_THROWS_WITH(build("lm_haed.*"), ContainsSubstring("\"lm_haed.*\""));
+}
+
 }  // namespace
 }  // namespace runner::testing

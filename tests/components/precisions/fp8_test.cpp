@@ -104,6 +104,36 @@ class TurnedLinear final : public Model {
   torch::Tensor weight, bias;
 };
 
+class TwoMatrices final : public Model {
+ public:
+  TwoMatrices() {
+    register_parameter("weight_ih", noise({32, 32}, 3));
+    register_parameter("weight_hh", noise({32, 32}, 4));
+  }
+  torch::Tensor forward(const Batch& batch) override {
+    const auto all = named_parameters(/*recurse=*/false);
+    return torch::linear(torch::linear(batch.input, all["weight_ih"]), all["weight_hh"]);
+  }
+};
+class Holder final : public Model {
+ public:
+  Holder() : lstm(register_module("lstm", std::make_shared<TwoMatrices>())) {}
+  torch::Tensor forward(const Batch& batch) override { return lstm->forward(batch); }
+  std::shared_ptr<TwoMatrices> lstm;
+};
+
+TEST_CASE("two matrices of one module have scales of their own in fp8", "[precisions]") {
+  Holder net;
+  const auto fp8 = part<PrecisionKind>("fp8").build({});
+  fp8->prepare(net);
+  REQUIRE_THAT(fp8->summary(), ContainsSubstring("lstm.weight_ih") && ContainsSubstring("lstm.weight_hh"));
+  pass(net, *fp8, noise({20, 32}, 5));
+  const State state = fp8->save();
+  REQUIRE(state.tensors.size() == 6);  // of inputs, weights and gradients
+  REQUIRE_FALSE(torch::equal(state.tensors.at("lstm.weight_ih.weight_amax"),
+                             state.tensors.at("lstm.weight_hh.weight_amax")));
+}
+
 TEST_CASE("a weight kept as [in, out] runs in fp8 too", "[precisions]") {
   TurnedLinear net(GENERATE(true, false));
   const auto fp32 = part<PrecisionKind>("fp32").build({});

@@ -26,6 +26,10 @@ TEST_CASE("mlflow: names that MLflow does not allow become ones that it does") {
   CHECK(mlflow_name("..") == "_..");
   CHECK(mlflow_name("/a//b/") == "_a_/b_");
   CHECK(mlflow_name(std::string(300, 'x')).size() == 250);
+  CHECK(mlflow_name("./a") == "_/a");
+  CHECK(mlflow_name("a/.") == "a_.");
+  CHECK(mlflow_name("a/..") == "a_..");
+  CHECK(mlflow_name(".." + std::string(300, 'x')).size() == 250);
 }
 
 TEST_CASE("mlflow: different names stay different") {
@@ -72,6 +76,11 @@ TEST_CASE("file names of long tags are short enough, and stay different") {
   CHECK(file_name_of("a/b c.png") == "a_b_c.png");
   CHECK(file_name_of(start + "1").size() <= 120);
   CHECK(file_name_of(start + "1") != file_name_of(start + "2"));
+}
+
+TEST_CASE("mlflow: a slow connection gets the time to upload a model") {
+  CHECK(longest_request_seconds(0) <= 30);
+  CHECK(longest_request_seconds(100'000'000) >= 100'000'000 / 500'000);  // at 4 Mbit/s
 }
 
 TEST_CASE("mlflow: nobody listens, and that is worth another try; no address is not") {

@@ -59,6 +59,34 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a record of the checkpoint's step that was logged after it is logged only once") {
+  // An update that is skipped advances the epoch, but not the step.
+  const char* name = GENERATE("jsonl", "csv", "wandb");
+  TemporaryFolder folder;
+  const auto attempt = [&](std::optional<std::int64_t> resumed_at, std::vector<double> epochs) {
+    auto tracker = part<TrackerKind>(name).build({folder.path()});
+    RunFacts facts{"x", folder.path(), {}, {}};
+    facts.resumed_at = resumed_at;
+    facts.resumed_epoch = 0.5;
+    tracker->start(facts);
+    for (const double epoch : epochs) tracker->log({7, epoch, 0, {{"x", 1000 + epoch}}});
+    tracker->flush();
+  };
+  attempt({}, {0.25, 0.5, 0.75, 1.0});
+  attempt(7, {0.75});
+  std::string all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
+    if (entry.is_regular_file()) all += read_text(entry.path());
+  const auto times = [&](const std::string& value) {
+    std::size_t count = 0;
+    for (auto at = all.find(value); at != std::string::npos; at = all.find(value, at + 1)) ++count;
+    return count;
+  };
+  CHECK(times("1000.25") == 1);
+  CHECK(times("1000.5") == 1);
+  CHECK(times("1000.75") == 1);
+}
+
 TEST_CASE("texts.jsonl holds every text, and of a resumed run those up to the checkpoint") {
   TemporaryFolder folder;
   const auto log_texts = [&](std::optional<std::int64_t> resumed_at, std::vector<std::int64_t> steps) {
@@ -132,6 +160,34 @@ TEST_CASE(
   CHECK_FALSE(mentions(folder, "earlier"));
   CHECK(mentions(folder, "later"));
   for (const auto& each : folders) CHECK(read_text(each / "mine.txt") == "mine");
+}
+
+TEST_CASE("a resumed run does not keep how the earlier attempt ended") {
+  const char* name = GENERATE("swanlab", "comet");
+  CAPTURE(name);
+  TemporaryFolder folder;
+  const RunEnd failed{Outcome::failed, "out of memory", 1700000001};
+  log_all(name, folder, {}, "x", &failed);
+  REQUIRE(mentions(folder, "out of memory"));
+  log_all(name, folder, 2, "x");
+  CHECK_FALSE(mentions(folder, "out of memory"));
+}
+
+TEST_CASE("a file that a full disk left empty is begun anew") {
+  const char* name = GENERATE("wandb", "swanlab", "comet");
+  CAPTURE(name);
+  TemporaryFolder folder;
+  const auto start = [&] {
+    RunFacts facts{"the name", folder.path(), {}, {}};
+    facts.id = "0123456789abcdef0123456789abcdef";
+    part<TrackerKind>(name).build({folder.path()})->start(facts);
+  };
+  start();
+  REQUIRE(mentions(folder, "the name"));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
+    if (entry.is_regular_file()) std::filesystem::resize_file(entry.path(), 0);
+  start();
+  CHECK(mentions(folder, "the name"));
 }
 
 TEST_CASE("tensorboard leaves the event files of other runs in its folder alone when a run starts over") {

@@ -89,6 +89,26 @@ TEST_CASE("image: a crop wholly outside is all padding, and can still be turned 
   CHECK(torch::equal(written(image), torch::ones({3, 2, 2})));
 }
 
+TEST_CASE("image: a crop wholly outside, on any side, writes its padding and nothing around it") {
+  const Rectangle part = GENERATE(Rectangle{0, -16, 8, 8}, Rectangle{2, -30, 8, 8}, Rectangle{0, 40, 8, 8},
+                                  Rectangle{-16, 0, 8, 8}, Rectangle{40, 0, 8, 8}, Rectangle{-20, -20, 8, 8});
+  const bool flipped = GENERATE(false, true);
+  const auto pixels = pattern(1, 32, 32);
+  Scratch scratch;
+  Image image(ImageView::planar(pixels.data(), 1, 32, 32), scratch);
+  image.crop(part, 255);
+  if (flipped) {
+    image.flip_horizontally();
+    image.flip_vertically();
+  }
+  constexpr std::size_t around = 64, inside = 64;
+  std::vector<float> buffer(around + inside + around, -1.0F);
+  image.write({buffer.data() + around, 64, 8, 1}, PixelTable(1));
+  std::vector<float> expected(buffer.size(), -1.0F);
+  std::fill_n(expected.begin() + around, inside, 1.0F);
+  CHECK(buffer == expected);
+}
+
 TEST_CASE("image: noise fills the rectangle, repeats with its seed, and leaves the rest alone") {
   const auto noisy = [](std::uint64_t seed) {
     const auto pixels = pattern(3, 40, 40);

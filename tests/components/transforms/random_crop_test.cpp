@@ -60,6 +60,17 @@ TEST_CASE("random_crop: a smaller size changes the spec; a larger one needs padd
   CHECK_THROWS_WITH(transform("random_crop", {}, image_spec(3, -1, -1)), ContainsSubstring("give the size"));
 }
 
+TEST_CASE("random_crop: settings of a padding that does not exist are refused") {
+  const auto refused = [](const testing::Settings& settings, const std::string& why) {
+    CHECK_THROWS_WITH(transform("random_crop", settings, image_spec(3, 8, 8)), ContainsSubstring(why));
+  };
+  refused({{"size", 4}, {"fill", 9}}, "\"fill\" has no effect without padding");
+  refused({{"size", 4}, {"padding_mode", "edge"}}, "\"padding_mode\" has no effect without padding");
+  refused({{"padding", 2}, {"fill", 9}, {"padding_mode", "edge"}}, "\"fill\" has no effect unless");
+  CHECK_NOTHROW(
+      transform("random_crop", {{"size", 4}, {"pad_if_needed", true}, {"fill", 9}}, image_spec(3, 8, 8)));
+}
+
 TEST_CASE("random_crop after normalize is refused only where its padding would be mistaken") {
   DataSpec spec = image_spec(3, 8, 8);
   spec.pixels_final = true;

@@ -20,9 +20,19 @@ TEST_CASE("accelerator: mistakes are named", "[accelerator]") {
   AcceleratorOptions sharded;
   sharded.distributed.strategy = RankStrategy::zero1;
   CHECK_THROWS_WITH(Accelerator(alone, sharded), ContainsSubstring("ddp"));
+  AcceleratorOptions without_effect;
+  without_effect.distributed.offload = Offload::cpu;
+  CHECK_THROWS_WITH(Accelerator(alone, without_effect),
+                    ContainsSubstring("offload applies only with strategy = \"zero3\""));
+  AcceleratorOptions of_all_ranks;
+  of_all_ranks.distributed.batch = BatchOf::global;
+  CHECK_THROWS_WITH(Accelerator(alone, of_all_ranks), ContainsSubstring("distributed.batch has no effect"));
   Accelerator accelerator(alone, {.device = "cpu"});
   CHECK_THROWS_WITH(accelerator.backward(torch::ones({})), ContainsSubstring("prepare() it first"));
   CHECK_THROWS_WITH(accelerator.log({}, 1), ContainsSubstring("init_trackers"));
+  const Splits data = accelerator.open_dataset({"synthetic", {{"shape", PartSetting::list({4})}}});
+  CHECK_THROWS_WITH(accelerator.prepare_split(*data.train, {.batch_size = 0}),
+                    "batch_size must be at least 1");
   torch::nn::Linear model = model_of_test();
   CHECK_THROWS_WITH(accelerator.prepare_model(model.ptr(), "a.b"), ContainsSubstring("\"a.b\""));
   accelerator.prepare_model(model.ptr(), "head");

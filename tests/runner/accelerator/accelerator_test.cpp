@@ -7,6 +7,7 @@
 #include <torch/optim/schedulers/step_lr.h>
 #include <torch/optim/sgd.h>
 
+#include <atomic>
 #include <catch2/catch_all.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -239,6 +240,38 @@ TEST_CASE("accelerator: fp16 skips an update that is not finite, and the schedul
   CHECK(optimizer.learning_rate() == 0.05);
 }
 
+TEST_CASE("accelerator: fp16 skips the updates of every optimizer whose gradients are not finite",
+          "[accelerator]") {
+  const bool cleared_by_optimizers = GENERATE(true, false);
+  torch::nn::Linear one = model_of_test(), other = model_of_test();
+  torch::optim::SGD sgd_of_one(one->parameters(), 0.1), sgd_of_other(other->parameters(), 0.1);
+  World alone;
+  Accelerator accelerator(alone, {.precision = {"fp16", {{"init_scale", 1024}}}, .device = "cpu"});
+  auto [first, second, of_one, of_other] = accelerator.prepare(one, other, sgd_of_one, sgd_of_other);
+  const torch::Tensor before = weights_of(*other);
+  const auto step = [&](float size) {
+    torch::Tensor loss;
+    {
+      const auto autocast = accelerator.autocast();
+      const torch::Tensor input = torch::full({1, 3}, size);
+      loss = (one(input) + other(input)).to(torch::kFloat).sum();
+    }
+    accelerator.backward(loss);
+    of_one.step();
+    cleared_by_optimizers ? of_one.zero_grad() : one->zero_grad();
+    of_other.step();
+    cleared_by_optimizers ? of_other.zero_grad() : other->zero_grad();
+  };
+  step(1e10f);
+  CHECK(of_one.step_was_skipped());
+  CHECK(of_other.step_was_skipped());
+  CHECK(torch::equal(weights_of(*other), before));
+  step(1.0f);
+  CHECK_FALSE(of_one.step_was_skipped());
+  CHECK_FALSE(of_other.step_was_skipped());
+  CHECK_FALSE(torch::equal(weights_of(*other), before));
+}
+
 TEST_CASE("accelerator: runner models and optimizers, and a tracker", "[accelerator]") {
   const TemporaryFolder folder;
   World alone;
@@ -337,4 +370,72 @@ TEST_CASE("accelerator: a loader reads ahead only where micro-batches are accumu
     const auto accumulating = accelerator.accumulate();
     CHECK(Numbers::read == 10);
   }
+}
+
+TEST_CASE("accelerator: a pass with workers may be left early, and the next one is complete",
+          "[accelerator]") {
+  World alone;
+  Accelerator accelerator(alone, {.device = "cpu"});
+  auto loader = accelerator.prepare(
+      torch::data::make_data_loader<Sequential>(Numbers(20).map(torch::data::transforms::Stack<>()),
+                                                torch::data::DataLoaderOptions().batch_size(2).workers(2)));
+  for (auto& batch : loader) {
+    CHECK(batch.data[0][0].template item<float>() == 0);
+    break;
+  }
+  std::vector<float> firsts;
+  for (auto& batch : accelerator.skip_first_batches(loader, 8))
+    firsts.push_back(batch.data[0][0].template item<float>());
+  CHECK(firsts == std::vector<float>{16, 18});
+}
+
+namespace {
+
+class Counted : public Split {
+ public:
+  std::int64_t size() const override { return 4; }
+  DataSpec spec() const override {
+    DataSpec data;
+    data.input_shape = {1};
+    return data;
+  }
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
+    if (broken) throw DataError("it cannot be read.");
+    for (const ExampleRef& example : examples) batch.input[first++].fill_(static_cast<double>(example.index));
+    read_so_far += static_cast<std::int64_t>(examples.size());
+  }
+
+  mutable std::atomic<std::int64_t> read_so_far = 0;
+  bool broken = false;
+};
+
+}  // namespace
+
+TEST_CASE("accelerator: workers read nothing that no pass asks for", "[accelerator]") {
+  const Counted data;
+  World alone;
+  {
+    Accelerator accelerator(alone, {.device = "cpu"});
+    auto loader = accelerator.prepare_split(data, {.batch_size = 2, .workers = 1});
+    std::int64_t batches = 0;
+    for (int pass = 0; pass < 3; ++pass)
+      for (const Batch& batch : loader) batches += batch.size() == 2 ? 1 : 0;
+    CHECK(batches == 6);
+  }
+  CHECK(data.read_so_far == 12);
+}
+
+TEST_CASE("accelerator: a pass whose first example cannot be read is no pass", "[accelerator]") {
+  Counted data;
+  World alone;
+  Accelerator accelerator(alone, {.device = "cpu"});
+  auto loader = accelerator.prepare_split(data, {.batch_size = 2});
+  data.broken = true;
+  CHECK_THROWS_WITH(loader.begin(), ContainsSubstring("cannot be read"));
+  // Would ask the pass how many of the rows are repeated.
+  CHECK(accelerator.gather_for_metrics(torch::zeros({7})).size(0) == 7);
+  data.broken = false;
+  std::int64_t examples = 0;
+  for (const Batch& batch : loader) examples += batch.size();
+  CHECK(examples == 4);
 }

@@ -98,7 +98,39 @@ TEST_CASE("accelerator: a state may be saved in the current folder", "[accelerat
   accelerator.prepare(model);
   CHECK_NOTHROW(accelerator.save_state("state"));
   CHECK_NOTHROW(accelerator.load_state("state"));
+  for (int again = 0; again < 2; ++again) CHECK_NOTHROW(accelerator.save_state("completed/"));
+  CHECK_NOTHROW(accelerator.load_state("completed/"));
   std::filesystem::current_path(before);
+}
+
+TEST_CASE("accelerator: parameters of two models with the same name keep their own optimizer state",
+          "[accelerator]") {
+  // The second layer of the first model and the second model are both called "1".
+  const bool of_runner = GENERATE(false, true);
+  const TemporaryFolder folder;
+  World alone;
+  const auto train = [&](bool resume) {
+    torch::manual_seed(1);
+    torch::nn::Sequential two_layers(torch::nn::Linear(3, 3), torch::nn::Linear(3, 3));
+    torch::nn::Linear head(3, 3);
+    std::vector<torch::Tensor> parameters = two_layers->parameters();
+    for (const torch::Tensor& parameter : head->parameters()) parameters.push_back(parameter);
+    torch::optim::Adam adam(parameters, 0.01);
+    Accelerator accelerator(alone, {.device = "cpu"});
+    accelerator.prepare(two_layers, head);
+    PreparedOptimizer optimizer =
+        of_runner ? accelerator.build_optimizer({"adam", {{"lr", 0.01}}}) : accelerator.prepare(adam);
+    if (resume) accelerator.load_state(folder / "state");
+    for (int step = resume ? 2 : 0; step < 4; ++step) {
+      if (step == 2 && !resume) accelerator.save_state(folder / "state");
+      accelerator.backward(head(two_layers->forward(torch::full({1, 3}, step + 1.0F))).pow(2).sum());
+      optimizer.step();
+      optimizer.zero_grad();
+    }
+    return torch::cat({weights_of(*two_layers), weights_of(*head)});
+  };
+  const torch::Tensor whole = train(false);
+  CHECK(torch::equal(whole, train(true)));
 }
 
 TEST_CASE("accelerator: a state of another model or optimizer is refused by name", "[accelerator]") {

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_all.hpp>
 
+#include <algorithm>
+
 #include "runner/recipe/write.hpp"
 #include "runner/resolve.hpp"
 #include "tests/support/recipes.hpp"
@@ -176,6 +178,27 @@ TEST_CASE("recipe changes: a saved recipe that cannot be read is a change, not n
   CHECK_THAT(changes_table(changes), ContainsSubstring("saved.toml") && ContainsSubstring("removed_since") &&
                                          ContainsSubstring("changes the results"));
   CHECK(changes_since(files.folder / "missing.toml", resolved(files), registry()).size() == 1);
+}
+
+TEST_CASE("recipe changes: a saved recipe that lacks required keys is compared, too", "[checkpoint]") {
+  Recipes files(std::string(recipe) + "[[hook]]\nname = \"time_limit\"\nlimit = \"1h\"\n" +
+                "[checkpoint]\nbest = { metric = \"eval/loss\" }\n");
+  files.write("damaged.toml", "[train]\nepochs = 2\n");
+  const auto all = changes_since(files.folder / "damaged.toml", resolved(files), registry());
+  for (const char* key : {"model", "dataset", "optimizer", "hook"})
+    CHECK(std::ranges::find(all, key, &RecipeChange::key) != all.end());
+
+  files.write("older.toml", std::string(recipe) +
+                                "[[hook]]\nname = \"time_limit\"\n[checkpoint]\nbest = {}\n" +
+                                "[eval]\nevery = \"3step\"\n");
+  const auto some = changes_since(files.folder / "older.toml", resolved(files), registry());
+  CAPTURE(changes_table(some));
+  REQUIRE(some.size() == 3);
+  CHECK(some[0].key == "eval.every");
+  CHECK(some[0].effect == OnResume::course);  // what is judged by the other sections still is
+  CHECK(some[1].key == "checkpoint.best.metric");
+  CHECK(some[2].key == "hook.0.limit");
+  CHECK(some[2].before == "\"???\"");
 }
 
 TEST_CASE("recipe changes: the table shows key, values and effect", "[checkpoint]") {

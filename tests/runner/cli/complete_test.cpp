@@ -5,6 +5,7 @@
 
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/in_folder.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace runner::cli {
@@ -103,6 +104,15 @@ TEST_CASE("deletions", "[cli]") {
   const Completion complete;
   CHECK(complete({"RECIPE", "~trac"}) == Words{"~tracker"});
   CHECK(complete({"RECIPE", "~optimizer.mom"}) == Words{"~optimizer.momentum"});
+}
+
+TEST_CASE("recipes that are known by name", "[cli]") {
+  const Completion complete;
+  testing::write_file(complete.folder / "recipes/own_recipe.toml", recipe_text);
+  const testing::InFolder here(complete.folder.path());
+  for (const char* command : {"check", "show", "new"}) CHECK(has(complete({command, "own_"}), "own_recipe"));
+  CHECK(complete({"own_recipe", "optimizer.mom"}) == Words{"optimizer.momentum="});
+  CHECK(complete({"check", "own_recipe", "optimizer.mom"}) == Words{"optimizer.momentum="});
 }
 
 TEST_CASE("a recipe that is wrong or not there still completes", "[cli]") {

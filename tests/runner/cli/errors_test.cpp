@@ -9,6 +9,7 @@
 #include "runner/failure.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/in_folder.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace fs = std::filesystem;
@@ -50,18 +51,6 @@ Registry few_components() {
   }
   return Registry(std::move(chosen));
 }
-
-// The recipes are named as a user would, from their own folder.
-class InFolder {
- public:
-  explicit InFolder(const fs::path& folder) : before_(fs::current_path()) { fs::current_path(folder); }
-  ~InFolder() { fs::current_path(before_); }
-  InFolder(const InFolder&) = delete;
-  InFolder& operator=(const InFolder&) = delete;
-
- private:
-  fs::path before_;
-};
 
 // "# arguments: a=1" in the first line of a recipe.
 std::string first_line_setting(const std::string& text, const std::string& name) {

@@ -91,8 +91,33 @@ TEST_CASE("a file is not replaced unless that is asked for", "[cli]") {
 TEST_CASE("nothing is left behind where a file cannot be written", "[cli]") {
   const TemporaryFolder folder;
   const std::string file = (folder / "absent/mine.toml").string();
-  CHECK_THROWS_WITH(Program{}.run({"new", shipped("shapes"), "-o", file}), ContainsSubstring(file));
+  CHECK_THROWS_WITH(Program{}.run({"new", shipped("shapes"), "-o", file}),
+                    ContainsSubstring(file) && ContainsSubstring("No such file or directory"));
   CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("a blank in a list is written as one to fill in", "[cli]") {
+  const Outcome made =
+      Program{}.run({"new", shipped("shapes"), "hook+=???", "eval.metric=[\"???\", \"accuracy\"]"});
+  CHECK(made.err.empty());
+  REQUIRE(made.code == 0);
+  CHECK_THAT(made.out, ContainsSubstring("\n[[hook]]\nname = \"???\"  # fill this in\n") &&
+                           ContainsSubstring("\n[[eval.metric]]\nname = \"???\"  # fill this in\n") &&
+                           ContainsSubstring("\nname = \"accuracy\"\n"));
+  const TemporaryFolder folder;
+  const Outcome checked = Program{}.run({"check", write_file(folder / "new.toml", made.out).string()});
+  CHECK_THAT(checked.err, ContainsSubstring("eval.metric.0.name is still to be filled in"));
+}
+
+TEST_CASE("a recipe for data that still has blanks is written without trying it", "[cli]") {
+  const TemporaryFolder folder;
+  const fs::path data =
+      write_file(folder / "people.csv", "age,city,buys\n30,Rome,yes\n40,Oslo,no\n50,Rome,yes\n60,Oslo,no\n");
+  const Outcome made = Program{}.run(
+      {"new", "--task", "table", data.string(), "-o", (folder / "new.toml").string(), "optimizer.lr=???"});
+  CHECK(made.err.empty());
+  CHECK(made.code == 0);
+  CHECK_THAT(made.out, ContainsSubstring("fill in what is marked \"???\" (optimizer.lr)"));
 }
 
 TEST_CASE("wrong choices are explained", "[cli]") {

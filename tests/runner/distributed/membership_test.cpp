@@ -19,6 +19,22 @@ TEST_CASE("membership: a process that nobody launched, or that is alone, belongs
                           {"MASTER_PORT", "29500"}}));
 }
 
+TEST_CASE("membership: torchrun, which has to say where to meet") {
+  Environment environment{{"TORCHELASTIC_RUN_ID", "none"},
+                          {"RANK", "1"},
+                          {"WORLD_SIZE", "2"},
+                          {"LOCAL_RANK", "1"},
+                          {"LOCAL_WORLD_SIZE", "2"},
+                          {"MASTER_ADDR", "localhost"},
+                          {"MASTER_PORT", "29500"}};
+  CHECK(membership(environment)->meet->port == 29500);
+  environment["MASTER_PORT"] = "70000";
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("from 1 to 65535"));
+  environment.erase("MASTER_ADDR");
+  environment.erase("MASTER_PORT");
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("MASTER_"));
+}
+
 TEST_CASE("membership: the only rank of runner launch still belongs to it") {
   const auto member = membership({{variable::rank, "0"},
                                   {variable::size, "1"},
@@ -80,6 +96,10 @@ TEST_CASE("membership: mpirun") {
   CHECK_THROWS_WITH(membership(environment), ContainsSubstring("MASTER_PORT"));
   environment["MASTER_PORT"] = "4000";
   CHECK(membership(environment)->meet->host == "10.0.0.1");
+  for (const char* port : {"0", "70000"}) {
+    environment["MASTER_PORT"] = port;
+    CHECK_THROWS_WITH(membership(environment), ContainsSubstring("from 1 to 65535"));
+  }
 }
 
 TEST_CASE("membership: srun, with nodes of different sizes") {
@@ -99,6 +119,38 @@ TEST_CASE("membership: srun, with nodes of different sizes") {
   CHECK(membership(environment)->place.local_size == 4);
   environment["SLURM_NODEID"] = "3";
   CHECK_THROWS_WITH(membership(environment), ContainsSubstring("does not mention node 3"));
+}
+
+TEST_CASE("membership: a process may be started outside of all ranks") {
+  const Environment by_mpirun{{"OMPI_COMM_WORLD_RANK", "1"},
+                              {"OMPI_COMM_WORLD_SIZE", "2"},
+                              {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                              {"PMIX_NAMESPACE", "4242"}};
+  const Environment by_srun{{"SLURM_JOB_ID", "7"},
+                            {"SLURM_STEP_ID", "0"},
+                            {"SLURM_PROCID", "0"},
+                            {"SLURM_LOCALID", "0"},
+                            {"SLURM_NODEID", "0"},
+                            {"SLURM_STEP_NUM_TASKS", "2"},
+                            {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"}};
+  const Environment by_torchrun{{"TORCHELASTIC_RUN_ID", "none"},
+                                {"RANK", "0"},
+                                {"WORLD_SIZE", "2"},
+                                {"LOCAL_RANK", "0"},
+                                {"LOCAL_WORLD_SIZE", "2"},
+                                {"MASTER_ADDR", "localhost"},
+                                {"MASTER_PORT", "29500"}};
+  const Environment by_runner{{variable::rank, "0"},
+                              {variable::size, "2"},
+                              {variable::local_rank, "0"},
+                              {variable::local_size, "2"},
+                              {variable::store, "127.0.0.1:4000"}};
+  for (const Environment& environment : {by_mpirun, by_srun, by_torchrun, by_runner}) {
+    CHECK(membership(environment));
+    CHECK_FALSE(membership(without_membership(environment)));
+  }
+  CHECK(without_membership({{"PATH", "/bin"}}) == Environment{{"PATH", "/bin"}});
 }
 
 TEST_CASE("membership: variables that make no sense are refused, by name") {

@@ -78,6 +78,18 @@ TEST_CASE("store: tells when a client is gone") {
   CHECK(staying->get_to_str("gone") == "it");
 }
 
+TEST_CASE("store: a client that has connected again is not gone when its former connection ends") {
+  const Served served;
+  auto former = served.client(), another = served.client();
+  const auto again = served.client();
+  for (const auto& client : {former, again}) client->leave_when_gone("gone", "it");
+  another->leave_when_gone("another gone", "it");
+  former.reset();
+  another.reset();  // ends after it, so the store has seen both ends once it reports this one
+  CHECK(again->get_to_str("another gone") == "it");
+  CHECK_FALSE(again->check({"gone"}));
+}
+
 TEST_CASE("store: refuses who does not know the secret, and names the reason") {
   const Served served;
   CHECK_THROWS_WITH(served.client("another secret"), ContainsSubstring("belongs to another run"));

@@ -165,3 +165,15 @@ TEST_CASE("gradient buckets: with owners, each rank keeps the sums of its own pa
     }
   });
 }
+
+TEST_CASE("gradient buckets: sparse gradients are summed like others") {
+  on_ranks(2, [](World& world) {
+    torch::nn::Embedding embedding(torch::nn::EmbeddingOptions(4, 2).sparse(true));
+    GradientBuckets buckets(world, embedding->parameters(), {});
+    buckets.begin_last_backward();
+    embedding(torch::tensor({std::int64_t{world.rank()}, std::int64_t{2}})).sum().backward();
+    buckets.finish();
+    const torch::Tensor expected = torch::tensor({{1.0F, 1.0F}, {1.0F, 1.0F}, {2.0F, 2.0F}, {0.0F, 0.0F}});
+    require(torch::equal(embedding->weight.grad(), expected), "the sum");
+  });
+}

@@ -168,3 +168,18 @@ TEST_CASE("powersgd: an engine trains with it, ranks stay equal, and fewer bytes
   CHECK_FALSE(same_bits(compressed[0], plain[0]));
   CHECK(compressed[0].losses.back() < 0.9 * compressed[0].losses.front());
 }
+
+// The meta device stands for a GPU.
+TEST_CASE("powersgd: a loaded state goes to the device of the parameters") {
+  World alone;
+  PowerSgd compression(alone, 1);
+  compression.load({.tensors = {{"matrix.q", torch::ones({10, 1})}, {"matrix.error", torch::ones({12, 10})}},
+                    .integers = {{"ranks", 1}}});
+  const torch::Tensor matrix = torch::zeros({12, 10}, torch::kMeta).requires_grad_();
+  matrix.mutable_grad() = torch::zeros({12, 10}, torch::kMeta);
+  compression.reduce({{"matrix", matrix}});
+  for (const auto& [name, tensor] : compression.save().tensors) {
+    INFO(name);
+    CHECK(tensor.is_meta());
+  }
+}

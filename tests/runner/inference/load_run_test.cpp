@@ -120,6 +120,21 @@ TEST_CASE("trained: runs of a name") {
   CHECK(find_run(folder / "20260201-000000") == folder / "20260201-000000");
 }
 
+TEST_CASE("trained: a folder that cannot be read does not hide the other runs") {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  leave_run("runs/good/20260101-000000");
+  std::filesystem::create_symlink("loop", "runs/loop");  // like a folder of another user: it exists, no more
+  std::filesystem::create_directory("runs/partly");
+  std::filesystem::create_symlink("latest", "runs/partly/latest");
+  CHECK_THROWS_WITH(find_run("none"), ContainsSubstring("no run folder none; existing runs: runs/good."));
+  CHECK_THROWS_WITH(find_run("loop"), ContainsSubstring("no run folder loop"));
+  CHECK_THROWS_WITH(find_run("runs/loop"), ContainsSubstring("no run folder runs/loop"));
+  CHECK(find_run("good") == "runs/good/20260101-000000");
+  std::filesystem::current_path(before);
+}
+
 TEST_CASE("trained: what is missing is named") {
   const TemporaryFolder folder;
   CHECK_THROWS_WITH(find_run(folder / "none"),

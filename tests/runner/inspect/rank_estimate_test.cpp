@@ -177,7 +177,10 @@ TEST_CASE("estimate: a recipe that cannot be shared out is refused in words") {
       estimated(many_layers,
                 {"distributed.strategy=zero3", "distributed.shard_group=8", "~distributed.bucket_size"}, 4),
       ContainsSubstring("must divide the number of ranks (4)"));
-  CHECK_THROWS_WITH(
-      estimated(many_layers, {"distributed.strategy=zero2", "optimizer={name=\"muon\", lr=0.01}"}, 64),
-      ContainsSubstring("of 64") && ContainsSubstring("fewer ranks"));
+}
+
+TEST_CASE("estimate: muon with more ranks than matrices") {
+  const Estimate found =
+      estimated(many_layers, {"distributed.strategy=zero2", "optimizer={name=\"muon\", lr=0.01}"}, 64);
+  CHECK(found.total_bytes() > 0);
 }

@@ -52,4 +52,9 @@ TEST_CASE("code that a recipe names has to lie in its folder", "[plugins]") {
   CHECK(problems({}, {{"RUNNER_PLUGIN_PATH", away.string()}}).empty());
   std::filesystem::remove_all(away);
   CHECK(problems({}, {}).empty());  // the component reports that it is missing
+  std::string unreachable = distilled;
+  unreachable.replace(unreachable.find("../away/teacher.pt"), std::string("../away/teacher.pt").size(),
+                      std::string(300, 'x') + ".pt");
+  files.write("own/main.toml", unreachable);
+  CHECK_NOTHROW(problems({}, {}));
 }

@@ -29,6 +29,16 @@ TEST_CASE("environment: sets values above the file and below the command line", 
   CHECK(at(tree, "optimizer.name").origin.layer > at(tree, "tracker").origin.layer);
 }
 
+TEST_CASE("environment: a list is changed from its default if its section is missing, too", "[environment]") {
+  Recipes recipes("a = 1\n");
+  recipes.default_of = [](const Value&, std::string_view path) -> std::optional<Value> {
+    if (path != "eval.metric") return std::nullopt;
+    return testing::list({testing::text("loss"), testing::text("f1")});
+  };
+  recipes.environment = {{"RUNNER_EVAL__METRIC__0", "accuracy"}};
+  CHECK(testing::toml(recipes.load(), "eval.metric") == "[\"accuracy\", \"f1\"]");
+}
+
 TEST_CASE("environment: other variables are none of ours", "[environment]") {
   Recipes recipes("a = 1\n");
   recipes.environment = {

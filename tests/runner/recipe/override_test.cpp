@@ -116,7 +116,11 @@ TEST_CASE("override: scalars are those of TOML", "[override]") {
                            "00.5",
                            "1.e3",
                            "0.0",
-                           "1e06"}) {
+                           "1e06",
+                           "1e-3+1",
+                           "1e5+5",
+                           "1e+-3",
+                           "1e++3"}) {
     INFO(word);
     const std::string here = after({std::string("x=") + word}, "x");
     Recipes file(std::string("x = ") + word);
@@ -157,6 +161,26 @@ TEST_CASE("override: a list left out is changed from its default", "[override]")
   CHECK(testing::toml(recipes.load({"model.widths=[1]"}), "model.widths") == "[1]");
 }
 
+TEST_CASE("override: a list is changed from its default if its sections are missing, too", "[override]") {
+  Recipes recipes("model = 'mlp'\n");
+  recipes.default_of = [](const Value&, std::string_view path) -> std::optional<Value> {
+    if (path == "eval") return testing::table({{"every", testing::text("1ep")}});
+    if (path != "eval.metric" && path != "model.widths" && path != "a.b.c") return std::nullopt;
+    return testing::list({testing::text("loss")});
+  };
+  const auto after = [&](const std::string& override_, const std::string& path) {
+    return testing::toml(recipes.load({override_}), path);
+  };
+  CHECK(after("eval.metric+=accuracy", "eval") == "{ metric = [\"loss\", \"accuracy\"] }");
+  CHECK(after("eval.metric.0=accuracy", "eval") == "{ metric = [\"accuracy\"] }");
+  CHECK(after("eval.metric.0.k=5", "eval.metric") == "[{ name = \"loss\", k = 5 }]");
+  CHECK(after("eval.metric=[accuracy]", "eval") == "{ metric = [\"accuracy\"] }");
+  CHECK(after("eval.other+=1", "eval") == "{ other = [1] }");
+  CHECK(after("a.b.c+=x", "a") == "{ b = { c = [\"loss\", \"x\"] } }");
+  CHECK(after("model.widths+=x", "model") == "{ name = \"mlp\", widths = [\"loss\", \"x\"] }");
+  CHECK_THAT(recipes.complaint({"eval.metric.1=x"}), ContainsSubstring("the list eval.metric has 1 item"));
+}
+
 TEST_CASE("override: deletes", "[override]") {
   CHECK(after({"~run"}).find("run") == std::string::npos);
   CHECK(after({"~optimizer.lr"}, "optimizer") == "{ name = \"sgd\" }");
@@ -187,8 +211,8 @@ TEST_CASE("override: mistakes are pointed at", "[override]") {
         "command line: error: a leading + is not needed: any key that the schema knows can be set\n"
         "      | +optimizer.lr=1\n"
         "      | ^\n"
-        "  write optimizer.lr=1\n");
-  CHECK_THAT(complaint("++optimizer.lr=1"), ContainsSubstring("      | ^^\n  write optimizer.lr=1\n"));
+        "  write optimizer.lr=..\n");
+  CHECK_THAT(complaint("++optimizer.lr=1"), ContainsSubstring("      | ^^\n  write optimizer.lr=..\n"));
   CHECK(complaint("=x") ==
         "command line: error: there is no key\n"
         "      | =x\n"
@@ -265,6 +289,8 @@ TEST_CASE("override: a secret on the command line is not shown back", "[override
   CHECK_THAT(complaint("tracker.7.token=hush"),
              ContainsSubstring("there is no tracker.7") && !ContainsSubstring("hush"));
   CHECK_THAT(complaint("tracker.0.token=[hush]"), !ContainsSubstring("hush"));
+  CHECK_THAT(complaint("+tracker.0.token=hush"),
+             ContainsSubstring("write tracker.0.token=..") && !ContainsSubstring("hush"));
 }
 
 }  // namespace runner

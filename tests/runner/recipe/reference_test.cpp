@@ -110,6 +110,18 @@ TEST_CASE("reference: sees the environment and the command line", "[reference]")
   CHECK(testing::toml(recipes.load(), "depth") == "7");
 }
 
+TEST_CASE("reference: inside a text, a value is spelled as it was typed", "[reference]") {
+  Recipes recipes("n = 1\ntext = 'v${n}'\nindirect = '${n}'\nsecond = 'v${indirect}'\n");
+  for (const char* word : {"1.10", "0x10", "1_000", "1e-3", "007"}) {
+    INFO(word);
+    const Value tree = recipes.load({std::string("n=") + word});
+    CHECK(testing::toml(tree, "text") == "\"v" + std::string(word) + "\"");
+    CHECK(testing::toml(tree, "second") == "\"v" + std::string(word) + "\"");
+  }
+  recipes.environment = {{"N", "1.10"}};
+  CHECK(testing::toml(recipes.load({"n=${env:N}"}), "text") == "\"v1.10\"");
+}
+
 TEST_CASE("reference: a key left out has its default", "[reference]") {
   Recipes recipes("[optimizer]\nname = 'sgd'\n[x]\ny = '${optimizer.lr}'\nz = '${optimizer.lt}'\n");
   std::string asked;
@@ -169,8 +181,8 @@ TEST_CASE("reference: what would explode is refused", "[reference]") {
     nest += "a" + std::to_string(i) + " = ['${a" + std::to_string(i - 1) + "}']\n";
   for (int i = 999; i >= 0; --i)
     chain = "a" + std::to_string(i) + " = '${a" + std::to_string(i + 1) + "}'\n" + chain;
-  CHECK_THAT(value(doubling, "a0"), ContainsSubstring("blow the recipe up to more than 16 MB"));
-  CHECK_THAT(value(tree, "a0"), ContainsSubstring("blow the recipe up to more than 16 MB"));
+  CHECK_THAT(value(doubling, "a0"), ContainsSubstring("make the recipe larger than 16 MB"));
+  CHECK_THAT(value(tree, "a0"), ContainsSubstring("make the recipe larger than 16 MB"));
   CHECK_THAT(value(nest, "a0"), ContainsSubstring("nest lists or tables too deeply"));
   CHECK_THAT(value(chain, "a0"), ContainsSubstring("references lead to references more than 32 times over"));
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <thread>
 
+#include "registry/host_name.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 

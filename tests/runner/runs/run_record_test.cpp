@@ -54,6 +54,18 @@ TEST_CASE("metrics are read as far as they are whole, and on from there", "[runs
   CHECK(records.back().step == 9);
 }
 
+TEST_CASE("a record whose step is not a number is skipped", "[runs]") {
+  const TemporaryFolder folder;
+  MetricsFile metrics(write_file(folder / "metrics.jsonl",
+                                 "{\"step\":null,\"train/loss\":1}\n"
+                                 "{\"step\":\"NaN\",\"train/loss\":2}\n"
+                                 "{\"step\":1e300,\"train/loss\":3}\n"
+                                 "{\"step\":7,\"train/loss\":4}\n"));
+  std::vector<std::int64_t> steps;
+  metrics.read([&](const Record& record) { steps.push_back(record.step); });
+  CHECK(steps == std::vector<std::int64_t>{7});
+}
+
 TEST_CASE("a run folder is read whatever is in it", "[runs]") {
   const TemporaryFolder folder;
   write_file(folder / "recipe.toml", recipe);
@@ -79,6 +91,11 @@ TEST_CASE("a run folder is read whatever is in it", "[runs]") {
   line = summarize(run);
   CHECK(line.steps == 12);
   CHECK(line.best->metric == "eval/f1");
+  write_file(folder / "result.json", R"({"outcome":"finished","steps":1e300})");
+  write_file(folder / "run.json", R"({"id":"abc","started_at":1e300})");
+  run = read_run(folder.path());
+  CHECK(run.started > 1700000000);  // when the recipe was saved
+  CHECK(summarize(run).steps == 0);
   write_file(folder / "result.json", "{\"outcome\": \"fin");
   CHECK(read_run(folder.path()).status == "unknown");
   const RunFolder writer = RunFolder::open(folder.path());
@@ -160,6 +177,8 @@ TEST_CASE("the last text of each tag is taken from texts.jsonl, whatever tag and
                             "{\"step\":1,\"tag\":\"eval/confusion_matrix\",\"text\":\"old\"}\n"
                             "{\"step\":1,\"tag\":\"with a space\",\"text\":\"one line\"}\n"
                             "no JSON\n"
+                            "{\"step\":1,\"tag\":7,\"text\":\"of a number\"}\n"
+                            "{\"step\":1,\"tag\":\"a list\",\"text\":[1]}\n"
                             "{\"step\":2,\"tag\":\"eval/confusion_matrix\",\"text\":\"a\\nb\"}\n"
                             "{\"step\":3,\"ta"));
   using Texts = std::vector<std::pair<std::string, std::string>>;

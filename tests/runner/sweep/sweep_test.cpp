@@ -1,15 +1,23 @@
+#include <torch/types.h>
+
 #include <catch2/catch_all.hpp>
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "components/contract/sample_random.hpp"
+#include "components/support/io/file_lock.hpp"
 #include "runner/sweep/halving.hpp"
 #include "runner/sweep/importance.hpp"
 #include "runner/sweep/parzen.hpp"
 #include "runner/sweep/sampler.hpp"
+#include "runner/sweep/sweep.hpp"
 #include "runner/sweep/trial.hpp"
+#include "runner/sweep/trial_process.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/no_descriptors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace runner {
@@ -36,7 +44,10 @@ TEST_CASE("what to try is written after the key", "[sweep]") {
   CHECK_FALSE(is_parameter("name=myfunction(1)"));
   for (const char* wrong :
        {"a=choice()", "a=choice(1,2", "a=range(3,3)", "a=range(0,1.5)", "a=uniform(1,0)", "a=uniform(1)",
-        "a=log_uniform(0,1)", "a=log_int(0,8)", "a=log_int(1,8.5)", "a=uniform(x,1)", "=choice(1)"}) {
+        "a=log_uniform(0,1)", "a=log_int(0,8)", "a=log_int(1,8.5)", "a=uniform(x,1)", "=choice(1)",
+        // Doubles do not hold these.
+        "a=range(9007199254740993,9007199254740995)", "a=range(0,1e19)", "a=range(-1e19,0)",
+        "a=log_int(1,1e19)"}) {
     INFO(wrong);
     CHECK_THROWS_AS(parse_parameter(wrong), std::invalid_argument);
   }
@@ -151,7 +162,28 @@ TEST_CASE("a trial that comes to an evaluation again counts once", "[sweep]") {
   Halving halving;
   for (const std::int64_t trial : {0, 1, 2}) halving.may_continue(trial, 1, static_cast<double>(trial));
   for (int again = 0; again < 9; ++again) halving.may_continue(2, 1, 2.0);  // resumed again and again
-  CHECK_FALSE(halving.may_continue(1, 1, 1.0));  // second of three; of twelve it would be good enough
+  CHECK_FALSE(halving.may_continue(3, 1, 1.5));  // third of four; of thirteen it would be good enough
+}
+
+TEST_CASE("a resumed trial is not judged again by what it had passed before", "[sweep]") {
+  Halving halving;
+  CHECK(halving.may_continue(0, 1, 5.0));
+  for (const std::int64_t trial : {1, 2, 3}) halving.may_continue(trial, 1, 1.0);  // all better
+  CHECK(halving.may_continue(0, 1, 5.0));
+  halving.may_continue(1, 3, 1.0);
+  CHECK_FALSE(halving.may_continue(0, 3, 5.0));  // what comes after that counts
+}
+
+TEST_CASE("how a trial ended is what its process says, whatever it was told", "[sweep]") {
+  using enum Trial::Outcome;
+  constexpr int terminated = 128 + SIGTERM;
+  CHECK(outcome_of(terminated, true, false) == stopped_early);
+  CHECK(outcome_of(0, true, false) == finished);  // it had come to its end
+  CHECK(outcome_of(1, true, false) == failed);
+  CHECK(outcome_of(terminated, false, true) == unfinished);
+  CHECK(outcome_of(0, false, true) == finished);
+  CHECK(outcome_of(1, false, true) == failed);
+  CHECK(outcome_of(128 + SIGKILL, false, false) == failed);
 }
 
 TEST_CASE("the setting that matters explains the results", "[sweep]") {
@@ -173,7 +205,7 @@ TEST_CASE("the setting that matters explains the results", "[sweep]") {
 TEST_CASE("a journal of trials survives being torn", "[sweep]") {
   const testing::TemporaryFolder folder;
   {
-    TrialJournal journal(folder / "trials.jsonl");
+    TrialJournal journal(folder / "trials.jsonl", 2);
     journal.start({.number = 0, .point = {1, 0.5}});
     journal.end({.number = 0,
                  .point = {1, 0.5},
@@ -184,7 +216,7 @@ TEST_CASE("a journal of trials survives being torn", "[sweep]") {
     journal.start({.number = 1, .point = {0, 0.25}, .threads = 3});
   }
   std::ofstream(folder / "trials.jsonl", std::ios::app) << "{\"trial\":1,\"outco";
-  const TrialJournal journal(folder / "trials.jsonl");
+  const TrialJournal journal(folder / "trials.jsonl", 2);
   REQUIRE(journal.trials().size() == 2);
   CHECK(journal.trials()[0].outcome == Trial::Outcome::finished);
   CHECK(journal.trials()[0].value == 0.75);
@@ -196,16 +228,72 @@ TEST_CASE("a journal of trials survives being torn", "[sweep]") {
 TEST_CASE("a trial that is run again is unfinished until it ends again", "[sweep]") {
   const testing::TemporaryFolder folder;
   {
-    TrialJournal journal(folder / "trials.jsonl");
+    TrialJournal journal(folder / "trials.jsonl", 1);
     journal.start({.number = 0, .point = {1}});
     journal.end({.number = 0, .point = {1}, .outcome = Trial::Outcome::failed, .message = "disk full"});
     journal.start({.number = 0, .point = {1}});
     CHECK(journal.trials()[0].outcome == Trial::Outcome::unfinished);
   }
-  const TrialJournal journal(folder / "trials.jsonl");
+  const TrialJournal journal(folder / "trials.jsonl", 1);
   REQUIRE(journal.trials().size() == 1);
   CHECK(journal.trials()[0].outcome == Trial::Outcome::unfinished);
   CHECK(journal.trials()[0].message.empty());
+}
+
+TEST_CASE("a journal in which a trial has not a value for each parameter is refused", "[sweep]") {
+  const testing::TemporaryFolder folder;
+  const auto file = folder / "trials.jsonl";
+  for (const char* line : {R"({"trial":0,"outcome":"finished","value":1.0})", R"({"trial":0,"point":[1.0]})",
+                           R"({"trial":0,"point":[1.0,2.0,3.0]})"}) {
+    INFO(line);
+    testing::write_file(file, std::string(line) + "\n");
+    CHECK_THROWS_WITH(TrialJournal(file, 2),
+                      Catch::Matchers::ContainsSubstring("cannot be read: trial 0 has"));
+  }
+}
+
+TEST_CASE("a journal that cannot be read is not taken for an empty one", "[sweep]") {
+  const testing::TemporaryFolder folder;
+  const std::string text = "{\"trial\":0,\"point\":[1.0]}\n";
+  const auto file = testing::write_file(folder / "trials.jsonl", text);
+  bool refused = false;
+  {
+    const testing::NoDescriptors none;
+    try {
+      const TrialJournal journal(file, 1);
+    } catch (const std::runtime_error&) {
+      refused = true;
+    }
+  }
+  CHECK(refused);
+  CHECK(testing::read_text(file) == text);
+}
+
+TEST_CASE("a sweep that another process is running is refused", "[sweep]") {
+  const testing::TemporaryFolder folder;
+  const FileLock other(folder / "sweep.lock");
+  const SweepPlan plan{.recipe = "r.toml", .folder = folder.path()};
+  CHECK_THROWS_WITH(run_sweep(plan, *grid_sampler({}), {}),
+                    Catch::Matchers::ContainsSubstring("another process is running the sweep"));
+}
+
+// This program itself, which only says what it is.
+TEST_CASE("a trial does not start while an earlier process of it holds the lock", "[sweep]") {
+  const testing::TemporaryFolder folder;
+  const TrialCommand command{{"--libidentify"}, {}, folder / "log"};
+  auto earlier = std::make_unique<FileLock>(folder / "lock");
+  CHECK_FALSE(TrialProcess::start(command, folder / "lock"));
+  CHECK_FALSE(std::filesystem::exists(folder / "log"));
+  earlier.reset();
+  const auto process = TrialProcess::start(command, folder / "lock");
+  REQUIRE(process);
+  std::optional<int> code;
+  while (!code) {
+    code = process->exit_code();
+    std::this_thread::yield();
+  }
+  CHECK(code == 0);
+  CHECK_FALSE(testing::read_text(folder / "log").empty());
 }
 
 }  // namespace

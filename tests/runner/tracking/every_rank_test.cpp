@@ -1,9 +1,15 @@
+#include <torch/types.h>
+
 #include <catch2/catch_all.hpp>
 #include <fstream>
+#include <map>
+#include <mutex>
 
 #include "components/trackers/tracker.hpp"
+#include "registry/log.hpp"
 #include "runner/resolve.hpp"
 #include "runner/train/train_recipe.hpp"
+#include "tests/runner/cli/program.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/recipes.hpp"
 
@@ -31,11 +37,36 @@ std::unique_ptr<Tracker> build(const RankNotes&, const TrackerInputs& in) {
   return std::make_unique<RankNotesTracker>(in);
 }
 
-}  // namespace
+// Sends to a server that may refuse everything.
+struct RankUploads {};
+constexpr auto describe(std::type_identity<RankUploads>) { return fields(); }
 
-TEST_CASE("a tracker that asks for it runs on every rank, each in a folder of its own") {
-  static const Registration<TrackerKind> registration{"rank_notes", "A note for each record.", &build};
-  const testing::Recipes files(R"(
+struct RankServer {
+  std::mutex mutex;  // each rank has a thread
+  bool refuses = true;
+  std::map<int, std::vector<std::int64_t>> steps;  // by rank
+} server;
+
+class RankUploadsTracker final : public Tracker {
+ public:
+  explicit RankUploadsTracker(int rank) : rank_(rank) {}
+  void log(const Record& record) override {
+    const std::lock_guard lock(server.mutex);
+    if (server.refuses) throw std::runtime_error("No.");
+    server.steps[rank_].push_back(record.step);
+  }
+
+ private:
+  int rank_;
+};
+
+TrackerFacts facts(const RankUploads&) { return {.remote = true, .every_rank = true}; }
+
+std::unique_ptr<Tracker> build_uploads(const RankUploads&, const TrackerInputs& in) {
+  return std::make_unique<RankUploadsTracker>(in.rank);
+}
+
+const std::string short_run = R"(
 [model]
 name = "mlp"
 hidden = []
@@ -53,11 +84,10 @@ max_steps = 2
 log_every = "1step"
 [eval]
 every = "never"
-[[tracker]]
-name = "rank_notes"
-[[tracker]]
-name = "csv"
-)");
+)";
+
+// Returns the run folder.
+std::filesystem::path train_on_two_ranks(const testing::Recipes& files) {
   Registry registry = Registry::of_linked();
   Diagnostics found;
   const std::filesystem::path run = files.folder / "run";
@@ -66,10 +96,33 @@ name = "csv"
   INFO(render(found));
   REQUIRE(resolved);
   testing::on_ranks(2, [&](World& world) { train_recipe(*resolved, registry, world, {.quiet = true}); });
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("a tracker that asks for it runs on every rank, each in a folder of its own") {
+  static const Registration<TrackerKind> registration{"rank_notes", "A note for each record.", &build};
+  const testing::Recipes files(short_run +
+                               "[[tracker]]\nname = \"rank_notes\"\n[[tracker]]\nname = \"csv\"\n");
+  const std::filesystem::path run = train_on_two_ranks(files);
   CHECK(testing::read_text(run / "notes.txt") == "rank 0 step 1\nrank 0 step 2\n");
   CHECK(testing::read_text(run / "ranks/rank-1/notes.txt") == "rank 1 step 1\nrank 1 step 2\n");
   CHECK(std::filesystem::exists(run / "metrics.csv"));
   CHECK_FALSE(std::filesystem::exists(run / "ranks/rank-1/metrics.csv"));
+}
+
+TEST_CASE("runner track sends what the trackers of every rank could not") {
+  static const Registration<TrackerKind> registration{"rank_uploads", "A server.", &build_uploads};
+  const log::Silence silence;
+  const testing::Recipes files(short_run + "[[tracker]]\nname = \"rank_uploads\"\n");
+  const std::filesystem::path run = train_on_two_ranks(files);
+  CHECK(server.steps.empty());
+  server.refuses = false;
+  const testing::Outcome sent = testing::Program{}.run({"track", run.string()});
+  CHECK(sent.code == 0);
+  CHECK(sent.out == "rank_uploads: has everything now\nrank_uploads.rank1: has everything now\n");
+  CHECK(server.steps == std::map<int, std::vector<std::int64_t>>{{0, {1, 2}}, {1, {1, 2}}});
 }
 
 }  // namespace runner

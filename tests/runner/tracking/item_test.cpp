@@ -2,7 +2,10 @@
 
 #include <catch2/catch_all.hpp>
 
+#include "registry/log.hpp"
 #include "runner/tracking/spool.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/no_descriptors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace runner {
@@ -32,6 +35,17 @@ TEST_CASE("an item comes back from the disk as it was, whatever it holds") {
   CHECK((end.outcome == Outcome::stopped && end.message == "why" && end.wall_time == 1.5e9));
   const auto artifact = std::get<ArtifactItem>(read_item(write_item(ArtifactItem{"a", "/x/y"})));
   CHECK((artifact.name == "a" && artifact.file == "/x/y"));
+}
+
+TEST_CASE("of the checkpoint's step, a spool keeps the records that were logged before the checkpoint") {
+  RunFacts resumed;
+  resumed.resumed_at = 6;
+  resumed.resumed_epoch = 1.5;
+  CHECK(is_kept(Record{5, 1.75}, resumed));
+  CHECK(is_kept(Record{6, 1.5}, resumed));
+  CHECK_FALSE(is_kept(Record{6, 1.75}, resumed));
+  CHECK_FALSE(is_kept(Record{7, 1.5}, resumed));
+  CHECK(is_kept(TextItem{"tag", "text", 6}, resumed));
 }
 
 TEST_CASE("a spool is taken up by the next process where the last one left it") {
@@ -93,6 +107,50 @@ TEST_CASE("a spool that was emptied by a killed process loses nothing that comes
   Spool spool(folder / "x.spool");
   CHECK(spool.size() == 4);
   CHECK(std::get<Record>(*spool.front(1).at(0)).step == 3);
+}
+
+TEST_CASE("a spool that cannot be read is not emptied") {
+  testing::TemporaryFolder folder;
+  const auto file = folder / "x.spool";
+  const auto item = std::make_shared<const Item>(Record{1});
+  Spool(file).append({&item, 1});
+  const std::string before = testing::read_text(file);
+  bool refused = false;
+  {
+    const testing::NoDescriptors none;
+    try {
+      Spool spool(file);
+    } catch (const std::runtime_error&) {
+      refused = true;
+    }
+  }
+  CHECK(refused);
+  CHECK(testing::read_text(file) == before);
+}
+
+TEST_CASE("items after a damaged one are kept in another file, and that is said") {
+  testing::TemporaryFolder folder;
+  const log::Silence silence;
+  log::clear_warnings();
+  const auto file = folder / "x.spool";
+  {
+    Spool spool(file);
+    for (int step = 1; step <= 3; ++step) {
+      const auto item = std::make_shared<const Item>(Record{step});
+      spool.append({&item, 1});
+    }
+  }
+  std::string text = testing::read_text(file);
+  char& byte = text[text.size() / 2];  // in the second of three items of the same size
+  byte = byte == 'x' ? 'y' : 'x';
+  testing::write_file(file, text);
+  CHECK(Spool(file).size() == 1);
+  CHECK(testing::read_text(folder / "x.spool.damaged") == text);
+  REQUIRE(log::warnings().size() == 1);
+  CHECK(log::warnings()[0].find("x.spool is damaged") != std::string::npos);
+  CHECK(Spool(file).size() == 1);
+  CHECK(log::warnings().size() == 1);
+  log::clear_warnings();
 }
 
 }  // namespace

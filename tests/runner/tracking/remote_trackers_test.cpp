@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "components/trackers/support/wall_clock.hpp"
+#include "runner/tracking/rank_folders.hpp"
 #include "runner/tracking/send_later.hpp"
 #include "tests/support/recorded_trackers.hpp"
 
@@ -106,6 +107,24 @@ TEST_CASE("what a server did not take is kept and sent later, the end included")
   CHECK(server.end <= ended_before);  // when the run ended, not when that was sent
   CHECK(again()[0].nothing_to_do);
   CHECK(server.steps == steps_to(20));
+}
+
+TEST_CASE("what a server did not take from another rank is sent with the run") {
+  Case run;
+  Quiet quiet;
+  Server server;
+  server.up = false;
+  run.facts.folder = rank_folder(run.folder.path(), 1);
+  std::filesystem::create_directories(run.facts.folder);
+  CHECK(ranks_with_trackers(run.folder.path()).empty());
+  {
+    Trackers thread(list("mlflow.rank1", std::make_unique<Client>(server), false, remote), run.facts, hasty);
+    thread.start();
+    thread.log(at(1));
+    thread.finish(Outcome::finished);
+  }
+  CHECK(log::warnings().back().ends_with("runner track " + run.folder.path().string()));
+  CHECK(ranks_with_trackers(run.folder.path()) == std::vector{1});
 }
 
 TEST_CASE("a killed run: what was logged is on disk, and is sent later as that of a failed run") {

@@ -43,7 +43,7 @@ TEST_CASE("as many of the best as the rule keeps, the best first, and the others
   for (const auto& [step, loss] : {std::pair{1, 5.0}, {2, 3.0}, {3, 4.0}}) CHECK(admitted(best, step, loss));
   CHECK(steps_of(best) == std::vector<std::int64_t>{2, 3, 1});
   CHECK_FALSE(admitted(best, 4, 5.0));
-  CHECK_FALSE(best.has_displaced());
+  CHECK(best.displaced().empty());
   CHECK(admitted(best, 5, 3.0));
   CHECK(steps_of(best) == std::vector<std::int64_t>{2, 5, 3});
   CHECK(best.take_displaced() == std::vector<std::int64_t>{1});

@@ -90,6 +90,20 @@ TEST_CASE("batch-norm statistics are the plain average over the training batches
   CHECK(buffers["bn1.num_batches_tracked"].item<std::int64_t>() == 3);
 }
 
+TEST_CASE("batch-norm statistics do not depend on the random numbers drawn before, in spite of dropout") {
+  Recipes files(residual_net);
+  const Recipe recipe =
+      decoded_recipe(files, {R"(model={name="wide_resnet", depth=10, widen=1, dropout=0.5})"});
+  World alone;
+  Run run(recipe, alone);
+  const auto recomputed_after = [&](std::uint64_t seed) {
+    torch::manual_seed(seed);
+    const KeptWeightsInPlace in_place(run, {"other", {}, 2});
+    return everything(run.engine.model());
+  };
+  CHECK(same(recomputed_after(1), recomputed_after(2)));
+}
+
 TEST_CASE("what hooks keep is measured under their names, and saved by name") {
   Recipes files(residual_net);
   const Recipe recipe = decoded_recipe(files, {"hook+=ema", "hook+={name=\"swa\"}"});

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Fails in the call that a test names, once, from the sixth update on.
+// Fails in the call that a test names, once, from the sixth update on. Leaves a note after every step.
 std::string failing_call;
 
 struct Failing {};
@@ -20,8 +20,9 @@ constexpr auto describe(std::type_identity<Failing>) { return fields(); }
 
 class FailingHook final : public Hook {
  public:
-  void after_step(const Progress& progress, Requests&) override {
+  void after_step(const Progress& progress, Requests& requests) override {
     step_ = progress.step;
+    requests.note({"note", "a step"});
     fail_in("after_step");
   }
   void after_eval_batch(const Batch&, const torch::Tensor&) override { fail_in("after_eval_batch"); }
@@ -69,6 +70,7 @@ TEST_CASE("resume: a run that failed continues as if it had not, wherever a hook
       CHECK_THROWS_WITH(train_in(files, resumed, overrides), Catch::Matchers::ContainsSubstring(call));
       train_in(files, resumed, overrides);
       require_equal_runs(whole, resumed);
+      CHECK(read_text(whole / "texts.jsonl") == read_text(resumed / "texts.jsonl"));
     }
   }
 }

@@ -94,6 +94,31 @@ TEST_CASE("a run that was killed before its first checkpoint starts over; other 
   CHECK(read_text(runs.file("notes.txt")) == "mine");
 }
 
+TEST_CASE("a record that was logged after the checkpoint of the same step is not there twice") {
+  Runs runs;
+  runs.interrupt_after(4);
+  // As an attempt that was killed after a skipped update, which advances the epoch, leaves it.
+  std::ofstream(runs.file("metrics.jsonl"), std::ios::app)
+      << R"({"step":4,"epoch":1.25,"time":1.0,"train/loss":1.0})" << "\n";
+  runs.train();
+  CHECK(logged_steps(runs.file("metrics.jsonl")) == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
+}
+
+TEST_CASE("parameters that a hook has frozen are trained again if the hook is gone, or ends earlier") {
+  const std::vector<std::string> later =
+      GENERATE(std::vector<std::string>{},
+               std::vector<std::string>{R"(hook=[{name="freeze", match=["*.bias"], until="3step"}])"});
+  const auto frozen = [](const Runs& runs, std::int64_t step) {
+    const auto saved = read_checkpoint(CheckpointStore(runs.folder()).path_of(step));
+    return saved.states.at("engine").parts.at("frozen").integers.size();
+  };
+  Runs runs;
+  runs.train({R"(hook=[{name="freeze", match=["*.bias"], until="5step"}])"}, {.interrupt_at = 4});
+  REQUIRE(frozen(runs, 4) > 0);
+  runs.train(later, {.force = true});
+  CHECK(frozen(runs, 6) == 0);
+}
+
 TEST_CASE("damaged checkpoints are neither deleted nor ignored") {
   Runs runs;
   runs.interrupt_after(4);

@@ -180,6 +180,18 @@ TEST_CASE_METHOD(Fixture, "files that are there but wrong are errors, whatever t
   }
 }
 
+TEST_CASE_METHOD(Fixture, "nothing is downloaded to a folder that holds other files") {
+  const HttpServer server({.body = "not needed"});
+  write_file(folder / "data/cifar-10-batches-bin/readme.html", "x");
+  const Settings settings = {{"dir", (folder / "data").string()},
+                             {"url", server.url("/cifar-10-binary.tar.gz")},
+                             {"fallback", "shapes"}};
+  CHECK_THROWS_WITH(open("cifar10", settings),
+                    ContainsSubstring("cifar-10-batches-bin exists, but has none of data_batch_1.bin") &&
+                        ContainsSubstring("Remove it, or unpack"));
+  CHECK(server.requests().empty());
+}
+
 TEST_CASE_METHOD(Fixture, "a file that is cut off during the run is an error that names it") {
   make_sparse(folder.path(), cifar10_files, 10'000 * 3073);
   const Splits splits = open("cifar10", {{"dir", folder.path().string()}, {"download", false}});

@@ -73,6 +73,18 @@ TEST_CASE("content cache: it stays below its size, and what was used last stays"
   CHECK(text(used) == std::string(100, 'x'));  // whoever has it keeps it
 }
 
+TEST_CASE("content cache: unfinished files of killed processes are removed, those of living ones are not") {
+  const TemporaryFolder folder;
+  const auto two_days_ago = fs::file_time_type::clock::now() - std::chrono::hours(48);
+  for (const char* old : {".a.tokens.77-1", ".b.tokens.lock"})
+    fs::last_write_time(write_file(folder / old, "x"), two_days_ago);
+  write_file(folder / ".c.tokens.78-1", "x");
+  ContentCache(folder.path(), plenty).get("d", [] { return bytes(3); });
+  CHECK_FALSE(fs::exists(folder / ".a.tokens.77-1"));
+  CHECK(fs::exists(folder / ".b.tokens.lock"));
+  CHECK(fs::exists(folder / ".c.tokens.78-1"));
+}
+
 TEST_CASE("content cache: where it cannot be written, things are made in memory") {
   const log::Silence silence;
   const TemporaryFolder folder;

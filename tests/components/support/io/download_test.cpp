@@ -163,7 +163,20 @@ TEST_CASE_METHOD(Fixture, "a disk that fills up during the download is reported"
 }
 
 TEST_CASE("the progress line says how far and how fast") {
-  CHECK(ProgressBar::line("a.gz", 50'000'000, 200'000'000, 2'500'000) ==
+  CHECK(ProgressBar::line("a.gz", 50'000'000, 200'000'000, 2'500'000, 80) ==
         "a.gz  [#######                       ] 25 %  50.0 MB of 200.0 MB  2.5 MB/s");
-  CHECK(ProgressBar::line("a.gz", 50'000'000, 0, 0) == "a.gz  50.0 MB  0.0 MB/s");
+  CHECK(ProgressBar::line("a.gz", 50'000'000, 0, 0, 80) == "a.gz  50.0 MB  0.0 MB/s");
+}
+
+TEST_CASE("the progress line fits into the terminal, and leaves its last column free") {
+  const auto line = [](int width) {
+    return ProgressBar::line("cifar-10-binary.tar.gz", 76'700'000, 170'100'000, 12'300'000, width);
+  };
+  CHECK(line(80) == "cifar-10-binary.tar.gz  [#######         ] 45 %  76.7 MB of 170.1 MB  12.3 MB/s");
+  CHECK(line(80).size() == 79);
+  CHECK(line(65) == "cifar-10-binary.tar.gz  45 %  76.7 MB of 170.1 MB  12.3 MB/s");
+  CHECK(line(50) == "cifar-10-binary.tar.gz  45 %  76.7 MB of 170.1 MB");
+  CHECK(line(40) == "45 %  76.7 MB of 170.1 MB");
+  CHECK(line(5) == "45 %");
+  CHECK(line(1).empty());
 }

@@ -20,6 +20,24 @@ Bytes image_file(const std::string& name) {
   return bytes;
 }
 
+// The first scan of a progressive JPEG file, which gives the mean of each block, as often as wanted.
+Bytes with_scans(const Bytes& jpeg, int count) {
+  const auto marker = [&](std::size_t from, const auto& wanted) {
+    while (jpeg.at(from) != 0xFF || !wanted(jpeg.at(from + 1))) ++from;
+    return from;
+  };
+  const std::size_t begin = marker(0, [](int code) { return code == 0xDA; }), length = jpeg.at(begin + 3);
+  const std::size_t data = begin + 2 + length;
+  const std::size_t end = marker(data, [](int code) { return code != 0; });  // 0: a data byte of 0xFF
+  Bytes scan(jpeg.begin() + static_cast<std::ptrdiff_t>(begin),
+             jpeg.begin() + static_cast<std::ptrdiff_t>(end));
+  scan.at(1 + length) = 0;  // all bits at once, so that no scan has to follow
+  Bytes made(jpeg.begin(), jpeg.begin() + static_cast<std::ptrdiff_t>(begin));
+  for (int i = 0; i < count; ++i) made.insert(made.end(), scan.begin(), scan.end());
+  made.insert(made.end(), {0xFF, 0xD9});
+  return made;
+}
+
 int largest_difference(const Bytes& a, const Bytes& b) {
   REQUIRE(a.size() == b.size());
   int largest = 0;
@@ -86,6 +104,13 @@ TEST_CASE("what is not an image is named as such") {
   Bytes rgb;
   CHECK_THROWS_WITH(decode_image(Bytes{}, rgb), ContainsSubstring("empty"));
   CHECK_THROWS_WITH(decode_image(Bytes(100, 'x'), rgb), ContainsSubstring("neither a JPEG nor a PNG"));
+}
+
+TEST_CASE("a JPEG image of endless scans is refused") {
+  const Bytes jpeg = image_file("progressive.jpg");
+  Bytes rgb;
+  CHECK(decode_image(with_scans(jpeg, 500), rgb).height == 13);
+  CHECK_THROWS_WITH(decode_image(with_scans(jpeg, 501), rgb), ContainsSubstring("more than 500 scans"));
 }
 
 TEST_CASE("an image that claims an absurd size is refused before memory is taken") {

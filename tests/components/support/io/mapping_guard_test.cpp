@@ -6,6 +6,7 @@
 
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/mapped_file.hpp"
+#include "components/support/io/private_mapping.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -30,6 +31,17 @@ TEST_CASE("a mapped file that is cut short gives zeros, and is told by name") {
   }
   const MappedFile other(write_file(folder / "whole.bin", std::string(10, 'y')));
   CHECK_NOTHROW(require_whole_files());
+}
+
+TEST_CASE("a mapped file stays guarded when an empty one is closed") {
+  const TemporaryFolder folder;
+  const auto path = write_file(folder / "data.bin", std::string(1 << 20, 'x'));
+  auto empty = PrivateMapping::open(write_file(folder / "empty.bin", ""));
+  const MappedFile file(path);
+  empty.reset();
+  std::filesystem::resize_file(path, 4096);
+  CHECK(file.bytes().back() == 0);
+  CHECK_THROWS_WITH(require_whole_files(), ContainsSubstring("data.bin"));
 }
 
 }  // namespace runner

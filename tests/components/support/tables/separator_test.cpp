@@ -33,5 +33,17 @@ TEST_CASE("rows of different lengths are separated by what the first one has mos
   CHECK(find_separator("a;b;c\n1;2\n3;4;5;6\n", {}) == ';');
 }
 
+TEST_CASE("the separator is found in rows of any length, whatever ends them") {
+  std::string header, row;
+  for (int column = 0; column < 30'000; ++column) {
+    header += (column > 0 ? "\t" : "") + std::string("gene, ") + std::to_string(column);
+    row += column > 0 ? "\t1.5" : "1.5";
+  }
+  CHECK(find_separator(header + "\n" + row + "\n" + row + "\n", {}) == '\t');
+  const std::string long_value(17 << 20, 'x');
+  CHECK(find_separator("a;b\r1;2\r" + long_value, {}) == ';');
+  CHECK(find_separator("a;b" + long_value + "\n1;2\n", {}) == ';');
+}
+
 }  // namespace
 }  // namespace runner

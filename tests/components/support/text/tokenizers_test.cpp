@@ -72,6 +72,17 @@ TEST_CASE("what is no tokenizer is refused by its origin", "[text]") {
   refused(R"({"tokenizer": "other"})", "no tokenizer \"other\"");
   refused(R"({"tokenizer": "char"})", "characters");
   refused(R"({"model": {"type": "BPE", "vocab": {"a": 16777216}, "merges": []}})", "the number 16777216");
+  const auto refused_with = [&](const std::string& rest, const std::string& why) {
+    refused(R"({"model": {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}}, )" + rest + "}", why);
+  };
+  refused_with(R"("added_tokens": [{"id": 4294967296, "content": "x"}])", "the number 4294967296");
+  refused_with(R"("added_tokens": [{"id": 0.5, "content": "x"}])", "added token gives \"id\" the number 0.5");
+  refused_with(R"("padding": {"pad_id": 0.5})", "padding gives \"pad_id\" the number 0.5");
+  refused_with(R"("post_processor": {"type": "BertProcessing", "cls": ["a", 4294967296], "sep": ["a", 0]})",
+               "gives \"cls\" the number 4294967296");
+  refused_with(R"("post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "a"}},
+                  {"Sequence": {"id": "A"}}], "special_tokens": {"a": {"ids": [0.5]}}})",
+               "gives \"a\" the number 0.5");
   refused(R"({"model": {"type": "Unigram", "vocab": []}})", "\"Unigram\" is not supported");
 }
 

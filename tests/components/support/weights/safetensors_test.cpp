@@ -115,6 +115,8 @@ TEST_CASE("safetensors: a broken file is refused, with its name and the reason")
       {tensor(R"("dtype":"F32","shape":[2.5],"data_offsets":[0,8])"), 8, "not a count: 2.5"},
       {tensor(R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8])"), 8,
        "larger than any memory"},
+      {tensor(R"("dtype":"U8","shape":[0,4611686018427387904,2],"data_offsets":[0,0])"), 0,
+       "larger than any memory"},
       {tensor(R"("dtype":"F32","shape":[9223372036854775808],"data_offsets":[0,8])"), 8, "not a count"},
       {tensor(R"("dtype":"F32","shape":[3],"data_offsets":[0,8])"), 8, "should have 12 bytes"},
       {tensor(R"("dtype":"F32","shape":[2],"data_offsets":[8,0])"), 8, "ends before it begins"},

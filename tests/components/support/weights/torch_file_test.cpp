@@ -9,6 +9,7 @@
 using namespace runner;
 using namespace runner::testing;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 
 namespace {
 
@@ -118,6 +119,18 @@ TEST_CASE("torch.save files: big-endian machines") {
   const auto flag = old.find('\x88', key);
   old[flag] = '\x89';
   CHECK_THROWS_WITH(read_torch_file(saved(folder, old)), ContainsSubstring("big-endian"));
+}
+
+TEST_CASE("torch.save files: a shape that LibTorch refuses is reported with the file's name") {
+  const TemporaryFolder folder;
+  std::string bytes = read_text(fixture("old_layout.pt"));
+  const std::string shape("K\0K\3\x86q)K\3K\1\x86q*", 14);  // sizes (0, 3) and strides (3, 1), as pickles
+  const auto at = bytes.find(shape);
+  REQUIRE(at != std::string::npos);
+  const std::string large("K\0\x8a\x08\0\0\0\0\0\0\0\x40K\4\x87q)K\3K\1K\1\x87q*", 26);  // (0, 2^62, 4)
+  bytes.replace(at, shape.size(), large);
+  CHECK_THROWS_WITH(read_torch_file(saved(folder, bytes)),
+                    ContainsSubstring("changed.pt: ") && EndsWith("overflowed."));
 }
 
 TEST_CASE("torch.save files: other files") {

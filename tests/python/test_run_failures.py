@@ -1,0 +1,103 @@
+"""Runs whose folder, disk or data fails them: each ends with a message and leaves nothing half-written."""
+
+import os
+import resource
+import subprocess
+
+import numpy
+from run_helpers import RUNNER, environment, main, records, run
+from safetensors.numpy import load_file, save_file
+from shapes_run import SHAPES, SMALL, start, wait_for_steps
+
+
+def on_a_small_disk(folder, size):
+    """What a run says that ends on a file system of that size, and the names of the files it leaves; nothing where none can be mounted."""
+    disk = folder / f"disk{size}"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], capture_output=True)
+    if mounted.returncode != 0:
+        return print("skipped: a small file system cannot be mounted here")
+    try:
+        done = run(SHAPES, *SMALL, "train.max_steps=2", f"run.dir={disk}/run", check=False)
+        assert done.returncode == 1, done.stderr
+        names = [path.name for path in (disk / "run").iterdir() if "safetensors" in path.name]
+        for name in names:
+            load_file(disk / "run" / name)
+        return done.stderr, names
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def a_folder_that_cannot_be_made_is_named(folder):
+    (folder / "file").write_text("in the way")
+    done = run(SHAPES, *SMALL, f"run.dir={folder}/file/run", check=False)
+    assert done.returncode == 1 and "file/run" in done.stderr, done.stderr
+
+
+def a_full_disk_is_an_error_and_leaves_no_half_model(folder):
+    if found := on_a_small_disk(folder, "300k"):
+        said, names = found
+        assert "model.safetensors" in said and "space" in said and names == [], found
+
+
+def a_disk_too_small_for_the_checkpoint_still_takes_the_weights(folder):
+    if found := on_a_small_disk(folder, "5m"):  # 2 MB of weights, 6 MB of checkpoint
+        said, names = found
+        assert "Not enough disk space for a checkpoint" in said and names == ["model.safetensors"], found
+
+
+def closed_standard_descriptors_take_no_part(folder):
+    """The first file that is opened would get the number of one, and what is said to the terminal would land in it."""
+    done = subprocess.run(["bash", "-c", 'exec "$0" "$@" 0<&- 1>&- 2>&-', RUNNER, SHAPES, *SMALL, "train.epochs=1", f"run.dir={folder}/run"],
+                          env=environment(), timeout=500)
+    assert done.returncode == 0, done
+    assert len(records(folder / "run")) == 9  # each line is a record: eight steps and an evaluation
+    assert load_file(folder / "run/model.safetensors")["fc2.bias"].shape == (10,)
+    assert "eval  epoch 1" in (folder / "run/log.txt").read_text()
+
+
+def a_limit_on_the_size_of_files_is_an_error(folder):
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # bytes: less than the weights
+
+    done = subprocess.run([RUNNER, SHAPES, *SMALL, "train.max_steps=1", f"run.dir={folder}/run"], env=environment(), preexec_fn=limited,
+                          capture_output=True, text=True, timeout=500)
+    assert done.returncode == 1 and "File too large" in done.stderr and "model.safetensors" in done.stderr, done
+    assert not list((folder / "run").glob("*.safetensors"))
+
+
+def a_run_folder_that_is_deleted_ends_the_run(folder):
+    process = start(SHAPES, *SMALL, "train.epochs=100000", f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", process)
+    (folder / "run").rename(folder / "moved")
+    said = process.communicate(timeout=120)[0]
+    assert process.returncode == 1 and "was deleted or moved" in said, said
+    left = sorted(path.name for path in (folder / "run").rglob("*")) if (folder / "run").exists() else []
+    assert left == [], f"a folder without a recipe is in the way of the next start: {left}"
+
+
+def a_data_file_that_is_truncated_ends_the_run_and_saves(folder):
+    data = folder / "data.safetensors"
+    labels = numpy.arange(200_000) % 4
+    inputs = numpy.repeat(numpy.eye(4, dtype="float32")[labels], 16, axis=1)
+    save_file({"input": inputs, "target": labels}, data)
+    (folder / "recipe.toml").write_text(f"""
+model = {{ name = "mlp", hidden = [4] }}
+dataset = {{ name = "tensors", train = "{data}", eval = "{data}", eval_limit = 100 }}
+optimizer = {{ name = "sgd", lr = 0.01 }}
+train = {{ epochs = 100000, log_every = "1step" }}
+eval = {{ every = "never" }}
+loader = {{ batch_size = 64 }}
+""")
+    process = start(folder / "recipe.toml", f"run.dir={folder}/run")
+    wait_for_steps(folder / "run", process)
+    os.truncate(data, 4096)
+    said = process.communicate(timeout=120)[0]
+    assert process.returncode == 1 and "data.safetensors was truncated while it was being read" in said, said
+    assert list((folder / "run/checkpoints").glob("step-*")), "nothing was saved"
+
+
+main([a_folder_that_cannot_be_made_is_named, a_full_disk_is_an_error_and_leaves_no_half_model,
+      a_disk_too_small_for_the_checkpoint_still_takes_the_weights, closed_standard_descriptors_take_no_part,
+      a_limit_on_the_size_of_files_is_an_error, a_run_folder_that_is_deleted_ends_the_run,
+      a_data_file_that_is_truncated_ends_the_run_and_saves])

@@ -1,0 +1,27 @@
+#include <catch2/catch_all.hpp>
+
+#include "tests/runner/cli/program.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace runner::testing {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("a warning about the recipe of a sweep is printed once, not for every value", "[cli]") {
+  const TemporaryFolder folder;
+  write_file(folder / "sweep.json", "{}");  // of another sweep: this one is refused before its first trial
+  const Program program{.environment = {{"RUNNER_FOO", "1"}}};
+  const Outcome refused =
+      program.run({"sweep", (source_folder() / "recipes/shapes.toml").string(),
+                   "optimizer.lr=choice(0.1,0.01,0.001)", "--dir", folder.path().string()});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("holds another sweep"));
+  const auto first = refused.err.find("RUNNER_FOO");
+  REQUIRE(first != std::string::npos);
+  CHECK(refused.err.find("environment: warning", first) == std::string::npos);
+}
+
+}  // namespace
+}  // namespace runner::testing
