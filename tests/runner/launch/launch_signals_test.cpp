@@ -5,21 +5,10 @@
 
 #include <catch2/catch_all.hpp>
 
+#include "tests/support/in_child.hpp"
+
 using namespace runner;
-
-namespace {
-
-// In a process of its own, because signals are those of the whole process. 0: it returned true.
-template <class Function>
-int in_child(Function function) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(function() ? 0 : 1);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return status;
-}
-
-}  // namespace
+using namespace runner::testing;
 
 TEST_CASE("launch signals: one that was ignored before, as by nohup, stays ignored") {
   const int status = in_child([] {

@@ -7,19 +7,12 @@
 #include <catch2/catch_all.hpp>
 #include <cerrno>
 
+#include "tests/support/in_child.hpp"
+
 using namespace runner;
+using namespace runner::testing;
 
 namespace {
-
-// In a process of its own, because signals and stderr are those of the whole process. 0: it returned true.
-template <class Function>
-int in_child(Function function) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(function() ? 0 : 1);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return status;
-}
 
 // Makes stderr a pipe that nobody reads and that has no room left.
 bool fill_standard_error() {
