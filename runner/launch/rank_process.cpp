@@ -106,8 +106,7 @@ bool is_stopped(pid_t process) {
   std::getline(in, line);
   const auto name_end = line.rfind(')');  // the name itself may hold anything
   if (name_end == std::string::npos || name_end + 2 >= line.size()) return false;
-  const char state = line[name_end + 2];
-  return state == 'T' || state == 't';
+  return line[name_end + 2] == 'T';  // 't' would be a debugger
 }
 
 }  // namespace runner

@@ -32,7 +32,7 @@ std::string describe_wait_status(int status);
 int exit_code_of(int wait_status);
 // Whether the process handles the signal, so that the signal does not end it.
 bool has_handler(pid_t process, int signal);
-// Whether somebody has stopped the process (SIGSTOP, or a debugger).
+// Whether a signal (SIGSTOP) has stopped the process; one that a debugger holds may take as long as it likes.
 bool is_stopped(pid_t process);
 
 }  // namespace runner
