@@ -1,4 +1,4 @@
-"""What grows with the number of samples, trackers and metrics, and what must not."""
+"""What grows with the number of examples, trackers and metrics, and what must not."""
 import tempfile
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from safetensors.numpy import save_file
 from contenders import runner_once
 
 SYNTHETIC = ["model=mlp", "dataset=synthetic", "~dataset.transform"]
-SAMPLES = (10**3, 10**5, 10**7)
+EXAMPLES = (10**3, 10**5, 10**7)
 
 
 def row(overrides, rounds, steps=400):
@@ -20,17 +20,17 @@ def row(overrides, rounds, steps=400):
     return {key: [one[key] for one in found] for key in found[0]}
 
 
-def mapped_file(folder, samples):
-    """Images of 16 bytes: many samples, little computing."""
+def mapped_file(folder, examples):
+    """Images of 16 bytes: many examples, little computing."""
     noise = np.random.default_rng(0)
-    save_file({"input": noise.integers(0, 256, (samples, 1, 4, 4), np.uint8),
-               "target": noise.integers(0, 10, samples, np.uint8)}, folder / "data.safetensors")
+    save_file({"input": noise.integers(0, 256, (examples, 1, 4, 4), np.uint8),
+               "target": noise.integers(0, 10, examples, np.uint8)}, folder / "data.safetensors")
     return folder / "data.safetensors"
 
 
-def mapped(samples, rounds):
+def mapped(examples, rounds):
     with tempfile.TemporaryDirectory() as scratch:
-        file = mapped_file(Path(scratch), samples)
+        file = mapped_file(Path(scratch), examples)
         (Path(scratch) / "small").mkdir()
         small = mapped_file(Path(scratch) / "small", 100)
         return row(["model=mlp", "dataset=tensors", "~dataset.transform", f"dataset.train={file}", f"dataset.eval={small}"], rounds)
@@ -47,7 +47,7 @@ def metrics(count, rounds):
 
 
 def measure(rounds):
-    return {**{f"{count:,} synthetic samples": row([*SYNTHETIC, f"dataset.train={count}"], rounds) for count in SAMPLES},
-            **{f"{count:,} samples in a mapped file": mapped(count, rounds) for count in SAMPLES},
+    return {**{f"{count:,} synthetic examples": row([*SYNTHETIC, f"dataset.train={count}"], rounds) for count in EXAMPLES},
+            **{f"{count:,} examples in a mapped file": mapped(count, rounds) for count in EXAMPLES},
             **{f"{count} trackers": trackers(count, rounds) for count in (1, 8)},
             **{f"{count} metrics": metrics(count, rounds) for count in (1, 64)}}

@@ -6,6 +6,7 @@
 #include "registry/conform_leaf.hpp"
 #include "registry/field_report.hpp"
 #include "registry/is_blank.hpp"
+#include "registry/merged_word.hpp"
 #include "registry/schema_path.hpp"
 #include "registry/secrets.hpp"
 #include "registry/suggest.hpp"
@@ -102,7 +103,8 @@ class Conformer {
     std::string hint;
     for (const std::string& path : schema_path.settings_named(tree, member.key)) {
       const auto field = schema_path.find(tree, path);
-      const bool shown = field && !field->rules.secret && !member.value.from_environment;
+      const bool shown = field && !field->rules.secret && !member.value.from_environment &&
+                         !holds_password(member.value.typed);
       hint += hint.empty() ? "did you mean " : " or ";
       hint += in_file ? in_quotes(member.key) + " in [" + path.substr(0, path.find('.')) + "]"
                       : path + "=" + (shown ? member.value.typed : "..");
@@ -198,8 +200,9 @@ class Conformer {
       case TypeInfo::Kind::table: return section(value, type, report);
       case TypeInfo::Kind::part: return part(value, type, report);
       case TypeInfo::Kind::either: {
-        const TypeInfo* alternative = alternative_for(value, type);
-        return alternative ? any(value, *alternative, report) : report.wrong_type(value, type);
+        const Value given = last_alternative(value, type);
+        const TypeInfo* alternative = alternative_for(given, type);
+        return alternative ? any(given, *alternative, report) : report.wrong_type(given, type);
       }
       default: return conform_leaf(value, type, report);
     }
@@ -229,6 +232,8 @@ class Conformer {
   std::optional<Value> map(const Value& value, const TypeInfo& type, const FieldReport& report) {
     const auto* members = value.as<Table>();
     if (!members) return report.wrong_type(value, type);
+    if (const Member* word = merged_word(value); word && members->size() > 1)
+      return report.wrong_type(word->value, type);
     if (report.field.rules.non_empty && members->empty()) return report.wrong(value, "must not be empty");
     Value result(Value::Data(Table{}), value.origin);
     for (const Member& member : *members) {
@@ -241,10 +246,26 @@ class Conformer {
 
   std::optional<Value> section(const Value& value, const TypeInfo& type, const FieldReport& report) {
     if (!value.as<Table>()) return report.wrong_type(value, type);
+    if (const Member* word = merged_word(value); word && !type.schema().find("name"))
+      return report.wrong_type(word->value, type);
     const bool top_level = report.path.find('.') == std::string::npos;
     return table(value, type.schema(),
                  {"[" + report.path + "]", "key", report.path,
                   top_level ? "runner describe section " + report.path : report.see});
+  }
+
+  // How to write hook+=["ema", "swa"]; empty if the value is something else.
+  static std::string one_by_one(const Value& value) {
+    const auto* items = value.as<Array>();
+    const Source* source = value.origin.source.get();
+    const bool appended = source && source->kind == Source::Kind::argument && source->name.ends_with('+');
+    if (!items || items->empty() || !appended) return "";
+    std::string hint = "+= adds one entry:";
+    for (const Value& item : *items) {
+      const auto* text = item.from_environment ? nullptr : item.as<std::string>();
+      hint += " " + source->name + "=" + (text ? escaped_name(*text) : "..");
+    }
+    return hint;
   }
 
   std::optional<Value> part(const Value& value, const TypeInfo& type, const FieldReport& report) {
@@ -263,10 +284,12 @@ class Conformer {
     if (!name) return fail(value.origin, path + " needs a name", {"one of: " + listed(names)});
     const auto* text = name->as<std::string>();
     if (!text) {
+      std::vector<std::string> hints{"one of: " + listed(names)};
+      if (auto hint = one_by_one(*name); !hint.empty()) hints.insert(hints.begin(), std::move(hint));
       return fail(name->origin,
-                  path + (given ? ".name" : "") + " must name a " + kind + ", not be " +
+                  path + (given ? ".name" : "") + " must name " + with_article(kind) + ", not be " +
                       std::string(type_name(*name)),
-                  {"one of: " + listed(names)});
+                  std::move(hints));
     }
     if (is_blank(*name)) {
       if (blanks_ == Blanks::allowed) return left_blank(value.origin);

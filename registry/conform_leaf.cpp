@@ -83,11 +83,19 @@ std::optional<Value> text(const Value& value, const TypeInfo& type, const FieldR
   }
   const bool names_file = type.kind == TypeInfo::Kind::path && !rules.in_run_folder;
   if (!names_file) return with_data(value, *held);
-  const std::string path = resolve_path(*held, value.origin);
+  // run.dir=$FOLDER with a variable that is not set: no file has this name.
+  if (type.optional && held->empty()) {
+    return report.wrong(value, "must not be empty",
+                        {"to leave it unset, remove " + report.path + ", or delete it with ~" + report.path});
+  }
+  const auto path = resolve_path(*held, value.origin);
+  if (!path)
+    return report.wrong(value, "begins with ~, but this user has no home folder",
+                        {"set HOME, or write the whole path"});
   // The recipe saved with the run could not be read again.
-  if (!is_utf8(path))
+  if (!is_utf8(*path))
     return report.wrong(value, "leads into a folder whose name is not valid UTF-8", {"rename the folder"});
-  return with_data(value, path);
+  return with_data(value, *path);
 }
 
 std::optional<Value> choice(const Value& value, const TypeInfo& type, const FieldReport& report) {
@@ -106,7 +114,8 @@ std::nullopt_t no_quantity(const Value& value, const TypeInfo& type, const Field
   if (report.field.rules.secret) return report.wrong(value, "needs a unit");
   const double given =
       value.as<double>() ? *value.as<double>() : static_cast<double>(*value.as<std::int64_t>());
-  const bool possible = in_range(given, report.field.rules);
+  const bool has_size = type.kind == TypeInfo::Kind::size ? given > 0 : given >= 0;
+  const bool possible = has_size && in_range(given, report.field.rules);
   std::string examples;
   for (const std::string& unit : units) {
     examples += (examples.empty() ? "" : ", ") + in_quotes((possible ? to_toml(value) : "1") + unit);

@@ -6,6 +6,7 @@
 #include "registry/ascii.hpp"
 #include "registry/meant_number.hpp"
 #include "registry/quantity.hpp"
+#include "registry/secrets.hpp"
 #include "registry/suggest.hpp"
 #include "registry/wording.hpp"
 
@@ -13,10 +14,9 @@ namespace runner {
 
 namespace {
 
-std::string with_article(const TypeInfo& type) {
+std::string type_with_article(const TypeInfo& type) {
   const std::string text = type_text(type);
-  if (type.kind == TypeInfo::Kind::choice) return text;
-  return (std::string_view("aeiou").find(text.front()) != std::string_view::npos ? "an " : "a ") + text;
+  return type.kind == TypeInfo::Kind::choice ? text : with_article(text);
 }
 
 // Digits without quotes that do not fit into a 64-bit number arrive here as text.
@@ -51,7 +51,8 @@ std::string remedy(const Value& value, const TypeInfo& type, const std::string& 
 }
 
 bool hidden(const FieldInfo& field, const Value& value) {
-  return field.rules.secret || value.from_environment;
+  const auto* text = value.as<std::string>();
+  return field.rules.secret || value.from_environment || (text && holds_password(*text));
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ std::nullopt_t FieldReport::wrong_type(const Value& value, const TypeInfo& type)
   if (const auto* text = value.as<std::string>(); text && no_number_holds(*text, type))
     return wrong(value,
                  hidden(field, value) ? "is out of range" : "= " + escaped_name(*text) + " is out of range");
-  std::string message = "must be " + with_article(type) + ", not " + std::string(type_name(value));
+  std::string message = "must be " + type_with_article(type) + ", not " + std::string(type_name(value));
   const auto* text = value.as<std::string>();
   if (text && !hidden(field, value) && text->size() < 60) message += " (" + in_quotes(*text) + ")";
   std::vector<std::string> hints;

@@ -1,5 +1,8 @@
 #include "registry/resolve_path.hpp"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -9,20 +12,29 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path with_home(const std::string& path) {
-  const bool begins_at_home = path == "~" || path.starts_with("~/");
-  const char* home = begins_at_home ? std::getenv("HOME") : nullptr;
-  return home && *home ? fs::path(home) / path.substr(std::min<std::size_t>(2, path.size())) : fs::path(path);
+// Services and containers often have no HOME. Empty: nothing is known.
+std::string home_folder() {
+  if (const char* home = std::getenv("HOME"); home && *home) return home;
+  const passwd* user = ::getpwuid(::getuid());
+  return user && user->pw_dir ? user->pw_dir : "";
+}
+
+std::optional<fs::path> with_home(const std::string& path) {
+  if (path != "~" && !path.starts_with("~/")) return path;
+  const fs::path home = home_folder();
+  if (home.empty()) return {};
+  return home / path.substr(std::min<std::size_t>(2, path.size()));
 }
 
 }  // namespace
 
-std::string resolve_path(const std::string& path, const Origin& origin) {
+std::optional<std::string> resolve_path(const std::string& path, const Origin& origin) {
   if (path.empty()) return path;
-  const fs::path named = with_home(path);
+  const auto named = with_home(path);
+  if (!named) return {};
   const bool in_file = origin.source && origin.source->kind == Source::Kind::file;
   const fs::path folder = in_file ? fs::path(origin.source->name).parent_path() : fs::path();
-  std::string absolute = fs::absolute(folder / named).lexically_normal().string();
+  std::string absolute = fs::absolute(folder / *named).lexically_normal().string();
   if (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
   return absolute;
 }

@@ -82,7 +82,8 @@ class SecretLines {
   explicit SecretLines(const std::vector<std::string>& names) : names_(names) {}
 
   void search(const Value& value, bool inside) {
-    if (inside) add(value.origin);
+    const auto* text = value.as<std::string>();
+    if (inside || (text && holds_password(*text))) add(value.origin);
     if (const auto* list = value.as<Array>()) {
       for (const Value& item : *list) search(item, inside);
     } else if (const auto* table = value.as<Table>()) {
@@ -131,30 +132,35 @@ void collect_secret_texts(const Value& value, bool secret, std::vector<std::stri
   }
 }
 
-// The values of environment variables, as messages quote them.
-void collect_variables(const Value& value, std::vector<std::string>& texts) {
+// What a message says instead of the value at this place: "the value of ${env:NAME}". Neither a default in
+// the reference nor the text around it is shown: they may be secrets, too.
+std::string name_of_variable(const Origin& origin, Lines& lines) {
+  constexpr std::string_view opening = "${env:", unknown = "this value";
+  if (!origin.source || origin.column == 0) return std::string(unknown);
+  std::string_view written = lines.from(*origin.source, origin.line);
+  written = written.substr(std::min<std::size_t>(origin.column - 1, written.size()), origin.length);
+  const std::size_t begin = written.find(opening);
+  if (begin == std::string_view::npos) return std::string(unknown);
+  written.remove_prefix(begin + opening.size());
+  return "the value of ${env:" + escaped_name(written.substr(0, written.find_first_of(":}"))) + "}";
+}
+
+// The values of environment variables, as messages quote them, and what is written instead.
+using Variables = std::vector<std::pair<std::string, std::string>>;
+void collect_variables(const Value& value, Lines& lines, Variables& found) {
   const auto* text = value.as<std::string>();
-  if (value.from_environment && text && !text->empty()) texts.push_back(in_quotes(*text));
+  if (value.from_environment && text && !text->empty())
+    found.emplace_back(in_quotes(*text), name_of_variable(value.origin, lines));
   if (const auto* list = value.as<Array>()) {
-    for (const Value& item : *list) collect_variables(item, texts);
+    for (const Value& item : *list) collect_variables(item, lines, found);
   } else if (const auto* table = value.as<Table>()) {
-    for (const Member& member : *table) collect_variables(member.value, texts);
+    for (const Member& member : *table) collect_variables(member.value, lines, found);
   }
 }
 
 void replace_all(std::string& where, const std::string& what, std::string_view by) {
   for (auto at = where.find(what); at != std::string::npos; at = where.find(what, at + by.size()))
     where.replace(at, what.size(), by);
-}
-
-// "https://user:password@host/..".
-bool holds_password(std::string_view text) {
-  const std::size_t scheme = text.find("://");
-  if (scheme == std::string_view::npos) return false;
-  text.remove_prefix(scheme + 3);
-  text = text.substr(0, text.find_first_of("/?#"));
-  const std::size_t at = text.rfind('@'), colon = text.find(':');
-  return at != std::string_view::npos && colon < at && at - colon > 1;
 }
 
 void mark_passwords(Value& value) {
@@ -185,16 +191,26 @@ bool mark_repeated(Value& value, const std::vector<std::string>& texts) {
 
 }  // namespace
 
+bool holds_password(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  if (scheme == std::string_view::npos) return false;
+  text.remove_prefix(scheme + 3);
+  text = text.substr(0, text.find_first_of("/?#"));
+  const std::size_t at = text.rfind('@'), colon = text.find(':');
+  return at != std::string_view::npos && colon < at && at - colon > 1;
+}
+
 void hide_variables(const Value& tree, Diagnostics& diagnostics) {
-  std::vector<std::string> texts;
-  collect_variables(tree, texts);
-  if (texts.empty()) return;
+  Lines lines;
+  Variables variables;
+  collect_variables(tree, lines, variables);
+  if (variables.empty()) return;
   const std::vector<Diagnostic> all = diagnostics.all();
   diagnostics = {};
   for (Diagnostic diagnostic : all) {
-    for (const std::string& text : texts) {
-      replace_all(diagnostic.message, text, "\"..\"");
-      for (std::string& hint : diagnostic.hints) replace_all(hint, text, "\"..\"");
+    for (const auto& [text, instead] : variables) {
+      replace_all(diagnostic.message, text, instead);
+      for (std::string& hint : diagnostic.hints) replace_all(hint, text, instead);
     }
     diagnostics.add(std::move(diagnostic));
   }
@@ -229,9 +245,10 @@ void hide_lines_naming(const std::vector<std::string>& names, Diagnostics& diagn
   diagnostics.hide_sources([&](const Origin& origin) {
     if (!origin.source) return false;
     const std::string_view rest = text.from(*origin.source, origin.line);
-    const std::string line = plain_words(rest.substr(0, rest.find('\n')));
+    const std::string_view written = rest.substr(0, rest.find('\n'));
+    const std::string line = plain_words(written);
     const auto on_line = [&](std::string_view word) { return line.find(word) != std::string::npos; };
-    return std::ranges::any_of(secret_words, on_line) ||
+    return holds_password(written) || std::ranges::any_of(secret_words, on_line) ||
            std::ranges::any_of(names, [&](const std::string& name) { return on_line(plain_words(name)); });
   });
 }

@@ -64,6 +64,11 @@ std::string escaped_name(std::string_view text) {
   return text.empty() ? out : out + "..";
 }
 
+std::string with_article(std::string_view noun) {
+  const bool vowel = !noun.empty() && std::string_view("aeiou").find(noun.front()) != std::string_view::npos;
+  return (vowel ? "an " : "a ") + std::string(noun);
+}
+
 std::string in_quotes(std::string_view text) { return "\"" + escaped_name(text) + "\""; }
 
 std::string listed(const std::vector<std::string>& names) {

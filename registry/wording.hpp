@@ -14,6 +14,9 @@ std::string in_quotes(std::string_view text);
 // "adam, adamw, sgd", or "a, b, c .. and 997 more".
 std::string listed(const std::vector<std::string>& names);
 
+// "an optimizer", "a model".
+std::string with_article(std::string_view noun);
+
 // As in_quotes, without the quotes.
 std::string escaped_name(std::string_view text);
 

@@ -14,6 +14,7 @@ namespace {
 
 // The message of the standard library would begin with the name of its function.
 std::string without_function(const std::filesystem::filesystem_error& error) {
+  if (error.path1().empty()) return error.what();  // nothing else tells what was tried
   return "Cannot use " + error.path1().string() + ": " + error.code().message() + ".";
 }
 

@@ -1,6 +1,7 @@
 #include "runner/judge_changes.hpp"
 
-#include <torch/types.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/linear.h>
 
 #include <algorithm>
 
@@ -9,6 +10,7 @@
 #include "registry/is_blank.hpp"
 #include "runner/measurements.hpp"
 #include "runner/plan.hpp"
+#include "runner/plugins/recipe_walk.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
@@ -16,7 +18,8 @@ namespace runner {
 namespace {
 
 // The sections that are judged here.
-constexpr std::string_view judged[] = {"optimizer", "scheduler", "hook", "train", "eval", "checkpoint"};
+constexpr std::string_view judged[] = {"optimizer", "scheduler", "precision", "hook",
+                                       "train",     "eval",      "checkpoint"};
 
 bool is_in(const RecipeChange& change, std::string_view section) {
   return change.key.starts_with(section) &&
@@ -53,18 +56,45 @@ void set_effect(std::vector<RecipeChange>& changes, std::initializer_list<std::s
   }
 }
 
-void judge_length(std::vector<RecipeChange>& changes, const Recipe& now) {
+// Whether a hook has a moment that is a share of the run, such as swa's from = "0.75run".
+bool hooks_depend_on_length(const Value& now, const Registry& registry) {
+  bool depends = false;
+  RecipeVisitor visitor;
+  visitor.setting = [&](const Value& value, const FieldInfo& field, const std::string& key) {
+    const TypeInfo& type = field.type.element ? *field.type.element : field.type;
+    const auto* text = value.as<std::string>();
+    if (!key.starts_with("hook.") || type.kind != TypeInfo::Kind::duration || !text) return;
+    const auto parsed = parse_duration(*text);
+    const auto* moment = std::get_if<Duration>(&parsed);
+    depends = depends || (moment && moment->unit == Duration::Unit::run);
+  };
+  Value walked = now;
+  walk_recipe(walked, schema_of<Recipe>(), registry, visitor);
+  return depends;
+}
+
+// `evaluations_decide`: something depends on when evaluations happen.
+void judge_length(std::vector<RecipeChange>& changes, const Recipe& now, bool hooks_depend,
+                  bool evaluations_decide) {
+  const auto any_length = {std::string_view("train.epochs"), std::string_view("train.max_steps"),
+                           std::string_view("train.max_time")};
+  if (evaluations_decide && now.eval.every.unit == Duration::Unit::run)
+    set_effect(changes, any_length, OnResume::course, "eval.every is a share of the run");
+  if (hooks_depend)
+    set_effect(changes, any_length, OnResume::course, "a hook depends on the length of the run");
   if (schedule_depends_on_length(now.scheduler))
     set_effect(changes, {"train.epochs", "train.max_steps"}, OnResume::course,
                "the schedule depends on the length of the run");
 }
 
-void judge_evaluations(std::vector<RecipeChange>& changes, const Recipe& before, const Recipe& now) {
-  auto watchers = watchers_of(now);
-  std::ranges::move(watchers_of(before), std::back_inserter(watchers));
-  if (!watchers.empty())
-    set_effect(changes, {"eval.every"}, OnResume::course,
-               watchers.front().section + " depends on the evaluations");
+// Another metric at the end of the list disturbs nobody; one that is computed in another way may.
+void judge_evaluations(std::vector<RecipeChange>& changes, const std::vector<Watcher>& watchers) {
+  if (watchers.empty()) return;
+  for (RecipeChange& change : changes) {
+    if (change.key != "eval.every" && !change.key.starts_with("eval.metric.")) continue;
+    change.effect = OnResume::course;
+    change.why = watchers.front().section + " depends on the evaluations";
+  }
 }
 
 bool loads(Stateful& now, const State& saved) {
@@ -91,6 +121,15 @@ bool schedule_fits(const Part<SchedulerKind>& before, const Part<SchedulerKind>&
   constexpr double steps_per_epoch = 1000;
   LearningRate earlier(before, any_length, steps_per_epoch), later(now, any_length, steps_per_epoch);
   return loads(later.schedule(), earlier.schedule().save());
+}
+
+// fp16 has a loss scale, fp8 the magnitudes of each layer, others nothing.
+bool precision_fits(const Part<PrecisionKind>& before, const Part<PrecisionKind>& now) {
+  torch::nn::Sequential model(torch::nn::Linear(32, 32)), same_model(torch::nn::Linear(32, 32));
+  const auto earlier = before.build({}), later = now.build({});
+  earlier->prepare(*model);
+  later->prepare(*same_model);
+  return loads(*later, earlier->save());
 }
 
 // Compared by their position in the recipe, by which checkpoints name them.
@@ -127,10 +166,13 @@ void judge_by_components(std::vector<RecipeChange>& changes, const Value& before
   };
   if (std::ranges::none_of(changes, is_judged)) return;
   const Recipe later = decode_table<Recipe>(now, registry), earlier = earlier_recipe(before, now, registry);
-  judge_length(changes, later);
-  judge_evaluations(changes, earlier, later);
+  auto watchers = watchers_of(later);
+  std::ranges::move(watchers_of(earlier), std::back_inserter(watchers));
+  judge_length(changes, later, hooks_depend_on_length(now, registry), !watchers.empty());
+  judge_evaluations(changes, watchers);
   judge_state(changes, "optimizer", [&] { return optimizer_fits(earlier.optimizer, later.optimizer); });
   judge_state(changes, "scheduler", [&] { return schedule_fits(earlier.scheduler, later.scheduler); });
+  judge_state(changes, "precision", [&] { return precision_fits(earlier.precision, later.precision); });
   judge_state(changes, "hook", [&] { return hooks_fit(earlier.hook, later.hook); });
 }
 

@@ -1,6 +1,8 @@
 // The program itself is in librunner_core, which is loaded once the process is prepared for it.
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -22,9 +24,21 @@ void limit_spinning() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", "2000", /*overwrite=*/0);
 }
 
+// MKL, which is loaded with the program, would end the process with a message about something else.
+bool in_deleted_folder() {
+  char* folder = getcwd(nullptr, 0);
+  const bool deleted = folder == nullptr && errno == ENOENT;
+  std::free(folder);
+  return deleted;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (in_deleted_folder()) {
+    std::fputs("runner: error: the current folder no longer exists; change to another one\n", stderr);
+    return 2;  // as for a mistake on the command line
+  }
   hold_checkpoint_requests();
   limit_spinning();
   void* library = dlopen("librunner_core.so", RTLD_LAZY | RTLD_GLOBAL);

@@ -5,6 +5,7 @@
 #include "components/models/support/load_weights.hpp"
 #include "registry/arithmetic.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/data/prepare_splits.hpp"
 
 namespace runner {
@@ -24,17 +25,30 @@ EngineOptions engine_options(const Recipe& recipe) {
   return options;
 }
 
-std::unique_ptr<Dataset> build_dataset(const Recipe& recipe) {
-  return recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed)});
+std::unique_ptr<Dataset> build_dataset(const Recipe& recipe, const LearntData& learnt) {
+  return recipe.dataset.build({static_cast<std::uint64_t>(recipe.run.seed), learnt.learned, learnt.classes});
 }
 
-Splits open_data(const Recipe& recipe) {
+namespace {
+
+// The model knows its classes by their numbers: others would be compared with the wrong names.
+void require_same_classes(const std::vector<std::string>& found, const std::vector<std::string>& learnt) {
+  if (found.empty() || learnt.empty() || found == learnt) return;
+  throw DataError("The data has the classes " + listed(found) + ", but the run was trained with " +
+                  listed(learnt) + ". Evaluate it on data with its own classes.");
+}
+
+}  // namespace
+
+Splits open_data(const Recipe& recipe, const LearntData& learnt) {
   SplitRules rules{recipe.dataset.common, {}};
   if (const auto batches = recipe.loader.overfit_batches) {
     rules.overfit_examples = saturating_product(
         *batches, saturating_product(recipe.loader.batch_size, recipe.train.accumulation_steps));
   }
-  return prepare_splits(*build_dataset(recipe), rules);
+  Splits data = prepare_splits(*build_dataset(recipe, learnt), rules);
+  require_same_classes(data.train->spec().class_names, learnt.classes);
+  return data;
 }
 
 std::shared_ptr<Model> build_bare_model(const Recipe& recipe, const DataSpec& data) {

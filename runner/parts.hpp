@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "runner/engine/options.hpp"
 #include "runner/recipe.hpp"
@@ -11,10 +13,17 @@ namespace runner {
 
 EngineOptions engine_options(const Recipe& recipe);  // refers to the recipe
 
-std::unique_ptr<Dataset> build_dataset(const Recipe& recipe);
+// What a run learnt from its training data; empty for a new run.
+struct LearntData {
+  std::string learned = {};               // Splits::learned
+  std::vector<std::string> classes = {};  // DataSpec::class_names
+};
 
-// Opens the data and limits it as the recipe says. Throws DataError if there is nothing to train on.
-Splits open_data(const Recipe& recipe);
+std::unique_ptr<Dataset> build_dataset(const Recipe& recipe, const LearntData& learnt = {});
+
+// Opens the data and limits it as the recipe says. Throws DataError if there is nothing to train on, or if
+// the classes are not those that the run learnt.
+Splits open_data(const Recipe& recipe, const LearntData& learnt = {});
 
 // As initialised by the recipe's seed; model.weights and model.freeze are not applied yet.
 std::shared_ptr<Model> build_bare_model(const Recipe& recipe, const DataSpec& data);

@@ -100,7 +100,7 @@ void check(const LoaderSection& loader, Report& report);
 enum class OnDivergence { stop, resume };
 constexpr auto describe(std::type_identity<OnDivergence>) {
   return choices(choice("stop", OnDivergence::stop,
-                        "the update is skipped and the run fails, with the weights of the step before"),
+                        "the update is skipped and the run fails, with the weights of the previous step"),
                  choice("continue", OnDivergence::resume, "the run continues and warns once"));
 }
 

@@ -172,7 +172,7 @@ def misplaced(root: Path):
 
 
 # Where names from files and recipes come into messages. A recipe's own text is quoted as TOML has it, not for people.
-QUOTING = ("registry", "components", "runner/recipe", "runner/data", "runner/inspect")
+QUOTING = ("registry", "components", "runner")
 QUOTES_ITSELF = {"registry/wording.cpp", "components/models/support/pretrained_rope.cpp"}
 QUOTED_BY_HAND = re.compile(r'\\"" \+')
 

@@ -20,10 +20,12 @@ struct Note {
   std::string x_label = {};
 };
 
-// Parameters to train, or to freeze, from now on.
+// Parameters to train, or to freeze, from now on. A parameter stays frozen as long as any holder wants it to
+// be.
 struct Trainability {
   std::string pattern;
   bool trained = true;
+  std::string holder = {};
 };
 
 // The requests of hooks to the training loop, which carries them out. Those that it has not carried out yet
@@ -39,7 +41,11 @@ class Requests final : public Stateful {
   }
   void skip_update() { skip_ = true; }
   void learning_rate(double rate) { rate_ = rate; }  // of the next update, instead of the schedule's
-  void train_parameters(std::string pattern, bool on) { trainability_.push_back({std::move(pattern), on}); }
+  // `holder` says who asks: the same text in every attempt, and another one for hooks that may disagree. A
+  // resumed run remembers what was frozen, unless its recipe has changed: a hook asks again in start().
+  void train_parameters(std::string pattern, bool on, std::string holder = {}) {
+    trainability_.push_back({std::move(pattern), on, std::move(holder)});
+  }
   // Adds the value to the next record of the run. If a name is logged twice before that, the later value
   // counts.
   void log(std::string name, double value) {

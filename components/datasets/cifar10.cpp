@@ -17,10 +17,12 @@ constexpr auto describe(std::type_identity<Cifar10>) {
       field("dir", &Cifar10::dir,
             "Folder with data_batch_1.bin .. 5 and test_batch.bin, or with a folder cifar-10-batches-bin "
             "that has them; empty: the user's cache folder."),
-      field("download", &Cifar10::download, "Download the data (170 MB) if it is missing."),
-      field("url", &Cifar10::url, "Where to download it from, for example a mirror.", non_empty()),
+      field("download", &Cifar10::download, "Download the data (170 MB) if it is missing.", harmless()),
+      field("url", &Cifar10::url, "Where to download it from, for example a mirror.", non_empty(),
+            harmless()),
       field("fallback", &Cifar10::fallback,
-            "Dataset to use if the data is missing and cannot be downloaded; without it, that is an error."));
+            "Dataset to use if the data is missing and cannot be downloaded; default: none, which is an "
+            "error then."));
 }
 
 void check(const Cifar10& params, Report& report) { check_stand_in(params.fallback, report); }

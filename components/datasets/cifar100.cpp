@@ -25,10 +25,12 @@ constexpr auto describe(std::type_identity<Cifar100>) {
             "Folder with train.bin and test.bin, or with a folder cifar-100-binary that has them; empty: the "
             "user's cache folder."),
       field("labels", &Cifar100::labels, "Which of the two labels of an image to learn."),
-      field("download", &Cifar100::download, "Download the data (169 MB) if it is missing."),
-      field("url", &Cifar100::url, "Where to download it from, for example a mirror.", non_empty()),
+      field("download", &Cifar100::download, "Download the data (169 MB) if it is missing.", harmless()),
+      field("url", &Cifar100::url, "Where to download it from, for example a mirror.", non_empty(),
+            harmless()),
       field("fallback", &Cifar100::fallback,
-            "Dataset to use if the data is missing and cannot be downloaded; without it, that is an error."));
+            "Dataset to use if the data is missing and cannot be downloaded; default: none, which is an "
+            "error then."));
 }
 
 void check(const Cifar100& params, Report& report) { check_stand_in(params.fallback, report); }

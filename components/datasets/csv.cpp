@@ -187,7 +187,7 @@ void require_file(const std::filesystem::path& path, const std::string& key) {
 
 class CsvDataset final : public Dataset {
  public:
-  explicit CsvDataset(const Csv& params) : params_(params) {}
+  CsvDataset(const Csv& params, std::string learned) : params_(params), learned_(std::move(learned)) {}
 
   // Reads the training set: the numbers of inputs, categories and classes are not known otherwise.
   DataSpec spec() const override {
@@ -239,12 +239,23 @@ class CsvDataset final : public Dataset {
       auto [train, eval] =
           params_.split ? split(whole)
                         : std::pair(whole, TablePart(*params_.eval, format_of(params_, *params_.eval)));
-      TableColumns columns = learn_columns(train, choice());
+      TableColumns columns = learned_.empty() ? learn_columns(train, choice()) : columns_of_run();
       table_.emplace(std::move(train), std::move(eval), std::move(columns));
       return *table_;
     } catch (const IoError& error) {
       throw DataError(error.what());
     }
+  }
+
+  TableColumns columns_of_run() const {
+    TableColumns columns = TableColumns::from_json(learned_);
+    const bool regression = columns.classes.empty();
+    if (columns.target != params_.target || regression != (params_.task == TargetKind::regression)) {
+      throw IoError("The run was trained to predict the " + std::string(regression ? "number" : "class") +
+                    " in the column " + in_quotes(columns.target) +
+                    ": dataset.target and dataset.task cannot be changed afterwards.");
+    }
+    return columns;
   }
 
   // Takes the same share of each class.
@@ -254,7 +265,13 @@ class CsvDataset final : public Dataset {
       by = find_column(whole.columns(), params_.target, whole.name());
     auto parts = whole.split(*params_.split, params_.split_seed.value_or(1), by);
     if (parts.second.size() > 0) return parts;
-    throw IoError(whole.name() + " has fewer than two rows in every class, so it cannot be split.");
+    bool numbers = true;
+    whole.each([&](const CsvReader& row) {
+      numbers = numbers && parse_number(row.values()[*by], whole.format().numbers);
+    });
+    throw IoError(
+        whole.name() + " has fewer than two rows in every class, so it cannot be split." +
+        (numbers ? " To predict numbers rather than classes, set dataset.task = \"regression\"." : ""));
   }
 
   ColumnChoice choice() const {
@@ -270,13 +287,14 @@ class CsvDataset final : public Dataset {
   }
 
   Csv params_;
+  std::string learned_;                 // by the run that is evaluated; empty: this one learns
   mutable std::optional<Table> table_;  // read on first use
 };
 
 DatasetFacts facts(const Csv&) { return {.tasks = {runner::Task::table}}; }
 
-std::unique_ptr<Dataset> build(const Csv& params, const DatasetInputs&) {
-  return std::make_unique<CsvDataset>(params);
+std::unique_ptr<Dataset> build(const Csv& params, const DatasetInputs& inputs) {
+  return std::make_unique<CsvDataset>(params, inputs.learned);
 }
 
 const Registration<DatasetKind> registration{

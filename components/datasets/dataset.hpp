@@ -33,6 +33,8 @@ struct SplitDetails {
   std::vector<ColumnDetails> columns = {};         // one for each entry of the input
   std::vector<ColumnDetails> categories = {};      // one for each entry of the batch's extra "categories"
   std::optional<std::int64_t> unknown_token = {};  // the token for text outside the vocabulary
+  // By column: the share of the examples whose category the training set does not have.
+  std::vector<std::pair<std::string, double>> unknown_categories = {};
 };
 
 // One part of a dataset, with random access. Several threads call it at once.
@@ -104,8 +106,12 @@ class Dataset {
                                                    const std::string& learned) const;
 };
 
+// To evaluate a run, a dataset gets what the run learnt, and uses it instead of learning again: the training
+// files may be others now. Both are empty for a new run.
 struct DatasetInputs {
   std::uint64_t seed = 0;
+  std::string learned = {};               // Splits::learned
+  std::vector<std::string> classes = {};  // DataSpec::class_names
 };
 
 struct DatasetCommon {
@@ -119,11 +125,13 @@ constexpr auto describe(std::type_identity<DatasetCommon>) {
   return fields(
       field("transform", &DatasetCommon::transform,
             "What happens to each image, in order. Random ones act in training only."),
-      field("validation", &DatasetCommon::validation,
-            "Use this share of the training examples as the validation set, instead of training on them. The "
-            "dataset's own validation set is then the test set, for the end: runner eval RUN "
-            "~dataset.validation.",
-            above(0), below(1)),
+      field(
+          "validation", &DatasetCommon::validation,
+          "Use this share of the training examples as the validation set, instead of training on them. What "
+          "the dataset learns from its training set, such as means or a vocabulary, still includes them. The "
+          "dataset's own validation set is then the test set, for the end: runner eval RUN "
+          "~dataset.validation.",
+          above(0), below(1)),
       field("train_limit", &DatasetCommon::train_limit,
             "Use only N training examples: a random sample, with the same share of each class.",
             within(1, 1e12)),

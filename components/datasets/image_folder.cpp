@@ -128,14 +128,8 @@ class ImageFolderDataset final : public Dataset {
       throw DataError("There is no folder " + dir.string() +
                       ". Set dataset.dir to the folder with the images.");
     }
-    const auto has = [&](const std::string& name) {
-      return std::filesystem::is_directory(dir / name, ignored);
-    };
     if (params_.split) {
-      if (has(params_.train) && has(params_.eval)) {
-        throw DataError(dir.string() + " is split into " + params_.train + " and " + params_.eval +
-                        " already: remove dataset.split.");
-      }
+      require_unsplit();
       return class_folders(dir);
     }
     for (const std::string& name : {params_.train, params_.eval}) {
@@ -153,15 +147,28 @@ class ImageFolderDataset final : public Dataset {
     return same_classes();
   }
 
+  bool has(const std::string& name) const {
+    std::error_code ignored;
+    return std::filesystem::is_directory(params_.dir / name, ignored);
+  }
+
+  // Otherwise the training set and the validation set would be taken for classes.
+  void require_unsplit() const {
+    const auto present = [&](const std::string& name) { return has(name) ? name : other_name(name); };
+    const std::string train = present(params_.train), eval = present(params_.eval);
+    if (train.empty() || eval.empty()) return;
+    std::string remedy = "remove dataset.split";
+    if (train != params_.train) remedy += ", set dataset.train = " + in_quotes(train);
+    if (eval != params_.eval) remedy += ", set dataset.eval = " + in_quotes(eval);
+    throw DataError(params_.dir.string() + " is split into " + train + " and " + eval +
+                    " already: " + remedy + ".");
+  }
+
   // A folder that exists under another usual name of the missing one; "" if there is none.
   std::string other_name(const std::string& missing) const {
-    const std::vector<std::string> usual =
-        missing == params_.train ? std::vector<std::string>{"train", "training"}
-                                 : std::vector<std::string>{"val", "valid", "validation", "eval", "test"};
-    std::error_code ignored;
-    for (const std::string& name : usual) {
-      const bool taken = name == params_.train || name == params_.eval;
-      if (!taken && std::filesystem::is_directory(params_.dir / name, ignored)) return name;
+    const auto part = missing == params_.train ? SplitPart::train : SplitPart::eval;
+    for (const std::string& name : split_folders(params_.dir, part)) {
+      if (name != params_.train && name != params_.eval) return name;
     }
     return "";
   }

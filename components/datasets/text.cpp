@@ -118,7 +118,7 @@ struct Parts {
 
 class TextDataset final : public Dataset {
  public:
-  explicit TextDataset(const Text& params) : params_(params) {}
+  TextDataset(const Text& params, std::string learned) : params_(params), learned_(std::move(learned)) {}
 
   // Reads the text only if the tokenizer does not know its vocabulary in advance, as for characters. For a
   // vocabulary that is still to be learnt, this is its maximum size.
@@ -175,7 +175,17 @@ class TextDataset final : public Dataset {
   }
 
   std::unique_ptr<Tokenizer> tokenizer(const Parts& texts) const {
-    return cached_tokenizer(params_.tokenizer, {.texts = {texts.train}, .others = {texts.eval}});
+    return cached_tokenizer(params_.tokenizer,
+                            {.texts = {texts.train}, .others = {texts.eval}, .learned = learned_});
+  }
+
+  // The vocabulary of a run may lack characters of another text that it is evaluated on.
+  static TokenStore encoded(const Tokenizer& chosen, std::string_view text, const std::string& place) {
+    try {
+      return cached_tokens(chosen, text);
+    } catch (const DataError& error) {
+      throw DataError(place + ": " + error.what());
+    }
   }
 
   DataSpec spec_of(std::int64_t vocabulary) const {
@@ -192,7 +202,7 @@ class TextDataset final : public Dataset {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     const std::string place = file->path().string();
     TokenStore tokens = facts_.bytes ? TokenStore(std::span(bytes, text.size()), std::move(file), 256)
-                                     : cached_tokens(chosen, text);
+                                     : encoded(chosen, text, place);
     const bool training = phase == Phase::training;
     const std::int64_t least = training ? params_.length + 1 : 2;
     if (tokens.size() >= least) return tokens;
@@ -205,13 +215,14 @@ class TextDataset final : public Dataset {
   }
 
   Text params_;
+  std::string learned_;  // by the run that is evaluated; empty: this one learns
   TokenizerFacts facts_ = params_.tokenizer.facts();
 };
 
 DatasetFacts facts(const Text&) { return {.tasks = {Task::language_model}}; }
 
-std::unique_ptr<Dataset> build(const Text& params, const DatasetInputs&) {
-  return std::make_unique<TextDataset>(params);
+std::unique_ptr<Dataset> build(const Text& params, const DatasetInputs& inputs) {
+  return std::make_unique<TextDataset>(params, inputs.learned);
 }
 
 const Registration<DatasetKind> registration{

@@ -74,7 +74,8 @@ void check(const TextClassification& params, Report& report) {
 
 class TextClassificationDataset final : public Dataset {
  public:
-  explicit TextClassificationDataset(const TextClassification& params) : params_(params) {}
+  TextClassificationDataset(const TextClassification& params, const DatasetInputs& inputs)
+      : params_(params), learned_(inputs.learned), classes_(inputs.classes) {}
 
   // Reads the data: classes and vocabulary are not known otherwise.
   DataSpec spec() const override {
@@ -133,7 +134,7 @@ class TextClassificationDataset final : public Dataset {
     if (!params_.file) return divided(read_class_files(params_.files, params_.encoding));
     const SentenceTable table{params_.text.value_or("text"), params_.label.value_or("label"),
                               params_.columns};
-    LabelledSentences all = read_sentence_table(*params_.file, table, params_.encoding);
+    LabelledSentences all = read_sentence_table(*params_.file, table, params_.encoding, classes_);
     if (!params_.eval_file) return divided(all);
     LabelledSentences eval = read_sentence_table(*params_.eval_file, table, params_.encoding, all.classes);
     return {std::move(all), std::move(eval)};
@@ -154,16 +155,20 @@ class TextClassificationDataset final : public Dataset {
 
   SentenceEncoder encoder(const LabelledSentences& train) const {
     const std::vector<std::string_view> texts(train.texts.begin(), train.texts.end());
-    return {cached_tokenizer(params_.tokenizer, {.texts = texts, .unknown = true}), params_.length};
+    return {cached_tokenizer(params_.tokenizer, {.texts = texts, .unknown = true, .learned = learned_}),
+            params_.length};
   }
 
   TextClassification params_;
+  // Of the run that is evaluated; empty: both are learnt.
+  std::string learned_;
+  std::vector<std::string> classes_;
 };
 
 DatasetFacts facts(const TextClassification&) { return {.tasks = {Task::sentences}}; }
 
-std::unique_ptr<Dataset> build(const TextClassification& params, const DatasetInputs&) {
-  return std::make_unique<TextClassificationDataset>(params);
+std::unique_ptr<Dataset> build(const TextClassification& params, const DatasetInputs& inputs) {
+  return std::make_unique<TextClassificationDataset>(params, inputs);
 }
 
 const Registration<DatasetKind> registration{"text_classification",

@@ -30,7 +30,10 @@ void check(const Freeze& params, Report& report) {
 
 class FreezeHook : public Hook {
  public:
-  explicit FreezeHook(Freeze params) : params_(std::move(params)) {}
+  explicit FreezeHook(Freeze params)
+      : params_(std::move(params)),
+        holder_("freeze from " + to_string(params_.from) +
+                (params_.until ? " until " + to_string(*params_.until) : "")) {}
 
   void start(const Progress& progress, const std::filesystem::path&, Requests& requests) override {
     follow(progress, requests);
@@ -44,13 +47,14 @@ class FreezeHook : public Hook {
     if (std::exchange(frozen_, frozen) == frozen) return;
     std::string names;
     for (const std::string& pattern : params_.match) {
-      requests.train_parameters(pattern, !frozen);
+      requests.train_parameters(pattern, !frozen, holder_);
       names += " " + pattern;
     }
     log::info("step {}: {}{}", progress.step, frozen ? "frozen:" : "trained again:", names);
   }
 
   Freeze params_;
+  std::string holder_;  // other hooks may freeze the same parameters at other times
   bool frozen_ = false;
 };
 

@@ -47,6 +47,10 @@ class GradientNoiseHook : public Hook {
     if (seen_++ == 0) {
       for (torch::Tensor& gradient : gradients) sum_.push_back(gradient.clone());
     } else {
+      // A loaded sum is elsewhere and in another layout, in which its norm would be rounded differently.
+      for (std::size_t i = 0; loaded_ && i < sum_.size(); ++i)
+        sum_[i] = torch::empty_like(gradients[i]).copy_(sum_[i]);
+      loaded_ = false;
       at::_foreach_add_(sum_, gradients);
     }
   }
@@ -84,6 +88,7 @@ class GradientNoiseHook : public Hook {
     sum_.clear();
     for (std::size_t i = 0; seen_ > 0 && i < weights_.parameter_names().size(); ++i)
       sum_.push_back(saved.tensor("sum." + std::to_string(i)).clone());
+    loaded_ = true;
     saved.finish();
   }
 
@@ -106,6 +111,7 @@ class GradientNoiseHook : public Hook {
   GradientNoise params_;
   const Weights& weights_;
   std::vector<torch::Tensor> sum_;  // of the gradients in the current measurement
+  bool loaded_ = false;             // the sum comes from a checkpoint
   double squares_ = 0;              // of their norms
   std::int64_t seen_ = 0;
   std::int64_t first_example_ = 0;
@@ -114,7 +120,7 @@ class GradientNoiseHook : public Hook {
          weight_ = 0;  // means over the measurements so far
 };
 
-HookFacts facts(const GradientNoise&) { return {.saves_models = false}; }
+HookFacts facts(const GradientNoise&) { return {.saves_models = false, .needs_summed_gradients = true}; }
 
 std::unique_ptr<Hook> build(const GradientNoise& params, const HookInputs& in) {
   return std::make_unique<GradientNoiseHook>(params, *in.weights);

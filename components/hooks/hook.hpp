@@ -56,6 +56,7 @@ class Hook : public Stateful {
 struct HookInputs {
   std::int64_t parameters = 0;   // of the model
   double flops_per_example = 0;  // forward and backward; 0: unknown
+  std::int64_t ranks = 1;        // that train together; Progress counts the examples of all of them
   // What after_eval will report: "eval/accuracy" .., and for weights that hooks keep, "ema/accuracy" ..
   std::vector<Measured> measured = {};
   torch::Device device = torch::kCPU;
@@ -73,6 +74,8 @@ struct HookFacts {
   bool saves_models = true;
   // False: save() is always empty, so the hook may be added to a run that is resumed, or removed from it.
   bool keeps_state = true;
+  // Compares gradients that all ranks have summed: with local_sgd, which sums none, the hook is refused.
+  bool needs_summed_gradients = false;
 };
 
 struct HookKind {

@@ -32,6 +32,8 @@ void check(const LrFinder& params, Report& report) {
   if (params.highest <= params.lowest) report.error("highest", "is not above \"lowest\"");
 }
 
+constexpr const char* finished = "lr_finder has finished; see its result";
+
 struct Point {
   double rate;
   double loss;  // smoothed
@@ -53,30 +55,34 @@ class LrFinderHook : public Hook {
   bool wants_gradients(const Progress&) const override { return true; }
 
   void before_update(const Progress&, double loss, double, Requests& requests) override {
+    if (static_cast<std::int64_t>(points_.size()) >= params_.steps) {  // the run was reopened after its end
+      requests.skip_update();
+      return requests.stop(finished);
+    }
     mean_ = params_.smoothing * mean_ + (1 - params_.smoothing) * loss;
     weight_ = params_.smoothing * weight_ + (1 - params_.smoothing);
     const double smoothed = mean_ / weight_;
     if (!std::isfinite(smoothed)) {
       requests.skip_update();
-      return requests.stop("lr_finder has finished; see its result");
+      return requests.stop(finished);
     }
     points_.push_back({rate(static_cast<std::int64_t>(points_.size())), smoothed});
     requests.learning_rate(points_.back().rate);
     const double lowest = lowest_point().loss;
     const bool diverged = smoothed > lowest + (params_.diverged - 1) * std::abs(lowest);
-    if (diverged || static_cast<std::int64_t>(points_.size()) == params_.steps)
-      requests.stop("lr_finder has finished; see its result");
+    if (diverged || static_cast<std::int64_t>(points_.size()) == params_.steps) requests.stop(finished);
   }
 
   void finish(const Progress&, Requests& requests) override {
     if (points_.empty()) return;
-    if (const Point* steepest = steepest_point()) requests.log("lr_finder/suggestion", steepest->rate);
-    Note note{"lr_finder", advice(), {}, "log10 of the learning rate; smoothed loss"};
+    const Point* steepest = steepest_point();
+    if (steepest) requests.log("lr_finder/suggestion", steepest->rate);
+    Note note{"lr_finder", advice(steepest), {}, "log10 of the learning rate; smoothed loss"};
     // Only losses up to as far above the first as the lowest is below it: an exploding loss would flatten the
     // rest of the curve.
     const double highest = 2 * points_.front().loss - lowest_point().loss;
     for (const auto& [rate, loss] : points_) {
-      if (loss <= highest || !steepest_point()) note.curve.emplace_back(std::log10(rate), loss);
+      if (loss <= highest || !steepest) note.curve.emplace_back(std::log10(rate), loss);
     }
     requests.note(std::move(note));
   }
@@ -118,8 +124,9 @@ class LrFinderHook : public Hook {
     const std::size_t reach = 1 + points_.size() / 40, first = points_.size() / 10 + reach;
     const Point* steepest = nullptr;
     double steepest_fall = 0;
+    const double lowest_rate = lowest_point().rate;
     for (std::size_t i = first; i + reach < points_.size(); ++i) {
-      if (points_[i].rate >= lowest_point().rate) break;
+      if (points_[i].rate >= lowest_rate) break;
       const double fall = points_[i - reach].loss - points_[i + reach].loss;
       if (fall <= steepest_fall) continue;
       steepest_fall = fall;
@@ -128,8 +135,7 @@ class LrFinderHook : public Hook {
     return steepest;
   }
 
-  std::string advice() const {
-    const Point* steepest = points_.empty() ? nullptr : steepest_point();
+  std::string advice(const Point* steepest) const {
     if (!steepest)
       return "No rate in this range lowers the loss: choose another with \"lowest\" and \"highest\".";
     return log::format(

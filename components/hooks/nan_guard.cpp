@@ -8,7 +8,7 @@ namespace {
 
 enum class Action { stop, skip };
 constexpr auto describe(std::type_identity<Action>) {
-  return choices(choice("stop", Action::stop, "the run fails, with the weights of the step before"),
+  return choices(choice("stop", Action::stop, "the run fails, with the weights of the previous step"),
                  choice("skip", Action::skip, "the update is skipped, and the run continues"));
 }
 

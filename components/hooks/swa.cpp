@@ -34,8 +34,9 @@ class SwaHook : public Hook {
 
   void after_step(const Progress& progress, Requests&) override {
     const Progress before = std::exchange(before_, progress);
-    if (progress.step == before.step || !reached(params_.from, progress)) return;
-    if (!interval_.passed(before, progress)) return;
+    // Also after a skipped update: the end of an epoch would otherwise pass without the weights of that
+    // moment.
+    if (!reached(params_.from, progress) || !interval_.passed(before, progress)) return;
     average_.approach(1 / static_cast<double>(++models_));
     weights_.tensors = average_.tensors();
   }

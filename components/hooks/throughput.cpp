@@ -1,8 +1,8 @@
 // perf/examples_per_second: training examples per second, without evaluations.
 // perf/model_flops: floating-point operations per second that the model needs for them, forward and backward,
 // counted from its layers; recomputation and data movement do not count. perf/flops_share: the same, relative
-// to the speed of a large matrix multiplication, which is measured when the run starts (in about half a
-// second, on the device, threads and number format of the run).
+// to the speed of a large matrix multiplication on every rank, which is measured when the run starts (in
+// about half a second, on the device, threads and number format of the run).
 #include <stdexcept>
 
 #include "components/hooks/hook.hpp"
@@ -22,6 +22,7 @@ constexpr auto describe(std::type_identity<Throughput>) {
 
 class ThroughputHook : public Hook {
  public:
+  // `peak`: of all ranks together.
   ThroughputHook(std::int64_t every, double flops_per_example, double peak)
       : every_(every), flops_per_example_(flops_per_example), peak_(peak) {}
 
@@ -84,7 +85,8 @@ std::unique_ptr<Hook> build(const Throughput& params, const HookInputs& in) {
   } else {
     log::warning("throughput: the FLOPs of this model are unknown, so only examples per second are logged");
   }
-  return std::make_unique<ThroughputHook>(params.every, in.flops_per_example, peak);
+  return std::make_unique<ThroughputHook>(params.every, in.flops_per_example,
+                                          peak * static_cast<double>(in.ranks));
 }
 
 const Registration<HookKind> registration{

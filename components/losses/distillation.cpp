@@ -43,7 +43,8 @@ void check(const Distillation& settings, Report& report) {
   if (!common.replace.empty())
     report.error("teacher", "cannot replace parts: all of it must have been trained");
   if (!common.freeze.empty()) report.error("teacher", "is never trained: freeze has no effect");
-  if (settings.hard == 1) report.error("hard", "leaves nothing for the teacher at 1: use cross_entropy");
+  if (settings.hard == 1)
+    report.error("hard", "of 1 does not use the teacher at all: use cross_entropy instead");
   if (settings.hard == 0 && settings.label_smoothing > 0)
     report.error("label_smoothing", "has no effect with hard = 0");
 }
@@ -76,7 +77,10 @@ class DistillationLoss final : public Loss {
     const torch::Tensor taught = (answer(scores, batch) / temperature).log_softmax(1);
     const torch::Tensor own = (scores / temperature).log_softmax(1);
     torch::Tensor distance = at::kl_div(own, taught, at::Reduction::None, /*log_target=*/true).sum(1);
-    if (are_labels(batch.target)) distance = distance.masked_fill(batch.target.eq(settings_.ignore_index), 0);
+    if (are_labels(batch.target)) {
+      const torch::Tensor labels = batch.target.to(torch::kInt64);  // of bytes, 156 would equal -100
+      distance = distance.masked_fill(labels.eq(settings_.ignore_index), 0);
+    }
     return temperature * temperature * distance.sum();
   }
 

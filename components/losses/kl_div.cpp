@@ -51,7 +51,7 @@ std::unique_ptr<Loss> build(const KlDiv& settings, const LossInputs&) {
 }
 
 const Registration<LossKind> registration{
-    "kl_div", "Kullback-Leibler divergence of the predicted distribution from the target distribution.",
+    "kl_div", "Kullback-Leibler divergence of the target distribution from the predicted distribution.",
     &build};
 
 }  // namespace

@@ -47,7 +47,7 @@ class AccuracyMetric final : public Metric {
       throw std::runtime_error(
           "accuracy: \"labels\" is for multi-label tasks, and these targets have one class per example: "
           "delete it.");
-    const auto [answers, labels] = answers_of(output, batch.target);
+    const auto [answers, labels] = answers_of(output, batch.target, ignore_index_);
     counts_.add(answers.eq(labels), labels.ne(ignore_index_));
   }
   std::vector<std::pair<std::string, double>> compute() const override {

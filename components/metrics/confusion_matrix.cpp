@@ -37,9 +37,8 @@ class ConfusionMatrixMetric final : public Metric {
   void update(const torch::Tensor& output, const Batch& batch) override {
     const torch::NoGradGuard no_grad;
     if (several_labels(targets_, output)) return add_labels(output, batch.target);
-    const auto [answers, labels] = answers_of(output, batch.target);
+    const auto [answers, labels] = answers_of(output, batch.target, ignore_index_);
     const std::int64_t classes = classes_of(output);
-    require_known_labels(labels, classes, ignore_index_);
     // Ignored targets go to an extra bin: removing them would have to wait for the device.
     const torch::Tensor bin = torch::where(labels.ne(ignore_index_), labels * classes + answers,
                                            torch::full({}, classes * classes, labels.options()));

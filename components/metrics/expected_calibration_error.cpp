@@ -40,7 +40,7 @@ class CalibrationErrorMetric final : public Metric {
       throw std::runtime_error(
           "expected_calibration_error needs one class per example, but this is a multi-label task.");
     }
-    auto [scores, labels] = rows_of(output, batch.target);
+    auto [scores, labels] = rows_of(output, batch.target, ignore_index_);
     if (scores.size(1) == 1) scores = torch::cat({torch::zeros_like(scores), scores}, 1);
     const auto [confidence, answers] = scores.softmax(1).max(1);
     const auto bins = static_cast<double>(settings_.bins);

@@ -32,6 +32,7 @@ class TopKMetric final : public Metric {
       throw std::runtime_error(log::format("top_k: k = {} is more than the {} classes of the model.",
                                            settings_.k, output.size(1)));
     }
+    require_known_labels(labels, output.size(1), ignore_index_);
     const torch::Tensor highest = std::get<1>(output.topk(settings_.k, 1));
     counts_.add(highest.eq(labels.unsqueeze(1)).any(1), labels.ne(ignore_index_));
   }

@@ -29,7 +29,7 @@ struct Bert {
 constexpr auto describe(std::type_identity<Bert>) {
   return fields(
       field("layers", &Bert::layers, "Number of blocks (attention and mlp).", within(1, 4096)),
-      field("heads", &Bert::heads, "Attention heads of each block.", within(1, 1 << 20)),
+      field("heads", &Bert::heads, "Attention heads of each block.", within(1, 1 << 20), changes_course()),
       field("width", &Bert::width, "Size of the token embeddings; a multiple of heads.", within(1, 1 << 20)),
       field("hidden", &Bert::hidden, "Width of the mlp; 0: four times width.", within(0, 1 << 20)),
       field("context", &Bert::context, "Maximum number of tokens; 0: as many as the dataset's examples have.",
@@ -37,13 +37,13 @@ constexpr auto describe(std::type_identity<Bert>) {
       field("vocabulary", &Bert::vocabulary, "Size of the vocabulary; 0: that of the dataset.",
             within(0, 1 << 20)),
       field("padding", &Bert::padding, "The token whose embedding is not trained: 0 in HuggingFace's models.",
-            within(0, 1 << 20)),
+            within(0, 1 << 20), changes_course()),
       field("dropout", &Bert::dropout,
             "Dropout of embeddings, attention, the output of each sublayer and the input of the head.",
-            within(0, 1)),
+            within(0, 1), changes_course()),
       field("num_classes", &Bert::num_classes, "Outputs; 0: as many as the dataset has classes.",
             within(0, 1 << 20)),
-      field("checkpoint_activations", &Bert::checkpoint_activations, checkpoint_doc));
+      field("checkpoint_activations", &Bert::checkpoint_activations, checkpoint_doc, harmless()));
 }
 void check(const Bert& bert, Report& report) {
   if (bert.width % bert.heads != 0)

@@ -37,18 +37,18 @@ struct Gpt {
 constexpr auto describe(std::type_identity<Gpt>) {
   return fields(
       field("layers", &Gpt::layers, "Number of blocks (attention and mlp).", within(1, 4096)),
-      field("heads", &Gpt::heads, "Attention heads of each block.", within(1, 1 << 20)),
+      field("heads", &Gpt::heads, "Attention heads of each block.", within(1, 1 << 20), changes_course()),
       field("width", &Gpt::width, "Size of the token embeddings; a multiple of heads.", within(1, 1 << 20)),
       field("context", &Gpt::context, "Maximum number of tokens; 0: as many as the dataset's examples have.",
             within(0, 1 << 20)),
       field("vocabulary", &Gpt::vocabulary, "Size of the vocabulary; 0: that of the dataset.",
             within(0, 1 << 20)),
       field("dropout", &Gpt::dropout, "Dropout of embeddings, attention and the output of each sublayer.",
-            within(0, 1)),
+            within(0, 1), changes_course()),
       field("bias", &Gpt::bias, "Linear layers and normalisations have a bias, as in GPT-2."),
       field("tied", &Gpt::tied, "The head shares the weights of the token embedding, as in GPT-2."),
-      field("activation", &Gpt::activation, "In the middle of each mlp."),
-      field("checkpoint_activations", &Gpt::checkpoint_activations, checkpoint_doc));
+      field("activation", &Gpt::activation, "In the middle of each mlp.", changes_course()),
+      field("checkpoint_activations", &Gpt::checkpoint_activations, checkpoint_doc, harmless()));
 }
 void check(const Gpt& gpt, Report& report) {
   if (gpt.heads > 0 && gpt.width % gpt.heads != 0)

@@ -32,7 +32,7 @@ struct Llama {
 constexpr auto describe(std::type_identity<Llama>) {
   return fields(
       field("layers", &Llama::layers, "Number of blocks (attention and mlp).", within(1, 4096)),
-      field("heads", &Llama::heads, "Attention heads of each block.", within(1, 1 << 20)),
+      field("heads", &Llama::heads, "Attention heads of each block.", within(1, 1 << 20), changes_course()),
       field("key_heads", &Llama::key_heads,
             "Heads of keys and values, each shared by several heads of queries; 0: as many as heads.",
             within(0, 1 << 20)),
@@ -41,17 +41,21 @@ constexpr auto describe(std::type_identity<Llama>) {
       field("hidden", &Llama::hidden,
             "Width of the gated mlp; 0: 8/3 of width, up to the next multiple of 64.", within(0, 1 << 20)),
       field("context", &Llama::context,
-            "Maximum number of tokens; 0: as many as the dataset's examples have.", within(0, 1 << 20)),
+            "Maximum number of tokens; 0: as many as the dataset's examples have.", within(0, 1 << 20),
+            changes_course()),
       field("vocabulary", &Llama::vocabulary, "Size of the vocabulary; 0: that of the dataset.",
             within(0, 1 << 20)),
-      field("rope_theta", &Llama::rope_theta, "Base of the wavelengths of the rotary positions.", above(0)),
+      field("rope_theta", &Llama::rope_theta, "Base of the wavelengths of the rotary positions.", above(0),
+            changes_course()),
       field("rope_scaling", &Llama::rope_scaling,
             "For longer texts than in pre-training, as in Llama 3.1: { type = \"llama3\", "
             "factor = 8.0, "
-            "original_context = 8192 }."),
-      field("epsilon", &Llama::epsilon, "Added to the mean square in normalisations.", above(0)),
+            "original_context = 8192 }.",
+            changes_course()),
+      field("epsilon", &Llama::epsilon, "Added to the mean square in normalisations.", above(0),
+            changes_course()),
       field("tied", &Llama::tied, "The head shares the weights of the token embedding."),
-      field("checkpoint_activations", &Llama::checkpoint_activations, checkpoint_doc));
+      field("checkpoint_activations", &Llama::checkpoint_activations, checkpoint_doc, harmless()));
 }
 void check(const Llama& llama, Report& report) {
   if (llama.width % (2 * llama.heads) != 0) {

@@ -36,7 +36,7 @@ constexpr auto describe(std::type_identity<Lstm>) {
                 field("layers", &Lstm::layers, "Number of layers.", within(1, 4096)),
                 field("bidirectional", &Lstm::bidirectional, "Read the text in both directions."),
                 field("dropout", &Lstm::dropout, "Dropout of embeddings, between layers and before the head.",
-                      within(0, 1)),
+                      within(0, 1), changes_course()),
                 field("predict", &Lstm::predict, "What the outputs are."),
                 field("vocabulary", &Lstm::vocabulary, "Size of the vocabulary; 0: that of the dataset.",
                       within(0, 1 << 20)),

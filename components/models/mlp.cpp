@@ -22,8 +22,8 @@ struct Mlp {
 constexpr auto describe(std::type_identity<Mlp>) {
   return fields(
       field("hidden", &Mlp::hidden, "Width of each hidden layer; none: a linear model.", within(1, 1 << 20)),
-      field("activation", &Mlp::activation, "Applied after each hidden layer."),
-      field("dropout", &Mlp::dropout, "Dropout after each hidden layer.", within(0, 1)),
+      field("activation", &Mlp::activation, "Applied after each hidden layer.", changes_course()),
+      field("dropout", &Mlp::dropout, "Dropout after each hidden layer.", within(0, 1), changes_course()),
       field("num_classes", &Mlp::num_classes, "Outputs; 0: as many as the dataset has classes.",
             within(0, 1 << 20)));
 }

@@ -25,12 +25,13 @@ struct MobilenetV2 {
   std::int64_t num_classes = 0;
 };
 constexpr auto describe(std::type_identity<MobilenetV2>) {
-  return fields(field("width", &MobilenetV2::width, "Factor on the number of channels of every layer.",
-                      above(0), at_most(100)),
-                field("stem", &MobilenetV2::stem, "How the first layers shrink the image."),
-                field("dropout", &MobilenetV2::dropout, "Dropout before the head.", within(0, 1)),
-                field("num_classes", &MobilenetV2::num_classes,
-                      "Outputs; 0: as many as the dataset has classes.", within(0, 1 << 20)));
+  return fields(
+      field("width", &MobilenetV2::width, "Factor on the number of channels of every layer.", above(0),
+            at_most(100)),
+      field("stem", &MobilenetV2::stem, "How the first layers shrink the image.", changes_course()),
+      field("dropout", &MobilenetV2::dropout, "Dropout before the head.", within(0, 1), changes_course()),
+      field("num_classes", &MobilenetV2::num_classes, "Outputs; 0: as many as the dataset has classes.",
+            within(0, 1 << 20)));
 }
 
 // Rounds to a multiple of 8, but not to less than 90% of the given number.

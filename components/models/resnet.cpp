@@ -22,11 +22,12 @@ struct Resnet {
   std::int64_t num_classes = 0;
 };
 constexpr auto describe(std::type_identity<Resnet>) {
-  return fields(field("stem", &Resnet::stem, "The first layers."),
-                field("zero_init_residual", &Resnet::zero_init_residual,
-                      "Each block starts as the identity: its last normalisation starts at zero."),
-                field("num_classes", &Resnet::num_classes, "Outputs; 0: as many as the dataset has classes.",
-                      within(0, 1 << 20)));
+  return fields(
+      field("stem", &Resnet::stem, "The first layers."),
+      field("zero_init_residual", &Resnet::zero_init_residual,
+            "Each block starts as the identity: its last normalisation starts at zero.", harmless()),
+      field("num_classes", &Resnet::num_classes, "Outputs; 0: as many as the dataset has classes.",
+            within(0, 1 << 20)));
 }
 
 enum class Block { basic, bottleneck, wide };

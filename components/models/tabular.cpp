@@ -25,7 +25,7 @@ constexpr auto describe(std::type_identity<Tabular>) {
       field("embedding", &Tabular::embedding,
             "Size of the embedding of a categorical column; 0: half its number of values, at most 50.",
             within(0, 1 << 20)),
-      field("dropout", &Tabular::dropout, "Dropout after each hidden layer.", within(0, 1)),
+      field("dropout", &Tabular::dropout, "Dropout after each hidden layer.", within(0, 1), changes_course()),
       field("batch_norm", &Tabular::batch_norm, "Normalise each hidden layer over the batch."),
       field("num_classes", &Tabular::num_classes, "Outputs; 0: as many as the dataset has classes.",
             within(0, 1 << 20)));

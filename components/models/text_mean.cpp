@@ -15,13 +15,14 @@ struct TextMean {
   std::int64_t num_classes = 0;
 };
 constexpr auto describe(std::type_identity<TextMean>) {
-  return fields(field("width", &TextMean::width, "Size of the token embeddings.", within(1, 1 << 20)),
-                field("hidden", &TextMean::hidden, "Width of a hidden layer; 0: none.", within(0, 1 << 20)),
-                field("dropout", &TextMean::dropout, "Dropout before each layer.", within(0, 1)),
-                field("vocabulary", &TextMean::vocabulary, "Size of the vocabulary; 0: that of the dataset.",
-                      within(0, 1 << 20)),
-                field("num_classes", &TextMean::num_classes,
-                      "Outputs; 0: as many as the dataset has classes.", within(0, 1 << 20)));
+  return fields(
+      field("width", &TextMean::width, "Size of the token embeddings.", within(1, 1 << 20)),
+      field("hidden", &TextMean::hidden, "Width of a hidden layer; 0: none.", within(0, 1 << 20)),
+      field("dropout", &TextMean::dropout, "Dropout before each layer.", within(0, 1), changes_course()),
+      field("vocabulary", &TextMean::vocabulary, "Size of the vocabulary; 0: that of the dataset.",
+            within(0, 1 << 20)),
+      field("num_classes", &TextMean::num_classes, "Outputs; 0: as many as the dataset has classes.",
+            within(0, 1 << 20)));
 }
 
 // Classifies the mean of the embeddings of a text's tokens (Joulin et al. 2016,

@@ -28,17 +28,20 @@ constexpr auto describe(std::type_identity<Transformer>) {
   return fields(
       field("layers", &Transformer::layers, "Blocks of the encoder.", within(1, 4096)),
       field("decoder_layers", &Transformer::decoder_layers, "Blocks of the decoder; 0: as many as layers.",
-            within(0, 1 << 20)),
-      field("heads", &Transformer::heads, "Attention heads of each block.", within(1, 1 << 20)),
+            within(0, 4096)),
+      field("heads", &Transformer::heads, "Attention heads of each block.", within(1, 1 << 20),
+            changes_course()),
       field("width", &Transformer::width, "Size of the token embeddings; even, and a multiple of heads.",
             within(2, 1 << 20)),
       field("hidden", &Transformer::hidden, "Width of the mlp; 0: four times width.", within(0, 1 << 20)),
       field("dropout", &Transformer::dropout,
-            "Dropout of embeddings, attention, mlp and the output of each sublayer.", within(0, 1)),
+            "Dropout of embeddings, attention, mlp and the output of each sublayer.", within(0, 1),
+            changes_course()),
       field("vocabulary", &Transformer::vocabulary,
             "Size of the vocabulary of inputs and targets; 0: that of the dataset.", within(0, 1 << 20)),
-      field("start", &Transformer::start, "The token that the decoder starts with.", within(0, 1 << 20)),
-      field("checkpoint_activations", &Transformer::checkpoint_activations, checkpoint_doc));
+      field("start", &Transformer::start, "The token that the decoder starts with.", within(0, 1 << 20),
+            changes_course()),
+      field("checkpoint_activations", &Transformer::checkpoint_activations, checkpoint_doc, harmless()));
 }
 void check(const Transformer& model, Report& report) {
   if (model.width % model.heads != 0 || model.width % 2 != 0)

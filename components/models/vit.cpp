@@ -30,14 +30,16 @@ constexpr auto describe(std::type_identity<Vit>) {
       field("patch", &Vit::patch, "Edge of the patches, in pixels; must divide height and width.",
             within(1, 1 << 20)),
       field("layers", &Vit::layers, "Number of blocks (attention and mlp).", within(1, 4096)),
-      field("heads", &Vit::heads, "Attention heads of each block.", within(1, 1 << 20)),
+      field("heads", &Vit::heads, "Attention heads of each block.", within(1, 1 << 20), changes_course()),
       field("width", &Vit::width, "Size of the patch embeddings; a multiple of heads.", within(1, 1 << 20)),
       field("hidden", &Vit::hidden, "Width of the mlp; 0: four times width.", within(0, 1 << 20)),
-      field("dropout", &Vit::dropout, "Dropout of embeddings and the output of each sublayer.", within(0, 1)),
-      field("attention_dropout", &Vit::attention_dropout, "Dropout of attention.", within(0, 1)),
+      field("dropout", &Vit::dropout, "Dropout of embeddings and the output of each sublayer.", within(0, 1),
+            changes_course()),
+      field("attention_dropout", &Vit::attention_dropout, "Dropout of attention.", within(0, 1),
+            changes_course()),
       field("num_classes", &Vit::num_classes, "Outputs; 0: as many as the dataset has classes.",
             within(0, 1 << 20)),
-      field("checkpoint_activations", &Vit::checkpoint_activations, checkpoint_doc));
+      field("checkpoint_activations", &Vit::checkpoint_activations, checkpoint_doc, harmless()));
 }
 void check(const Vit& vit, Report& report) {
   if (vit.width % vit.heads != 0)

@@ -17,14 +17,14 @@ struct WideResnet {
   std::int64_t num_classes = 0;
 };
 constexpr auto describe(std::type_identity<WideResnet>) {
-  return fields(
-      field("depth", &WideResnet::depth, "Number of convolutions: 6n + 4, such as 16, 22, 28, 40.",
-            within(10, 1 << 20)),
-      field("widen", &WideResnet::widen, "Factor on the widths 16, 32 and 64 of the three stages.",
-            within(1, 1 << 20)),
-      field("dropout", &WideResnet::dropout, "Dropout between the convolutions of a block.", within(0, 1)),
-      field("num_classes", &WideResnet::num_classes, "Outputs; 0: as many as the dataset has classes.",
-            within(0, 1 << 20)));
+  return fields(field("depth", &WideResnet::depth, "Number of convolutions: 6n + 4, such as 16, 22, 28, 40.",
+                      within(10, 1 << 20)),
+                field("widen", &WideResnet::widen, "Factor on the widths 16, 32 and 64 of the three stages.",
+                      within(1, 1 << 20)),
+                field("dropout", &WideResnet::dropout, "Dropout between the convolutions of a block.",
+                      within(0, 1), changes_course()),
+                field("num_classes", &WideResnet::num_classes,
+                      "Outputs; 0: as many as the dataset has classes.", within(0, 1 << 20)));
 }
 void check(const WideResnet& net, Report& report) {
   if (net.depth % 6 != 4) report.error("depth", "must be 6n + 4, such as 16, 22, 28 or 40");

@@ -47,7 +47,8 @@ constexpr auto describe(std::type_identity<Muon>) {
       field("adjust_lr", &Muon::adjust_lr, "How the learning rate follows the shape of a matrix."),
       field("adamw_for", &Muon::adamw_for,
             "Matrices that AdamW updates, by pattern: embeddings and the head. AdamW always updates what is "
-            "not a matrix."),
+            "not a matrix.",
+            fixed()),
       field("adamw_lr", &Muon::adamw_lr, "AdamW's peak learning rate; the schedule multiplies both.",
             above(0)),
       field("adamw_betas", &Muon::adamw_betas, "AdamW's decay of the running means.", at_least(0), below(1)),

@@ -1,6 +1,8 @@
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
 #include <ATen/ops/_amp_update_scale.h>
 
+#include <limits>
+
 #include "components/precisions/precision.hpp"
 #include "components/support/precision/autocast.hpp"
 #include "registry/log.hpp"
@@ -17,7 +19,7 @@ struct Fp16 {
 
 constexpr auto describe(std::type_identity<Fp16>) {
   return fields(
-      field("init_scale", &Fp16::init_scale, "Initial loss scale.", above(0)),
+      field("init_scale", &Fp16::init_scale, "Initial loss scale.", at_least(1e-30)),
       field("growth_factor", &Fp16::growth_factor, "Factor by which the scale grows.", above(1)),
       field("backoff_factor", &Fp16::backoff_factor,
             "Factor by which the scale shrinks after gradients that are not finite.", above(0), below(1)),
@@ -53,6 +55,8 @@ class Fp16Precision final : public Precision {
     }
     at::_amp_update_scale_(scale_, good_updates_, found_inf, settings_.growth_factor,
                            settings_.backoff_factor, settings_.growth_interval);
+    // The inverse of a smaller scale is infinite, and would destroy the next gradients that are finite.
+    scale_.clamp_min_(std::numeric_limits<float>::min());
     return found_inf.item<float>() == 0;
   }
 

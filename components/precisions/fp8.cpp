@@ -16,11 +16,11 @@ struct Fp8 {
 };
 
 constexpr auto describe(std::type_identity<Fp8>) {
-  return fields(
-      field("amax_history", &Fp8::amax_history,
-            "A tensor's scale is chosen from its largest magnitudes in this many passes.", within(1, 4096)),
-      field("margin", &Fp8::margin, "Powers of two left free above the largest magnitude expected.",
-            within(0, 16)));
+  return fields(field("amax_history", &Fp8::amax_history,
+                      "A tensor's scale is chosen from its largest magnitudes in this many passes.",
+                      within(1, 4096), fixed()),
+                field("margin", &Fp8::margin, "Powers of two left free above the largest magnitude expected.",
+                      within(0, 16)));
 }
 
 // Linear layers in 8 bits, everything else in bf16. Micikevicius et al. 2022, "FP8 formats for deep

@@ -57,7 +57,7 @@ struct PrecisionFacts {
 struct PrecisionKind {
   static constexpr std::string_view name = "precision";
   static constexpr std::string_view summary = "The number format of the forward and backward pass.";
-  static constexpr KindOnResume on_resume{.part = OnResume::fixed, .parameters = OnResume::course};
+  static constexpr KindOnResume on_resume{.part = OnResume::course, .parameters = OnResume::course};
   using Product = Precision;
   using Inputs = PrecisionInputs;
   using Facts = PrecisionFacts;

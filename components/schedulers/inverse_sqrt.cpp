@@ -11,10 +11,11 @@ struct InverseSqrt {
 };
 
 constexpr auto describe(std::type_identity<InverseSqrt>) {
-  return fields(field("timescale", &InverseSqrt::timescale,
-                      "Time after which the rate is 0.71 of the peak; after three times as long, it is half. "
-                      "Default: the length of the warm-up.",
-                      in_units({"ep", "step", "run"}), above(0)));
+  return fields(field(
+      "timescale", &InverseSqrt::timescale,
+      "Time until the learning rate has fallen to 0.71 of the peak; to half of it after three times as long. "
+      "Default: the length of the warm-up.",
+      in_units({"ep", "step", "run"}), above(0)));
 }
 
 // Vaswani et al. 2017: if timescale is the warm-up, 1 / sqrt(step), scaled to 1 at the end of the warm-up.

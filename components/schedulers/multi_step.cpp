@@ -15,7 +15,7 @@ constexpr auto describe(std::type_identity<MultiStep>) {
   return fields(field("milestones", &MultiStep::milestones,
                       "When it drops, from the start of the run, warm-up included: [\"80ep\", \"120ep\"].",
                       in_units({"ep", "step", "run"}), required(), non_empty()),
-                field("gamma", &MultiStep::gamma, "What each drop multiplies by.", above(0)));
+                field("gamma", &MultiStep::gamma, "Factor of each drop.", above(0)));
 }
 
 class MultiStepSchedule final : public Scheduler {

@@ -81,9 +81,10 @@ class PlateauSchedule final : public Scheduler {
   bool improves(double value) const {
     if (std::isnan(value)) return false;
     if (!best_) return true;
-    const double margin =
-        settings_.threshold * (settings_.threshold_mode == ThresholdMode::rel ? *best_ : 1.0);
-    return better_ == Better::min ? value < *best_ - margin : value > *best_ + margin;
+    const double step = better_ == Better::min ? -settings_.threshold : settings_.threshold;
+    // best - threshold * best would be NaN for an infinite best, and nothing would ever be better.
+    const double bound = settings_.threshold_mode == ThresholdMode::rel ? *best_ * (1 + step) : *best_ + step;
+    return better_ == Better::min ? value < bound : value > bound;
   }
 
   Plateau settings_;

@@ -12,12 +12,12 @@ struct Polynomial {
 };
 
 constexpr auto describe(std::type_identity<Polynomial>) {
-  return fields(
-      field("power", &Polynomial::power, "The exponent: 1 is a straight line, more falls sooner.", above(0)),
-      field("end", &Polynomial::end, "Where it ends, as a share of the peak.", within(0, 1)),
-      field("length", &Polynomial::length,
-            "Length of the decay, from the end of the warm-up; default: the rest of the run.",
-            in_units({"ep", "step", "run"}), above(0)));
+  return fields(field("power", &Polynomial::power,
+                      "The exponent. 1: a straight line; larger values fall faster at first.", above(0)),
+                field("end", &Polynomial::end, "Where it ends, as a share of the peak.", within(0, 1)),
+                field("length", &Polynomial::length,
+                      "Length of the decay, from the end of the warm-up; default: the rest of the run.",
+                      in_units({"ep", "step", "run"}), above(0)));
 }
 
 class PolynomialSchedule final : public Scheduler {

@@ -13,7 +13,7 @@ struct Step {
 constexpr auto describe(std::type_identity<Step>) {
   return fields(field("every", &Step::every, "Time between two drops, from the end of the warm-up.",
                       in_units({"ep", "step", "run"}), above(0)),
-                field("gamma", &Step::gamma, "What each drop multiplies by.", above(0)));
+                field("gamma", &Step::gamma, "Factor of each drop.", above(0)));
 }
 
 class StepSchedule final : public Scheduler {

@@ -2,6 +2,7 @@
 // people (progress, evaluations, messages) goes to standard error:
 //   runner recipe.toml 'tracker+={name="console"}' | grep --line-buffered eval/
 // On a terminal the lines appear above the progress line.
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +37,12 @@ void print(std::string_view line) {
   while (!line.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, line.data(), line.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {
+      // A program that shares the pipe or terminal has made it non-blocking.
+      pollfd output{STDOUT_FILENO, POLLOUT, 0};
+      ::poll(&output, 1, -1);
+      continue;
+    }
     if (written < 0)
       throw std::runtime_error(std::string("Cannot write to standard output: ") + std::strerror(errno) + ".");
     line.remove_prefix(static_cast<std::size_t>(written));

@@ -174,7 +174,8 @@ class MLflowRun : public Tracker {
         api_->post("runs/delete-tag", {{"run_id", run_}, {"key", message_tag}});
     });
     if (known_) api_->post("runs/update", {{"run_id", run_}, {"status", "RUNNING"}});
-    if (facts.resumed_at) set_tag("runner.resumed_at", std::to_string(*facts.resumed_at));
+    if (facts.resumed_at)
+      set_tag("runner.resumed_at", std::to_string(std::max<std::int64_t>(*facts.resumed_at, 0)));
     if (!facts.recipe.empty()) upload("recipe.toml", facts.recipe);
   }
 

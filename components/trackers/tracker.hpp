@@ -42,16 +42,16 @@ struct RunFacts {
   std::vector<std::string> tags = {};
   double started_at = 0;  // seconds since 1970, of the first attempt
   // Only in a resumed run: the records up to and including this step are kept; what an earlier attempt logged
-  // for later steps is discarded. 0: the earlier attempt left no checkpoint, so the run starts over and
+  // for later steps is discarded. -1: the earlier attempt left no checkpoint, so the run starts over and
   // nothing is kept.
   std::optional<std::int64_t> resumed_at = {};
   // Of that step, the records up to and including this exact epoch are kept: a skipped update advances the
   // epoch, but not the step.
   double resumed_epoch = std::numeric_limits<double>::infinity();
 
-  bool starts_over() const { return resumed_at == 0; }
+  bool starts_over() const { return resumed_at == -1; }
   // Whether an earlier record stays; if its epoch is not known, by its step alone.
-  bool keeps(std::int64_t step) const { return !resumed_at || (!starts_over() && step <= *resumed_at); }
+  bool keeps(std::int64_t step) const { return !resumed_at || step <= *resumed_at; }
   bool keeps(std::int64_t step, double epoch) const {
     return keeps(step) && (step != resumed_at || epoch <= resumed_epoch);
   }

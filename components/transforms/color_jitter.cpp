@@ -14,12 +14,13 @@ struct ColorJitter {
 constexpr auto describe(std::type_identity<ColorJitter>) {
   return fields(
       field("brightness", &ColorJitter::brightness,
-            "The factor is drawn from 1 - this (at least 0) to 1 + this.", at_least(0)),
-      field("contrast", &ColorJitter::contrast, "The same for the distance from the mean grey.", at_least(0)),
-      field("saturation", &ColorJitter::saturation, "The same for the distance from grey of each pixel.",
-            at_least(0)),
-      field("hue", &ColorJitter::hue, "The shift along the colour circle is drawn from -this to this.",
-            within(0, 0.5)));
+            "b: every pixel is multiplied by a factor drawn from 1 - b (at least 0) to 1 + b.", at_least(0)),
+      field("contrast", &ColorJitter::contrast,
+            "c: the contrast is multiplied by a factor drawn from 1 - c to 1 + c.", at_least(0)),
+      field("saturation", &ColorJitter::saturation,
+            "s: the saturation is multiplied by a factor drawn from 1 - s to 1 + s.", at_least(0)),
+      field("hue", &ColorJitter::hue,
+            "h: the hue is shifted by a share of the colour circle drawn from -h to h.", within(0, 0.5)));
 }
 void check(const ColorJitter& params, Report& report) {
   if (params.brightness == 0 && params.contrast == 0 && params.saturation == 0 && params.hue == 0) {

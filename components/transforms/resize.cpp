@@ -1,3 +1,5 @@
+#include "components/contract/data_error.hpp"
+#include "components/support/io/image_codec.hpp"
 #include "components/transforms/support/extent.hpp"
 #include "components/transforms/support/resample.hpp"
 #include "components/transforms/transform.hpp"
@@ -28,6 +30,13 @@ class ResizeTransform : public Transform {
   }
   void apply(Image& image, SampleRandom&) const override {
     const Extent extent = target({image.height(), image.width()});
+    // A strip of pixels would become an image that is larger than the memory.
+    if (params_.size && extent.height * extent.width > most_pixels) {
+      throw DataError("the image of " + std::to_string(image.height()) + " x " +
+                      std::to_string(image.width()) + " would be resized to " +
+                      std::to_string(extent.height) + " x " + std::to_string(extent.width) +
+                      ", which is too large; remove it, or set height and width of the resize.");
+    }
     resample(image, extent.height, extent.width, params_.interpolation);
   }
 

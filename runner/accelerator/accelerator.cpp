@@ -8,6 +8,7 @@
 
 #include "registry/log.hpp"
 #include "registry/make_part.hpp"
+#include "registry/wording.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
 #include "runner/accelerator/split_batches.hpp"
 #include "runner/accelerator/torch_optimizer.hpp"
@@ -128,13 +129,14 @@ const torch::Device& Accelerator::device() const { return impl_->engine.device()
 
 void Accelerator::prepare_model(std::shared_ptr<torch::nn::Module> model, const std::string& name) {
   if (name.find_first_of("./") != std::string::npos)
-    throw std::invalid_argument("The name of a model, \"" + name + "\", cannot hold a dot or a slash.");
+    throw std::invalid_argument("The name of a model, " + in_quotes(name) +
+                                ", cannot hold a dot or a slash.");
   auto& models = impl_->models;
   if (std::ranges::any_of(models, [&](const auto& other) { return other->module == model; }))
     throw std::invalid_argument("A model was prepared twice.");
   const std::string key = !name.empty() ? name : models.empty() ? "model" : std::to_string(models.size());
   if (impl_->all_models->named_children().contains(key))
-    throw std::invalid_argument("Another model is called \"" + key + "\" already.");
+    throw std::invalid_argument("Another model is called " + in_quotes(key) + " already.");
   impl_->all_models->register_module(key, model);
   impl_->engine.prepare_module(impl_->all_models);
   models.push_back(std::make_unique<Impl::PreparedModel>(key == "model" ? key : "model." + key, model,

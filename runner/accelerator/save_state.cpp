@@ -2,6 +2,7 @@
 
 #include "components/support/weights/sharded_safetensors.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/accelerator/accelerator.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
 #include "runner/checkpoint/checkpoint.hpp"
@@ -61,7 +62,7 @@ void Accelerator::save_model(const torch::nn::Module& model, const fs::path& fol
 void Accelerator::register_for_checkpointing(const std::string& name, Stateful& object) {
   const std::string key = "object." + name;
   if (std::ranges::any_of(impl_->objects, [&](const auto& other) { return other.first == key; }))
-    throw std::invalid_argument("Two objects are registered for checkpointing as \"" + name + "\".");
+    throw std::invalid_argument("Two objects are registered for checkpointing as " + in_quotes(name) + ".");
   impl_->objects.emplace_back(key, &object);
 }
 void Accelerator::register_save_state_pre_hook(ModelStatesHook hook) {

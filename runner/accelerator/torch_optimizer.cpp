@@ -7,6 +7,8 @@
 #include <map>
 #include <sstream>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -50,7 +52,7 @@ void put(State& state, const std::string& name, const torch::IValue& value) {
   } else if (value.isDouble()) {
     state.numbers[name] = value.toDouble();
   } else if (!value.isNone()) {
-    throw StateError("\"" + name + "\" is neither a tensor nor a number and cannot be saved");
+    throw StateError(in_quotes(name) + " is neither a tensor nor a number and cannot be saved");
   }
 }
 
@@ -140,13 +142,14 @@ void TorchOptimizer::load(const State& state) {
   }
   saved.finish();
   if (!slots.empty())
-    throw StateError("it belongs to another optimizer: this one has no parameter \"" + slots.begin()->first +
-                     "\"");
+    throw StateError("it belongs to another optimizer: this one has no parameter " +
+                     in_quotes(slots.begin()->first));
   copy(groups, groups_as_they_are);
   rebuilt.write("pytorch_version", torch::IValue("1.5.0"));
   rebuilt.write("state", states);
   rebuilt.write("param_groups", groups_as_they_are);
   Input archive = read_back(rebuilt);
+  optimizer_.state().clear();  // load() keeps the state of parameters that have none in the archive
   optimizer_.load(archive);
   for (std::size_t i = 0; i < rates.size(); ++i) optimizer_.param_groups()[i].options().set_lr(rates[i]);
 }

@@ -11,6 +11,7 @@
 #include "components/support/io/read_json.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/sharded_safetensors.hpp"
+#include "components/trackers/support/valid_utf8.hpp"
 #include "registry/wording.hpp"
 #include "runner/checkpoint/state_json.hpp"
 
@@ -168,8 +169,9 @@ void write_checkpoint(TemporaryFolderBeside& folder, const Checkpoint& checkpoin
   Json manifest{{"format", manifest_format},     {"step", checkpoint.step},   {"epoch", checkpoint.epoch},
                 {"seconds", checkpoint.seconds}, {"ranks", checkpoint.ranks}, {"created", time_text()}};
   if (checkpoint.kept) manifest["kept"] = true;
-  for (const auto& [name, value] : checkpoint.metrics) manifest["metrics"][name] = value;
-  for (const auto& [name, version] : checkpoint.versions) manifest["versions"][name] = version;
+  // A class named by a folder, or the file of a plugin, need not be UTF-8 as JSON is.
+  for (const auto& [name, value] : checkpoint.metrics) manifest["metrics"][valid_utf8(name)] = value;
+  for (const auto& [name, version] : checkpoint.versions) manifest["versions"][valid_utf8(name)] = version;
   manifest["files"] = writer.files();
   AtomicFile file(folder.path() / "manifest.json");
   file.write(manifest.dump(1) + "\n");

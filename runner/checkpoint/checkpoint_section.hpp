@@ -63,7 +63,9 @@ constexpr auto describe(std::type_identity<CheckpointSection>) {
       field("at_end", &CheckpointSection::at_end,
             "Write a checkpoint at the end of the run, to continue from later.", harmless()),
       field("on_exception", &CheckpointSection::on_exception,
-            "Write a checkpoint if the run fails between two updates.", harmless()),
+            "Write a checkpoint if the run fails between two updates; not with several ranks, which may fail "
+            "at different steps.",
+            harmless()),
       field("max_shard_size", &CheckpointSection::max_shard_size,
             "A larger model.safetensors is split into several files with an index.", harmless()),
       field("resume", &CheckpointSection::resume, "What to do if run.dir already has a run.", harmless()));

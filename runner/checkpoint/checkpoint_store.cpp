@@ -34,6 +34,17 @@ void require_room(const fs::path& folder, std::uint64_t bytes) {
                 "run.dir.");
 }
 
+// FAT and some network file systems do not have them.
+bool has_symbolic_links(const fs::path& folder) {
+  const fs::path trial = folder / ".latest-trial";  // clear_leftovers() removes it after a crash
+  std::error_code problem, ignored;
+  fs::remove(trial, ignored);
+  fs::create_symlink("nowhere", trial, problem);
+  fs::remove(trial, ignored);
+  return problem != std::errc::operation_not_permitted && problem != std::errc::operation_not_supported &&
+         problem != std::errc::function_not_supported;
+}
+
 }  // namespace
 
 fs::path CheckpointStore::path_of(std::int64_t step) const {
@@ -85,8 +96,16 @@ void CheckpointStore::write(TemporaryFolderBeside& folder, const Checkpoint& che
 void CheckpointStore::point_latest_to(const fs::path& checkpoint) const {
   const fs::path latest = folder_ / "latest";
   std::error_code not_a_link;
-  if (fs::read_symlink(latest, not_a_link) != checkpoint.filename())
+  if (fs::read_symlink(latest, not_a_link) == checkpoint.filename()) return;
+  try {
     point_link(latest, checkpoint.filename());
+  } catch (const IoError& error) {
+    if (has_symbolic_links(folder_)) throw;
+    // Resuming finds the newest checkpoint by its name. Once is enough: every checkpoint comes here.
+    const std::string text = std::string(error.what()) + " The run continues without this link.";
+    const auto told = log::warnings();
+    if (std::ranges::find(told, text) == told.end()) log::warning("{}", text);
+  }
 }
 
 void CheckpointStore::prune(const fs::path& newest, std::int64_t keep) const {
@@ -132,7 +151,7 @@ void CheckpointStore::adopt_copy_of_latest() const {
     } else {
       return;
     }
-    point_link(latest, own.filename());
+    point_latest_to(own);
   } catch (const std::exception& error) {
     log::warning("{} is not a link, but a folder, and cannot be used: {}", latest.string(), error.what());
   }

@@ -9,7 +9,8 @@
 
 namespace runner {
 
-// The checkpoints of one run: checkpoints/step-00000100 .., and the link `latest` to the newest complete one.
+// The checkpoints of one run: checkpoints/step-00000100 .., and the link `latest` to the newest complete one,
+// if the file system has symbolic links.
 class CheckpointStore {
  public:
   explicit CheckpointStore(const std::filesystem::path& run_folder) : folder_(run_folder / "checkpoints") {}
@@ -33,7 +34,7 @@ class CheckpointStore {
              std::int64_t keep, const WaitOptions& wait = {}) const;
 
   // Makes `latest` point to this checkpoint if it does not: a crash may have happened between writing a
-  // checkpoint and moving `latest`. Throws IoError.
+  // checkpoint and moving `latest`. Throws IoError. Only warns on a file system without symbolic links.
   void point_latest_to(const std::filesystem::path& checkpoint) const;
 
   // Deletes what a crash left of checkpoints that were being written or removed. In a copy of a run that was

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "components/support/io/io_error.hpp"
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
 #include "components/support/weights/weight_index.hpp"
@@ -25,7 +26,7 @@ constexpr auto fast = "xxh3_of_pieces";  // the checksum to compare, if the entr
 void require_types(const Json& manifest, const fs::path& path) {
   const auto require = [&](bool right, const std::string& what) {
     if (!right)
-      throw std::runtime_error(path.string() + " is damaged: \"" + what + "\" is missing or wrong.");
+      throw std::runtime_error(path.string() + " is damaged: " + in_quotes(what) + " is missing or wrong.");
   };
   const auto member = [](const Json& object, const char* name) {
     const auto found = object.find(name);
@@ -77,11 +78,15 @@ bool is_of(std::string_view kind, std::string_view state) {
   return state.starts_with(kind) && (state.size() == kind.size() || state[kind.size()] == '.');
 }
 
+// The manifest has no checksum of its own: records are cut at the step it names, so this is compared.
+bool has_step_of(const Json& states, const Json& manifest) {
+  const Json::json_pointer step("/progress/integers/step");
+  return !states.contains(step) || states.at(step) == manifest.at("step");
+}
+
 // A file that is not listed is not verified, so all files with state of the run must be listed.
-std::string unlisted_file(const fs::path& folder, const Json& manifest) {
-  for (const char* name : {"state.json", "state.safetensors"})
-    if (!is_listed(manifest, name)) return name;
-  const Json states = read_json_object(folder / "state.json");
+std::string unlisted_file(const fs::path& folder, const Json& manifest, const Json& states) {
+  if (!is_listed(manifest, "state.safetensors")) return "state.safetensors";
   for (const auto& [state, content] : states.items()) {
     const std::string whole = state + ".safetensors", index = whole + ".index.json";
     if ((is_model(state) || is_optimizer(state)) && !is_listed(manifest, whole) &&
@@ -140,7 +145,7 @@ Json read_json_object(const fs::path& path) {
 
 Json read_manifest(const fs::path& folder) {
   const fs::path path = folder / "manifest.json";
-  if (!fs::exists(path)) {
+  if (!fs::is_regular_file(path)) {
     const fs::path latest = folder / "checkpoints/latest";
     throw std::runtime_error(folder.string() + " is not a complete checkpoint: manifest.json is missing." +
                              (fs::exists(latest)
@@ -174,7 +179,10 @@ std::string damage_of(const fs::path& folder, const Json& manifest, const ShareO
   }
   if (share.part != 0) return "";
   try {
-    const std::string unlisted = unlisted_file(folder, manifest);
+    if (!is_listed(manifest, "state.json")) return "manifest.json does not list state.json";
+    const Json states = read_json_object(folder / "state.json");
+    if (!has_step_of(states, manifest)) return "manifest.json and state.json are of different steps";
+    const std::string unlisted = unlisted_file(folder, manifest, states);
     return unlisted.empty() ? "" : "manifest.json does not list " + escaped_name(unlisted);
   } catch (const std::runtime_error&) {
     return "";  // the rank that compares an unreadable file reports it, which may be another rank
@@ -201,12 +209,24 @@ CheckpointSummary summary_of(const Json& manifest, const fs::path& folder) {
 CheckpointSummary read_summary(const fs::path& folder) { return summary_of(read_manifest(folder), folder); }
 
 std::string damage_of(const fs::path& folder) {
-  if (fs::is_directory(folder) && !fs::exists(folder / "manifest.json")) return "manifest.json is missing";
+  if (fs::is_directory(folder) && !fs::is_regular_file(folder / "manifest.json"))
+    return "manifest.json is missing";
   try {
     return damage_of(folder, read_manifest(folder));
+  } catch (const IoError&) {
+    throw;
+  } catch (const OtherFormat&) {
+    throw;
   } catch (const std::exception& error) {
     return error.what();
   }
+}
+
+bool is_intact(const fs::path& folder) {
+  const std::string damage = damage_of(folder);
+  if (!damage.empty())
+    log::warning("The checkpoint {} is damaged: {}. Skipping it.", folder.string(), damage);
+  return damage.empty();
 }
 
 }  // namespace runner

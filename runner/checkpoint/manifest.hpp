@@ -42,8 +42,10 @@ struct CheckpointSummary {
 };
 CheckpointSummary read_summary(const std::filesystem::path& folder);
 // Describes the first file that is missing, does not match its size and checksum, or belongs to the state of
-// the run and is not listed; empty: the checkpoint is intact.
+// the run and is not listed; empty: the checkpoint is intact. Throws IoError and OtherFormat, which are not
+// damage.
 std::string damage_of(const std::filesystem::path& folder);
+bool is_intact(const std::filesystem::path& folder);  // warns if it is not
 
 // The entry of one file in the manifest.
 nlohmann::json to_json(const WrittenFile& file);

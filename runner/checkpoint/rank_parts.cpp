@@ -25,7 +25,7 @@ fs::path note_of(const fs::path& folder, const RankPart& part) {
 
 void leave_note(const fs::path& folder, const RankPart& part, const Json& note) {
   AtomicFile file(note_of(folder, part));
-  file.write(note.dump());
+  file.write(note.dump(-1, ' ', false, Json::error_handler_t::replace));  // an error may name any path
   file.commit();
 }
 

@@ -8,6 +8,23 @@ namespace runner {
 
 namespace {
 
+// A secret may be inside a component or a list that is shown as a whole.
+Value without_secrets(const Value& value) {
+  if (const auto* list = value.as<Array>()) {
+    Array items;
+    for (const Value& item : *list)
+      if (!item.secret) items.push_back(without_secrets(item));
+    return Value(Value::Data(std::move(items)));
+  }
+  if (const auto* table = value.as<Table>()) {
+    Table members;
+    for (const Member& member : *table)
+      if (!member.value.secret) members.append(member.key, without_secrets(member.value), {});
+    return Value(Value::Data(std::move(members)));
+  }
+  return Value(value.data);
+}
+
 class Comparison {
  public:
   explicit Comparison(const Registry& registry) : registry_(registry) {}
@@ -68,8 +85,9 @@ class Comparison {
 
   void note(const std::string& path, const Value* before, const Value* now, OnResume mark) {
     if (now && now->secret) return;  // not in the saved recipe, and never shown
-    changes_.push_back({path, before ? to_toml(*before) : "", now ? to_toml(*now) : "",
-                        mark == OnResume::unmarked ? OnResume::course : mark});
+    const auto shown = [](const Value* value) { return value ? to_toml(without_secrets(*value)) : ""; };
+    changes_.push_back(
+        {path, shown(before), shown(now), mark == OnResume::unmarked ? OnResume::course : mark});
   }
 
   const Registry& registry_;

@@ -29,7 +29,7 @@ std::vector<CheckpointSummary> comparable(const fs::path& run_folder) {
   std::vector<CheckpointSummary> found;
   std::size_t complete = 0;
   for (const fs::path& folder : CheckpointStore(run_folder).all()) {
-    if (!damage_of(folder).empty()) continue;
+    if (!is_intact(folder)) continue;
     ++complete;
     if (recipe_in(folder) == recipe) found.push_back(read_summary(folder));
   }

@@ -7,6 +7,7 @@
 
 #include "components/support/io/io_error.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/checkpoint/state_json.hpp"
 #include "runner/engine/world.hpp"
 
@@ -40,14 +41,14 @@ std::string restore(const FoundCheckpoint& found,
   for (const auto& [name, object] : objects) known.insert(name);
   for (const auto& [name, state] : found.checkpoint.states) {
     if (!known.contains(name) && !state.empty())
-      throw std::runtime_error(where + " has a state \"" + name + "\", which this run does not have.");
+      throw std::runtime_error(where + " has a state " + in_quotes(name) + ", which this run does not have.");
   }
   std::string text;
   for (const auto& [name, object] : objects) {
     const auto state = found.checkpoint.states.find(name);
     if (state == found.checkpoint.states.end() && object->save().empty()) continue;
     if (state == found.checkpoint.states.end())
-      throw std::runtime_error(where + " has no state \"" + name + "\", which this run needs.");
+      throw std::runtime_error(where + " has no state " + in_quotes(name) + ", which this run needs.");
     try {
       object->load(state->second);
     } catch (const StateError& error) {

@@ -1,9 +1,11 @@
 #include "runner/checkpoint/state_json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -27,6 +29,44 @@ double number_from_json(const Json& json) {
   throw StateError("a number of the saved state is not a number");
 }
 
+// JSON is UTF-8, but names and texts may hold any bytes, such as a class named by a folder. A malformed byte
+// becomes one of the last 128 code points, which have no other use: U+10FF80 to U+10FFFF. So does each byte
+// of a character that is one of them.
+constexpr char32_t escape_base = 0x10FF00;
+constexpr std::size_t escape_length = 4;  // bytes of UTF-8
+
+bool is_escape(std::string_view character) {
+  return character.starts_with("\xF4\x8F\xBE") || character.starts_with("\xF4\x8F\xBF");
+}
+
+std::string to_utf8(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t length = utf8_length(bytes);
+    const std::string_view character = bytes.substr(0, std::max<std::size_t>(length, 1));
+    if (length > 0 && !is_escape(character)) {
+      text += character;
+    } else {
+      for (const char byte : character) append_utf8(text, escape_base + static_cast<unsigned char>(byte));
+    }
+    bytes.remove_prefix(character.size());
+  }
+  return text;
+}
+
+std::string from_utf8(std::string_view text) {
+  std::string bytes;
+  while (!text.empty()) {
+    const bool escaped = text.size() >= escape_length && is_escape(text);
+    if (escaped)  // UTF-8 ends with the last six bits of the code point
+      bytes += static_cast<char>((text[2] == '\xBE' ? 0x80 : 0xC0) | (text[3] & 0x3F));
+    else
+      bytes += text[0];
+    text.remove_prefix(escaped ? escape_length : 1);
+  }
+  return bytes;
+}
+
 const Json& member(const Json& json, const char* name) {
   static const Json none = Json::object();
   const auto found = json.find(name);
@@ -40,9 +80,9 @@ const Json& member(const Json& json, const char* name) {
 Json to_json(const State& state) {
   Json json = Json::object();
   for (const auto& [name, tensor] : state.tensors) json["tensors"].push_back(name);
-  for (const auto& [name, integer] : state.integers) json["integers"][name] = integer;
-  for (const auto& [name, number] : state.numbers) json["numbers"][name] = number_to_json(number);
-  for (const auto& [name, text] : state.texts) json["texts"][name] = text;
+  for (const auto& [name, integer] : state.integers) json["integers"][to_utf8(name)] = integer;
+  for (const auto& [name, number] : state.numbers) json["numbers"][to_utf8(name)] = number_to_json(number);
+  for (const auto& [name, text] : state.texts) json["texts"][to_utf8(name)] = to_utf8(text);
   for (const auto& [name, part] : state.parts) json["parts"][name] = to_json(part);
   return json;
 }
@@ -62,13 +102,13 @@ State state_from_json(const Json& json, const std::map<std::string, torch::Tenso
   for (const auto& [name, value] : member(json, "integers").items()) {
     if (!value.is_number_integer() || value > std::numeric_limits<std::int64_t>::max())
       throw StateError(in_quotes(name) + " of the saved state is not a 64-bit integer");
-    state.integers[name] = value.get<std::int64_t>();
+    state.integers[from_utf8(name)] = value.get<std::int64_t>();
   }
   for (const auto& [name, value] : member(json, "numbers").items())
-    state.numbers[name] = number_from_json(value);
+    state.numbers[from_utf8(name)] = number_from_json(value);
   for (const auto& [name, value] : member(json, "texts").items()) {
     if (!value.is_string()) throw StateError(in_quotes(name) + " of the saved state is not a text");
-    state.texts[name] = value.get<std::string>();
+    state.texts[from_utf8(name)] = from_utf8(value.get<std::string>());
   }
   for (const auto& [name, part] : member(json, "parts").items())
     state.parts[name] = state_from_json(part, tensors, prefix + name + "/");

@@ -26,18 +26,20 @@ namespace fs = std::filesystem;
 struct Listed {
   CheckpointSummary summary;
   bool readable = false;  // the manifest; if not, only the folder is known
-  std::string damage;     // empty: complete
+  std::string damage = {};
+  std::string obstacle = {};  // why it cannot be read here, although it may be complete
 };
 
 std::vector<Listed> all_checkpoints(const fs::path& folder) {
   std::vector<Listed> all;
   for (const fs::path& path : CheckpointStore(folder).all()) {
-    Listed listed{.summary = {.folder = path}, .damage = damage_of(path)};
+    Listed listed{.summary = {.folder = path}};
     try {
+      listed.damage = damage_of(path);
       listed.summary = read_summary(path);
       listed.readable = true;
-    } catch (const std::exception&) {
-      // `damage` says already what is wrong with it
+    } catch (const std::exception& error) {
+      if (listed.damage.empty()) listed.obstacle = error.what();
     }
     all.push_back(std::move(listed));
   }
@@ -53,8 +55,9 @@ std::string metrics_text(const CheckpointSummary& summary) {
 
 nlohmann::ordered_json to_json(const std::vector<Listed>& all, const std::vector<BestFiles::Listed>& best) {
   auto json = nlohmann::ordered_json::array(), weights = nlohmann::ordered_json::array();
-  for (const auto& [summary, readable, damage] : all) {
-    nlohmann::ordered_json one{{"folder", summary.folder.string()}, {"complete", damage.empty()}};
+  for (const auto& [summary, readable, damage, obstacle] : all) {
+    nlohmann::ordered_json one{{"folder", summary.folder.string()},
+                               {"complete", damage.empty() && obstacle.empty()}};
     if (readable)
       one.update({{"step", summary.step},
                   {"epoch", summary.epoch},
@@ -62,6 +65,7 @@ nlohmann::ordered_json to_json(const std::vector<Listed>& all, const std::vector
                   {"bytes", summary.bytes}});
     for (const auto& [name, value] : summary.metrics) one["metrics"][name] = value;
     if (!damage.empty()) one["damage"] = damage;
+    if (!obstacle.empty()) one["unreadable"] = obstacle;
     json.push_back(std::move(one));
   }
   for (const auto& [file, kept, metric, bytes, damage] : best) {
@@ -88,14 +92,16 @@ int list(const Arguments& arguments, Session& session) {
   }
   if (all.empty()) session.out << folder.string() << " has no checkpoint\n";
   std::vector<std::pair<std::string, std::string>> rows;
-  for (const auto& [summary, readable, damage] : all) {
+  for (const auto& [summary, readable, damage, obstacle] : all) {
     std::vector<std::string> facts;
     if (readable)
       facts = {"epoch " + epoch_text(summary.epoch), escaped_name(summary.created),
                approximately({static_cast<std::uint64_t>(summary.bytes)})};
     if (!summary.metrics.empty()) facts.push_back(metrics_text(summary));
-    facts.push_back(damage.empty() ? session.out_style.green("complete")
-                                   : session.out_style.red("damaged: " + escaped_name(damage)));
+    const auto red = [&](const std::string& text) { return session.out_style.red(text); };
+    facts.push_back(!damage.empty()     ? red("damaged: " + escaped_name(damage))
+                    : !obstacle.empty() ? red("cannot be read: " + escaped_name(obstacle))
+                                        : session.out_style.green("complete"));
     rows.emplace_back(summary.folder.filename().string(), joined(facts, "  "));
   }
   for (const auto& [file, kept, metric, bytes, damage] : best)

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "components/precisions/precision.hpp"
@@ -114,11 +115,18 @@ int doctor(const Arguments& arguments, Session& session) {
     report.add(check_recipe(arguments.get("RECIPE"), arguments.all("OVERRIDE"), session.environment,
                             session.registry));
   if (arguments.has("quick")) return report.finish();
-  Trials trials(session.environment);
-  report.add(trials.one_rank());
+  std::optional<Trials> trials;
+  try {
+    trials.emplace(session.environment);
+  } catch (const std::exception& error) {
+    report.add(
+        {"temporary files", State::problem, error.what(), "set TMPDIR to a folder that can be written"});
+    return report.finish();
+  }
+  report.add(trials->one_rank());
   for (const Descriptor* precision : session.registry.of_kind(PrecisionKind::name))
-    report.add(trials.precision(std::string(precision->name)));
-  report.add(trials.two_ranks());
+    report.add(trials->precision(std::string(precision->name)));
+  report.add(trials->two_ranks());
   return report.finish();
 }
 
@@ -138,7 +146,7 @@ Command doctor_command() {
                   {.name = "rendezvous",
                    .doc = "Also check the address that `runner launch` will get for several machines.",
                    .value = "HOST:PORT"},
-                  {.name = "quick", .doc = "Skip what trains: precisions and ranks."},
+                  {.name = "quick", .doc = "Skip the checks that train: precisions and ranks."},
                   {.name = "json", .doc = "The same as JSON, for programs."}},
       .examples = {{"runner doctor", "in a few seconds"},
                    {"runner doctor recipes/cifar10.toml", "with the data of a recipe"},

@@ -21,10 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What to evaluate: a recipe, and weights for its model.
+// What to evaluate: a recipe, weights for its model, and what their run learnt from its training data.
 struct Subject {
   fs::path recipe;
   std::optional<fs::path> weights;  // none: those that the recipe names, if any
+  LearntData learnt = {};           // empty: the recipe's training data is used
 };
 
 Subject subject_of(const std::string& word, const std::string& weights) {
@@ -34,7 +35,7 @@ Subject subject_of(const std::string& word, const std::string& weights) {
     return {word, weights};
   }
   const fs::path folder = find_run(word);
-  return {folder / "recipe.toml", find_weights(folder, weights)};
+  return {folder / "recipe.toml", find_weights(folder, weights), learnt_data(folder)};
 }
 
 // All weights come from the file, and what only a training run needs is removed.
@@ -68,7 +69,8 @@ nlohmann::ordered_json to_json(const Evaluation& found, const Run& run, const Su
   const auto& weights = run.recipe.model.common.weights;
   if (weights) json["weights"] = weights->string();
   if (!weights) json["untrained"] = true;
-  json["examples"] = run.data.eval->size();
+  json["examples"] = found.examples;
+  if (found.unreadable > 0) json["unreadable"] = found.unreadable;
   json["metrics"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : found.measurements) json["metrics"][name] = json_number(value);
   for (const auto& [name, text] : found.texts) json["texts"][name] = text;
@@ -112,7 +114,7 @@ int run(const Arguments& arguments, Session& session) {
       return made.model;
     };
   }
-  Run assembled(recipe, world, {}, make_model);
+  Run assembled(recipe, world, {}, make_model, subject.learnt);
   if (offloaded) offloaded->load();
   if (!assembled.data.eval) throw std::runtime_error("The dataset has no validation set.");
   if (!assembled.data.stand_in.empty()) log::warning(assembled.data.stand_in);

@@ -55,15 +55,16 @@ void write_pt(const WeightFiles& weights, const fs::path& path) {
   file.commit();
 }
 
-WeightFiles weights_of(const fs::path& folder, const Arguments& arguments, std::optional<std::int64_t> step) {
+fs::path chosen_weights(const fs::path& folder, const Arguments& arguments,
+                        std::optional<std::int64_t> step) {
   if (step) {
     const fs::path checkpoint = CheckpointStore(folder).path_of(*step);
     if (!fs::exists(checkpoint))
       throw InputError("The run has no checkpoint at step " + std::to_string(*step) +
                        "; `runner checkpoints " + folder.string() + "` lists those that it has.");
-    return read_weight_files(weights_of_checkpoint(checkpoint));
+    return weights_of_checkpoint(checkpoint);
   }
-  return read_weight_files(find_weights(folder, arguments.has("best") ? "best" : arguments.get("weights")));
+  return find_weights(folder, arguments.has("best") ? "best" : arguments.get("weights"));
 }
 
 int run(const Arguments& arguments, Session& session) {
@@ -85,14 +86,15 @@ int run(const Arguments& arguments, Session& session) {
   } catch (const BadNumber& bad) {
     return refuse({bad.message}, session);
   }
-  const WeightFiles weights = weights_of(folder, arguments, step);
+  const fs::path chosen = chosen_weights(folder, arguments, step);
+  const WeightFiles weights = read_weight_files(chosen);
   if (out.extension() == ".pt") {
     write_pt(weights, out);
   } else {
     write_safetensors(out, {weights.tensors.begin(), weights.tensors.end()}, {{"format", "pt"}},
                       [&](const torch::Tensor& tensor) { weights.give_back(tensor); });
   }
-  session.out << out.string() << ": " << weights.tensors.size() << " tensors of " << folder.string() << "\n";
+  session.out << out.string() << ": " << weights.tensors.size() << " tensors of " << chosen.string() << "\n";
   return Exit::done;
 }
 

@@ -81,7 +81,7 @@ std::string help(const Style& style) {
   out += section("Commands", rows, style);
   out +=
       section("Options",
-              {{"-h, --help", "This text; after a command, its own."}, {"--version", "The version."}}, style);
+              {{"-h, --help", "This text; after a command, the help of that command."}, {"--version", "The version."}}, style);
   out += "\n" + style.bold("Overrides") + " change a recipe from the command line\n" +
          two_columns(override_forms());
   return out + examples_section(

@@ -25,7 +25,13 @@ int run(const Arguments& arguments, Session& session) {
   }
   try {
     const Recipe recipe = decode_table<Recipe>(*resolved, session.registry);
-    return launch(launch_options(arguments, session.environment, recipe), session.err);
+    LaunchOptions options = launch_options(arguments, session.environment, recipe);
+    // With several machines only the ranks know how many they are.
+    if (options.nodes == 1 && !fits_ranks(*resolved, recipe, options.ranks, found)) {
+      session.err << render(found, session.err_style.colour);
+      return Exit::bad_input;
+    }
+    return launch(std::move(options), session.err);
   } catch (const BadLaunch& bad) {
     return refuse(bad.problem, session);
   } catch (const BadRendezvous& bad) {

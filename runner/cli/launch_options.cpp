@@ -20,9 +20,10 @@ namespace {
 
 int whole(const Arguments& arguments, std::string_view name, int least, int otherwise) {
   constexpr std::int64_t most = 65536;
-  const std::int64_t given = whole_option(arguments, name, least).value_or(otherwise);
-  if (given > most) throw BadNumber{arguments.spelling(name) + " is larger than " + std::to_string(most)};
-  return static_cast<int>(given);
+  const auto given = whole_option(arguments, name, least);
+  if (!given) return otherwise;
+  if (*given > most) throw BadNumber{arguments.spelling(name) + " is larger than " + std::to_string(most)};
+  return static_cast<int>(*given);
 }
 
 struct Range {
@@ -187,6 +188,13 @@ void require_room(const std::string& option, std::int64_t ranks) {
   throw BadLaunch{{option + " asks for " + count + " ranks on a machine with " + std::to_string(cores) +
                        " cores: at most " + std::to_string(most) + " are started",
                    {"runner estimate RECIPE --ranks " + count + "   (simulates them)"}}};
+}
+
+bool fits_ranks(const Value& resolved, const Recipe& recipe, int ranks, Diagnostics& diagnostics) {
+  Report report(diagnostics, *resolved.as<Table>()->find("distributed"), "[distributed]",
+                "runner describe section distributed");
+  check_ranks(recipe.distributed, ranks, report);
+  return diagnostics.ok();
 }
 
 LaunchOptions launch_options(const Arguments& arguments, const Environment& environment,

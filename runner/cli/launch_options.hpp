@@ -16,6 +16,9 @@ struct BadLaunch {
 LaunchOptions launch_options(const Arguments& arguments, const Environment& environment,
                              const Recipe& recipe);
 
+// Whether the recipe can be trained on this many ranks; if not, the diagnostics say why.
+bool fits_ranks(const Value& resolved, const Recipe& recipe, int ranks, Diagnostics& diagnostics);
+
 // Throws BadLaunch if an option asks for more ranks than this machine can run.
 void require_room(const std::string& option, std::int64_t ranks);
 

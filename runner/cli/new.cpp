@@ -15,6 +15,7 @@
 #include "runner/inspect/deep_check.hpp"
 #include "runner/inspect/pretrained_settings.hpp"
 #include "runner/plugins/find_plugin.hpp"
+#include "runner/recipe/reference.hpp"
 #include "runner/resolve.hpp"
 #include "runner/terminal/text.hpp"
 
@@ -49,7 +50,7 @@ std::vector<std::string> overrides_of(const Arguments& arguments, const std::vec
                                       const std::vector<std::string>& typed) {
   std::vector<std::string> overrides;
   const fs::path file = arguments.get("output");
-  if (!file.empty()) overrides.push_back("run.name=" + quote_toml(file.stem().string()));
+  if (!file.empty()) overrides.push_back("run.name=" + quote_toml(escape_references(file.stem().string())));
   for (const FieldInfo* part : single_parts()) {
     const std::string key(part->name);
     if (arguments.has(key)) overrides.push_back(key + "=" + quote_toml(arguments.get(key)));
@@ -85,6 +86,7 @@ std::variant<StartingPoint, Problem> start_from_pretrained(const Arguments& argu
 
 // A named template is used unchanged; without one, the recipe is made to fit the chosen components.
 std::variant<StartingPoint, Problem> starting_point(const Arguments& arguments, const std::string& named,
+                                                    const std::vector<std::string>& typed,
                                                     const Session& session) {
   if (arguments.has("task")) {
     if (arguments.has("from"))
@@ -93,7 +95,7 @@ std::variant<StartingPoint, Problem> starting_point(const Arguments& arguments, 
                      "runner new --help"};
     if (named.empty())
       return Problem{"--task needs your data: runner new --task " + arguments.get("task") + " PATH"};
-    return start_from_data(arguments.get("task"), named);
+    return start_from_data(arguments.get("task"), named, typed);
   }
   if (arguments.has("from")) return start_from_pretrained(arguments, named, session);
   if (!named.empty()) return start_from_template(named, session);
@@ -130,9 +132,9 @@ int make_new(const Arguments& arguments, Session& session) {
   words.insert(words.end(), arguments.all("OVERRIDE").begin(), arguments.all("OVERRIDE").end());
   auto [templates, typed] = sort_words(words);
   if (templates.size() > 1) return refuse({"more than one template is named: " + joined(templates)}, session);
-  const auto start = starting_point(arguments, templates.empty() ? "" : templates.front(), session);
+  const auto start = starting_point(arguments, templates.empty() ? "" : templates.front(), typed, session);
   if (const auto* problem = std::get_if<Problem>(&start)) return refuse(*problem, session);
-  const auto& [base, fitting] = std::get<StartingPoint>(start);
+  const auto& [base, fitting, notes] = std::get<StartingPoint>(start);
   const fs::path file = arguments.get("output");
   std::error_code error;
   if (!file.empty() && fs::exists(file, error) && !arguments.has("force")) {
@@ -147,6 +149,7 @@ int make_new(const Arguments& arguments, Session& session) {
                                        session.registry, found, Blanks::allowed);
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
+  for (const std::string& note : notes) session.err << "runner: note: " << shown_message(note) << "\n";
   const std::string text = commented_recipe(*resolved, recipe_schema(), session.registry, file.parent_path());
   if (file.empty()) {
     session.out << text;

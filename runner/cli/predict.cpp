@@ -44,6 +44,16 @@ void add_lines(std::istream& stream, const std::string& name, bool texts, std::v
   std::ranges::move(lines, std::back_inserter(inputs));
 }
 
+// The name of a file would be classified like any other words.
+void require_sentence(const std::string& word) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(word, ignored)) return;
+  const std::string kind = std::filesystem::is_directory(word, ignored)
+                               ? " is a folder: write @FILE to classify the lines of a file."
+                               : " is a file: write @" + word + " to classify its lines.";
+  throw InputError(word + kind + " To classify these words themselves, give them on standard input (-).");
+}
+
 std::vector<std::string> inputs_of(const std::vector<std::string>& words, bool texts) {
   std::vector<std::string> inputs;
   for (const std::string& word : words) {
@@ -54,6 +64,7 @@ std::vector<std::string> inputs_of(const std::vector<std::string>& words, bool t
       if (!file) throw InputError("There is no file " + word.substr(1) + " to read inputs from.");
       add_lines(file, word.substr(1), texts, inputs);
     } else {
+      if (texts) require_sentence(word);
       inputs.push_back(word);
     }
   }
@@ -70,9 +81,12 @@ std::vector<std::string> with_folders_opened(const std::vector<std::string>& inp
       opened.push_back(input);
       continue;
     }
-    const auto images = images_in(input);
+    Skipped skipped;
+    const auto images = images_in(input, skipped);
+    warn_about(skipped, input);
     if (images.empty())
-      throw std::runtime_error("There is no image (.jpg, .jpeg or .png) in the folder " + input + ".");
+      throw std::runtime_error("There is no image (" + std::string(image_endings) + ") in the folder " +
+                               input + ".");
     for (const auto& image : images) opened.push_back(image.string());
   }
   return opened;

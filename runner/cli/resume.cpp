@@ -8,6 +8,7 @@
 #include "runner/cli/problem.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/recipe.hpp"
+#include "runner/recipe/reference.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/run_result.hpp"
 #include "runner/train/run_start.hpp"
@@ -61,10 +62,12 @@ int show_changes(const fs::path& folder, const Value& resolved, const Arguments&
   const auto any = [&](OnResume effect) {
     return std::ranges::any_of(changes, [&](const RecipeChange& change) { return change.effect == effect; });
   };
+  const auto noted = noted_start(folder);
   session.out << folder.string() << ": "
               << (found ? "resumes at step " + std::to_string(found->checkpoint.step) + " from " +
                               found->folder.filename().string()
-                        : std::string("has no checkpoint yet: starts over"))
+                  : noted ? "has no checkpoint yet: starts again from " + noted->string()
+                          : std::string("has no checkpoint yet: starts over"))
               << "\n";
   session.out << (changes.empty() ? "the recipe is the same\n" : changes_table(changes));
   if (found) {
@@ -93,7 +96,7 @@ int run(const Arguments& arguments, Session& session) {
                    {"a new run from its checkpoint: runner " + (folder / "recipe.toml").string() +
                     " --resume " + (folder / "checkpoints/latest").string() + " run.dir=.."}},
                   session);
-  overrides.push_back("run.dir=" + folder.string());
+  overrides.push_back("run.dir=" + escape_references(folder.string()));
   Diagnostics found;
   const auto resolved =
       resolve_recipe({folder / "recipe.toml", session.environment, overrides}, session.registry, found);

@@ -3,6 +3,7 @@
 #include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/launch_options.hpp"
 #include "runner/distributed/run_rank.hpp"
 #include "runner/recipe.hpp"
 #include "runner/resolve.hpp"
@@ -47,6 +48,11 @@ int run(const Arguments& arguments, Session& session) {
                                              : std::nullopt};
   if (const auto member = membership(session.environment)) {
     const Recipe decoded = decode_table<Recipe>(*resolved, session.registry);
+    Diagnostics misfits;  // found before the ranks meet: every one of them finds the same
+    if (!fits_ranks(*resolved, decoded, member->place.size, misfits)) {
+      session.err << render(misfits, session.err_style.colour);
+      return Exit::bad_input;
+    }
     return run_rank(
         *member, join_options(decoded.distributed, decoded.run.device, member->place),
         [&](World& world) { return train(*resolved, session.registry, world, options); }, session.err);
@@ -79,7 +85,9 @@ Command run_command() {
       .run = &run,
       .details =
           "The whole recipe is checked before anything is written.\n"
-          "Exit code 0: done; 1: failed; 2: a mistake in the recipe or on the command line."};
+          "Exit code 0: done; 1: failed; 2: a mistake in the recipe or on the command line; 128 + n: stopped "
+          "by\n"
+          "signal n, after saving."};
 }
 
 }  // namespace runner::cli

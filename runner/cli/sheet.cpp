@@ -1,5 +1,9 @@
 #include "runner/cli/sheet.hpp"
 
+#include <cmath>
+#include <functional>
+#include <iterator>
+
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/tables/number.hpp"
 #include "components/support/tables/separator.hpp"
@@ -14,34 +18,72 @@ bool has_decimal_comma(std::string_view text) {
 
 bool is_number(std::string_view text) { return parse_number(text) || has_decimal_comma(text); }
 
+bool has_fraction(std::string_view text) {
+  auto number = parse_number(text);
+  if (!number) number = parse_number(text, {.decimal = ','});
+  return number && std::isfinite(*number) && std::trunc(*number) != *number;
+}
+
+// As dataset.missing is by default.
+bool is_missing(std::string_view text) {
+  constexpr std::string_view known[] = {"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"};
+  return std::ranges::find(known, text) != std::end(known);
+}
+
+void add_row(const std::vector<std::string>& values, std::vector<Column>& columns) {
+  for (std::size_t i = 0; i < std::min(columns.size(), values.size()); ++i) {
+    const std::string& value = values[i];
+    if (is_missing(value)) continue;
+    Column& column = columns[i];
+    ++column.values[value];
+    ++column.filled;
+    column.numbers += is_number(value) ? 1 : 0;
+    column.decimal_commas += has_decimal_comma(value) ? 1 : 0;
+    column.fractions += has_fraction(value) ? 1 : 0;
+    column.letters += value.size();
+  }
+}
+
+// Hardly any value occurs only once, so a text that does not occur at all is not one of them.
+bool repeats(const Column& column) {
+  const auto single =
+      std::ranges::count_if(column.values, [](const auto& value) { return value.second == 1; });
+  return column.filled > 0 && single * 10 <= column.filled;
+}
+
+// Whether the first row, whose values are the names here, differs from the rows below it. Numbers may be
+// names, too: pandas writes 0,1,2.
+bool is_header(const std::vector<Column>& columns) {
+  const auto any_text = [&](auto&& condition) {
+    return std::ranges::any_of(columns, [&](const Column& column) {
+      return !is_missing(column.name) && !is_number(column.name) && std::invoke(condition, column);
+    });
+  };
+  if (any_text(&Column::numeric)) return true;
+  if (any_text([](const Column& column) { return column.values.contains(column.name); })) return false;
+  if (any_text(repeats)) return true;
+  return std::ranges::none_of(columns, is_number, &Column::name);
+}
+
 }  // namespace
 
-Sheet look_at(const std::filesystem::path& file) {
+Sheet look_at(const std::filesystem::path& file, const SheetFormat& format) {
   constexpr std::int64_t most_rows = 5000;
   const MappedFile mapped(file);
   const std::string_view text = mapped.text();
-  const char separator = find_separator(text, {});
-  Sheet sheet{separator == '\t' ? "tab" : std::string(1, separator)};
-  CsvReader reader(text, file.string(), {.separator = separator});
-  for (std::int64_t row = 0; row < most_rows && reader.next(); ++row) {
-    if (row == 0) {
-      sheet.header = std::ranges::none_of(reader.values(), is_number);
-      for (std::size_t i = 0; i < reader.values().size(); ++i)
-        sheet.columns.push_back(
-            {sheet.header ? std::string(reader.values()[i]) : "column" + std::to_string(i + 1)});
-      if (sheet.header) continue;
-    }
-    for (std::size_t i = 0; i < std::min(sheet.columns.size(), reader.values().size()); ++i) {
-      const std::string_view value = reader.values()[i];
-      if (value.empty()) continue;
-      Column& column = sheet.columns[i];
-      ++column.values[std::string(value)];
-      ++column.filled;
-      column.numbers += is_number(value) ? 1 : 0;
-      column.decimal_commas += has_decimal_comma(value) ? 1 : 0;
-      column.letters += value.size();
-    }
-  }
+  CsvFormat csv{.comment = format.comment, .skip_lines = format.skip_lines};
+  csv.separator = find_separator(text, {.csv = csv});
+  Sheet sheet{csv.separator == '\t' ? "tab" : std::string(1, csv.separator)};
+  CsvReader reader(text, file.string(), csv);
+  const auto row = [&] { return std::vector<std::string>(reader.values().begin(), reader.values().end()); };
+  if (!reader.next()) return sheet;
+  const auto first = row();
+  for (const std::string& value : first) sheet.columns.push_back({value});
+  for (std::int64_t rows = 1; rows < most_rows && reader.next(); ++rows) add_row(row(), sheet.columns);
+  sheet.header = format.header.value_or(is_header(sheet.columns));
+  if (sheet.header) return sheet;
+  for (std::size_t i = 0; i < first.size(); ++i) sheet.columns[i].name = "column" + std::to_string(i + 1);
+  add_row(first, sheet.columns);
   return sheet;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct Column {
   std::map<std::string, std::int64_t, std::less<>> values = {};
   std::int64_t numbers = 0, filled = 0;
   std::int64_t decimal_commas = 0;  // how many of the numbers have one
+  std::int64_t fractions = 0;       // how many are not whole
   std::size_t letters = 0;          // bytes of all values
 
   bool numeric() const { return filled > 0 && numbers == filled; }
@@ -31,7 +33,14 @@ struct Sheet {
   }
 };
 
+// What is known about the file; the rest is guessed.
+struct SheetFormat {
+  std::int64_t skip_lines = 0;
+  std::string comment = {};
+  std::optional<bool> header = {};
+};
+
 // Guesses separator, header and notation of numbers from the first rows.
-Sheet look_at(const std::filesystem::path& file);
+Sheet look_at(const std::filesystem::path& file, const SheetFormat& format = {});
 
 }  // namespace runner::cli

@@ -23,11 +23,12 @@ int show_difference(const Value& value, const Value& other, bool as_json, Sessio
   const std::vector<Difference> differences = compare(value, other);
   if (as_json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const auto& [key, here, there] : differences) {
-      list.push_back({{"key", key},
-                      {"this", here ? to_json(*here) : nlohmann::ordered_json()},
-                      {"other", there ? to_json(*there) : nlohmann::ordered_json()}});
-    }
+    const auto shown = [](const Value* held) {
+      if (!held) return nlohmann::ordered_json();
+      return held->secret ? nlohmann::ordered_json("(secret)") : to_json(*held);
+    };
+    for (const auto& [key, here, there] : differences)
+      list.push_back({{"key", key}, {"this", shown(here)}, {"other", shown(there)}});
     session.out << dumped(list);
     return Exit::done;
   }

@@ -4,10 +4,12 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "components/contract/data_error.hpp"
 #include "components/datasets/support/image_file.hpp"
+#include "components/datasets/support/labelled_files.hpp"
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/text_encoding.hpp"
 #include "registry/utf8.hpp"
@@ -15,6 +17,8 @@
 #include "registry/wording.hpp"
 #include "runner/cli/sheet.hpp"
 #include "runner/cli/starting_point.hpp"
+#include "runner/recipe/override.hpp"
+#include "runner/recipe/reference.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {
@@ -25,7 +29,7 @@ namespace fs = std::filesystem;
 using Found = std::variant<StartingPoint, Problem>;
 
 std::string setting(const std::string& key, const std::string& value) {
-  return key + "=" + quote_toml(value);
+  return key + "=" + quote_toml(escape_references(value));
 }
 
 std::string full_path(const fs::path& path) { return fs::absolute(path).lexically_normal().string(); }
@@ -65,22 +69,32 @@ std::int64_t side_for(const std::vector<fs::path>& images) {
   return 32;
 }
 
+// A training set and a validation set without folders in them are not two classes.
+bool are_classes(const std::vector<fs::path>& folders) {
+  const auto is_part = [](const fs::path& folder) {
+    const std::string name = folder.filename().string();
+    return is_usual_name(SplitPart::train, name) || is_usual_name(SplitPart::eval, name);
+  };
+  return folders.size() > 1 && !std::ranges::all_of(folders, is_part);
+}
+
 Found images(const fs::path& data) {
   if (!fs::is_directory(data))
     return Problem{data.string() +
                    " is not a folder: put the images of each class into a folder of their own"};
-  const auto images = images_in(fs::is_directory(data / "train") ? data / "train" : data);
-  if (images.empty()) return Problem{"there is no image (.jpg, .jpeg or .png) in " + data.string()};
+  const auto train = split_folders(data, SplitPart::train), eval = split_folders(data, SplitPart::eval);
+  Skipped ignored;  // the run warns about them
+  const auto images = images_in(train.empty() ? data : data / train.front(), ignored);
+  if (images.empty())
+    return Problem{"there is no image (" + std::string(image_endings) + ") in " + data.string()};
   StartingPoint start{task_recipe("image-folder"), {setting("dataset.dir", full_path(data))}};
-  if (fs::is_directory(data / "train")) {
-    const std::vector<std::string> usual{"val", "valid", "validation", "eval", "test"};
-    const auto eval =
-        std::ranges::find_if(usual, [&](const auto& name) { return fs::is_directory(data / name); });
-    if (eval == usual.end())
-      return Problem{data.string() + " has a folder train, but none to evaluate with",
-                     {"name it val or test: " + (data / "val").string()}};
-    start.overrides.push_back(setting("dataset.eval", *eval));
-  } else if (entries(data, /*folders=*/true).size() < 2) {
+  if (!train.empty()) {
+    if (eval.empty())
+      return Problem{data.string() + " has a folder " + train.front() + ", but none to evaluate with",
+                     {"name it val or test, with a folder for each class: " + (data / "val").string()}};
+    if (train.front() != "train") start.overrides.push_back(setting("dataset.train", train.front()));
+    start.overrides.push_back(setting("dataset.eval", eval.front()));
+  } else if (!are_classes(entries(data, /*folders=*/true))) {
     return Problem{"the images in " + data.string() + " are not in classes",
                    {"put those of each class into a folder of its own"}};
   } else {
@@ -97,7 +111,8 @@ Found images(const fs::path& data) {
 
 std::string names_of(const std::vector<Column>& columns) {
   std::string list;
-  for (const Column& column : columns) list += (list.empty() ? "" : ", ") + quote_toml(column.name);
+  for (const Column& column : columns)
+    list += (list.empty() ? "" : ", ") + quote_toml(escape_references(column.name));
   return "[" + list + "]";
 }
 
@@ -116,19 +131,58 @@ const Column* column_called(const Sheet& sheet, std::initializer_list<std::strin
   return nullptr;
 }
 
-Found table(const fs::path& data) {
+// What the recipe on the command line says about reading the file. Mistakes are reported when it is resolved.
+SheetFormat typed_format(const std::vector<std::string>& typed) {
+  Value recipe;
+  Diagnostics ignored;
+  const auto no_default = [](const Value&, std::string_view) { return std::optional<Value>(); };
+  for (const std::string& argument : typed) apply_override(argument, 0, recipe, no_default, ignored);
+  SheetFormat format;
+  const Value* dataset = recipe.as<Table>()->find("dataset");
+  const Table* settings = dataset ? dataset->as<Table>() : nullptr;
+  if (!settings) return format;
+  if (const Value* lines = settings->find("skip_lines"); lines && lines->as<std::int64_t>())
+    format.skip_lines = std::min<std::int64_t>(*lines->as<std::int64_t>(), 1'000'000'000);  // more is refused
+  if (const Value* comment = settings->find("comment"); comment && comment->as<std::string>())
+    format.comment = *comment->as<std::string>();
+  if (const Value* header = settings->find("header"); header && header->as<bool>())
+    format.header = *header->as<bool>();
+  return format;
+}
+
+std::string first_line_note(const fs::path& file) {
+  return "the first line of " + file.string() +
+         " is taken as data; the columns are named column1, column2 ..";
+}
+
+// The usual name of one, or the last column; a separator at the end of the lines makes a column of nothing.
+const Column& target_of(const Sheet& sheet) {
+  if (const Column* named = column_called(sheet, {"target", "label", "class", "y", "outcome"})) return *named;
+  const auto from_the_end = std::views::reverse(sheet.columns);
+  const auto last = std::ranges::find_if(
+      from_the_end, [](const Column& column) { return !column.name.empty() && column.filled > 0; });
+  return last == from_the_end.end() ? sheet.columns.back() : *last;
+}
+
+Found table(const fs::path& data, const std::vector<std::string>& typed) {
   constexpr std::size_t most_classes = 20;  // with more distinct numbers, it is a regression
   if (!fs::is_regular_file(data)) return Problem{"there is no file " + data.string()};
-  const Sheet sheet = look_at(data);
-  if (sheet.columns.size() < 2) return Problem{data.string() + " has fewer than two columns"};
-  const Column* target = column_called(sheet, {"target", "label", "class", "y", "outcome"});
-  if (!target) target = &sheet.columns.back();
-  const bool regression = target->numeric() && target->values.size() > most_classes;
+  const Sheet sheet = look_at(data, typed_format(typed));
+  if (sheet.columns.size() < 2)
+    return Problem{data.string() + " has fewer than two columns",
+                   {"if other lines come before the table, skip them: dataset.skip_lines=1, or "
+                    "dataset.comment=# for those that start with #"}};
+  const Column* target = &target_of(sheet);
+  const bool regression =
+      target->numeric() && (target->fractions > 0 || target->values.size() > most_classes);
   StartingPoint start{task_recipe(regression ? "regression" : "table"),
                       {setting("dataset.train", full_path(data)), setting("dataset.target", target->name)}};
   if (sheet.separator != ",") start.overrides.push_back(setting("dataset.separator", sheet.separator));
   if (sheet.decimal_comma()) start.overrides.push_back(setting("dataset.decimal", ","));
-  if (!sheet.header) start.overrides.push_back("dataset.columns=" + names_of(sheet.columns));
+  if (!sheet.header) {
+    start.overrides.push_back("dataset.columns=" + names_of(sheet.columns));
+    start.notes.push_back(first_line_note(data) + "; dataset.header=true takes it as their names");
+  }
   const auto is_ignored = [&](const Column& column) { return &column != target && has_row_numbers(column); };
   std::vector<Column> ignored;
   std::ranges::copy_if(sheet.columns, std::back_inserter(ignored), is_ignored);
@@ -187,7 +241,10 @@ Found sentences(const fs::path& data) {
   start.overrides.push_back(setting("dataset.file", full_path(data)));
   start.overrides.push_back(setting("dataset.text", text.name));
   start.overrides.push_back(setting("dataset.label", label->name));
-  if (!sheet.header) start.overrides.push_back("dataset.columns=" + names_of(sheet.columns));
+  if (!sheet.header) {
+    start.overrides.push_back("dataset.columns=" + names_of(sheet.columns));
+    start.notes.push_back(first_line_note(data));
+  }
   return start;
 }
 
@@ -221,10 +278,10 @@ const std::vector<std::string>& data_tasks() {
   return tasks;
 }
 
-Found start_from_data(const std::string& task, const fs::path& data) {
+Found start_from_data(const std::string& task, const fs::path& data, const std::vector<std::string>& typed) {
   if (task == "images") return images(data);
   if (task == "text") return sentences(data);
-  if (task == "table") return table(data);
+  if (task == "table") return table(data, typed);
   if (task == "language-model") return language_model(data);
   return Problem{
       "there is no task " + in_quotes(task), {"tasks: " + joined(data_tasks())}, "runner new --help"};

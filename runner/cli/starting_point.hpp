@@ -14,6 +14,7 @@ namespace runner::cli {
 struct StartingPoint {
   std::filesystem::path recipe;
   std::vector<std::string> overrides = {};
+  std::vector<std::string> notes = {};  // what was assumed about the data
 };
 
 // For a dataset and a model that have a task in common; an empty name means any. If they do not fit together,
@@ -21,9 +22,11 @@ struct StartingPoint {
 std::variant<StartingPoint, Problem> start_from_parts(const std::string& dataset, const std::string& model,
                                                       const Registry& registry);
 
-// For the user's own data, which is examined; the task is "images", "text", "table" or "language-model".
+// For the user's own data, which is examined; the task is "images", "text", "table" or "language-model". Some
+// of the overrides typed say how to read it.
 std::variant<StartingPoint, Problem> start_from_data(const std::string& task,
-                                                     const std::filesystem::path& data);
+                                                     const std::filesystem::path& data,
+                                                     const std::vector<std::string>& typed);
 const std::vector<std::string>& data_tasks();
 
 // The recipe of a task, recipes/tasks/NAME.toml. Throws if it is not installed.

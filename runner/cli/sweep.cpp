@@ -12,6 +12,7 @@
 #include "runner/cli/launch_options.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
+#include "runner/describe/flatten.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/objective.hpp"
 #include "runner/recipe.hpp"
@@ -143,13 +144,24 @@ struct Sweep {
   Json identity;
 };
 
+// The sweep keeps its overrides in a file, without secrets: "tracker.0.token=..".
+std::vector<std::string> without_secrets(std::vector<std::string> overrides, const Value& recipe) {
+  for (const auto& [key, value] : flatten(recipe)) {
+    if (!value->secret || !value->origin.source) continue;
+    for (std::string& each : overrides) {
+      if (each == value->origin.source->text) each = value->origin.source->name + "=..";
+    }
+  }
+  return overrides;
+}
+
 // A sweep that is started again must be the same, except for the number of trials and of parallel jobs.
 Json identity_of(const Sweep& sweep, const std::vector<std::string>& over, SweepSearch search,
                  std::int64_t seed, Value recipe) {
   recipe.as<Table>()->erase("sweep");  // the number of trials may change
   const SweepPlan& plan = sweep.plan;
   return {{"recipe", fs::absolute(plan.recipe).lexically_normal().string()},
-          {"overrides", plan.overrides},
+          {"overrides", without_secrets(plan.overrides, recipe)},
           {"over", over},
           {"search", name_of(search)},
           {"seed", seed},
@@ -196,9 +208,10 @@ std::string difference(const fs::path& file, const Json& wanted) {
     const Json other = there.is_object() && there.contains(key) ? there[key] : Json();
     if (other == value) continue;
     if (key == "contents of the recipe") return "the recipe has been changed since";
-    const std::string what = key == "over"      ? "what it searches"
-                             : key == "highest" ? "which direction is better"
-                                                : "its " + key;
+    const std::string what = key == "over"        ? "what it searches"
+                             : key == "overrides" ? "what it sets"
+                             : key == "highest"   ? "which direction is better"
+                                                  : "its " + key;
     return what + " is " + other.dump() + ", and here it is " + value.dump();
   }
   return "";

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "components/support/io/read_json.hpp"
+#include "registry/wording.hpp"
 #include "runner/checkpoint/environment_changes.hpp"
 #include "runner/checkpoint/replay.hpp"
 #include "runner/cli/commands.hpp"
@@ -24,22 +25,30 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// What a run recorded, by step.
+// A skipped update advances the epoch, but not the step.
+using Moment = std::pair<std::int64_t, double>;  // step, epoch
+
+// What a run recorded.
 struct RecordedSteps {
-  std::map<std::int64_t, Json> losses;
-  std::map<std::int64_t, double> times;  // since the start of the run, in seconds
+  std::map<Moment, std::map<std::string, Json>> values;  // what must be the same in a replay
+  std::map<std::int64_t, double> times;                  // since the start of the run, in seconds
 };
 
-RecordedSteps recorded_steps(const fs::path& run, std::int64_t after, std::int64_t until) {
+bool depends_on_speed(const std::string& name) { return name == "time" || name.starts_with("perf/"); }
+
+RecordedSteps recorded_steps(const fs::path& run, const Moment& after, std::int64_t until) {
   RecordedSteps recorded;
   std::ifstream file(run / "metrics.jsonl");
   for (std::string line; std::getline(file, line);) {
     const Json record = read_json_or_null(line);
     if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) continue;
     const auto step = record["step"].get<std::int64_t>();
-    if (step <= after || step > until) continue;
-    if (record.contains("train/loss")) recorded.losses[step] = record["train/loss"];
-    if (record.contains("time") && record["time"].is_number()) recorded.times[step] = record["time"];
+    const auto epoch = record.find("epoch");
+    const Moment moment{step, epoch != record.end() && epoch->is_number() ? epoch->get<double>() : 0};
+    if (moment <= after || step > until) continue;
+    for (const auto& [name, value] : record.items())
+      if (!depends_on_speed(name)) recorded.values[moment][name] = value;
+    if (record.contains("time") && record["time"].is_number()) recorded.times.emplace(step, record["time"]);
   }
   return recorded;
 }
@@ -56,20 +65,33 @@ std::function<double(std::int64_t)> recorded_clock(std::int64_t begin, double se
   };
 }
 
-// The first loss that differs, among those that both runs recorded; empty if none does.
-std::string loss_difference(const RecordedSteps& recorded, const RecordedSteps& replayed) {
-  for (const auto& [step, loss] : recorded.losses) {
-    const auto again = replayed.losses.find(step);
-    if (again != replayed.losses.end() && again->second != loss)
-      return "the training loss at step " + std::to_string(step) + ": recorded " + loss.dump() +
-             ", recomputed " + again->second.dump();
+struct RecordComparison {
+  std::size_t compared = 0;      // moments with records of both
+  std::string first_difference;  // empty: none
+};
+
+// Compares what both recorded: an attempt with another train.log_every may have recorded more.
+RecordComparison compare_records(const RecordedSteps& recorded, const RecordedSteps& replayed) {
+  RecordComparison result;
+  for (const auto& [moment, values] : recorded.values) {
+    const auto again = replayed.values.find(moment);
+    if (again == replayed.values.end()) continue;
+    ++result.compared;
+    for (const auto& [name, value] : values) {
+      const auto now = again->second.find(name);
+      if (now == again->second.end() || now->second == value) continue;
+      result.first_difference = escaped_name(name) + " at step " + std::to_string(moment.first) +
+                                ": recorded " + value.dump() + ", recomputed " + now->second.dump();
+      return result;
+    }
   }
-  return "";
+  return result;
 }
 
-int report_difference(const std::string& difference, const ReplayRange& range,
-                      const CheckpointSummary& written, Session& session) {
-  session.out << range.text() << " do not match the recorded run. First difference: " << difference
+int report_differences(const std::vector<std::string>& differences, const ReplayRange& range,
+                       const CheckpointSummary& written, Session& session) {
+  session.out << range.text()
+              << " do not match the recorded run. First difference: " << joined(differences, "\nand then: ")
               << "\nThis machine or this build computes different results than the original run.\n";
   for (const std::string& change : environment_changes(written, versions(), 1))
     session.out << "Changed since the checkpoint was written: " << change << "\n";
@@ -93,9 +115,9 @@ int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
   // Opened before the replay: a run that is still training deletes its oldest checkpoints.
   const auto end = range.to ? std::optional(open_to_compare(*range.to)) : std::nullopt;
   CheckpointSummary written = read_summary(range.from);
-  const RecordedSteps recorded = recorded_steps(folder, range.begin, range.end);
-  if (recorded.losses.empty() && !end)
-    throw std::runtime_error("the run recorded no loss in " + range.text() +
+  const RecordedSteps recorded = recorded_steps(folder, {range.begin, written.epoch}, range.end);
+  if (recorded.values.empty() && !end)
+    throw std::runtime_error("the run recorded nothing in " + range.text() +
                              ", so there is nothing to compare: replay more of them (--steps)");
 
   const RunFolder scratch = RunFolder::make_temporary();
@@ -118,21 +140,21 @@ int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
     return result.exit_code();
   }
 
-  const RecordedSteps replayed = recorded_steps(replay, range.begin, range.end);
-  if (const std::string loss = loss_difference(recorded, replayed); !loss.empty())
-    return report_difference(loss, range, written, session);
-  if (result.steps < range.end)
-    return report_difference("it ended at step " + std::to_string(result.steps) +
-                                 (result.message.empty() ? "" : ": " + result.message),
-                             range, written, session);
-  std::vector<std::string> missing;
-  if (end) {
+  const RecordComparison records =
+      compare_records(recorded, recorded_steps(replay, {range.begin, written.epoch}, range.end));
+  std::vector<std::string> differences, missing;
+  if (!records.first_difference.empty()) differences.push_back(records.first_difference);
+  if (result.steps < range.end) {
+    differences.push_back("it ended at step " + std::to_string(result.steps) +
+                          (result.message.empty() ? "" : ": " + result.message));
+  } else if (end) {
     const ComparedCheckpoint again = open_to_compare(CheckpointStore(replay).path_of(range.end));
     if (const std::string what = first_difference(end->checkpoint, again.checkpoint); !what.empty())
-      return report_difference(what + " at step " + std::to_string(range.end), range, written, session);
+      differences.push_back(what + " at step " + std::to_string(range.end));
     missing = not_compared(*end, again);
   }
-  session.out << range.text() << " match the recorded run: " << counted(recorded.losses.size(), "record")
+  if (!differences.empty()) return report_differences(differences, range, written, session);
+  session.out << range.text() << " match the recorded run: " << counted(records.compared, "record")
               << (end ? " and all tensors of the checkpoint at step " + std::to_string(range.end) : "")
               << "\n";
   for (const std::string& what : missing) session.out << "Not compared: " << what << "\n";
@@ -161,8 +183,8 @@ int run(const Arguments& arguments, Session& session) {
   } catch (const BadNumber& bad) {
     return refuse({bad.message}, session);
   }
-  const auto losses = recorded_steps(folder, -1, std::numeric_limits<std::int64_t>::max()).losses;
-  if (!losses.empty()) request.last_step = losses.rbegin()->first;
+  const auto recorded = recorded_steps(folder, {-1, 0}, std::numeric_limits<std::int64_t>::max()).values;
+  if (!recorded.empty()) request.last_step = recorded.rbegin()->first.first;
   return verify_and_retry(folder, request, session);
 }
 
@@ -185,10 +207,10 @@ Command verify_command() {
                    {"runner verify shapes --from 200 --steps 5", "only five steps after that checkpoint"}},
       .run = &run,
       .details =
-          "Finds machines that compute wrongly. Exit code 0: every loss and every tensor is the same; 1: "
-          "the first step\nor tensor that differs is printed. The run itself is not changed and may still be "
-          "training. Time-based\nintervals and limits apply in the steps in which they did in the run. Runs "
-          "of several ranks cannot be\nverified."};
+          "Finds machines that compute wrongly. Exit code 0: every recorded value and every tensor is the "
+          "same; 1: the\nfirst value and the first tensor that differ are printed. The run itself is not "
+          "changed and may still be training.\nTime-based intervals and limits apply in the steps in which "
+          "they did in the run. Runs of several ranks cannot be\nverified."};
 }
 
 }  // namespace runner::cli

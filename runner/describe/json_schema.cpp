@@ -132,8 +132,12 @@ class Writer {
       case TypeInfo::Kind::boolean: return or_reference({{"type", "boolean"}});
       case TypeInfo::Kind::integer: return or_reference(integer(type, rules));
       case TypeInfo::Kind::number: return or_reference(number(rules));
-      case TypeInfo::Kind::string:
-      case TypeInfo::Kind::path: return text(rules);
+      case TypeInfo::Kind::string: return text(rules);
+      case TypeInfo::Kind::path: {
+        Json json = text(rules);
+        if (type.optional && !rules.in_run_folder) json["minLength"] = 1;
+        return json;
+      }
       case TypeInfo::Kind::choice: return or_reference(choice(type));
       case TypeInfo::Kind::duration:
         return or_reference({{"type", "string"}, {"pattern", duration_pattern(rules)}});

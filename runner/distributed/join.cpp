@@ -55,13 +55,39 @@ std::string read_secret(const Membership& member) {
   return secret;
 }
 
+// While the store does not answer, c10d would print stack traces.
+void wait_for_store(const Address& address, std::chrono::milliseconds timeout) {
+  constexpr std::chrono::milliseconds pause{50};
+  const Deadline deadline = std::chrono::steady_clock::now() + timeout;
+  std::string problem = "nothing answers there";
+  do {
+    try {
+      if (connect_to(address, deadline)) return;
+    } catch (const std::exception& unknown_host) {  // perhaps not yet known
+      problem = unknown_host.what();
+    }
+    std::this_thread::sleep_for(pause);
+  } while (std::chrono::steady_clock::now() < deadline);
+  throw RankError(log::format("{}, for {} s (distributed.timeout).", problem,
+                              static_cast<double>(timeout.count()) / 1000));
+}
+
 StorePointer torchrun_store(const Membership& member, const JoinOptions& options) {
   c10d::TCPStoreOptions store;
   store.port = static_cast<std::uint16_t>(member.meet->port);
+  store.isServer = member.serves_store;
   store.numWorkers = member.place.size;
   store.timeout = options.timeout;
-  return c10::make_intrusive<c10d::PrefixStore>(
-      attempt_name(member.restart), c10::make_intrusive<c10d::TCPStore>(member.meet->host, store));
+  try {
+    if (!store.isServer) wait_for_store(*member.meet, options.timeout);
+    return c10::make_intrusive<c10d::PrefixStore>(
+        attempt_name(member.restart), c10::make_intrusive<c10d::TCPStore>(member.meet->host, store));
+  } catch (const std::exception& error) {
+    throw RankError(
+        log::format("The ranks cannot meet at {} (MASTER_ADDR and MASTER_PORT): {} It must be an address of "
+                    "rank 0's machine that every rank can reach, and a port that nothing else there uses.",
+                    to_string(*member.meet), reason_of(error)));
+  }
 }
 
 // mpirun and srun only start processes: rank 0 serves the store.

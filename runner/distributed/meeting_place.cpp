@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "components/support/io/atomic_file.hpp"
+#include "components/support/io/folders.hpp"
 
 namespace runner {
 
@@ -29,7 +30,7 @@ std::string safe(std::string name) {
 }  // namespace
 
 MeetingPlace::MeetingPlace(const std::string& job)
-    : folder_(fs::temp_directory_path() / ("runner-" + std::to_string(getuid()) + "-" + safe(job))) {
+    : folder_(temporary_folder() / ("runner-" + std::to_string(getuid()) + "-" + safe(job))) {
   struct stat status{};
   const bool made = mkdir(folder_.c_str(), S_IRWXU) == 0;
   if (!made && errno != EEXIST)
@@ -66,9 +67,13 @@ std::string read_secret_file(const fs::path& file) {
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
     throw std::runtime_error("others can read the secret file " + file.string() + "; run: chmod 600 " +
                              file.string());
+  // It goes to every rank through a pipe, which must hold all of it.
+  constexpr std::size_t least = 16, most = 4096;
+  if (status.st_size > static_cast<off_t>(most))
+    throw std::runtime_error("the secret file " + file.string() +
+                             " is too long; make one with: openssl rand -hex 32 > FILE");
   std::ifstream in(file, std::ios::binary);
   std::string secret{std::istreambuf_iterator<char>(in), {}};
-  constexpr std::size_t least = 16;
   if (secret.size() < least)
     throw std::runtime_error("the secret file " + file.string() +
                              " is too short; make one with: openssl rand -hex 32 > FILE");

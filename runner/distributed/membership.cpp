@@ -55,7 +55,8 @@ class Variables {
     const std::string value = text(name);
     int result = 0;
     const char* const end = value.data() + value.size();
-    if (std::from_chars(value.data(), end, result).ptr != end || result < 0)
+    const auto [stopped, error] = std::from_chars(value.data(), end, result);
+    if (stopped != end || error != std::errc{} || result < 0)
       throw std::runtime_error(log::format("{} is {} (set by {}), which is not a valid number.", name,
                                            in_quotes(value), launcher_));
     return result;
@@ -115,6 +116,7 @@ Membership by_torchrun(const Environment& environment) {
                     variables.place("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
                     variables.number("TORCHELASTIC_RESTART_COUNT", 0)};
   member.meet = variables.master();
+  member.serves_store = member.place.rank == 0 && variables.find("TORCHELASTIC_USE_AGENT_STORE") != "True";
   return member;
 }
 
@@ -173,17 +175,29 @@ std::optional<Membership> told(const Environment& environment) {
   return {};
 }
 
+// Other launchers set these variables, too, but perhaps not all that is needed to find the other ranks.
+void warn_of_unknown_launcher(const Environment& environment) {
+  const auto size = environment.find("WORLD_SIZE");
+  if (size == environment.end() || !environment.contains("RANK")) return;
+  if (size->second.empty() || size->second == "0" || size->second == "1") return;
+  log::warning(
+      "WORLD_SIZE is {}, but not set by a launcher that runner knows (runner launch, torchrun, mpirun, "
+      "srun): this process trains alone. Start the ranks with one of these, or unset WORLD_SIZE.",
+      in_quotes(size->second));
+}
+
 }  // namespace
 
 std::optional<Membership> membership(const Environment& environment) {
   auto member = told(environment);
+  if (!member) warn_of_unknown_launcher(environment);
   // A single rank still reports its run folder and its progress to `runner launch`.
   if (member && member->place.size == 1 && member->launcher != Launcher::runner) return {};
   return member;
 }
 
 Environment without_membership(Environment environment) {
-  for (const char* mark : {variable::rank, mark_of_torchrun, mark_of_mpirun, mark_of_srun})
+  for (const char* mark : {variable::rank, mark_of_torchrun, mark_of_mpirun, mark_of_srun, "WORLD_SIZE"})
     environment.erase(mark);
   return environment;
 }

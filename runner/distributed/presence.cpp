@@ -225,7 +225,7 @@ std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const Sighti
     // It may have published its reason since `now` was read.
     const std::optional<Sighting> last = seen(rank);
     if (last && last->state != State::running) return judge(rank, *last, before);
-    return {Verdict::died, log::format("{} died without an error message {}", name, where(now))};
+    return {Verdict::died, log::format("{} died without an error message; last seen {}", name, where(now))};
   }
   if (before && now.beat == before->beat)
     return {Verdict::silent,

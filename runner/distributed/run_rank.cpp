@@ -2,8 +2,10 @@
 
 #include <cstdlib>
 #include <ostream>
+#include <stdexcept>
 
 #include "components/support/torch_error.hpp"
+#include "registry/build_scope.hpp"
 #include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
 #include "runner/engine/process.hpp"
@@ -30,6 +32,12 @@ int run_rank(const Membership& member, const JoinOptions& options, const std::fu
     if (world) world->failed(error);
     // Threads of the process group may still wait for a rank that does not answer: they are not joined.
     std::_Exit(mistake ? bad_input_code : EXIT_FAILURE);
+  } catch (...) {
+    const std::runtime_error error("an exception of type " + thrown_type() +
+                                   ", which is not a std::exception, ended this rank");
+    messages << "runner: error: " << error.what() << "\n" << std::flush;
+    if (world) world->failed(error);
+    std::_Exit(EXIT_FAILURE);
   }
 }
 

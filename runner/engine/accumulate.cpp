@@ -1,5 +1,5 @@
 // Engine::accumulate: the gradients of a window of micro-batches; repeated with smaller ones if memory runs
-// out.
+// out. Engine::pass: a forward pass alone.
 #include <torch/types.h>
 #include <torch/utils.h>
 
@@ -121,6 +121,18 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
     }
   }
   return {total, global_window_weight()};
+}
+
+void Engine::pass(const Batch& batch) {
+  const torch::NoGradGuard no_grad;
+  model_->train();
+  if (batch.size() > 0) {
+    forward(batch);
+  } else if (sync_norm_) {  // the others wait for this rank in every layer
+    sync_norm_->set_counting(false);
+    forward(stand_in_for(batch));
+    sync_norm_->set_counting(true);
+  }
 }
 
 void Engine::make_micro_batches_smaller(const Window& window, const std::string& why) {

@@ -6,6 +6,7 @@
 #include "runner/engine/batch_part.hpp"
 #include "runner/engine/engine.hpp"
 #include "runner/engine/out_of_memory.hpp"
+#include "runner/engine/together.hpp"
 #include "runner/engine/tree_sum.hpp"
 
 namespace runner {
@@ -63,6 +64,40 @@ struct Buffers {
   SavedTensors before;
 };
 
+// What the precision has measured. Every shard starts from the same state, and all ranks continue with the
+// one after the first shard that has examples: which that is does not depend on the number of ranks.
+class ShardedPrecision {
+ public:
+  ShardedPrecision(Precision& precision, bool measures) : precision_(precision), measures_(measures) {
+    if (measures_) before_ = precision_.save().copy();
+  }
+
+  void begin_shard() {
+    if (measures_) precision_.load(before_);
+  }
+  void end_shard(std::int64_t shard, bool empty) {
+    if (!measures_ || empty || first_) return;
+    first_ = shard;
+    after_ = precision_.save().copy();
+  }
+  void finish(World& world, std::int64_t shards) {
+    if (!measures_) return;
+    const auto none = static_cast<double>(shards);
+    const double first = world.all_reduce(first_ ? static_cast<double>(*first_) : none, Reduction::min,
+                                          "the first shard with examples");
+    precision_.load(first_ ? after_ : before_);
+    if (first < none)
+      share_state(world, precision_, static_cast<int>(first) * world.size() / static_cast<int>(shards),
+                  "the state of the precision");
+  }
+
+ private:
+  Precision& precision_;
+  const bool measures_;
+  State before_, after_;
+  std::optional<std::int64_t> first_;  // of this rank's shards
+};
+
 // Runs a pass. If memory runs out, the error says how to avoid that.
 template <class Pass>
 void or_say_what_helps(std::int64_t examples, Pass&& pass) {
@@ -113,10 +148,12 @@ WindowLoss Engine::accumulate_in_shards(const Window& window, const Loss& loss) 
   Buffers held(weights_->held_buffers());
   std::vector<torch::Tensor> counts;
   for (const torch::Tensor& count : held.counted) counts.push_back(count.clone());
+  ShardedPrecision measured(*precision_, precision_measures_);
   const Flat gradient_layout(parameters_), buffer_layout(held.averaged);
   for (std::int64_t shard = first_shard; shard < last_shard; ++shard) {
     const torch::NoGradGuard no_grad;
     held.before.restore();
+    measured.begin_shard();
     if (window.seed) torch::manual_seed(example_seed(*window.seed, static_cast<std::uint64_t>(shard), 1));
     torch::Tensor sum = torch::zeros(1, torch::kFloat64);
     bool empty = true;
@@ -131,6 +168,7 @@ WindowLoss Engine::accumulate_in_shards(const Window& window, const Loss& loss) 
       });
       empty = false;
     }
+    measured.end_shard(shard, empty);
     std::vector<torch::Tensor> own_gradients;
     for (torch::Tensor& parameter : parameters_) {
       own_gradients.push_back(parameter.grad());
@@ -142,6 +180,7 @@ WindowLoss Engine::accumulate_in_shards(const Window& window, const Loss& loss) 
     for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = torch::maximum(counts[i], held.counted[i]);
   }
 
+  measured.finish(*world_, shards);
   const torch::NoGradGuard no_grad;
   const auto summed = gradient_layout.split(gradients.total("the gradients"));
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

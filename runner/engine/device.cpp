@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -24,7 +26,7 @@ torch::Device resolve_device(const std::string& name, int local_rank) {
   const int index = device.has_index() ? device.index() : 0;
   if (!device.is_cuda() || index >= available) {
     throw std::runtime_error(
-        "run.device is \"" + name + "\", but this machine has " +
+        "run.device is " + in_quotes(name) + ", but this machine has " +
         (available == 0 ? "no CUDA device" : std::to_string(available) + " CUDA device(s)") +
         "; use \"auto\" or \"cpu\"");
   }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "registry/conform.hpp"
+#include "registry/log.hpp"
 
 namespace runner {
 
@@ -59,6 +60,18 @@ void check(const DistributedSection& distributed, Report& report) {
     report.error("sync_batch_norm", "works only with strategy = \"ddp\", \"zero1\" or \"zero2\"");
   if (distributed.bucket_size.bytes < 1024)
     report.error("bucket_size", "is too small: at least 1KiB, such as \"25MiB\"");
+}
+
+void check_ranks(const DistributedSection& distributed, int ranks, Report& report) {
+  const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
+  if (distributed.reproducible && !(power_of_two && ranks <= distributed.shards))
+    report.error("reproducible",
+                 log::format("= true needs a power of two of ranks, at most as many as there are \"shards\" "
+                             "({}): there are {} ranks",
+                             distributed.shards, ranks));
+  if (ranks > 1 && distributed.shard_group > 0 && ranks % distributed.shard_group != 0)
+    report.error("shard_group", log::format("= {} must divide the number of ranks, which is {}",
+                                            distributed.shard_group, ranks));
 }
 
 }  // namespace runner

@@ -147,6 +147,8 @@ constexpr auto describe(std::type_identity<DistributedSection>) {
             harmless()));
 }
 void check(const DistributedSection& distributed, class Report& report);
+// What the settings require of the number of ranks, which only a launcher knows.
+void check_ranks(const DistributedSection& distributed, int ranks, class Report& report);
 
 inline std::chrono::milliseconds timeout_of(const DistributedSection& distributed) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * distributed.timeout.amount));

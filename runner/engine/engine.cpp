@@ -13,6 +13,7 @@
 #include "runner/engine/device.hpp"
 #include "runner/engine/graphed_passes.hpp"
 #include "runner/engine/local_average.hpp"
+#include "runner/engine/owned_gradients.hpp"
 #include "runner/engine/shard_offload.hpp"
 #include "runner/engine/sharded_optimizer.hpp"
 #include "runner/engine/sharding.hpp"
@@ -96,6 +97,7 @@ void Engine::adopt(torch::nn::Module& module, bool channels_last, ParameterValue
   if (options_.device_placement) module.to(device_);
   if (graphs_) graphs_->forget();
   names_.clear();
+  holders_.clear();
   parameters_.clear();
   torch::NoGradGuard no_grad;
   for (auto& item : module.named_parameters()) {
@@ -103,10 +105,12 @@ void Engine::adopt(torch::nn::Module& module, bool channels_last, ParameterValue
     if (channels_last && parameter.dim() == 4) parameter.set_data(parameter.contiguous(layout_));
     if (!parameter.requires_grad()) continue;
     names_.push_back(item.key());
+    holders_.emplace_back();
     parameters_.push_back(parameter);
   }
   weights_ = std::make_unique<ModelWeights>(module);
   precision_->prepare(module);
+  precision_measures_ = !precision_->save().tensors.empty();
   if (options_.distributed.reproducible) TreeSum::require(options_.distributed.shards, world_->size());
   if (!world_->alone()) connect_ranks(module, std::move(values));
   updated_ = parameters_;
@@ -122,6 +126,8 @@ void Engine::connect_ranks(const torch::nn::Module& module, ParameterValues valu
   if (distributed.strategy == RankStrategy::local_sgd)
     local_ = std::make_unique<LocalAverage>(*world_, distributed.average_every,
                                             static_cast<std::int64_t>(distributed.bucket_size.bytes));
+  if (distributed.strategy == RankStrategy::zero2)
+    owned_ = std::make_unique<OwnedGradients>(*weights_, ranks_->owners(), *world_);
   if (distributed.sync_batch_norm) {
     sync_norm_ = std::make_unique<SyncBatchNorm>(*world_);
     if (!has_batch_norm(module) && world_->is_main())
@@ -137,7 +143,8 @@ void Engine::connect_ranks(const torch::nn::Module& module, ParameterValues valu
 }
 
 const Weights& Engine::weights() const {
-  return sharding() ? static_cast<const Weights&>(sharding()->weights) : *weights_;
+  if (sharding()) return sharding()->weights;
+  return owned_ ? static_cast<const Weights&>(*owned_) : *weights_;
 }
 
 std::vector<NamedTensor> Engine::full_weights(const std::filesystem::path& folder) const {
@@ -173,15 +180,28 @@ std::set<std::string> Engine::sharded_states(const NamedStates& states) const {
 }
 
 void Engine::set_trainable(const std::vector<Trainability>& changes) {
-  for (const auto& [pattern, trained] : changes) {
+  for (const auto& [pattern, trained, holder] : changes) {
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (selects(pattern, names_[i])) set_trained(i, trained);
+      if (!selects(pattern, names_[i])) continue;
+      if (trained)
+        holders_[i].erase(holder);
+      else
+        holders_[i].insert(holder);
+      set_trained(i, holders_[i].empty());
     }
   }
   if (!changes.empty() && graphs_) graphs_->forget();
   const auto trained = [](const torch::Tensor& parameter) { return parameter.requires_grad(); };
   if (!changes.empty() && std::ranges::none_of(parameters_, trained))
     throw std::runtime_error("A hook has frozen every parameter: nothing is left to train.");
+}
+
+void Engine::train_all() {
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    holders_[i].clear();
+    set_trained(i, true);
+  }
+  if (graphs_) graphs_->forget();
 }
 
 Batch Engine::placed(const Batch& batch) const {
@@ -200,14 +220,6 @@ torch::Tensor Engine::predict(Batch& batch) {
   return model_->forward(batch);
 }
 
-void Engine::pass(const Batch& batch) {
-  torch::NoGradGuard no_grad;
-  model_->train();
-  const ForwardPass forward(sharding());
-  const auto scope = precision_->forward();
-  model_->forward(placed(batch));
-}
-
 void Engine::finish_passes() {
   if (!sharding()) return;
   const auto counted = times_->during(TimeLedger::communication);
@@ -222,7 +234,10 @@ State Engine::save() const {
     state.parts["compression"] = std::move(compression);
   State& frozen = state.parts["frozen"];
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    if (!parameters_[i].requires_grad()) frozen.integers[names_[i]] = 1;
+    if (parameters_[i].requires_grad()) continue;
+    auto& holders = frozen.parts[names_[i]].integers;
+    for (const std::string& holder : holders_[i]) holders[holder] = 1;
+    if (holders.empty()) holders[""] = 1;  // frozen by a program, not by a hook
   }
   return state;
 }
@@ -237,7 +252,12 @@ void Engine::load(const State& state) {
     ranks_->load(*compression);
   StateReader frozen(saved.part("frozen"));
   if (graphs_) graphs_->forget();
-  for (std::size_t i = 0; i < names_.size(); ++i) set_trained(i, !frozen.find_integer(names_[i]).has_value());
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    holders_[i].clear();
+    if (const State* holders = frozen.find_part(names_[i]))
+      for (const auto& [holder, held] : holders->integers) holders_[i].insert(holder);
+    set_trained(i, holders_[i].empty());
+  }
   frozen.finish();
   saved.finish();
 }

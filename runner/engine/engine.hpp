@@ -24,6 +24,7 @@ namespace runner {
 
 class GraphedPasses;
 class LocalAverage;
+class OwnedGradients;
 class ShardOffload;
 class SyncBatchNorm;
 
@@ -95,6 +96,7 @@ class Engine final : public Stateful {
   // Freezes or unfreezes parameters. Those that were frozen when the model was prepared stay frozen. Throws
   // if no parameter is left to train.
   void set_trainable(const std::vector<Trainability>& changes);
+  void train_all();  // whoever has frozen something has to ask again
 
   // Computes gradients of the mean loss over the whole window, for micro-batches of any size. If memory runs
   // out and the options allow it, starts again with smaller micro-batches, and keeps using these.
@@ -130,7 +132,8 @@ class Engine final : public Stateful {
 
   // Output without gradients, in evaluation mode. Moves the batch to the device of the output.
   torch::Tensor predict(Batch& batch);
-  // A forward pass without gradients in training mode, which updates batch-norm statistics.
+  // A forward pass without gradients in training mode, which updates batch-norm statistics. With
+  // sync_batch_norm every rank calls it for each batch, even for one of which it has no examples.
   void pass(const Batch& batch);
   // Every rank calls it after its last predict() or pass(), even if it had none, and before ranks exchange
   // anything else: if each rank holds a part of the weights, ranks need each other until then.
@@ -152,6 +155,9 @@ class Engine final : public Stateful {
   void set_trained(std::size_t parameter, bool trained);
   void exchange_gradients();
   std::int64_t parts_of(std::int64_t size) const;  // passes over a micro-batch of this many examples
+  // Precisions such as fp8 keep measurements of the examples that this rank has seen. Ranks take those of
+  // rank 0, as they do with buffers: a checkpoint holds no others.
+  void share_precision();
   torch::Tensor own_norm();
   void adopt(torch::nn::Module& module, bool channels_last, ParameterValues values);
   void connect_ranks(const torch::nn::Module& module, ParameterValues values);
@@ -178,20 +184,23 @@ class Engine final : public Stateful {
   torch::Device device_;
   EngineOptions options_;
   std::unique_ptr<Precision> precision_;
+  bool precision_measures_ = false;  // its state depends on the examples: it has tensors
   torch::MemoryFormat layout_ = torch::MemoryFormat::Contiguous;
   std::shared_ptr<torch::nn::Module> module_;
   std::shared_ptr<Model> model_;  // the same object; null after prepare_module()
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<ModelWeights> weights_;
-  std::vector<std::string> names_;             // of the parameters
-  std::vector<torch::Tensor> parameters_;      // that were trainable when the model was prepared
-  std::vector<torch::Tensor> updated_;         // what this rank holds of each: all of it, or a slice
-  std::optional<std::int64_t> most_examples_;  // per pass; none: whole micro-batches fit
-  std::unique_ptr<GraphedPasses> graphs_;      // if passes are recorded
-  std::unique_ptr<ShardOffload> offload_;      // with strategy = "zero3"
-  std::unique_ptr<RankSync> ranks_;            // null with a single rank
-  std::unique_ptr<LocalAverage> local_;        // with strategy = "local_sgd"
-  std::unique_ptr<SyncBatchNorm> sync_norm_;   // with sync_batch_norm
+  std::vector<std::string> names_;              // of the parameters
+  std::vector<std::set<std::string>> holders_;  // who keeps each parameter frozen
+  std::vector<torch::Tensor> parameters_;       // that were trainable when the model was prepared
+  std::vector<torch::Tensor> updated_;          // what this rank holds of each: all of it, or a slice
+  std::optional<std::int64_t> most_examples_;   // per pass; none: whole micro-batches fit
+  std::unique_ptr<GraphedPasses> graphs_;       // if passes are recorded
+  std::unique_ptr<ShardOffload> offload_;       // with strategy = "zero3"
+  std::unique_ptr<RankSync> ranks_;             // null with a single rank
+  std::unique_ptr<LocalAverage> local_;         // with strategy = "local_sgd"
+  std::unique_ptr<OwnedGradients> owned_;       // with strategy = "zero2"
+  std::unique_ptr<SyncBatchNorm> sync_norm_;    // with sync_batch_norm
   std::vector<std::unique_ptr<Stateful>> wholes_;
   torch::Tensor weight_sum_;  // of the window, while ranks sum it
   torch::Tensor loss_sum_;    // the same for the loss, with numbers_to_sum

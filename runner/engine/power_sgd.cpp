@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -151,13 +153,13 @@ void PowerSgd::load(const State& state) {
   for (const auto& [entry, tensor] : state.tensors) {
     const std::size_t dot = entry.rfind('.');
     if (dot == std::string::npos)
-      throw StateError("\"" + entry + "\" is not an entry of compression = \"powersgd\"");
+      throw StateError(in_quotes(entry) + " is not an entry of compression = \"powersgd\"");
     Memory& memory = memory_[entry.substr(0, dot)];
     (entry.substr(dot) == ".q" ? memory.q : memory.error) = tensor.clone();
   }
   for (auto& [name, memory] : memory_) {
     if (!memory.q.defined() || !memory.error.defined())
-      throw StateError("the saved state of \"" + name + "\" is incomplete");
+      throw StateError("the saved state of " + in_quotes(name) + " is incomplete");
     if (ranks != world_.size()) memory.error.mul_(ranks / world_.size());
   }
 }

@@ -41,6 +41,8 @@ class RankSync final : public Stateful {
   bool updates(const std::string& name) const;
   bool knows(const std::string& name) const;
   bool sharded_update() const { return sharding_ || !owners_.empty(); }
+  // Of each parameter: the rank that updates it; empty: all do.
+  const std::vector<int>& owners() const { return owners_; }
 
   // The next backward is the last one of the window: gradients are sent while it runs.
   void begin_last_backward();
@@ -83,7 +85,7 @@ class RankSync final : public Stateful {
   const DistributedSection options_;
   std::vector<NamedTensor> parameters_;
   std::unordered_map<std::string, std::size_t> places_;  // of each name in parameters_
-  std::vector<int> owners_;  // of each parameter: the rank that updates it; empty: all do
+  std::vector<int> owners_;
   std::vector<torch::Tensor> buffers_;
   std::unique_ptr<GradientBuckets> buckets_;  // of the parameters that were trained when it was created
   std::vector<bool> in_buckets_;              // whether each parameter was trained then

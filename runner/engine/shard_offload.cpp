@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "components/support/io/folders.hpp"
 #include "components/support/operator_mode.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/tensor_spool.hpp"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::size_t least_bytes = 64 << 10;
 
 std::filesystem::path folder_on_disk(const DistributedSection& distributed) {
-  auto folder = distributed.offload_dir.value_or(std::filesystem::temp_directory_path());
+  auto folder = distributed.offload_dir ? *distributed.offload_dir : temporary_folder();
   struct statfs found{};
   if (::statfs(folder.c_str(), &found) == 0 && found.f_type == TMPFS_MAGIC)
     throw std::runtime_error(

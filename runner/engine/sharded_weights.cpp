@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "components/support/shape_text.hpp"
+#include "registry/wording.hpp"
 #include "runner/engine/tensor_spool.hpp"
 
 namespace runner {
@@ -111,7 +112,7 @@ void ShardedWeights::load(const State& state) {
   for (const auto& item : model_.named_parameters()) {
     const torch::Tensor& whole = saved.tensor(item.key());
     if (whole.sizes() != item.value().sizes())
-      throw StateError("the saved state has \"" + item.key() + "\" in the shape " +
+      throw StateError("the saved state has " + in_quotes(item.key()) + " in the shape " +
                        shape_text(whole.sizes()) + ", but here it is " + shape_text(item.value().sizes()));
     const auto [unit, index] = parameters_.place_of(item.value());
     torch::Tensor(parameters_.slice_of(item.value()))

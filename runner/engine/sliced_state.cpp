@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 namespace {
@@ -112,8 +114,8 @@ torch::Tensor SlicedStates::join(const Place& place, const Holders& holders, con
   std::int64_t there = 0;
   for (const int from : holders.ranks) there += layout.piece(place.parameter, from).count;
   if (there != parameter.numel())
-    throw StateError("a rank has nothing to save for its slice of \"" +
-                     place.unit->parameters()[place.parameter].name + "\"");
+    throw StateError("a rank has nothing to save for its slice of " +
+                     in_quotes(place.unit->parameters()[place.parameter].name));
   torch::Tensor elements;
   if (rank == joined)
     elements = torch::empty(

@@ -22,6 +22,31 @@ std::int64_t hash_of(const torch::Tensor& tensor) {
       std::hash<std::string_view>{}({static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()}));
 }
 
+// The entries of a state and of its parts, to read and to replace. Texts describe; they do not change.
+struct Entries {
+  std::vector<torch::Tensor> tensors;
+  std::vector<std::int64_t*> integers;
+  std::vector<double*> numbers;
+
+  void add(State& state) {
+    for (auto& [name, tensor] : state.tensors) tensors.push_back(tensor);
+    for (auto& [name, integer] : state.integers) integers.push_back(&integer);
+    for (auto& [name, number] : state.numbers) numbers.push_back(&number);
+    for (auto& [name, part] : state.parts) add(part);
+  }
+};
+
+template <class Number>
+void broadcast_numbers(World& world, const std::vector<Number*>& places, int from, std::string_view what) {
+  if (places.empty()) return;
+  const torch::Tensor numbers =
+      torch::empty({static_cast<std::int64_t>(places.size())}, c10::CppTypeToScalarType<Number>::value);
+  auto* const values = numbers.mutable_data_ptr<Number>();
+  for (std::size_t i = 0; i < places.size(); ++i) values[i] = *places[i];
+  world.broadcast(numbers, from, what);
+  for (std::size_t i = 0; i < places.size(); ++i) *places[i] = values[i];
+}
+
 std::string list_of(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (const int rank : ranks) text += (rank == ranks.front() ? "" : ", ") + std::to_string(rank);
@@ -38,9 +63,20 @@ void broadcast_together(World& world, const std::vector<torch::Tensor>& tensors,
   for (const torch::Tensor& tensor : tensors) by_type[tensor.scalar_type()].push_back(tensor);
   for (const auto& [type, group] : by_type) {
     const torch::Tensor flat = flattened(group);
-    world.broadcast(flat, from, what);
+    world.broadcast(flat.view(torch::kUInt8), from, what);  // Gloo does not know every number format
     if (world.rank() != from) copy_from_flat(flat, group);
   }
+}
+
+void share_state(World& world, Stateful& object, int from, std::string_view what) {
+  if (world.alone()) return;
+  State state = object.save();
+  Entries entries;
+  entries.add(state);
+  broadcast_together(world, entries.tensors, from, what);
+  broadcast_numbers(world, entries.integers, from, what);
+  broadcast_numbers(world, entries.numbers, from, what);
+  if (world.rank() != from) object.load(state);
 }
 
 void require_equal(World& world, const std::vector<NamedTensor>& tensors, std::string_view what) {

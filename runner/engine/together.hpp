@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "components/contract/state.hpp"
 #include "components/contract/weights.hpp"
 #include "runner/engine/world.hpp"
 
@@ -13,6 +14,10 @@ namespace runner {
 // Broadcasts many tensors from rank `from`, in one message for each number format.
 void broadcast_together(World& world, const std::vector<torch::Tensor>& tensors, int from,
                         std::string_view what);
+
+// Every rank gets the state that the object has on rank `from`. The states of all ranks have the same names
+// and shapes.
+void share_state(World& world, Stateful& object, int from, std::string_view what);
 
 // Throws RankError, which names the tensor and the rank, unless the tensors are bit-identical on all ranks.
 void require_equal(World& world, const std::vector<NamedTensor>& tensors, std::string_view what);

@@ -11,6 +11,7 @@
 #include "runner/engine/local_average.hpp"
 #include "runner/engine/sharding.hpp"
 #include "runner/engine/sync_batch_norm.hpp"
+#include "runner/engine/together.hpp"
 
 namespace runner {
 
@@ -35,13 +36,21 @@ class TrainingPass {
 void Engine::exchange_gradients() {
   if (gradients_reduced_) return;
   gradients_reduced_ = true;
-  if (!local_) return ranks_->reduce_gradients();
+  if (!local_) {
+    ranks_->reduce_gradients();
+    share_precision();
+    return;
+  }
   if (own_weight_ > 0) return;
   // This rank has no examples, but optimizers count updates, so it makes one like all other ranks.
   for (torch::Tensor& parameter : parameters_) {
     if (parameter.requires_grad() && !parameter.grad().defined())
       parameter.mutable_grad() = torch::zeros_like(parameter);
   }
+}
+
+void Engine::share_precision() {
+  if (precision_measures_) share_state(*world_, *precision_, 0, "the state of the precision");
 }
 
 torch::Tensor Engine::loss_sum_of(const Batch& batch, const Loss& loss) {
@@ -175,6 +184,7 @@ void Engine::average_weights() {
   if (!local_) return;
   const auto counted = times_->during(TimeLedger::communication);
   local_->average(weights_->held_parameters(), weights_->held_buffers(), *optimizer_);
+  share_precision();
 }
 
 void Engine::prepare_to_save() {

@@ -30,6 +30,7 @@ Json to_json(const SetFindings& set) {
     json["tokens"] = set.tokens;
     json["unknown_tokens"] = set.unknown_tokens;
   }
+  for (const auto& [column, share] : set.unknown_categories) json["unknown_categories"][column] = share;
   return json;
 }
 
@@ -56,7 +57,7 @@ Json columns_of(const DataFindings& found) {
                   {"std", column.deviation},
                   {"min", column.least},
                   {"max", column.most},
-                  {"distinct", column.distinct}});
+                  {column.more_distinct ? "distinct_at_least" : "distinct", column.distinct}});
       if (found.sets.size() > 1 && i < found.sets[1].columns.size())
         row["validation_mean"] = found.sets[1].columns[i].mean;
     }

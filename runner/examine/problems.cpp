@@ -129,6 +129,18 @@ void columns(DataFindings& found) {
   add_some(found.notes, apart);
 }
 
+void unknown_categories(const SetFindings& set, DataFindings& found) {
+  std::vector<std::string> many, few;
+  for (const auto& [column, share] : set.unknown_categories) {
+    const std::string text = "Column " + in_quotes(column) + " has a value in " + percent(share) +
+                             " of the " + set.name +
+                             " rows that is not in the training set: the model sees it as missing.";
+    (share > many_missing ? many : few).push_back(text);
+  }
+  add_some(found.problems, many);
+  add_some(found.notes, few);
+}
+
 void tokens(const SetFindings& set, DataFindings& found) {
   if (set.lengths.empty() || set.tokens == 0) return;
   const double unknown = static_cast<double>(set.unknown_tokens) / static_cast<double>(set.tokens);
@@ -156,6 +168,7 @@ void find_problems(DataFindings& found) {
   if (found.sets.size() > 1) leaks(found);
   for (const SetFindings& set : found.sets) balance(set, found);
   columns(found);
+  for (const SetFindings& set : found.sets) unknown_categories(set, found);
   for (const SetFindings& set : found.sets) tokens(set, found);
 }
 

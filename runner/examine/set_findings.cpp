@@ -75,11 +75,13 @@ class Examination {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const ColumnSums& sums = columns_[i];
       const bool named = details_.columns.size() == columns_.size();
-      found_.columns.push_back({named ? details_.columns[i].name : std::to_string(i),
-                                named ? details_.columns[i].gaps : 0, sums.mean(), sums.deviation(),
-                                sums.count > 0 ? sums.least : 0, sums.count > 0 ? sums.most : 0,
-                                static_cast<std::int64_t>(sums.distinct.size())});
+      found_.columns.push_back(
+          {named ? details_.columns[i].name : std::to_string(i), named ? details_.columns[i].gaps : 0,
+           sums.mean(), sums.deviation(), sums.count > 0 ? sums.least : 0, sums.count > 0 ? sums.most : 0,
+           static_cast<std::int64_t>(sums.distinct.size()),
+           sums.distinct.size() == most_distinct || std::ssize(found_.examined) < found_.examples});
     }
+    found_.unknown_categories = details_.unknown_categories;
     for (const auto& [name, gaps] : details_.categories)
       found_.columns.push_back({.name = name, .missing = gaps});
   }

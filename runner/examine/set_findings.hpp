@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "components/datasets/dataset.hpp"
@@ -14,7 +15,8 @@ struct ColumnFindings {
   std::string name;
   double missing = 0;  // share of the examples without a value
   double mean = 0, deviation = 0, least = 0, most = 0;
-  std::int64_t distinct = 0;  // counted up to a limit
+  std::int64_t distinct = 0;   // different values; 0: these are no numbers
+  bool more_distinct = false;  // there may be more: they are counted up to a limit, in the examples examined
 };
 
 // The findings from reading one set of examples.
@@ -31,7 +33,8 @@ struct SetFindings {
   std::int64_t targets_not_finite = 0;     // the same for targets
   std::optional<double> mean, deviation;   // of all inputs together
   std::vector<ColumnFindings> columns;     // if the input is a row of numbers
-  std::vector<std::int64_t> lengths;       // number of examples by length in tokens; empty: not tokens
+  std::vector<std::pair<std::string, double>> unknown_categories;  // as in SplitDetails
+  std::vector<std::int64_t> lengths;  // number of examples by length in tokens; empty: not tokens
   std::int64_t tokens = 0, unknown_tokens = 0;
   std::unordered_map<std::uint64_t, std::int64_t>
       contents;                           // the first example with each content, by its hash

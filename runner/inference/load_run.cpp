@@ -42,11 +42,12 @@ std::optional<fs::path> last_run_in(const fs::path& folder) {
 // The runs in the current folder, the newest first, for an error message.
 std::string known_runs() {
   constexpr std::size_t most_named = 10;
-  std::vector<std::pair<std::string, std::string>> runs;  // start time of the newest run, folder
+  std::vector<std::pair<std::string, std::string>> runs;  // name of the newest run: its start time; folder
   std::error_code error;
   for (fs::directory_iterator entry("runs", error), end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;
-    if (const auto last = last_run_in(entry->path()))
+    const fs::path& path = entry->path();  // of a name, or of a single run: run.dir=runs/x
+    if (const auto last = is_run_folder(path) ? path : last_run_in(path))
       runs.emplace_back(fs::weakly_canonical(*last, ignored).filename().string(), entry->path().string());
   }
   if (runs.empty()) return "there are no runs in " + (fs::current_path() / "runs").string() + ".";
@@ -81,6 +82,12 @@ std::optional<DataSpec> saved_data(const fs::path& folder) {
   }
 }
 
+LearntData learnt_data(const fs::path& folder, const std::optional<DataSpec>& saved) {
+  const fs::path learned = folder / "dataset.json";
+  return {fs::exists(learned) ? contents(learned) : "",
+          saved ? saved->class_names : std::vector<std::string>{}};
+}
+
 // The checkpoint must not be damaged.
 fs::path weights_in(const fs::path& checkpoint) {
   const auto manifest = read_manifest(checkpoint);
@@ -91,7 +98,7 @@ fs::path weights_in(const fs::path& checkpoint) {
 // A run writes model.safetensors when it ends; until then its newest complete checkpoint has the weights.
 std::optional<fs::path> newest_saved_weights(const fs::path& folder) {
   for (const fs::path& checkpoint : CheckpointStore(folder).all()) {
-    if (!damage_of(checkpoint).empty()) continue;
+    if (!is_intact(checkpoint)) continue;
     log::info("the run has not ended: these are the weights of its checkpoint {}",
               checkpoint.filename().string());
     return weights_in(checkpoint);
@@ -137,6 +144,13 @@ fs::path find_run(const fs::path& run) {
   throw InputError("There is no run folder " + run.string() + "; " + known_runs());
 }
 
+LearntData learnt_data(const fs::path& folder) {
+  LearntData learnt = learnt_data(folder, saved_data(folder));
+  const fs::path file = folder / "dataset.json";
+  if (learnt.learned.empty() && fs::exists(file)) throw std::runtime_error(damage_text(file, "it is empty"));
+  return learnt;
+}
+
 fs::path weights_of_checkpoint(const fs::path& checkpoint) {
   if (const std::string damage = damage_of(checkpoint); !damage.empty())
     throw std::runtime_error("The checkpoint " + checkpoint.string() + " cannot be used: " + damage + ".");
@@ -175,15 +189,15 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& regist
   if (!resolved) return std::nullopt;
   Recipe recipe = decode_table<Recipe>(*resolved, registry);
 
-  auto dataset = build_dataset(recipe);
   const std::optional<DataSpec> saved = saved_data(folder);
+  LearntData learnt = learnt_data(folder, saved);
+  auto dataset = build_dataset(recipe, learnt);
   TransformPipeline transforms;  // if there are none, the dataset is not asked for its spec
   if (!recipe.dataset.common.transform.empty()) {
     transforms = build_pipeline(recipe.dataset.common.transform, before_transforms(*dataset, saved));
   }
   // Old runs have no data_spec.json; their model can be built if the data is available.
   const DataSpec data = saved ? *saved : after(transforms, dataset->spec(), /*training=*/true);
-  const fs::path learned = folder / "dataset.json";
 
   apply(ProcessSettings{.threads = recipe.run.threads, .deterministic = recipe.run.deterministic});
   auto world = std::make_unique<World>();
@@ -204,7 +218,7 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& regist
                     std::move(model),
                     std::move(dataset),
                     std::move(transforms),
-                    fs::exists(learned) ? contents(learned) : "",
+                    std::move(learnt.learned),
                     std::move(offloaded)};
 }
 

@@ -11,6 +11,7 @@
 #include "registry/registry.hpp"
 #include "runner/engine/engine.hpp"
 #include "runner/inference/offload/offload_model.hpp"
+#include "runner/parts.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner {
@@ -52,6 +53,10 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& regist
 
 // Finds the run folder. Throws InputError if there is no such run.
 std::filesystem::path find_run(const std::filesystem::path& run);
+
+// What the run learnt from its training data: dataset.json and data_spec.json. Old runs have neither. Throws
+// std::runtime_error that names the file if one is damaged.
+LearntData learnt_data(const std::filesystem::path& folder);
 
 // The weights in a checkpoint: a file, or the index of several. Throws std::runtime_error if it is damaged.
 std::filesystem::path weights_of_checkpoint(const std::filesystem::path& checkpoint);

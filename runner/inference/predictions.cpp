@@ -75,6 +75,13 @@ class Predictor {
   }
 
   void interpret(const torch::Tensor& output, Prediction& prediction) const {
+    if (!output.isfinite().all().item<bool>()) {
+      throw std::runtime_error(
+          log::format("{}: the model's output is not a finite number, so there is no prediction. Are values "
+                      "of this input "
+                      "far from those of the training set, or did the run diverge?",
+                      escaped_name(prediction.input)));
+    }
     const bool two_classes = run_.data.classes == 2 && output.numel() == 1;
     if (labels_ && !two_classes && output.dim() <= 2) return interpret_labels(output, prediction);
     const torch::Tensor shares = probabilities(output, run_.data.classes);

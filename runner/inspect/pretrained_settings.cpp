@@ -9,6 +9,7 @@
 #include "components/support/meta_mode.hpp"
 #include "registry/conform.hpp"
 #include "registry/wording.hpp"
+#include "runner/recipe/reference.hpp"
 
 namespace runner {
 
@@ -58,7 +59,7 @@ PretrainedSettings pretrained_settings(const std::filesystem::path& folder, cons
     PretrainedSettings found{std::string(descriptor->name), {}};
     for (const auto& [setting, wanted] : differences.settings())
       found.overrides.push_back("model." + setting + "=" + wanted);
-    found.overrides.push_back("model.weights=" + quote_toml(folder.string()));
+    found.overrides.push_back("model.weights=" + quote_toml(escape_references(folder.string())));
     return found;
   }
   throw std::runtime_error("No registered model fits " + escaped_name(folder.string()) +

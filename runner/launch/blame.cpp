@@ -76,10 +76,13 @@ void Blame::explain(std::ostream& messages, bool all_shown) const {
     messages << "runner: a rank on another machine failed first; its launcher says which.\n";
   for (const LaunchedRank* rank : culprits_) {
     const auto seen = store_.sighting(attempt_.restart(), rank->number);
+    // A rank that is killed does not tell where it is; its last message may be some steps old.
+    const bool told = seen && seen->state != Sighting::State::running;
     const bool killed = WIFSIGNALED(*rank->status) && WTERMSIG(*rank->status) == SIGKILL;
     messages << log::format("runner: rank {} (process {}) {}: {}{}.{}\n", rank->number, rank->process,
                             rank == culprits_.front() ? "failed first" : "also failed",
-                            describe_wait_status(*rank->status), seen ? ", " + where(*seen) : "",
+                            describe_wait_status(*rank->status),
+                            seen ? (told ? ", " : ", last seen ") + where(*seen) : "",
                             killed ? " The kernel does this when memory runs out." : "");
   }
   const LaunchedRank& shown = culprits_.empty() ? attempt_.ranks().front() : *culprits_.front();

@@ -16,8 +16,9 @@ RankOutput::RankOutput(FileDescriptor pipe, std::string prefix, std::ostream* te
 
 void RankOutput::take() {
   constexpr std::size_t most_unwritten = 1 << 20, longest_line = 1 << 16;
+  constexpr int most_reads = 8;  // more than a pipe holds; a rank that never stops writing must not keep us
   std::array<char, 65536> buffer;
-  while (pipe_) {
+  for (int i = 0; i < most_reads && pipe_; ++i) {
     const ssize_t count = read(pipe_.number(), buffer.data(), buffer.size());
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (count <= 0) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 #include "runner/plugins/plugin_error.hpp"
 
 namespace runner {
@@ -50,15 +51,15 @@ std::vector<fs::path> libraries_in(const fs::path& folder) {
     for (const fs::path& library : libraries_in(folder.empty() ? "." : folder))
       names.push_back(library.filename().string());
   }
-  if (const auto meant = nearest(name, names)) hints.push_back("did you mean \"" + *meant + "\"?");
+  if (const auto meant = nearest(name, names)) hints.push_back("did you mean " + in_quotes(*meant) + "?");
   hints.push_back("looked in: " + looked);
   hints.push_back(
       "--plugin FILE loads one from elsewhere, and RUNNER_PLUGIN_PATH names more folders to look in");
-  throw PluginError("there is no plugin \"" + name + "\"", std::move(hints));
+  throw PluginError("there is no plugin " + in_quotes(name), std::move(hints));
 }
 
 [[noreturn]] void not_trusted(const std::string& name, const std::string& why, const fs::path& remedy) {
-  throw PluginError("the recipe names the plugin \"" + name + "\"" + why,
+  throw PluginError("the recipe names the plugin " + in_quotes(name) + why,
                     trust_hints("--plugin " + remedy.string()));
 }
 

@@ -6,6 +6,7 @@
 
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/mapped_file.hpp"
+#include "registry/wording.hpp"
 #include "runner/plugins/plugin_error.hpp"
 
 namespace runner {
@@ -123,7 +124,7 @@ std::string misfit(const PluginStamp& plugin, const PluginStamp& program) {
     const PluginStamp::Type &its = plugin.types[i], &ours = program.types[i];
     if (text(its.name) == text(ours.name) && its.size == ours.size) continue;
     return "was built from other headers (runner " + text(plugin.runner) + ", this program is " +
-           text(program.runner) + "): \"" + text(ours.name) + "\" is " + std::to_string(its.size) +
+           text(program.runner) + "): " + in_quotes(text(ours.name)) + " is " + std::to_string(its.size) +
            " bytes there and " + std::to_string(ours.size) + " here";
   }
   return "";

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "components/support/io/atomic_file.hpp"
+#include "registry/wording.hpp"
 #include "runner/plugins/plugin_error.hpp"
 
 namespace runner {
@@ -57,8 +58,8 @@ std::string problem_of_plugin_name(const std::string& name) {
       !name.empty() && is_lower(name.front()) && name.size() <= 64 &&
       std::ranges::all_of(name, [&](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
   return right ? ""
-               : "\"" + name +
-                     "\" is not a valid plugin name: use lower-case letters, digits and _, starting with a "
+               : in_quotes(name) +
+                     " is not a valid plugin name: use lower-case letters, digits and _, starting with a "
                      "letter";
 }
 
@@ -79,9 +80,9 @@ void write_skeleton(const fs::path& examples, const std::string& kind, const std
     std::ostringstream text;
     text << std::ifstream(file, std::ios::binary).rdbuf();
     if (name != example && file.extension() == ".cpp" && uses(text.str(), class_name(name)))
-      throw PluginError(
-          "a " + kind + " cannot be called \"" + name + "\": its code uses another " + class_name(name),
-          {"choose another name, such as my_" + name});
+      throw PluginError(with_article(kind) + " cannot be called " + in_quotes(name) +
+                            ": its code uses another " + class_name(name),
+                        {"choose another name, such as my_" + name});
     files.emplace(renamed(file.filename().string()), renamed(text.str()));
   }
   fs::create_directories(folder);

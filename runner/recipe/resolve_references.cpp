@@ -213,6 +213,7 @@ class Resolver {
         next = node;  // a part may be written as its bare name
       }
       if (!next) {
+        if (!resolve_name(*node)) return std::nullopt;
         if (auto held = default_of_ ? default_of_(tree_, path.text()) : std::nullopt) return held;
         unknown(value, reference, *node, path, i);
         return std::nullopt;
@@ -225,6 +226,13 @@ class Resolver {
     }
     if (!affordable(value, *node)) return std::nullopt;
     return *node;
+  }
+
+  // Which defaults there are depends on the component, whose name may be a reference as well.
+  bool resolve_name(Value& node) {
+    auto* table = node.as<Table>();
+    Value* name = table ? table->find("name") : nullptr;
+    return !name || std::ranges::find(chain_, name, &Step::value) != chain_.end() || resolve(*name);
   }
 
   // Large tables get an index, because Table::find is slow for thousands of keys. Keys do not move while
@@ -251,7 +259,8 @@ class Resolver {
       }
     }
     if (const auto* list = where.as<Array>()) {
-      hints.push_back(path.text(part) + " has " + std::to_string(list->size()) + " items, counted from 0");
+      hints.push_back(path.text(part) + " has " + std::to_string(list->size()) +
+                      (list->size() == 1 ? " item" : " items") + ", counted from 0");
     }
     if (const auto meant = nearest(path.parts[part].text, names)) {
       KeyPath better = path;

@@ -109,8 +109,10 @@ TomlProblem explain_toml_error(std::string_view description, std::string_view te
   } else if (says("cannot redefine")) {
     const std::size_t open = description.find('\''), close = description.rfind('\'');
     const bool named = open < close && close != std::string_view::npos;
-    const std::string name = named ? std::string(description.substr(open + 1, close - open - 1)) : "this key";
-    problem.message = "not valid TOML: duplicate key " + name;
+    const std::string_view name = named ? description.substr(open + 1, close - open - 1) : "";
+    // The parser garbles a key in quotes, and the line shows it anyway.
+    const bool as_written = named && line.find(name) != std::string_view::npos;
+    problem.message = "not valid TOML: duplicate key" + (as_written ? " " + std::string(name) : "");
     problem.hints = {"a key or [section] may appear only once; a list of tables repeats [[section]]"};
   } else if (says("leading zeroes")) {
     problem.hints = {"write the number without them, or as a string in quotes"};

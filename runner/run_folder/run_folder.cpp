@@ -172,7 +172,7 @@ RunFolder RunFolder::create(const RunSection& run) {
 }
 
 RunFolder RunFolder::make_temporary() {
-  std::string pattern = (fs::temp_directory_path() / "runner-XXXXXX").string();
+  std::string pattern = (temporary_folder() / "runner-XXXXXX").string();
   if (!mkdtemp(pattern.data())) fail(pattern, std::system_category().message(errno));
   return {pattern, true};
 }

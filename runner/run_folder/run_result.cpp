@@ -1,5 +1,6 @@
 #include "runner/run_folder/run_result.hpp"
 
+#include <torch/utils.h>
 #include <torch/version.h>
 
 #include <nlohmann/json.hpp>
@@ -65,6 +66,12 @@ std::map<std::string, std::string> versions() {
   std::map<std::string, std::string> all{{"runner", RUNNER_VERSION}, {"libtorch", TORCH_VERSION}};
   for (const Library* library : Registry::of_linked().libraries())
     all["plugin " + std::filesystem::path(library->path).filename().string()] = "sha256 " + library->sha256;
+  return all;
+}
+
+std::map<std::string, std::string> versions_and_threads() {
+  auto all = versions();
+  all["threads"] = std::to_string(torch::get_num_threads());
   return all;
 }
 

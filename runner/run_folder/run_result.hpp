@@ -46,5 +46,7 @@ std::string result_json(const RunResult& result, const std::filesystem::path& ru
 
 // The versions of "runner" and "libtorch", and the checksums of loaded plugins: "plugin focal.so".
 std::map<std::string, std::string> versions();
+// Results can be bit-identical only if these, the recipe and the number of ranks are the same.
+std::map<std::string, std::string> versions_and_threads();
 
 }  // namespace runner

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "components/support/io/read_json.hpp"
+#include "runner/checkpoint/manifest.hpp"
+#include "runner/data_files.hpp"
 #include "runner/terminal/format.hpp"
 
 namespace runner {
@@ -53,7 +55,22 @@ Facts data_of(const RunRecord& run) {
   Facts facts = facts_of(read_ordered_json_file_or_null(run.folder / "data_spec.json"));
   if (!run.stand_in.empty())
     facts.insert(facts.begin(), {"stand-in", run.stand_in.substr(0, run.stand_in.find('\n'))});
+  for (const auto& [key, file] : read_data_files(run.folder / "data.json"))
+    facts.emplace_back(key, grouped(static_cast<std::int64_t>(file.size)) +
+                                (file.folder ? " files" : " bytes") + ", sha256 " +
+                                file.sha256.substr(0, 12));
   return facts;
+}
+
+// A run without a result has those of its newest checkpoint.
+Facts versions_of(const RunRecord& run) {
+  if (const auto found = run.result.find("versions"); found != run.result.end()) return facts_of(*found);
+  try {
+    const auto versions = read_summary(run.folder / "checkpoints/latest").versions;
+    return {versions.begin(), versions.end()};
+  } catch (const std::exception&) {
+    return {};
+  }
 }
 
 }  // namespace
@@ -70,10 +87,7 @@ std::vector<ComparedSection> compare_runs(const std::vector<RunRecord>& runs) {
   };
   return {section("results", results_of),
           section("recipe", [](const RunRecord& run) { return run.settings(); }), section("data", data_of),
-          section("versions", [](const RunRecord& run) {
-            const auto found = run.result.find("versions");
-            return found == run.result.end() ? Facts{} : facts_of(*found);
-          })};
+          section("versions", versions_of)};
 }
 
 }  // namespace runner

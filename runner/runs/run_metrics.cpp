@@ -64,13 +64,6 @@ double RunMetrics::epoch_at(double step) const {
   return before.epoch + (next->epoch - before.epoch) * (step - before.step) / (next->step - before.step);
 }
 
-std::optional<SeriesValue> RunMetrics::last_of(std::string_view name) const {
-  const Series* series = find(name);
-  if (!series) return std::nullopt;
-  const CurvePoint& point = series->curve.points().back();
-  return SeriesValue{point.y, point.x, epoch_at(point.x)};
-}
-
 std::optional<SeriesValue> RunMetrics::best_of(std::string_view name, bool highest) const {
   const Series* series = find(name);
   if (!series) return std::nullopt;

@@ -38,7 +38,6 @@ class RunMetrics {
   const std::vector<Moment>& clock() const { return clock_; }
   Moment last() const { return clock_.empty() ? Moment{} : clock_.back(); }
 
-  std::optional<SeriesValue> last_of(std::string_view name) const;
   std::optional<SeriesValue> best_of(std::string_view name, bool highest) const;  // among finite values
 
  private:

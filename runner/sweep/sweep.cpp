@@ -9,6 +9,7 @@
 
 #include "components/support/io/file_lock.hpp"
 #include "registry/log.hpp"
+#include "runner/recipe/reference.hpp"
 #include "runner/runs/metrics_file.hpp"
 #include "runner/sweep/halving.hpp"
 #include "runner/sweep/trial_process.hpp"
@@ -79,7 +80,7 @@ class RunningTrial {
     if (plan.ranks > 1) arguments = {"launch", "-n", std::to_string(plan.ranks), plan.recipe.string()};
     arguments.insert(arguments.end(), plan.overrides.begin(), plan.overrides.end());
     for (std::string& setting : plan.settings(trial_.point)) arguments.push_back(std::move(setting));
-    arguments.push_back("run.dir=" + fs::absolute(folder).string());
+    arguments.push_back("run.dir=" + escape_references(fs::absolute(folder).string()));
     if (trial_.threads > 0) arguments.push_back("run.threads=" + std::to_string(trial_.threads));
     arguments.emplace_back("checkpoint.resume=auto");  // an unfinished trial continues from its checkpoint
     start();

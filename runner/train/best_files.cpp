@@ -59,10 +59,14 @@ void BestFiles::remove_displaced(BestModel& best) const {
   }
 }
 
-std::vector<std::int64_t> BestFiles::missing(const BestModel& best) const {
+std::vector<std::int64_t> BestFiles::unusable(const BestModel& best) const {
   std::vector<std::int64_t> steps;
   for (const auto& one : best.kept()) {
-    if (!fs::exists(path_of(one.step))) steps.push_back(one.step);
+    try {
+      read_safetensors_metadata(path_of(one.step));  // also compares the sizes
+    } catch (const std::exception&) {
+      steps.push_back(one.step);
+    }
   }
   return steps;
 }
@@ -73,7 +77,8 @@ void BestFiles::restore(const BestModel& best) const {
   for (const auto& one : best.kept()) referred.insert(path_of(one.step));
   for (const std::int64_t step : best.displaced()) referred.insert(path_of(step));
   for (const fs::path& file : files()) {
-    if (!referred.contains(file)) fs::remove(file);
+    std::error_code not_a_file;
+    if (!referred.contains(file)) fs::remove(file, not_a_file);
   }
   if (best.best())
     lead_to(best.best()->step);

@@ -19,8 +19,8 @@ class BestFiles {
   // Deletes files that are no longer among the best. Call it only when no checkpoint refers to them.
   void remove_displaced(BestModel& best) const;
 
-  // After loading a checkpoint: the steps whose files are not in the folder.
-  std::vector<std::int64_t> missing(const BestModel& best) const;
+  // After loading a checkpoint: the steps whose files are missing or damaged.
+  std::vector<std::int64_t> unusable(const BestModel& best) const;
   // Deletes files of evaluations that are not in the checkpoint, and makes best.safetensors the best of the
   // others. Keeps files that the user has named.
   void restore(const BestModel& best) const;
@@ -34,10 +34,10 @@ class BestFiles {
     std::string damage = {};  // why it cannot be read; empty: it can
   };
   std::vector<Listed> all() const;
+  std::filesystem::path path_of(std::int64_t step) const;
 
  private:
   std::filesystem::path subfolder() const { return folder_ / "best"; }
-  std::filesystem::path path_of(std::int64_t step) const;
   std::vector<std::filesystem::path> files() const;
   void lead_to(std::int64_t step) const;
 

@@ -27,17 +27,28 @@ double value_of(const torch::Tensor& scalar) {
 constexpr const char* remedy =
     ": the run has diverged; a lower learning rate, train.clip_norm, a warm-up or another precision may help "
     "(train.on_divergence = \"continue\" keeps training)";
+constexpr const char* remedy_for_data = ": correct the data, which `runner data` examines";
 
 bool has_only_finite(const torch::Tensor& tensor) {
   return !tensor.defined() || !tensor.is_floating_point() || tensor.isfinite().all().item<bool>();
 }
 
-// Which part of the examples is not finite; empty: none. A lower learning rate does not help against that.
-std::string cause_in_data(const Window& window) {
+// Which part of the examples is not finite, of the first rank that has such; empty: none. A lower learning
+// rate does not help against that. Every rank takes part.
+std::string cause_in_data(const Window& window, World& world) {
   const auto all = [&](torch::Tensor Batch::* part) {
     return std::ranges::all_of(window.batches, [&](const Batch& one) { return has_only_finite(one.*part); });
   };
-  return !all(&Batch::input) ? "inputs" : !all(&Batch::target) ? "targets" : "";
+  const std::string own = !all(&Batch::input) ? "inputs" : !all(&Batch::target) ? "targets" : "";
+  const std::vector<std::string> causes = world.gather_texts(own, "whether the data is finite");
+  const auto found = std::ranges::find_if(causes, [](const std::string& cause) { return !cause.empty(); });
+  if (found == causes.end()) return "";
+  return *found + " of its batch" + (world.alone() ? "" : log::format(" on rank {}", found - causes.begin()));
+}
+
+std::string loss_problem(double loss, std::int64_t step, const std::string& cause) {
+  return log::format("the loss is {} in step {}{}", std::isnan(loss) ? "not a number" : "infinite", step,
+                     cause.empty() ? "" : ", because " + cause + " are not finite numbers");
 }
 
 std::vector<NamedTensor> all_weights(const Engine& engine) {
@@ -59,28 +70,36 @@ void DivergenceGuard::begin(const Engine& engine) {
     for (const auto& [name, _] : unpack(rank).integers) not_finite_at_first_.insert(name);
 }
 
-bool DivergenceGuard::refuses(const WindowLoss& loss, const Window& window, std::int64_t step, bool look) {
+bool DivergenceGuard::refuses(const WindowLoss& loss, const Window& window, std::int64_t step, bool look,
+                              World& world) {
   loss_is_finite_ = true;
   if (!look && !loss.sum.is_cpu()) return false;
   const double value = value_of(loss.sum) / loss.weight;
   if (std::isfinite(value)) return false;
   loss_is_finite_ = false;
-  const std::string cause = cause_in_data(window);
-  const std::string what =
-      log::format("the loss is {} in step {}{}", std::isnan(value) ? "not a number" : "infinite", step,
-                  cause.empty() ? "" : ", because " + cause + " of its batch are not finite numbers");
-  if (rule_ == OnDivergence::resume || (precision_skips_ && in_a_row_ + 1 < most_in_a_row)) {
-    if (!told_)
-      log::warning("{}; {}.", what,
-                   rule_ == OnDivergence::resume ? "training continues (train.on_divergence = \"continue\")"
-                                                 : "the precision skips such updates");
+  const bool goes_on = rule_ == OnDivergence::resume || (precision_skips_ && in_a_row_ + 1 < most_in_a_row);
+  if (goes_on && told_) return false;
+  const std::string cause = cause_in_data(window, world);
+  const std::string what = loss_problem(value, step, cause);
+  if (goes_on) {
+    log::warning("{}; {}.", what,
+                 rule_ == OnDivergence::resume ? "training continues (train.on_divergence = \"continue\")"
+                                               : "the precision skips such updates");
     told_ = true;
     return false;
   }
   problem_ = what + (cause.empty() ? remedy
-                                   : ": correct the data, which `runner data` examines "
-                                     "(train.on_divergence = \"continue\" keeps training)");
+                                   : std::string(remedy_for_data) +
+                                         " (train.on_divergence = \"continue\" keeps training)");
   return true;
+}
+
+void DivergenceGuard::stopped_by_hook(const std::string& reason, const WindowLoss& loss, const Window& window,
+                                      std::int64_t step, World& world) {
+  const double value = loss.mean();
+  const std::string cause = std::isfinite(value) ? "" : cause_in_data(window, world);
+  if (!problem_.empty()) return;
+  problem_ = cause.empty() ? reason : loss_problem(value, step, cause) + remedy_for_data;
 }
 
 void DivergenceGuard::updated(bool applied, std::int64_t step) {

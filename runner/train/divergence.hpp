@@ -24,15 +24,15 @@ class DivergenceGuard final : public Stateful {
 
   // Before an update: whether to skip it. On a CPU the loss is always checked. Reading it from a GPU waits
   // for the GPU, so it is checked there only with `look`: before something is logged, evaluated or saved.
-  bool refuses(const WindowLoss& loss, const Window& window, std::int64_t step, bool look);
+  // Several ranks all look: they find out together whether the data of one of them is the cause.
+  bool refuses(const WindowLoss& loss, const Window& window, std::int64_t step, bool look, World& world);
 
   // After an update that was not refused: if the precision skips every update, the run never ends.
   void updated(bool applied, std::int64_t step);
 
-  // A hook has stopped the run because of numbers that are not finite.
-  void stopped_by_hook(const std::string& reason) {
-    if (problem_.empty()) problem_ = reason;
-  }
+  // A hook, of any rank, has stopped the run because of numbers that are not finite. Every rank calls it.
+  void stopped_by_hook(const std::string& reason, const WindowLoss& loss, const Window& window,
+                       std::int64_t step, World& world);
 
   // Called before an evaluation or a checkpoint, and after the last update: a gradient that is not finite
   // affects the weights before it affects a loss.

@@ -26,6 +26,15 @@ void merge_across_ranks(const std::vector<std::unique_ptr<Metric>>& metrics, Wor
   }
 }
 
+// How many examples all ranks have evaluated and skipped.
+void count_examples(Evaluation& result, World& world) {
+  const torch::Tensor counts = torch::tensor(
+      {static_cast<double>(result.examples), static_cast<double>(result.unreadable)}, torch::kFloat64);
+  world.all_reduce(counts, Reduction::sum, "how many examples were evaluated");
+  result.examples = counts[0].item<std::int64_t>();
+  result.unreadable = counts[1].item<std::int64_t>();
+}
+
 // Finds NaN in outputs: most metrics count it as an answer, and some even as a right one.
 class OutputCheck {
  public:
@@ -75,6 +84,7 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const Ev
     broken_off = !evaluating(static_cast<double>(count) / static_cast<double>(batches));
     if (broken_off) break;
     auto loaded = loader.next();
+    result.examples += loaded->batch.size();
     if (loaded->batch.size() == 0) continue;  // none of its examples could be read
     const torch::Tensor output = run.engine.predict(loaded->batch);
     outputs.add(output);
@@ -84,6 +94,12 @@ Evaluation evaluate(Run& run, std::optional<std::int64_t> most_batches, const Ev
   }
   run.engine.finish_passes();
   if (world.any(broken_off, "whether the evaluation was broken off")) return {.broken_off = true};
+  result.unreadable = loader.unreadable_examples();
+  count_examples(result, world);
+  // Other weights are evaluated on the same examples.
+  if (result.unreadable > 0 && weights == "eval" && world.is_main())
+    log::warning("{} of {} validation examples could not be read, and were skipped.", result.unreadable,
+                 result.examples + result.unreadable);
   outputs.warn(weights, world);
   merge_across_ranks(run.metrics, world);
   for (std::size_t i = 0; i < run.metrics.size(); ++i) {

@@ -14,6 +14,7 @@ struct Evaluation {
   Measurements measurements;                               // "eval/accuracy" ..
   std::vector<std::pair<std::string, std::string>> texts;  // results that are not numbers, by tag
   bool broken_off = false;                                 // cancelled: there are no measurements
+  std::int64_t examples = 0, unreadable = 0;               // evaluated, and skipped: loader.on_error = "skip"
 };
 
 // Called before each batch with the fraction of the evaluation that is done. False cancels it on all ranks.

@@ -79,7 +79,7 @@ void write_failed_start(const std::string& message, const RunFolder& folder) {
     result.outcome = RunResult::Outcome::failed;
     result.message = message;
     result.warnings = log::warnings();
-    result.versions = versions();
+    result.versions = versions_and_threads();
     folder.write("result.json", result_json(result, folder.path()));
   }
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "components/models/support/load_weights.hpp"
+#include "components/support/io/folders.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/mapping_guard.hpp"
 #include "registry/log.hpp"
@@ -20,7 +21,7 @@ using From = ParameterValues::From;
 
 std::shared_ptr<Model> build_in_file(const Recipe& recipe, const DataSpec& data) {
   try {
-    return build_spooled_model(recipe, data, std::filesystem::temp_directory_path());
+    return build_spooled_model(recipe, data, temporary_folder());
   } catch (const IoError& error) {
     log::warning("{} The initial weights are in memory instead; set TMPDIR to use another folder.",
                  error.what());

@@ -54,16 +54,16 @@ void recompute_batch_statistics(Run& run, std::int64_t batches) {
     log::warning(
         "Some batch-norm layers of this model are not LibTorch modules: their statistics stay unchanged.");
   if (layers == 0) return;
+  LoaderOptions options = training_options(run.recipe, run.engine);
+  // For the same bits on any number of ranks, each of them passes whole batches.
+  if (run.recipe.distributed.reproducible) options.share = {};
   // The same dropout each time: in a repeated evaluation, and when the weights that were evaluated are saved.
   torch::manual_seed(example_seed(static_cast<std::uint64_t>(run.recipe.run.seed),
                                   static_cast<std::uint64_t>(run.progress.step),
-                                  static_cast<std::uint64_t>(run.engine.world().rank())));
-  Loader loader(*run.data.train, training_options(run.recipe, run.engine));
+                                  static_cast<std::uint64_t>(options.share.rank)));
+  Loader loader(*run.data.train, options);
   const std::int64_t most = std::min(batches, loader.batches_per_epoch());
-  for (std::int64_t count = 0; count < most; ++count) {
-    const Batch batch = loader.next()->batch;
-    if (batch.size() > 0) run.engine.pass(batch);
-  }
+  for (std::int64_t count = 0; count < most; ++count) run.engine.pass(loader.next()->batch);
   run.engine.finish_passes();
   run.engine.share_buffers();
 }

@@ -33,6 +33,7 @@ HookInputs hook_inputs(const Engine& engine, const Inspection& inspection, const
   inputs.parameters = inspection.parameters;
   inputs.flops_per_example =
       3 * inspection.forward_flops_per_example;  // backward does the work twice: inputs, weights
+  inputs.ranks = engine.world().size();
   inputs.device = engine.device();
   inputs.compute_type = engine.precision().compute_type();
   inputs.precision_skips = engine.precision().skips_updates();
@@ -49,7 +50,8 @@ std::vector<std::unique_ptr<Hook>> build_hooks(const std::vector<Part<HookKind>>
   return hooks;
 }
 
-// If weights differ from rank to rank, so would their averages, and evaluations of these.
+// If weights differ from rank to rank, so would their averages, and evaluations of these. Gradients that each
+// rank keeps to itself are not those of the examples that Progress counts.
 void require_fitting_hooks(const Recipe& recipe, const std::vector<std::unique_ptr<Hook>>& hooks,
                            const Engine& engine) {
   if (recipe.distributed.strategy != RankStrategy::local_sgd || engine.world().alone()) return;
@@ -59,14 +61,21 @@ void require_fitting_hooks(const Recipe& recipe, const std::vector<std::unique_p
           log::format("Hook \"{}\" follows the weights of every update, which differ from rank to rank with "
                       "distributed.strategy = \"local_sgd\": remove the hook, or choose another strategy.",
                       recipe.hook[i].name()));
+    if (recipe.hook[i].facts().needs_summed_gradients)
+      throw std::runtime_error(
+          log::format("Hook \"{}\" needs gradients that are summed over all ranks, which "
+                      "distributed.strategy = \"local_sgd\" never does: remove the hook, or choose another "
+                      "strategy.",
+                      recipe.hook[i].name()));
   }
 }
 
 // One rank on each machine opens the data first and does what must happen once, such as a download.
-Splits open_shared_data(const Recipe& recipe, World& world) {
+Splits open_shared_data(const Recipe& recipe, World& world, const LearntData& learnt) {
   std::optional<Splits> data;
-  world.once(World::Once::on_each_machine, "the preparation of the data", [&] { data = open_data(recipe); });
-  if (!data) data = open_data(recipe);
+  world.once(World::Once::on_each_machine, "the preparation of the data",
+             [&] { data = open_data(recipe, learnt); });
+  if (!data) data = open_data(recipe, learnt);
   // Not a collective: opening the data may take longer than the timeout of collectives.
   world.wait_for_all("the preparation of the data");
   require_equal_data(world, *data);
@@ -106,10 +115,10 @@ BestModel best_model(BestRule rule, const std::vector<Measured>& measured) {
 }  // namespace
 
 Run::Run(const Recipe& recipe_, World& world, const std::optional<EarlierPlan>& earlier,
-         const ModelFactory& make_model)
+         const ModelFactory& make_model, const LearntData& learnt)
     : recipe(recipe_),
       engine(engine_options(recipe), world),
-      data(open_shared_data(recipe, world)),
+      data(open_shared_data(recipe, world, learnt)),
       plan(make_plan(recipe.train, global_batch_size(recipe, world), data.train->size(), earlier)),
       loss(build_loss(recipe, *data.train)),
       metrics(build_metrics(recipe, data.eval ? data.eval->spec() : data.train->spec(), *loss)),

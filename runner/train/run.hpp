@@ -12,6 +12,7 @@
 #include "components/schedulers/support/learning_rate.hpp"
 #include "runner/engine/engine.hpp"
 #include "runner/engine/generators.hpp"
+#include "runner/parts.hpp"
 #include "runner/plan.hpp"
 #include "runner/recipe.hpp"
 #include "runner/train/best_model.hpp"
@@ -25,9 +26,10 @@ namespace runner {
 struct Run {
   using ModelFactory = std::function<std::shared_ptr<Model>(const Recipe&, const DataSpec&)>;
 
-  // `earlier`: the plan saved in the checkpoint that the run continues from.
+  // `earlier`: the plan saved in the checkpoint that the run continues from. `learnt`: of the run that is
+  // evaluated.
   Run(const Recipe& recipe, World& world, const std::optional<EarlierPlan>& earlier = {},
-      const ModelFactory& make_model = {});
+      const ModelFactory& make_model = {}, const LearntData& learnt = {});
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 

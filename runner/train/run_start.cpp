@@ -48,9 +48,16 @@ Origin place_of(const std::string& key, const Value& resolved) {
   return place;
 }
 
+// A tracker or another number of workers is no reason to train a run further that a hook has stopped.
+bool decides_the_end(const RecipeChange& change) {
+  constexpr std::string_view lengths[] = {"train.epochs", "train.max_steps", "train.max_time"};
+  return change.effect != OnResume::harmless || change.key.starts_with("hook") ||
+         std::ranges::find(lengths, change.key) != std::end(lengths);
+}
+
 // Refuses to continue with a recipe that does not fit the saved state, or, without --force, with one that
-// changes the course of training.
-void require_compatible(const fs::path& saved_recipe, const Value& resolved, const Registry& registry,
+// changes the course of training. Returns whether a run that has ended may train on.
+bool require_compatible(const fs::path& saved_recipe, const Value& resolved, const Registry& registry,
                         const fs::path& folder, bool force) {
   const auto changes = changes_since(saved_recipe, resolved, registry);
   const auto refuse_any = [&](OnResume effect, const char* remedy) {
@@ -65,6 +72,7 @@ void require_compatible(const fs::path& saved_recipe, const Value& resolved, con
     refuse_any(OnResume::course,
                "--force continues it with the new recipe; another run.dir starts a new run");
   if (!changes.empty()) log::info("continuing with another recipe:\n{}", changes_table(changes));
+  return std::ranges::any_of(changes, decides_the_end);
 }
 
 constexpr std::string_view start_note = "started_from.txt";
@@ -74,17 +82,9 @@ std::string note_of(const fs::path& checkpoint) {
   return fs::absolute(checkpoint).lexically_normal().string();
 }
 
-// The checkpoint of another run that the run in the folder was started from.
-std::optional<fs::path> noted_start(const RunFolder& folder) {
-  std::ifstream file(folder.file(start_note));
-  std::string line;
-  if (!std::getline(file, line) || line.empty()) return std::nullopt;
-  return line;
-}
-
 // A run that has checkpoints of its own continues from them if it is started from the same checkpoint again.
 void require_same_start(const RunFolder& folder, const fs::path& given) {
-  const auto noted = noted_start(folder);
+  const auto noted = noted_start(folder.path());
   if (noted && *noted == note_of(given)) return;
   throw UnusableCheckpoint(
       "--resume starts a new run, but " + folder.path().string() + " already contains one" +
@@ -108,25 +108,27 @@ RunStart look_in_run_dir(const Recipe& recipe, const Value& resolved, const Regi
   if (!folder) return {};
   const std::string path = folder->path().string();
   if (recipe.checkpoint.resume == Resume::never)
-    throw std::runtime_error(
+    throw RecipeError(
+        place_of("checkpoint.resume", resolved),
         "the run folder " + path +
-        " already contains a run, and checkpoint.resume is \"never\"; choose another run.dir");
+            " already contains a run, and checkpoint.resume is \"never\"; choose another run.dir");
   const CheckpointStore store(folder->path());
   store.clear_leftovers();
   auto found = newest_checkpoint(store, check);
   // Until a run has checkpoints of its own, it may be started over from any checkpoint of another run.
   if (found && options.resume_from) require_same_start(*folder, *options.resume_from);
-  require_compatible(found ? found->folder / "recipe.toml" : folder->file("recipe.toml"), resolved, registry,
-                     folder->path(), options.force);
+  const bool reopens = require_compatible(found ? found->folder / "recipe.toml" : folder->file("recipe.toml"),
+                                          resolved, registry, folder->path(), options.force);
   if (found) {
     store.point_latest_to(found->folder);  // wrong after a crash, or if newer checkpoints are damaged
     const std::int64_t step = found->checkpoint.step;
-    return {.folder = std::move(folder), .checkpoint = std::move(found), .resumed_at = step};
+    return {
+        .folder = std::move(folder), .checkpoint = std::move(found), .resumed_at = step, .reopens = reopens};
   }
   if (const std::string why = why_not_started_over(folder->path()); !why.empty())
-    throw std::runtime_error(why);
+    throw RecipeError(place_of("run.dir", resolved), why);
   log::info("{} contains a run without a checkpoint: starting over", path);
-  return {.folder = std::move(folder), .resumed_at = 0};
+  return {.folder = std::move(folder), .resumed_at = -1};
 }
 
 // Rank 0 searches, while the other ranks verify their share of the files and return an empty result.
@@ -143,15 +145,35 @@ RunStart find_verified_start(const Recipe& recipe, const Value& resolved, const 
   RunStart start = options.dry_run ? RunStart{} : look_in_run_dir(recipe, resolved, registry, check, options);
   if (!start.checkpoint) {
     const auto other =
-        options.resume_from || !start.folder ? options.resume_from : noted_start(*start.folder);
+        options.resume_from || !start.folder ? options.resume_from : noted_start(start.folder->path());
     if (other) start.checkpoint = checkpoint_of_another_run(*other, check);
     start.of_another_run = other.has_value();
+    start.reopens = start.reopens || start.of_another_run;
   }
   shared.finish();
   return start;
 }
 
+// Null if there is none.
+nlohmann::json last_record(const fs::path& file) {
+  BackwardLines lines(file);
+  while (const auto line = lines.next()) {
+    auto record = read_json_or_null(line->text);
+    if (record.is_object() && record.contains("time") && record["time"].is_number() &&
+        record.contains("step") && record["step"].is_number_integer())
+      return record;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+std::optional<fs::path> noted_start(const fs::path& run) {
+  std::ifstream file(run / start_note);
+  std::string line;
+  if (!std::getline(file, line) || line.empty()) return std::nullopt;
+  return line;
+}
 
 std::string why_not_started_over(const fs::path& run) {
   const CheckpointStore store(run);
@@ -174,6 +196,7 @@ RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry&
                            "the checkpoint to continue from");
   start.of_another_run =
       !world.broadcast_text(start.of_another_run ? "yes" : "", 0, "whose checkpoint it is").empty();
+  start.reopens = !world.broadcast_text(start.reopens ? "yes" : "", 0, "whether it may train on").empty();
   if (!resumed_at.empty()) start.resumed_at = std::stoll(resumed_at);
   if (!world.is_main() && !found_by_main.empty())
     start.checkpoint = FoundCheckpoint{found_by_main, read_checkpoint(found_by_main, already_checked)};
@@ -186,13 +209,22 @@ void note_start(const RunFolder& folder, const RunStart& start, const TrainOptio
 }
 
 double lost_seconds(const RunFolder& folder, const Checkpoint& checkpoint) {
-  BackwardLines lines(folder.file("metrics.jsonl"));
-  while (const auto line = lines.next()) {
-    const auto record = read_json_or_null(line->text);
-    if (record.is_object() && record.contains("time") && record["time"].is_number())
-      return std::max(0.0, record["time"].get<double>() - checkpoint.seconds);
-  }
-  return 0;
+  const auto last = last_record(folder.file("metrics.jsonl"));
+  return last.is_object() ? std::max(0.0, last["time"].get<double>() - checkpoint.seconds) : 0;
+}
+
+void warn_about_missing_records(const RunFolder& folder, const Checkpoint& checkpoint) {
+  const auto journal = checkpoint.states.find("journal");
+  if (journal == checkpoint.states.end() || !journal->second.tensors.contains("loss_curve")) return;
+  const torch::Tensor& curve = journal->second.tensors.at("loss_curve");
+  if (curve.dim() != 2 || curve.numel() == 0) return;
+  const auto recorded = curve[-1][0].to(torch::kInt64).item<std::int64_t>();
+  const fs::path file = folder.file("metrics.jsonl");
+  const auto last = last_record(file);
+  const auto found = last.is_object() ? last["step"].get<std::int64_t>() : 0;
+  if (found < recorded)
+    log::warning("{} ends at step {}, but the run had recorded step {}: some of its records are lost.",
+                 file.string(), found, recorded);
 }
 
 void restore_run(Run& run, FoundCheckpoint found) {
@@ -211,13 +243,17 @@ void restore_best_files(Run& run, const fs::path& folder) {
   if (!run.best) return;
   World& world = run.engine.world();
   const BestFiles files(folder);
-  std::ostringstream missing;
+  std::ostringstream unusable;
   if (world.is_main()) {
-    for (const std::int64_t step : files.missing(*run.best)) missing << step << " ";
+    for (const std::int64_t step : files.unusable(*run.best)) unusable << step << " ";
   }
-  std::istringstream steps(world.broadcast_text(missing.str(), 0, "the best weights so far"));
+  std::istringstream steps(world.broadcast_text(unusable.str(), 0, "the best weights so far"));
   for (std::int64_t step = 0; steps >> step;) {
-    if (world.is_main()) log::info("the best weights of step {} are not in {}", step, folder.string());
+    const fs::path file = files.path_of(step);
+    if (world.is_main() && fs::exists(file))
+      log::warning("{} is damaged: it no longer counts as one of the best.", file.string());
+    else if (world.is_main())
+      log::info("the best weights of step {} are not in {}", step, folder.string());
     run.best->forget(step);
   }
   if (world.is_main()) files.restore(*run.best);

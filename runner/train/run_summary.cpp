@@ -53,7 +53,7 @@ RunResult result_of(const Run& run, const Journal& journal) {
     result.time.emplace_back(TimeLedger::names[i], times.seconds(static_cast<TimeLedger::Activity>(i)));
   result.warnings = log::warnings();
   result.stand_in = run.data.stand_in;
-  result.versions = versions();
+  result.versions = versions_and_threads();
   return result;
 }
 

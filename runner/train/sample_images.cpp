@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "components/support/io/image_codec.hpp"
+#include "registry/arithmetic.hpp"
 #include "runner/train/feed.hpp"
 
 namespace runner {
@@ -24,7 +25,7 @@ Picture image_grid(const torch::Tensor& batch, std::int64_t most) {
   images = ((images - low) / range * 255).round().to(torch::kUInt8).expand({-1, 3, -1, -1});
   const std::int64_t count = images.size(0), height = images.size(2), width = images.size(3);
   const auto columns = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(count))));
-  const std::int64_t rows = (count + columns - 1) / columns;
+  const std::int64_t rows = divide_up(count, columns);
   torch::Tensor grid =
       torch::full({rows * (height + gap) - gap, columns * (width + gap) - gap, 3}, 255, torch::kUInt8);
   for (std::int64_t i = 0; i < count; ++i) {

@@ -1,11 +1,12 @@
 #include "runner/train/signals.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string_view>
 
 namespace runner {
@@ -15,14 +16,6 @@ namespace {
 std::atomic<int> received_signal = 0;
 std::atomic<bool> checkpoint_requested = false;
 static_assert(decltype(received_signal)::is_always_lock_free);  // a handler may set it
-std::atomic<int> stop_event = -1;                               // of the newest StopNotice; -1: none
-
-// Never blocks, and may be called by a signal handler.
-void wake(int event) {
-  const int former_error = errno;
-  [[maybe_unused]] const int woken = eventfd_write(event, 1);
-  errno = former_error;
-}
 
 // The handler only records the signal: it may interrupt anything, and writing a message may block.
 //
@@ -33,17 +26,20 @@ extern "C" void on_stop_signal(int signal) {
   if (asked_before && signal != SIGHUP) _exit(128 + signal);
   if (asked_before || received_signal == signal) return;
   received_signal = signal;
-  wake(stop_event);
 }
 
 extern "C" void on_checkpoint_signal(int) { checkpoint_requested = true; }
 
 // Prints nothing if stderr is not ready: the end of the run waits for this thread, and neither a full pipe
 // nor a terminal stopped with Ctrl-S may hold it up.
-void announce_stop(int event) {
-  eventfd_t count = 0;
-  while (eventfd_read(event, &count) != 0)
-    if (errno != EINTR) return;
+void announce_stop(const std::stop_token& ended) {
+  // The handler cannot wake a thread, so the thread looks.
+  constexpr auto soon = std::chrono::milliseconds(50);
+  std::mutex mutex;
+  std::condition_variable_any end;
+  std::unique_lock lock(mutex);
+  while (received_signal == 0 && !ended.stop_requested())
+    end.wait_for(lock, ended, soon, [] { return received_signal != 0; });
   if (received_signal == 0) return;  // the run has ended without one
   constexpr std::string_view notice = "\nstopping after this step; press Ctrl-C again to stop immediately\n";
   pollfd terminal{STDERR_FILENO, POLLOUT, 0};
@@ -74,17 +70,7 @@ StopSignal::~StopSignal() {
 
 int StopSignal::received() const { return received_signal; }
 
-StopNotice::StopNotice() : event_(eventfd(0, EFD_CLOEXEC)), thread_(&announce_stop, event_) {
-  stop_event = event_;
-}
-
-StopNotice::~StopNotice() {
-  int own = event_;
-  stop_event.compare_exchange_strong(own, -1);
-  wake(event_);
-  thread_.join();
-  close(event_);
-}
+StopNotice::StopNotice() : thread_(&announce_stop) {}
 
 void keep_checkpoint_requests() {
   struct sigaction action{};

@@ -28,13 +28,9 @@ class StopSignal {
 class StopNotice {
  public:
   StopNotice();
-  ~StopNotice();
-  StopNotice(const StopNotice&) = delete;
-  StopNotice& operator=(const StopNotice&) = delete;
 
  private:
-  int event_;  // wakes the thread
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 // From now on, SIGUSR1 no longer ends the process: it requests a checkpoint. A request is kept until a run

@@ -101,14 +101,18 @@ class Loop {
     any_hooks_ = engine_.world().any(!run_.hooks.empty(), "whether there are hooks");
     for (const auto& hook : run_.hooks) hook->start(run_.progress, control_.folder, run_.requests);
     carry_out_requests();
-    if (run_.evaluation_due) {  // the previous attempt was stopped during an evaluation
+    const bool repeats = run_.evaluation_due;  // the previous attempt was stopped during an evaluation
+    if (repeats) {
       evaluate();
       carry_out_requests();
-      checkpoint_wanted_ = true;  // soon: until then, a killed run would evaluate and record it once more
     }
     engine_.world().reached(run_.progress.step);
     agree();
     run_.within_step = false;
+    if (repeats && control_.checkpoints) {  // at once: until then, a killed run would record it once more
+      checkpoint_wanted_ = true;
+      save_if_wanted();
+    }
   }
 
   bool done() const {
@@ -163,15 +167,15 @@ class Loop {
     }
     if (!loss.summed_numbers.empty()) learn_of(events_from(loss.summed_numbers));
     const auto counted = engine_.times().during(TimeLedger::update);
-    const UpdateRequests asked = ask_hooks(loss);
+    const UpdateRequests asked = ask_hooks(loss, window.window);
     const Progress before = run_.progress;
     Progress now = after(window, before, run_.plan, seconds());
     const double factor = learning_rate_factor(run_, asked.learning_rate);
     StepReport report{loss, engine_.optimizer().peak_lr() * factor, window.examples};
     if (log_interval_.passed(before, now)) report.gradient_norm = engine_.gradient_norm();
 
-    const bool skip =
-        asked.skip || run_.divergence.refuses(loss, window.window, now.step, loss_is_needed(before, now));
+    const bool skip = asked.skip || run_.divergence.refuses(loss, window.window, now.step,
+                                                            loss_is_needed(before, now), engine_.world());
     if (skip) engine_.discard_gradients();
     const bool updated = !skip && engine_.update(factor);
     if (!updated) now = without_update(now, run_.plan);
@@ -182,18 +186,23 @@ class Loop {
 
   // What hooks request for this update. All ranks have agreed on earlier requests; requests of a hook that
   // sees the gradients may still differ between ranks.
-  UpdateRequests ask_hooks(const WindowLoss& loss) {
-    bool seen = false;
+  UpdateRequests ask_hooks(const WindowLoss& loss, const Window& window) {
+    bool seen = false, finite = true;
     for (const auto& hook : run_.hooks) {
       if (!hook->wants_gradients(run_.progress)) continue;
       const double mean = loss.mean(), norm = engine_.gradient_norm().item<double>();
       hook->before_update(run_.progress, mean, norm, run_.requests);
-      const auto& reason = run_.requests.stop_reason();
-      if (reason && !(std::isfinite(mean) && std::isfinite(norm))) run_.divergence.stopped_by_hook(*reason);
+      finite = std::isfinite(mean) && std::isfinite(norm);
       seen = true;
     }
-    const UpdateRequests own = take_update_requests(run_.requests);
-    return seen ? agree_with_ranks({.update = own}).update : own;
+    const auto& reason = run_.requests.stop_reason();
+    const Agreement own{.stop = reason.has_value(), .update = take_update_requests(run_.requests)};
+    if (!seen) return own.update;
+    const Agreement agreed = agree_with_ranks(own);
+    if (agreed.stop && !finite)
+      run_.divergence.stopped_by_hook(reason_of_any(reason), loss, window, run_.progress.step + 1,
+                                      engine_.world());
+    return agreed.update;
   }
 
   // A loss that is not finite must be noticed before anything is logged, evaluated or saved. With several
@@ -351,6 +360,16 @@ class Loop {
   bool checkpoint_wanted_ = false;
 };
 
+// A run whose weights are no longer finite would fail again each time it continues from them.
+bool has_finite_weights(Run& run) {
+  try {
+    run.divergence.look_at(run.engine);
+    return run.divergence.problem().empty();
+  } catch (const std::exception&) {
+    return false;  // what cannot be read cannot be saved
+  }
+}
+
 }  // namespace
 
 TrainingEnd train(Run& run, Journal& journal, const LoopControl& control) {
@@ -359,7 +378,7 @@ TrainingEnd train(Run& run, Journal& journal, const LoopControl& control) {
     return Loop(run, journal, control).train();
   } catch (...) {
     // With several ranks the others may be at another step: the last checkpoint that all agreed on counts.
-    if (control.checkpoints && !run.within_step && run.engine.world().alone())
+    if (control.checkpoints && !run.within_step && run.engine.world().alone() && has_finite_weights(run))
       control.checkpoints->on_exception(run.progress);
     throw;
   }

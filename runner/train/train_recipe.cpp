@@ -48,8 +48,7 @@ struct TrainArguments {
 };
 
 struct SavedTexts {
-  std::string recipe, data_files;  // written to every checkpoint
-  std::string recipe_before;       // read from the checkpoint that the run starts from
+  std::string recipe, data_files;  // written to the run folder and to every checkpoint
 };
 
 std::optional<EarlierPlan> earlier_plan(const RunStart& start) {
@@ -68,13 +67,6 @@ std::optional<EarlierPlan> earlier_plan(const RunStart& start) {
 bool is_refusal(const RunStart& start, const std::exception& error) {
   return start.resumed_at && (dynamic_cast<const RecipeError*>(&error) != nullptr ||
                               dynamic_cast<const UnusableCheckpoint*>(&error) != nullptr);
-}
-
-// Results can be bit-identical only if these, the recipe and the number of ranks are the same.
-std::map<std::string, std::string> versions_and_threads() {
-  auto all = versions();
-  all["threads"] = std::to_string(torch::get_num_threads());
-  return all;
 }
 
 // Only rank 0 writes the run folder; the others have a temporary one.
@@ -103,12 +95,13 @@ Trackers make_trackers(const TrainArguments& given, const RunFolder& folder) {
   return {std::move(trackers), run_facts(given.recipe.run, path, given.resolved)};
 }
 
-// Loads the checkpoint that the run starts from, if any. Returns the recipe saved in it.
-std::string resume(Run& run, RunStart& start, const RunFolder& folder) {
-  if (!start.checkpoint) return "";
+// Loads the checkpoint that the run starts from, if any.
+void resume(Run& run, RunStart& start, const RunFolder& folder) {
+  if (!start.checkpoint) return;
   FoundCheckpoint found = *std::exchange(start.checkpoint, std::nullopt);
   const double lost = lost_seconds(folder, found.checkpoint);
-  const std::string recipe = found.checkpoint.texts["recipe.toml"];
+  if (!start.of_another_run && run.engine.world().is_main())
+    warn_about_missing_records(folder, found.checkpoint);
   // A new run, and trackers of other ranks than 0, have identities of their own on tracking servers.
   if (start.of_another_run || !run.engine.world().is_main()) found.checkpoint.states["trackers"] = {};
   try {
@@ -118,7 +111,6 @@ std::string resume(Run& run, RunStart& start, const RunFolder& folder) {
     throw;
   }
   run.engine.times().restarted(lost);
-  return recipe;
 }
 
 // Writes recipe.toml, which makes the folder a run folder, and copies of the plugins it refers to. run.dir is
@@ -131,12 +123,8 @@ std::string keep_recipe(const TrainArguments& given, const RunFolder& folder) {
   return text;
 }
 
-// Rank 0 decides for all ranks: only its recipe names the run's own copies of plugins.
-bool has_same_recipe(const std::string& saved, const std::string& recipe, World& world) {
-  return !world.broadcast_text(saved == recipe ? "yes" : "", 0, "whether the recipe is the same").empty();
-}
-
-void describe_run(const RunFolder& folder, const Run& run) {
+void describe_run(const RunFolder& folder, const Run& run, const SavedTexts& texts) {
+  folder.write("data.json", texts.data_files);
   folder.write("data_spec.json", write_data_spec(run.data.train->spec()));
   if (!run.data.learned.empty()) folder.write("dataset.json", run.data.learned);
   if (!run.data.stand_in.empty()) folder.write("STAND-IN-DATA.txt", run.data.stand_in + "\n");
@@ -198,24 +186,21 @@ RunResult train_and_report(const TrainArguments& given, RunStart& start, const R
                            const SavedTexts& texts) {
   const auto& [run, journal, trackers, console, folder] = reported;
   try {
-    // A run that has ended continues if the recipe has changed, or if it is the start of a new run.
-    if (start.of_another_run || !has_same_recipe(texts.recipe_before, texts.recipe, given.world)) {
+    if (start.reopens) {
       run.reopen();
-      // What a hook has frozen: it may be gone, or end earlier now. A hook that wants it frozen asks again.
-      if (run.progress.step > 0) run.engine.set_trainable({{"*", true}});
+      run.engine.train_all();  // a hook that has frozen something may be gone, or end earlier now
     }
-    describe_run(folder, run);
-    note_start(folder, start, given.options);
+    describe_run(folder, run, texts);
     if (given.world.is_main())
       given.world.tell_folder(given.options.dry_run ? "" : fs::absolute(folder.path()).string());
     if (start.resumed_at || start.of_another_run) restore_best_files(run, folder.path());
     trackers.start(start.resumed_at, run.progress.exact_epoch);
-    if (run.progress.step == 0) log_sample_images(run, trackers);
+    if (!start.from_checkpoint()) log_sample_images(run, trackers);
 
     const StopSignal stop_signal;
     const StopNotice notice;
     Checkpointer checkpoints = make_checkpointer(run, folder, texts);
-    if (run.progress.step > 0) {
+    if (start.from_checkpoint()) {
       checkpoints.resumed(run.progress);
       checkpoints.measured(journal.last_evaluation());
     }
@@ -255,6 +240,7 @@ RunResult train_from(const TrainArguments& given, RunStart& start, bool& complet
   const bool is_new = !start.folder;
   const RunFolder& folder = is_new ? start.folder.emplace(new_folder(recipe, world, options)) : *start.folder;
   if (is_new) {
+    note_start(folder, start, options);  // before recipe.toml makes it a run, which would start from nothing
     texts.recipe = keep_recipe(given, folder);
     log::add_file(folder.file("log.txt"));
   }
@@ -267,8 +253,11 @@ RunResult train_from(const TrainArguments& given, RunStart& start, bool& complet
 
   // The checkpoint is loaded before any file of a resumed run except log.txt is changed: if it does not fit,
   // the folder stays as it is.
-  texts.recipe_before = resume(run, start, folder);
-  if (!is_new) texts.recipe = keep_recipe(given, folder);
+  resume(run, start, folder);
+  if (!is_new) {
+    note_start(folder, start, options);
+    texts.recipe = keep_recipe(given, folder);
+  }
   complete = true;
   return train_and_report(given, start, {run, journal, trackers, console, folder}, texts);
 }

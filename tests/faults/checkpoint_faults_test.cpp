@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "registry/log.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
 #include "tests/faults/failing_calls.hpp"
 #include "tests/faults/saved_checkpoints.hpp"
@@ -97,6 +98,25 @@ TEST_CASE("checkpoint: whatever call fails while one is saved, the one before it
   CHECK(met.contains("linkat") == way.unnamed_files);
   CHECK(met.contains("symlink") == (saved == 3));
   CHECK(met.contains("renameat2") == (saved == 2));
+}
+
+TEST_CASE("checkpoint: a file system without symbolic links has no `latest`, and that is all") {
+  const NoSymbolicLinks mode(GENERATE(EPERM, EOPNOTSUPP, ENOSYS));
+  log::clear_warnings();
+  const TemporaryFolder scratch;
+  const CheckpointStore store(scratch.path());
+  const fs::path latest = store.folder() / "latest";
+  for (const std::int64_t step : {1, 2, 3}) save(store, step);
+  CHECK(loadable(store) == std::vector<std::int64_t>{3, 2});
+  store.clear_leftovers();  // as a run that resumes does
+  store.point_latest_to(store.path_of(3));
+  fs::copy(store.path_of(3), latest, fs::copy_options::recursive);  // of a run that was copied without links
+  store.clear_leftovers();
+  CHECK_FALSE(fs::exists(latest));
+  CHECK(loadable(store) == std::vector<std::int64_t>{3, 2});
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(log::warnings().front(), Catch::Matchers::ContainsSubstring(latest.string()));
+  log::clear_warnings();
 }
 
 namespace {

@@ -36,7 +36,7 @@ struct Hold {
 } hold;
 
 std::atomic<bool> no_unnamed_files = false;
-std::atomic<int> no_exchange = 0;  // what the call fails with
+std::atomic<int> no_exchange = 0, no_symbolic_links = 0;  // what the call fails with
 
 constexpr int crashed = 42;  // exit code of a process that a call ended
 
@@ -184,7 +184,12 @@ int mkdir(const char* path, mode_t mode) {
 
 int symlink(const char* target, const char* path) {
   static const auto call = real<int (*)(const char*, const char*)>("symlink");
-  return fails("symlink", path) ? -1 : call(target, path);
+  if (fails("symlink", path)) return -1;
+  if (no_symbolic_links != 0) {
+    errno = no_symbolic_links;
+    return -1;
+  }
+  return call(target, path);
 }
 
 int link(const char* from, const char* to) {
@@ -275,6 +280,9 @@ NoExchange::~NoExchange() { no_exchange = 0; }
 
 NoUnnamedFiles::NoUnnamedFiles() { no_unnamed_files = true; }
 NoUnnamedFiles::~NoUnnamedFiles() { no_unnamed_files = false; }
+
+NoSymbolicLinks::NoSymbolicLinks(int error_number) { no_symbolic_links = error_number; }
+NoSymbolicLinks::~NoSymbolicLinks() { no_symbolic_links = 0; }
 
 HeldFlush::HeldFlush(std::string folder) {
   const std::lock_guard lock(hold.mutex);

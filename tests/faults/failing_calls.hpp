@@ -57,6 +57,15 @@ class NoUnnamedFiles {
   NoUnnamedFiles& operator=(const NoUnnamedFiles&) = delete;
 };
 
+// While it lives, no symbolic link can be made, as on file systems that do not have them.
+class NoSymbolicLinks {
+ public:
+  explicit NoSymbolicLinks(int error_number);
+  ~NoSymbolicLinks();
+  NoSymbolicLinks(const NoSymbolicLinks&) = delete;
+  NoSymbolicLinks& operator=(const NoSymbolicLinks&) = delete;
+};
+
 // While it lives, every thread that flushes something below `folder` waits there, until release().
 class HeldFlush {
  public:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 
@@ -17,7 +18,7 @@ def two_processes_cannot_share_a_run(folder):
     process = endless(folder)
     wait_until(lambda: (folder / "run/metrics.jsonl").exists(), process)
     second = run(folder / "recipe.toml", f"run.dir={folder}/run", "train.max_steps=5", check=False)
-    assert second.returncode == 1 and f"process {process.pid}" in second.stderr, second.stderr
+    assert second.returncode == 1 and f"process {process.pid}" in second.stderr and socket.gethostname() in second.stderr, second.stderr
     process.kill()
     process.communicate()
     # A lock left by a dead process does not block a new one.
@@ -178,7 +179,7 @@ def a_run_that_cannot_be_continued_is_told_before(folder):
     def refused(why, *overrides):
         checked = run("resume", "--check", folder / "run", *overrides, check=False)
         assert checked.returncode == 2 and why in checked.stderr, checked
-        assert run("resume", folder / "run", *overrides, check=False).returncode != 0
+        assert run("resume", folder / "run", *overrides, check=False).returncode == 2
 
     refused('checkpoint.resume is "never"', "checkpoint.resume=never")
     manifests = sorted((folder / "run/checkpoints").glob("step-*/manifest.json"))
@@ -251,6 +252,10 @@ def the_best_are_kept(folder):
     assert [one["value"] for one in listed] == [measured[step] for step in wanted]
     assert f"best/step-{wanted[0]:08}.safetensors" in run("checkpoints", folder / "whole").stdout
     assert (folder / "whole/best.safetensors").read_bytes() == (folder / f"whole/best/step-{wanted[0]:08}.safetensors").read_bytes()
+    # "best" may be another step than the last.
+    run("export", folder / "whole", "--best", "-o", folder / "best.pt")
+    exported, kept = torch.load(folder / "best.pt", weights_only=True), load_file(folder / "whole/best.safetensors")
+    assert exported.keys() == kept.keys() and all(torch.equal(exported[name], kept[name]) for name in kept), exported.keys()
     # The same after an interruption, and with files of an attempt that came further than its checkpoint.
     run(recipe, best, f"run.dir={folder}/run", "train.max_steps=25")
     (folder / "run/best/step-00000099.safetensors").write_bytes(b"left by an attempt that died")
@@ -277,6 +282,18 @@ def the_best_are_kept(folder):
     assert "damaged" in told and f"step-{wanted[2]:08}" in told and "now" in told and "\x1b" not in told, told
     listed = json.loads(run("checkpoints", folder / "whole", "--json").stdout)["best"]
     assert ["damage" in one for one in listed] == [False, False, True], listed
+    # It no longer counts as one of the best.
+    damaged = folder / f"whole/best/step-{wanted[0]:08}.safetensors"
+    said = run(recipe, best, f"run.dir={folder}/whole", "train.max_steps=61").stderr
+    assert f"{damaged} is damaged" in said and not damaged.exists(), said
+
+
+def records_that_are_gone_are_missed(folder):
+    recipe = write_recipe(folder)
+    run(recipe, f"run.dir={folder}/run", "train.max_steps=20")
+    (folder / "run/metrics.jsonl").write_text("")
+    said = run(recipe, f"run.dir={folder}/run", "train.max_steps=30").stderr
+    assert "metrics.jsonl ends at step 0, but the run had recorded step 20" in said, said
 
 
 def a_run_of_several_ranks_is_not_continued_alone(folder):
@@ -330,7 +347,7 @@ def kills_at_random_moments(_):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-main([two_processes_cannot_share_a_run, a_damaged_checkpoint_is_skipped, what_was_mistyped_is_bad_input_and_is_shown_with_its_place,
+main([records_that_are_gone_are_missed, two_processes_cannot_share_a_run, a_damaged_checkpoint_is_skipped, what_was_mistyped_is_bad_input_and_is_shown_with_its_place,
       a_copy_without_links_is_resumed, a_folder_without_a_manifest_is_named, what_was_left_is_cleared, weights_go_to_pytorch_and_back,
       the_python_code_of_the_documentation_works, large_models_are_sharded, what_would_change_is_shown, a_run_that_cannot_be_continued_is_told_before,
       the_file_of_initial_weights_may_be_gone, a_requeued_job_continues_what_it_started_from_another_run,

@@ -73,7 +73,7 @@ def commands(folder, given):
 
 def concerned(file, command):
     """Commands that read the file; the rest is tried in the thorough run, with one damage."""
-    readers = {"data_spec.json": ("predict",), "dataset.json": ("predict",), "result.json": ("runs", "report", "resume"),
+    readers = {"data_spec.json": ("predict", "eval"), "dataset.json": ("predict", "eval"), "result.json": ("runs", "report", "resume"),
                "run.json": ("runs", "report", "resume"), "manifest.json": ("checkpoints", "resume", "export"), "state.json": ("resume",), "data.json": ("resume",)}
     return command[0] in readers.get(file.name, (command[0],))
 

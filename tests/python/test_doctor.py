@@ -114,6 +114,13 @@ def a_recipe_that_does_not_work(folder):
     assert checks.get("data", checks.get("recipe"))["state"] == "problem", checks
 
 
+def a_folder_for_temporary_files_that_is_missing(folder):
+    done = subprocess.run([RUNNER, "doctor", "--json"], capture_output=True, text=True, env=environment(TMPDIR=str(folder / "nope")), timeout=300)
+    assert done.returncode == 1, done
+    checks = {check["check"]: check for check in json.loads(done.stdout)["checks"]}
+    assert f'TMPDIR is "{folder}/nope"' in state(checks, "temporary files", "problem"), checks
+
+
 def bad_words_on_the_command_line(folder):
     done = run("doctor", "--rendezvous", "nowhere", check=False)
     assert done.returncode == 2 and "HOST:PORT" in done.stderr, done.stderr
@@ -124,5 +131,5 @@ if __name__ == "__main__":
     cases = [a_machine_that_works, a_folder_that_cannot_be_written, the_folder_of_the_recipe_is_checked,
              a_folder_on_a_disk_that_is_read_only, a_port_that_is_taken,
              a_port_that_is_free_and_one_where_a_run_listens, a_machine_that_nobody_answers_for, a_recipe_that_does_not_work,
-             bad_words_on_the_command_line]
+             a_folder_for_temporary_files_that_is_missing, bad_words_on_the_command_line]
     main([case for case in cases if not chosen or case.__name__ in chosen])

@@ -59,7 +59,7 @@ def a_suspended_launcher_is_not_taken_for_a_dead_one(folder):
     os.kill(ranks[1], signal.SIGKILL)
     output = launcher.communicate(timeout=300)[0]
     assert launcher.returncode == 128 + signal.SIGKILL, output
-    assert re.search(r"Rank 0 stopped in .*: rank 1 \(host .*\) died without an error message at step \d+", output), output
+    assert re.search(r"Rank 0 stopped in .*: rank 1 \(host .*\) died without an error message; last seen at step \d+", output), output
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from launch_helpers import SHAPES, SMALL, TwoMachines, compare, free_address, launch, load_file
-from run_helpers import RUNNER, THOROUGH, environment, main, records, run
+from run_helpers import RUNNER, THOROUGH, environment, main, records, run, series
 
 
 def any_number_of_ranks_trains_as_one(folder):
@@ -33,13 +33,27 @@ def every_strategy_gives_the_same(folder):
             compare(folder / optimizer, many)
 
 
+def hooks_see_the_same_gradients_with_every_strategy(folder):
+    common = [*SMALL, "train.epochs=2", "optimizer=sgd", "optimizer.lr=0.01",
+              'hook=[{name="histograms", every=1}, {name="gradient_noise", every=2, over=2}]']
+    run(*common, f"run.dir={folder}/one")
+    names = {name for record in records(folder / "one") for name in record if name.startswith(("gradient_norm/", "train/gradient_noise"))}
+    assert len(names) > 2, names
+    for strategy in ("ddp", "zero2", "zero3"):
+        launch(2, *common, f"distributed.strategy={strategy}", f"run.dir={folder}/{strategy}")
+        for name in names:
+            one, many = series(folder / "one", name), series(folder / strategy, name)
+            assert len(one) == len(many) and all(abs(a - b) <= 0.01 * abs(a) for a, b in zip(one, many)), (strategy, name, one, many)
+
+
 def reproducible_gives_the_same_bits(folder):
     common = [*SMALL, "train.epochs=2", "train.accumulation_steps=2", "loader.batch_size=24", "distributed.reproducible=true"]
     run(*common, f"run.dir={folder}/1")
     for ranks in (2, 4) if THOROUGH else (4,):
         launch(ranks, *common, f"run.dir={folder}/{ranks}")
         assert (folder / "1/model.safetensors").read_bytes() == (folder / f"{ranks}/model.safetensors").read_bytes()
-    assert run("launch", "-n", 3, *common, f"run.dir={folder}/3", check=False).returncode == 1
+    done = run("launch", "-n", 3, *common, f"run.dir={folder}/3", check=False)
+    assert done.returncode == 2 and done.stderr.count("needs a power of two of ranks") == 1 and "failed first" not in done.stderr, done.stderr
 
 
 def a_batch_of_each_rank_is_larger_in_all(folder):
@@ -166,10 +180,18 @@ def torchrun_starts_ranks(folder):
         print("skipped: no torchrun")
         return
     run(*SMALL, "train.epochs=1", f"run.dir={folder}/one")
-    subprocess.run([torchrun, "--no-python", "--standalone", "--nproc-per-node=2", RUNNER, *map(str, SMALL),
-                    "train.epochs=1", f"run.dir={folder}/two"], check=True, capture_output=True, text=True, env=environment(),
-                   timeout=400)
-    compare(folder / "one", folder / "two")
+    for own_store in ("0", "1"):  # "1": torchrun serves no store for the ranks, so rank 0 does
+        two = folder / f"two{own_store}"
+        subprocess.run([torchrun, "--no-python", "--standalone", "--nproc-per-node=2", RUNNER, *map(str, SMALL),
+                        "train.epochs=1", "distributed.timeout=60s", f"run.dir={two}"], check=True, capture_output=True, text=True,
+                       env=environment(TORCH_DISABLE_SHARE_RDZV_TCP_STORE=own_store), timeout=400)
+        compare(folder / "one", two)
+
+
+def variables_of_an_unknown_launcher_are_not_ignored_in_silence(folder):
+    done = subprocess.run([RUNNER, *map(str, SMALL), "train.max_steps=1", f"run.dir={folder}/run"], capture_output=True, text=True,
+                          env=environment(RANK="0", WORLD_SIZE="2", MASTER_ADDR="localhost", MASTER_PORT="4711"), timeout=400)
+    assert done.returncode == 0 and 'WORLD_SIZE is "2", but not set by a launcher that runner knows' in done.stderr, done.stderr
 
 
 def mpirun_starts_ranks(folder):
@@ -198,10 +220,10 @@ def two_machines_train_as_one(folder):
 
 if __name__ == "__main__":
     chosen = set(sys.argv[1:])
-    cases = [any_number_of_ranks_trains_as_one, every_strategy_gives_the_same,
+    cases = [any_number_of_ranks_trains_as_one, every_strategy_gives_the_same, hooks_see_the_same_gradients_with_every_strategy,
              reproducible_gives_the_same_bits, a_batch_of_each_rank_is_larger_in_all,
              batch_norm_statistics_are_those_of_rank_0, only_rank_0_shows_and_writes, ranks_share_the_cores,
              a_run_that_diverges_fails_on_all_ranks_and_nobody_is_blamed, mistakes_in_the_recipe_are_said_once,
              mistakes_on_the_command_line_are_refused, ranks_without_examples_train_as_one, what_would_fail_again_is_not_restarted,
-             torchrun_starts_ranks, mpirun_starts_ranks, two_machines_train_as_one]
+             torchrun_starts_ranks, variables_of_an_unknown_launcher_are_not_ignored_in_silence, mpirun_starts_ranks, two_machines_train_as_one]
     main([case for case in cases if not chosen or case.__name__ in chosen])

@@ -6,10 +6,10 @@ from PIL import Image
 from run_helpers import main, records, run
 
 
-def tried(folder, task, data):
+def tried(folder, task, data, note=""):
     recipe = folder / "recipe.toml"
     made = run("new", "--task", task, data, "-o", recipe, "-f")
-    assert made.stderr == "", made.stderr
+    assert note in made.stderr if note else made.stderr == "", made.stderr
     run("check", "--deep", recipe)
     left = folder / f"run of {data.name}"
     run(recipe, "train.max_steps=3", f"run.dir={left}")
@@ -90,16 +90,33 @@ def text_in_files_that_differ_in_their_endings(folder):
 def table_without_header_with_decimal_commas(folder):
     rows = [f"0,{i};{i % 7},5;{30 + 3 * i},25" for i in range(100)]
     (folder / "numbers.csv").write_text("\n".join(rows) + "\n")
-    recipe = tried(folder, "table", folder / "numbers.csv")
+    recipe = tried(folder, "table", folder / "numbers.csv", note="numbers.csv is taken as data")
     assert 'decimal = ","' in recipe and '"column3"' in recipe and "column4" not in recipe, recipe
 
 
+def images_in_folders_for_training_and_validation(folder):
+    """They are not taken for two classes, under any of their usual names."""
+    images(folder)
+    for train, eval in (("Train", "Test"), ("training", "validation")):
+        for part in (train, eval):
+            (folder / f"data {train}").mkdir(exist_ok=True)
+            (folder / f"data {train}" / part).symlink_to(folder / "photos")
+        recipe = tried(folder, "images", folder / f"data {train}")
+        assert f'train = "{train}"' in recipe and f'eval = "{eval}"' in recipe, recipe
+
+
+def table_with_numbers_as_names_and_a_separator_at_the_end(folder):
+    rows = ["0,1,price,"] + [f"{20 + i % 50},{'Rome' if i % 3 else 'Oslo'},{i % 5}.37," for i in range(60)]
+    (folder / "prices.csv").write_text("\n".join(rows) + "\n")
+    recipe = tried(folder, "table", folder / "prices.csv")
+    assert 'target = "price"' in recipe and 'task = "regression"' in recipe and "column1" not in recipe, recipe
+
+
 def a_guess_that_does_not_fit_is_told(folder):
-    """As in scikit-learn's iris.csv, the first line counts the rows and names the classes."""
-    rows = ["60,4,setosa,versicolor,virginica"] + [f"5.{i},3.{i},1.4,0.2,{i % 3}" for i in range(60)]
+    rows = ["length,width,kind"] + [f"5.{i},3.{i},{i % 3}" for i in range(60)] + ["5.1,3.1"]
     (folder / "iris.csv").write_text("\n".join(rows) + "\n")
     done = run("new", "--task", "table", folder / "iris.csv", "-o", folder / "recipe.toml")
-    assert "does not fit the data yet" in done.stderr and "iris.csv:1" in done.stderr and "check --deep" in done.stderr, done
+    assert "does not fit the data yet" in done.stderr and "iris.csv:62" in done.stderr and "check --deep" in done.stderr, done
 
 
 def language_model(folder):
@@ -116,6 +133,6 @@ def what_is_not_there_is_said(folder):
         assert not (folder / "recipe.toml").exists()
 
 
-main([images, images_behind_links_one_broken_and_another_model, row_numbers_that_pandas_wrote_are_ignored,
+main([images, images_in_folders_for_training_and_validation, table_with_numbers_as_names_and_a_separator_at_the_end, images_behind_links_one_broken_and_another_model, row_numbers_that_pandas_wrote_are_ignored,
       all_row_numbers_are_ignored_if_pandas_wrote_the_table_twice, text, text_with_tabs_and_semicolons, text_in_files_that_differ_in_their_endings, table,
       table_without_header_with_decimal_commas, a_guess_that_does_not_fit_is_told, language_model, what_is_not_there_is_said])

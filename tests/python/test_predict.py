@@ -24,6 +24,12 @@ train = { epochs = 3 }
 loader = { batch_size = 8 }
 eval = { metric = ["loss", "accuracy"] }
 """
+TEXTS = """
+model = "text_mean"
+dataset = { name = "text_classification", files = { good = "good.txt", bad = "bad.txt" }, split = 0.5, length = 8 }
+optimizer = "sgd"
+train = { epochs = 1 }
+"""
 
 
 def write_people(path, rows=80):
@@ -82,6 +88,78 @@ def an_evaluation_alone_measures_what_the_run_measured(folder):
     assert same["metrics"] == told["metrics"]
 
 
+def measured(*arguments, cwd):
+    return json.loads(run("eval", *arguments, "--json", cwd=cwd).stdout)
+
+
+def a_run_is_evaluated_with_what_it_learnt(folder):
+    """Means, categories and words of the run count, not those that its training file would give now."""
+    done = trained_table(folder, "dataset.eval=people.csv", "~dataset.split")
+    before = measured(done, cwd=folder)["metrics"]
+    shutil.copy(folder / "people.csv", folder / "same.csv")
+    with open(folder / "people.csv", "a") as file:
+        file.write("9000,Athens,7000,yes\n")
+    assert measured(done, "dataset.eval=same.csv", cwd=folder)["metrics"] == before
+    refused = run("eval", done, "dataset.target=age", "dataset.task=regression", "loss=mse", "eval.metric=['loss']", cwd=folder, check=False)
+    assert refused.returncode == 1 and "dataset.target and dataset.task cannot be changed" in refused.stderr, refused
+    # The recipe alone still learns from the file.
+    weights = ("--weights", done / "model.safetensors")
+    (folder / "other.csv").write_text((folder / "same.csv").read_text() + "9000,Rome,7000,yes\n")
+    learns = measured("table.toml", "dataset.train=other.csv", "dataset.eval=same.csv", "~dataset.split", *weights, cwd=folder)
+    assert learns["metrics"] != before
+
+    (folder / "texts.csv").write_text("text,label\n" + "what a fine day,good\na poor film,bad\n" * 8)
+    shutil.copy(folder / "texts.csv", folder / "check.csv")
+    (folder / "text.toml").write_text("""
+model = "text_mean"
+dataset = { name = "text_classification", file = "texts.csv", eval_file = "check.csv", length = 8 }
+optimizer = { name = "adam", lr = 0.05 }
+train = { epochs = 5 }
+""")
+    run("text.toml", "run.threads=1", f"run.dir={folder}/texts", cwd=folder)
+    before = measured(folder / "texts", cwd=folder)["metrics"]
+    with open(folder / "texts.csv", "a") as file:
+        file.write("film poor film poor film poor fine,good\n" * 30)  # which changes the numbers of the words
+    assert measured(folder / "texts", cwd=folder)["metrics"] == before
+    (folder / "texts/dataset.json").write_text("")
+    refused = run("eval", folder / "texts", cwd=folder, check=False)
+    assert refused.returncode == 1 and "dataset.json: it is empty" in refused.stderr, refused
+
+
+def an_output_that_is_no_number_is_no_prediction(folder):
+    from safetensors.torch import save_file
+    done = trained_table(folder)
+    weights = load_file(done / "model.safetensors")
+    save_file({**weights, "fc2.bias": weights["fc2.bias"] * math.nan}, folder / "nan.safetensors")
+    refused = run("predict", done, "30,Rome,50", "--weights", "nan.safetensors", cwd=folder, check=False)
+    assert refused.returncode == 1 and "30,Rome,50: the model's output is not a finite number" in refused.stderr, refused
+    assert refused.stdout == "", refused
+    refused = run("predict", done, "1e300,Rome,50", cwd=folder, check=False)
+    assert refused.returncode == 1 and '"1e300" is too large' in refused.stderr and refused.stdout == "", refused
+
+
+def examples_that_cannot_be_read_are_counted(folder):
+    chance = numpy.random.default_rng(0)
+    for part in ("train", "val"):
+        for name in "ab":
+            (folder / "images" / part / name).mkdir(parents=True)
+            for i in range(6):
+                Image.fromarray(chance.integers(0, 255, (8, 8, 3), dtype=numpy.uint8)).save(folder / f"images/{part}/{name}/{i}.png")
+    for i in range(6):
+        (folder / f"images/val/{'ab'[i % 2]}/{i}.png").write_text("no image")
+    (folder / "images.toml").write_text("""
+model = { name = "mlp", hidden = [4] }
+optimizer = "sgd"
+train = { epochs = 1 }
+loader = { on_error = "skip" }
+dataset = { name = "image_folder", dir = "images", transform = [{ name = "resize", height = 8, width = 8 }] }
+""")
+    done = run("images.toml", *QUICK, f"run.dir={folder}/run", cwd=folder)
+    assert "6 of 12 validation examples could not be read" in " ".join((done.stdout + done.stderr).split()), done
+    found = measured(folder / "run", cwd=folder)
+    assert found["examples"] == 6 and found["unreadable"] == 6, found
+
+
 def the_best_weights_come_first(folder):
     # A learning rate so large that the loss rises again after the first epoch.
     done = trained_table(folder, 'checkpoint.best={metric = "eval/loss"}', "optimizer.lr=3")
@@ -116,16 +194,25 @@ def predictions_match_lines_one_to_one(folder):
     assert told.returncode == 1 and "Line 2 of standard input is empty" in told.stderr and told.stdout == "", told
     (folder / "good.txt").write_text("what a fine day\na fine film\n" * 4)
     (folder / "bad.txt").write_text("what a poor day\na poor film\n" * 4)
-    (folder / "text.toml").write_text("""
-model = "text_mean"
-dataset = { name = "text_classification", files = { good = "good.txt", bad = "bad.txt" }, split = 0.5, length = 8 }
-optimizer = "sgd"
-train = { epochs = 1 }
-""")
+    (folder / "text.toml").write_text(TEXTS)
     run("text.toml", f"run.dir={folder}/texts", cwd=folder)
     lines = ["a fine film", "", "a poor day", ""]
     said = json.loads(run("predict", folder / "texts", "-", "--format", "json", cwd=folder, input="\n".join(lines) + "\n").stdout)
     assert [entry["input"] for entry in said] == lines, said
+
+
+def the_name_of_a_file_is_not_a_sentence(folder):
+    (folder / "good.txt").write_text("what a fine day\na fine film\n" * 4)
+    (folder / "bad.txt").write_text("what a poor day\na poor film\n" * 4)
+    (folder / "text.toml").write_text(TEXTS)
+    run("text.toml", f"run.dir={folder}/texts", cwd=folder)
+    for given, remedy in (("good.txt", "good.txt is a file: write @good.txt to classify its lines"), ("texts", "texts is a folder: write @FILE")):
+        told = run("predict", "texts", "a fine film", given, cwd=folder, check=False)
+        assert told.returncode == 2 and remedy in " ".join(told.stderr.split()) and told.stdout == "", told
+    said = json.loads(run("predict", "texts", "@good.txt", "--format", "json", cwd=folder).stdout)
+    assert len(said) == 8 and said[1]["input"] == "a fine film", said
+    said = json.loads(run("predict", "texts", "-", "--format", "json", cwd=folder, input="good.txt\n").stdout)
+    assert [entry["input"] for entry in said] == ["good.txt"], said
 
 
 def a_photograph_is_turned_upright_if_the_recipe_says_so(folder):
@@ -252,6 +339,12 @@ def a_folder_of_images_is_each_image_in_it(folder):
         (folder / "photos" / name).write_text("no image")
     said = json.loads(run("predict", folder / "run", "photos", "--format", "json", cwd=folder).stdout)
     assert [one["input"] for one in said] == ["photos/a.jpg", "photos/b.png", "photos/in/c.png"], said
+    told = run("predict", folder / "run", "photos", cwd=folder).stderr
+    assert "neither JPEG nor PNG: 1, for example photos/notes.txt" in " ".join(told.split()), told
+    (folder / "photos/gone.png").symlink_to("/nowhere/gone.png")
+    refused = run("predict", folder / "run", "photos", cwd=folder, check=False)
+    assert refused.returncode == 1 and "photos/gone.png is a link to /nowhere/gone.png, which is missing" in " ".join(refused.stderr.split()), refused
+    assert refused.stdout == "", refused
     (folder / "empty").mkdir()
     refused = run("predict", folder / "run", "empty", cwd=folder, check=False)
     assert refused.returncode == 1 and "no image" in refused.stderr, refused.stderr
@@ -286,7 +379,8 @@ def a_file_of_tensors_is_predicted_as_pytorch_does(folder):
 if __name__ == "__main__":
     main([a_file_with_a_header_is_read_by_it_though_training_had_none, a_file_may_lack_the_header_or_have_another_separator,
           numbers_far_from_zero_keep_their_digits, a_folder_of_images_is_each_image_in_it,
-          a_file_of_tensors_is_predicted_as_pytorch_does, rows_are_predicted_as_pytorch_does, an_evaluation_alone_measures_what_the_run_measured,
+          a_file_of_tensors_is_predicted_as_pytorch_does, rows_are_predicted_as_pytorch_does, a_run_is_evaluated_with_what_it_learnt,
+          an_output_that_is_no_number_is_no_prediction, examples_that_cannot_be_read_are_counted, an_evaluation_alone_measures_what_the_run_measured,
           the_best_weights_come_first, inputs_come_from_files_and_standard_input_and_results_go_to_files,
-          predictions_match_lines_one_to_one, a_photograph_is_turned_upright_if_the_recipe_says_so, what_cannot_be_predicted_is_told_and_nothing_is_written, numbers_are_predicted_where_the_target_is_one,
+          predictions_match_lines_one_to_one, the_name_of_a_file_is_not_a_sentence, a_photograph_is_turned_upright_if_the_recipe_says_so, what_cannot_be_predicted_is_told_and_nothing_is_written, numbers_are_predicted_where_the_target_is_one,
           images_are_seen_as_in_the_evaluation])

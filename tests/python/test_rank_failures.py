@@ -32,9 +32,9 @@ def a_killed_rank_is_named_and_the_others_end(folder):
     os.kill(ranks[2], signal.SIGKILL)
     output = launcher.communicate(timeout=300)[0]
     assert launcher.returncode == 128 + signal.SIGKILL, (launcher.returncode, output)
-    assert re.search(rf"rank 2 \(process {ranks[2]}\) failed first: signal 9", output), output
+    assert re.search(rf"rank 2 \(process {ranks[2]}\) failed first: signal 9 \(Killed\), last seen at step \d+", output), output
     for rank, said in (0, output), (1, (folder / "run/ranks/rank-1.log").read_text()):
-        named = rf"Rank {rank} stopped in .*: rank 2 \(host .*, process {ranks[2]}\) died without an error message at step \d+"
+        named = rf"Rank {rank} stopped in .*: rank 2 \(host .*, process {ranks[2]}\) died without an error message; last seen at step \d+"
         assert re.search(named, said), said
     wait_until_gone(ranks.values())
     whole_checkpoints(folder / "run")
@@ -55,7 +55,7 @@ def a_killed_rank_is_named_though_its_connections_stay_open(folder):
     assert held
     os.kill(ranks[1], signal.SIGKILL)
     output = launcher.communicate(timeout=300)[0]
-    assert re.search(rf"Rank 0 stopped in .*: rank 1 \(host .*, process {ranks[1]}\) died without an error message at step \d+", output), output
+    assert re.search(rf"Rank 0 stopped in .*: rank 1 \(host .*, process {ranks[1]}\) died without an error message; last seen at step \d+", output), output
     for connection in held:
         os.close(connection)
 

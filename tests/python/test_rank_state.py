@@ -102,6 +102,8 @@ def averages_go_on_with_the_same_bits(folder):
     assert steps == ["step-00000004", "step-00000008", "step-00000009"], steps
     done = launch(2, *common, "train.max_steps=2", 'hook=[{name="ema"}]', f"run.dir={folder}/ema", check=False)
     assert done.returncode == 1 and '"ema" follows the weights' in done.stderr, done.stderr
+    done = launch(2, *common, "train.max_steps=2", 'hook=[{name="gradient_noise"}]', f"run.dir={folder}/noise", check=False)
+    assert done.returncode == 1 and '"gradient_noise" needs gradients that are summed' in done.stderr, done.stderr
 
 
 def what_compression_left_out_goes_on_with_the_same_bits(folder):

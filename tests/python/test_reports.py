@@ -287,6 +287,18 @@ def runs_are_compared(folder):
     assert json.loads(run("diff", folder / "a", folder / "a", "--json").stdout)["results"] == {}
 
 
+def runs_on_other_data_or_threads_differ(folder):
+    recipe = folder / "recipe.toml"
+    recipe.write_text('model = "mlp"\ndataset = {name = "csv", train = "rows.csv", split = 0.5, target = "y"}\noptimizer = "sgd"\nloader.batch_size = 2\n')
+    for name, value in (("a", 1), ("b", 2)):
+        (folder / "rows.csv").write_text("x,y\n" + "".join(f"{i * value},{'yes' if i % 2 else 'no'}\n" for i in range(10, 14)))
+        run(recipe, "train.max_steps=2", f"run.dir={folder}/{name}", f"run.threads={value}")
+    (folder / "b/result.json").unlink()  # as if it had been killed
+    different = json.loads(run("diff", folder / "a", folder / "b", "--json").stdout)
+    assert list(different["data"]) == ["dataset.train"] and different["data"]["dataset.train"][0].startswith("30 bytes, sha256 "), different["data"]
+    assert different["versions"] == {"threads": ["1", "2"]}, different["versions"]
+
+
 def a_run_is_watched(folder):
     write_run(folder / "one", "one", 300, 300)
     drawn = run("watch", folder / "one", "--metric", "train/loss").stdout
@@ -303,4 +315,5 @@ if __name__ == "__main__":
           the_page_zooms_smooths_and_has_a_logarithmic_scale, a_flat_curve_is_drawn_flat, axes_and_charts_say_what_they_show,
           pages_fit_a_phone_and_the_dark, a_long_name_leaves_room_for_the_number_on_a_phone, many_points_and_a_hundred_runs_stay_small,
           runs_are_listed_filtered_and_sorted, runs_whose_best_value_is_no_number_come_first, a_run_folder_from_elsewhere_cannot_control_the_terminal,
-          predictions_of_another_program_do_not_spoil_the_page, a_resumed_run_started_when_it_first_did, runs_are_compared, a_run_is_watched])
+          predictions_of_another_program_do_not_spoil_the_page, a_resumed_run_started_when_it_first_did, runs_are_compared,
+          runs_on_other_data_or_threads_differ, a_run_is_watched])

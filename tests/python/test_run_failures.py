@@ -34,6 +34,19 @@ def a_folder_that_cannot_be_made_is_named(folder):
     assert done.returncode == 1 and "file/run" in done.stderr, done.stderr
 
 
+def a_missing_folder_for_temporary_files_is_named(folder):
+    done = subprocess.run([RUNNER, "run", "--dry-run", SHAPES, *SMALL], env=environment(TMPDIR=str(folder / "nope")), capture_output=True,
+                          text=True, timeout=500)
+    assert done.returncode == 1 and f'TMPDIR is "{folder}/nope", which is not a folder' in done.stderr, done
+
+
+def a_current_folder_that_is_deleted_is_named(folder):
+    program = os.path.abspath(RUNNER)
+    done = subprocess.run(["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$0" --version', program], cwd=folder,
+                          env=environment(), capture_output=True, text=True, timeout=500)
+    assert done.returncode == 2 and done.stderr == "runner: error: the current folder no longer exists; change to another one\n", done
+
+
 def a_full_disk_is_an_error_and_leaves_no_half_model(folder):
     if found := on_a_small_disk(folder, "300k"):
         said, names = found
@@ -97,7 +110,8 @@ loader = {{ batch_size = 64 }}
     assert list((folder / "run/checkpoints").glob("step-*")), "nothing was saved"
 
 
-main([a_folder_that_cannot_be_made_is_named, a_full_disk_is_an_error_and_leaves_no_half_model,
+main([a_folder_that_cannot_be_made_is_named, a_missing_folder_for_temporary_files_is_named,
+      a_current_folder_that_is_deleted_is_named, a_full_disk_is_an_error_and_leaves_no_half_model,
       a_disk_too_small_for_the_checkpoint_still_takes_the_weights, closed_standard_descriptors_take_no_part,
       a_limit_on_the_size_of_files_is_an_error, a_run_folder_that_is_deleted_ends_the_run,
       a_data_file_that_is_truncated_ends_the_run_and_saves])

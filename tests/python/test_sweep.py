@@ -231,6 +231,12 @@ def it_ends_even_if_its_parent_ignores_the_end_of_processes(folder):
     assert outcomes(folder / "s") == {0: "finished"}, outcomes(folder / "s")
 
 
+def a_folder_may_have_a_name_like_a_reference(folder):
+    run("sweep", SHAPES, "run.seed=range(0,1)", *SMALL, "--dir", folder / "${x}")
+    assert outcomes(folder / "${x}") == {0: "finished"}, outcomes(folder / "${x}")
+    run("resume", folder / "${x}/trials/0000", "train.epochs=3")
+
+
 if __name__ == "__main__":
     main([a_grid_tries_everything_and_says_what_was_best, failed_trials_are_listed_and_run_again_only_on_request, mistakes_cost_no_trial,
           a_trial_whose_metric_was_never_a_number_says_so, an_edited_recipe_is_another_sweep, killed_at_any_moment_every_trial_comes_to_its_end,
@@ -238,4 +244,4 @@ if __name__ == "__main__":
           an_unfinished_trial_goes_on_from_its_checkpoint, ctrl_c_leaves_trials_to_go_on_with, hopeless_trials_are_stopped_early,
           a_recipe_can_say_what_to_try, trials_run_on_several_ranks, a_killed_trial_of_several_ranks_goes_on_from_its_checkpoint,
           a_trial_that_fails_on_one_rank_says_why, a_trial_that_fails_again_says_why_it_did_this_time,
-          it_ends_even_if_its_parent_ignores_the_end_of_processes])
+          it_ends_even_if_its_parent_ignores_the_end_of_processes, a_folder_may_have_a_name_like_a_reference])

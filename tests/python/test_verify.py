@@ -24,15 +24,17 @@ def a_run_can_be_verified(folder):
     assert done.returncode == 0 and "match the recorded run" in done.stdout, done
     bad = run("verify", folder / "run", "--steps", "few", check=False)
     assert bad.returncode == 2 and "--steps needs a whole number" in bad.stderr, bad
-    # A record that this machine does not compute is found.
+    # A value that this machine does not compute is found, of evaluations, too.
     metrics = folder / "run/metrics.jsonl"
-    lines = [json.loads(line) for line in metrics.read_text().splitlines()]
-    for line in lines:
-        if line["step"] == 55 and "train/loss" in line:
-            line["train/loss"] += 1e-6
-    metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = run("verify", folder / "run", check=False)
-    assert done.returncode == 1 and "the training loss at step 55: recorded" in done.stdout, done.stdout
+    records = metrics.read_text()
+    for step, name in ((55, "train/loss"), (60, "eval/loss")):
+        lines = [json.loads(line) for line in records.splitlines()]
+        for line in lines:
+            if line["step"] == step and name in line:
+                line[name] += 1e-6
+        metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        done = run("verify", folder / "run", check=False)
+        assert done.returncode == 1 and f"First difference: {name} at step {step}: recorded" in done.stdout, done.stdout
 
 
 def a_tensor_that_comes_out_differently_is_named(folder):
@@ -46,7 +48,21 @@ def a_tensor_that_comes_out_differently_is_named(folder):
     manifest["files"]["model.safetensors"] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     (newest / "manifest.json").write_text(json.dumps(manifest))
     done = run("verify", folder / "run", check=False)
-    assert done.returncode == 1 and 'the tensor "model fc2.bias" at step 60' in done.stdout, done.stdout
+    assert done.returncode == 1 and 'First difference: the tensor "model fc2.bias" at step 60' in done.stdout, done.stdout
+    # A damaged checkpoint is not used, and is named.
+    (newest / "model.safetensors").write_bytes(data[:-1])
+    done = run("verify", folder / "run")
+    assert "match the recorded run" in done.stdout and f"The checkpoint {newest} is damaged: model.safetensors has" in done.stderr, done
+
+
+def updates_that_were_skipped_are_no_difference(folder):
+    recipe = write_recipe(folder, RECIPE + '[precision]\nname = "fp16"\ninit_scale = 1e30\ngrowth_interval = 2\ngrowth_factor = 4.0\n')
+    run(recipe, f"run.dir={folder}/run", "train.max_steps=8", "train.log_every=0.02ep", "checkpoint.every=1step", "checkpoint.keep=20")
+    skipped = json.loads((folder / "run/result.json").read_text())["skipped_steps"]
+    assert skipped > 2, skipped
+    for step in range(1, 8):
+        done = run("verify", folder / "run", "--from", step)
+        assert "match the recorded run" in done.stdout, done
 
 
 def a_replay_that_is_interrupted_accuses_nobody(folder):
@@ -85,5 +101,5 @@ def a_forced_change_is_no_false_alarm(folder):
     assert "steps 41 to 45 match" in done.stdout, done.stdout
 
 
-main([a_run_can_be_verified, a_tensor_that_comes_out_differently_is_named, a_replay_that_is_interrupted_accuses_nobody,
+main([a_run_can_be_verified, updates_that_were_skipped_are_no_difference, a_tensor_that_comes_out_differently_is_named, a_replay_that_is_interrupted_accuses_nobody,
       a_replay_does_not_depend_on_the_clock, a_replay_does_not_depend_on_the_time_limit_of_a_job, a_forced_change_is_no_false_alarm])

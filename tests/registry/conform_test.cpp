@@ -28,6 +28,17 @@ std::string about(const std::string& key, Value value) {
   return complaints(table({{key, std::move(value)}}));
 }
 
+struct Paths {
+  std::optional<std::filesystem::path> file;
+  std::optional<std::filesystem::path> logs;  // "": the run folder itself
+  std::filesystem::path folder;               // "": where it usually is
+};
+constexpr auto describe(std::type_identity<Paths>) {
+  return fields(field("file", &Paths::file, "A file."),
+                field("logs", &Paths::logs, "A folder.", in_run_folder()),
+                field("folder", &Paths::folder, "Another folder."));
+}
+
 // A value of a file, at a line, in a layer.
 Value placed(Value value, std::uint32_t line, int layer = 0) {
   static const auto source = testing::file("r.toml", std::string(100, '\n'));
@@ -124,6 +135,12 @@ TEST_CASE("conform: wrong types, ranges and words", "[conform]") {
   CHECK_THAT(about("weights", list({})), ContainsSubstring("weights must be a table of number, not a list"));
   CHECK_THAT(about("window", number(1)), ContainsSubstring("window must be a table, not an integer"));
   CHECK_THAT(about("title", Value(Value::Data(Date{"1979-05-27"}))), ContainsSubstring("not a date"));
+}
+
+TEST_CASE("conform: a path that may stay unset is not empty", "[conform]") {
+  const std::string said = complaints(table({{"file", text("")}}), schema_of<Paths>());
+  CHECK_THAT(said, ContainsSubstring("file must not be empty") && ContainsSubstring("delete it with ~file"));
+  CHECK(complaints(table({{"folder", text("")}, {"logs", text("")}}), schema_of<Paths>()).empty());
 }
 
 TEST_CASE("conform: parts", "[conform]") {

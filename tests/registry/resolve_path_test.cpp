@@ -2,6 +2,10 @@
 
 #include <catch2/catch_all.hpp>
 
+#include <pwd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "tests/support/files.hpp"
@@ -27,7 +31,7 @@ TEST_CASE("what was typed, and a default, begins at the current folder", "[path]
   CHECK(resolve_path("x", in(Source::Kind::argument, "dataset.dir")) == here("x"));
   CHECK(resolve_path("./x", in(Source::Kind::environment, "RUNNER_DATASET__DIR")) == here("x"));
   CHECK(resolve_path("x", {}) == here("x"));
-  CHECK(resolve_path("", in(Source::Kind::file, "/recipes/mine.toml")).empty());
+  CHECK(resolve_path("", in(Source::Kind::file, "/recipes/mine.toml")) == "");
 }
 
 TEST_CASE("~ is the home folder, wherever it stands", "[path]") {
@@ -35,6 +39,27 @@ TEST_CASE("~ is the home folder, wherever it stands", "[path]") {
   CHECK(resolve_path("~/x", in(Source::Kind::file, "/recipes/mine.toml")) == "/home/me/x");
   CHECK(resolve_path("~", in(Source::Kind::argument, "dataset.dir")) == "/home/me");
   CHECK(resolve_path("~other/x", in(Source::Kind::file, "/r/mine.toml")) == "/r/~other/x");
+}
+
+TEST_CASE("without HOME, the system knows the home folder", "[path]") {
+  const passwd* user = ::getpwuid(::getuid());
+  if (!user) SKIP("the system does not know this user");
+  const testing::EnvironmentVariable home("HOME", "");
+  CHECK(resolve_path("~/x", {}) == (std::filesystem::path(user->pw_dir) / "x").string());
+}
+
+TEST_CASE("a user without a home folder cannot write ~", "[path]") {
+  if (::geteuid() != 0) SKIP("only root can become a user that does not exist");
+  const testing::EnvironmentVariable home("HOME", "");
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    constexpr uid_t nobody_has = 1234567891;
+    ::_exit(::setuid(nobody_has) == 0 && !resolve_path("~/x", {}) ? 0 : 1);
+  }
+  int status = 1;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 }  // namespace

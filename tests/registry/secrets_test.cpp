@@ -87,6 +87,23 @@ TEST_CASE("secrets: a mistake beside a secret does not show the line they share"
   }
 }
 
+TEST_CASE("secrets: a mistake about an address does not show its password", "[secrets]") {
+  const std::string address = "http://me:hush@host/x";
+  for (const char* key : {"count", "shape", "zebra", "colour"}) {
+    const auto source = testing::file("r.toml", std::string(key) + " = \"" + address + "\"\nflag = 1\n");
+    Table table;
+    write(table, source, 1, key, testing::text(address));
+    write(table, source, 2, "flag", testing::number(1));
+    INFO(key);
+    CHECK_THAT(complaints(table),
+               ContainsSubstring(key) && !ContainsSubstring("hush") && ContainsSubstring("flag = 1"));
+  }
+  Diagnostics unreadable;
+  unreadable.error({testing::file("r.toml", "url = \"" + address + "\n"), 1, 7, 1}, "no closing quote");
+  hide_lines_naming({}, unreadable);
+  CHECK_THAT(render(unreadable), !ContainsSubstring("hush"));
+}
+
 TEST_CASE("secrets: a text over several lines hides all that follows", "[secrets]") {
   const auto source = testing::file("r.toml", "flag = 1\ntoken = \"\"\"hush\nhush2\"\"\"\ncount = 0\n");
   Table table;

@@ -25,6 +25,11 @@ TEST_CASE("what would bury a message is shortened") {
   CHECK(many.ends_with(" more"));
 }
 
+TEST_CASE("an article fits its noun") {
+  CHECK(with_article("optimizer") == "an optimizer");
+  CHECK(with_article("model") == "a model");
+}
+
 TEST_CASE("a message keeps its lines and its end") {
   CHECK(shown_message("one\n  two\x1b[0m") == "one\n  two\\x1b[0m");
   const std::string shown =

@@ -5,6 +5,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "tests/support/decoded_recipe.hpp"
+#include "tests/support/files.hpp"
 
 using namespace runner;
 using testing::decoded_recipe;
@@ -79,4 +80,26 @@ TEST_CASE("parts: the data is that of the dataset, or the examples of a few upda
   CHECK(few.train->size() == 40);        // over and over, for as long as an epoch
   CHECK(few.eval->size() == 2 * 2 * 3);  // batches of two, three to an update, two updates
   CHECK(open_data(decoded_recipe(files, {"dataset.train_limit=5"})).train->size() == 5);
+}
+
+TEST_CASE("parts: a run is evaluated on its own classes alone") {
+  const testing::Recipes files(R"(
+[model]
+name = "mlp"
+[dataset]
+name = "csv"
+train = "rows.csv"
+eval = "rows.csv"
+target = "y"
+[optimizer]
+name = "sgd"
+[train]
+max_steps = 1
+)");
+  testing::write_file(files.folder / "rows.csv", "x,y\n1,no\n2,yes\n");
+  const Recipe recipe = decoded_recipe(files);
+  CHECK_NOTHROW(open_data(recipe, {.classes = {"no", "yes"}}));
+  CHECK_THROWS_WITH(open_data(recipe, {.classes = {"maybe", "no"}}),
+                    Catch::Matchers::ContainsSubstring(
+                        "The data has the classes no, yes, but the run was trained with maybe, no."));
 }

@@ -21,6 +21,13 @@ inline Splits open(std::string name, const Settings& settings = {}, std::uint64_
   return built->open(build_pipeline(described.common.transform, built->spec()));
 }
 
+// As `runner eval` opens it, for a run that learnt from these splits.
+inline Splits open_for_run(std::string name, const Settings& settings, const Splits& run) {
+  const auto built =
+      part<DatasetKind>(std::move(name), settings).build({0, run.learned, run.train->spec().class_names});
+  return built->open({});
+}
+
 inline Batch read(const Split& split, const std::vector<std::int64_t>& indices,
                   torch::MemoryFormat format = torch::MemoryFormat::Contiguous) {
   std::vector<ExampleRef> samples;

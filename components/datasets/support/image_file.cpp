@@ -7,40 +7,79 @@
 #include "components/support/io/exif_orientation.hpp"
 #include "components/support/io/image_codec.hpp"
 #include "components/support/io/open_file.hpp"
+#include "registry/log.hpp"
 
 namespace runner {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+void visit_or_skip(const fs::directory_entry& entry, Skipped& skipped,
+                   const std::function<void(const fs::path&)>& visit) {
+  std::error_code ignored;
+  const fs::path& path = entry.path();
+  const bool broken = entry.is_symlink(ignored) && !entry.exists(ignored);
+  if (entry.is_directory(ignored)) {
+    if (entry.is_symlink(ignored)) skipped.folder_links.add(path);
+  } else if (is_image_file(path) && (broken || entry.is_regular_file(ignored))) {
+    visit(path);
+  } else if (broken) {
+    skipped.broken_links.add(path);
+  } else if (entry.is_regular_file(ignored)) {
+    skipped.others.add(path);
+  }
+}
+
+}  // namespace
+
 bool is_image_file(const fs::path& path) {
   std::string ending = path.extension().string();
   std::ranges::transform(ending, ending.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
+  return ending == ".jpg" || ending == ".jpeg" || ending == ".jfif" || ending == ".png";
 }
 
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
-void each_visible_file(const fs::path& folder, const std::function<void(const fs::path&)>& visit) {
+bool leads_nowhere(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_symlink(path, ignored) && !fs::exists(path, ignored);
+}
+
+void warn_about(const Skipped& skipped, const fs::path& folder) {
+  const auto warn = [&](const Skipped::Some& some, const char* why) {
+    if (some.count > 0) log::warning(why, folder.string(), some.count, some.example.string());
+  };
+  warn(skipped.others, "Files in {} are skipped because they are neither JPEG nor PNG: {}, for example {}.");
+  warn(skipped.folder_links,
+       "Links to folders in {} are not followed: {}, for example {}. Move the folders there, or link their "
+       "images one by one.");
+  warn(skipped.broken_links,
+       "Links in {} are skipped because what they point to is missing: {}, for example {}.");
+}
+
+void each_image(const fs::path& folder, Skipped& skipped, const std::function<void(const fs::path&)>& visit) {
   const fs::recursive_directory_iterator end;
   for (fs::recursive_directory_iterator entry(folder); entry != end; ++entry) {
     if (is_hidden(entry->path())) {
       entry.disable_recursion_pending();
-    } else if (entry->is_regular_file()) {
-      visit(entry->path());
+    } else {
+      visit_or_skip(*entry, skipped, visit);
     }
   }
 }
 
-std::vector<fs::path> images_in(const fs::path& folder) {
+std::vector<fs::path> images_in(const fs::path& folder, Skipped& skipped) {
   std::vector<fs::path> images;
-  const auto add = [&](const fs::path& file) {
-    if (is_image_file(file)) images.push_back(file);
-  };
-  // Links to folders are followed at this level only, where class folders are: deeper links may form a cycle.
+  const auto add = [&](const fs::path& file) { images.push_back(file); };
   for (const auto& entry : fs::directory_iterator(folder)) {
+    std::error_code ignored;
     if (is_hidden(entry.path())) continue;
-    if (entry.is_regular_file()) add(entry.path());
-    if (entry.is_directory()) each_visible_file(entry.path(), add);
+    if (entry.is_directory(ignored)) {
+      each_image(entry.path(), skipped, add);
+    } else {
+      visit_or_skip(entry, skipped, add);
+    }
   }
   std::ranges::sort(images);
   return images;
@@ -52,6 +91,9 @@ ImageView read_image(const std::filesystem::path& path, Scratch& scratch, Turned
     constexpr std::size_t largest_image = 256u << 20;
     read_file(path, encoded, largest_image);
   } catch (const IoError& error) {
+    if (leads_nowhere(path))
+      throw DataError(path.string() + " is a link to " + fs::read_symlink(path).string() +
+                      ", which is missing.");
     throw DataError(error.what());
   }
   try {

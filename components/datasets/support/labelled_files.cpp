@@ -1,11 +1,12 @@
 #include "components/datasets/support/labelled_files.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <utility>
 
 #include "components/datasets/dataset.hpp"
 #include "components/datasets/support/image_file.hpp"
 #include "components/support/stratified_split.hpp"
-#include "registry/log.hpp"
 
 namespace runner {
 
@@ -13,28 +14,38 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Found {
-  std::vector<std::string> images;  // paths relative to `folder`, sorted
-  std::int64_t others = 0;          // files that are not images
-  fs::path an_other;
-};
+// Paths relative to `folder`, sorted.
+std::vector<std::string> find_images(const fs::path& folder, const std::string& class_name,
+                                     Skipped& skipped) {
+  std::vector<std::string> images;
+  each_image(folder / class_name, skipped,
+             [&](const fs::path& file) { images.push_back(file.lexically_relative(folder).string()); });
+  std::ranges::sort(images);
+  return images;
+}
 
-Found find_images(const fs::path& folder, const std::string& class_name) {
-  Found found;
-  each_visible_file(folder / class_name, [&](const fs::path& file) {
-    if (is_image_file(file)) {
-      found.images.push_back(file.lexically_relative(folder).string());
-    } else {
-      ++found.others;
-      found.an_other = file;
-    }
-  });
-  std::ranges::sort(found.images);
-  return found;
+bool holds_folders(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->is_directory(error) && !is_hidden(entry->path())) return true;
+  }
+  return false;
+}
+
+std::string in_lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char letter) { return std::tolower(letter); });
+  return text;
 }
 
 [[noreturn]] void unreadable(const fs::filesystem_error& error) {
   throw DataError("Cannot read the folder " + error.path1().string() + ": " + error.code().message() + ".");
+}
+
+// The most usual first.
+const std::vector<std::string>& usual_names(SplitPart part) {
+  static const std::vector<std::string> train{"train", "training"};
+  static const std::vector<std::string> eval{"val", "valid", "validation", "eval", "test"};
+  return part == SplitPart::train ? train : eval;
 }
 
 }  // namespace
@@ -77,28 +88,44 @@ std::vector<std::string> class_folders(const fs::path& folder) {
   return classes;
 }
 
+bool is_usual_name(SplitPart part, const std::string& folder) {
+  return std::ranges::find(usual_names(part), in_lower_case(folder)) != usual_names(part).end();
+}
+
+std::vector<std::string> split_folders(const fs::path& dir, SplitPart part) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(dir, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (is_usual_name(part, name) && holds_folders(entry->path())) found.push_back(name);
+  }
+  std::ranges::sort(found, {}, [&](const std::string& name) {
+    return std::pair(std::ranges::find(usual_names(part), in_lower_case(name)), name);
+  });
+  return found;
+}
+
 LabelledFiles list_images(const fs::path& folder, const std::vector<std::string>& classes) {
   LabelledFiles files(folder);
-  std::int64_t others = 0;
-  fs::path an_other;
+  Skipped skipped;
   try {
     for (std::size_t label = 0; label < classes.size(); ++label) {
-      const Found found = find_images(folder, classes[label]);
-      if (found.images.empty()) {
-        throw DataError("There is no image (.jpg, .jpeg or .png) in " + (folder / classes[label]).string() +
+      const auto images = find_images(folder, classes[label], skipped);
+      if (images.empty()) {
+        warn_about(skipped, folder);
+        throw DataError("There is no image (" + std::string(image_endings) + ") in " +
+                        (folder / classes[label]).string() +
                         ". Put some there, or remove the folder if it is not a class.");
       }
-      for (const std::string& image : found.images) files.add(image, static_cast<std::int64_t>(label));
-      others += found.others;
-      if (found.others > 0) an_other = found.an_other;
+      for (const std::string& image : images) files.add(image, static_cast<std::int64_t>(label));
+    }
+    for (const auto& entry : fs::directory_iterator(folder)) {  // a link may have led to a class
+      if (!is_hidden(entry.path()) && leads_nowhere(entry.path())) skipped.broken_links.add(entry.path());
     }
   } catch (const fs::filesystem_error& error) {
     unreadable(error);
   }
-  if (others > 0) {
-    log::warning("{} files in {} are skipped because they are neither JPEG nor PNG, for example {}.", others,
-                 folder.string(), an_other.string());
-  }
+  warn_about(skipped, folder);
   return files;
 }
 

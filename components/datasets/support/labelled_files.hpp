@@ -31,6 +31,14 @@ class LabelledFiles {
 // The subfolders, sorted: the classes. Throws DataError if there are none.
 std::vector<std::string> class_folders(const std::filesystem::path& folder);
 
+// The folders of a dataset that is split already, by their usual names in any case: train or training; val,
+// valid, validation, eval or test.
+enum class SplitPart { train, eval };
+bool is_usual_name(SplitPart part, const std::string& folder);
+// The subfolders with such a name, the most usual first. They hold the folders of the classes: one that does
+// not is a class itself, of photographs of trains.
+std::vector<std::string> split_folders(const std::filesystem::path& dir, SplitPart part);
+
 // The JPEG and PNG files of all classes, each class sorted by path. Throws DataError if a class has none.
 LabelledFiles list_images(const std::filesystem::path& folder, const std::vector<std::string>& classes);
 

@@ -24,8 +24,8 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// If the recipe names the columns, a file may still begin with a header. It may also lack the target, as the
-// number of values shows.
+// If the recipe names the columns, a file may still begin with a header, of these or of other names. It may
+// also lack the target, as the number of values shows.
 void adapt_to(const std::vector<std::string>& first, const std::string& target, TableFormat& format) {
   const auto names_column = [&](const std::string& value) { return has(format.columns, value); };
   const bool complete = first.size() + 1 >= format.columns.size();
@@ -37,20 +37,24 @@ void adapt_to(const std::vector<std::string>& first, const std::string& target, 
   }
 }
 
-// Whether the first row holds values, not names: it has numbers in the numeric columns.
+// Whether the first row holds values, not names: it has numbers in the numeric columns, or known categories.
 bool is_row(const std::vector<std::string>& first, const std::vector<std::string>& names,
             const TableColumns& columns, const TableFormat& format) {
   if (first.size() != names.size()) return false;
   if (std::ranges::any_of(first, [&](const std::string& value) { return has(names, value); })) return false;
-  std::size_t numbers = 0;
+  const auto value_of = [&](const std::string& name) -> const std::string& {
+    return first[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())];
+  };
+  std::size_t values = 0;
   for (const NumericColumn& column : columns.numeric) {
-    const std::string& value =
-        first[static_cast<std::size_t>(std::ranges::find(names, column.name) - names.begin())];
+    const std::string& value = value_of(column.name);
     if (format.is_missing(value)) continue;
     if (!parse_number(value, format.numbers)) return false;
-    ++numbers;
+    ++values;
   }
-  return numbers > 0;
+  for (const CategoricalColumn& column : columns.categorical)
+    values += has(column.values, value_of(column.name));
+  return values > 0;
 }
 
 }  // namespace
@@ -76,15 +80,13 @@ TableFormat TableInterpreter::format_for(const std::string& file) const {
     format.csv.separator = separator_of_file(file, format);
     first = first_row(file, format);
   }
-  if (!format.columns.empty()) {
-    adapt_to(first, columns_.target, format);
-    return format;
-  }
   std::vector<std::string> names = columns_.file;
   if (first.size() + 1 == names.size()) std::erase(names, columns_.target);
   if (is_row(first, names, columns_, format)) {
     format.header = false;
     format.columns = std::move(names);
+  } else if (!format.columns.empty()) {
+    adapt_to(first, columns_.target, format);
   }
   return format;
 }

@@ -22,6 +22,9 @@ SplitDetails details_of(const TableColumns& columns, Categories how, const Encod
   }
   for (std::size_t i = 0; i < columns.categorical.size(); ++i) {
     const auto& [name, values] = columns.categorical[i];
+    if (i < rows.unknown.size() && rows.unknown[i] > 0)
+      details.unknown_categories.emplace_back(
+          name, static_cast<double>(rows.unknown[i]) / static_cast<double>(rows.size));
     if (how == Categories::ids) details.categories.push_back({name, share(numbers + i)});
     if (how == Categories::one_hot) {
       for (const std::string& value : values)

@@ -109,7 +109,8 @@ std::unique_ptr<Tokenizer> read_again(const Part<TokenizerKind>& part, const Tok
 }  // namespace
 
 std::unique_ptr<Tokenizer> cached_tokenizer(const Part<TokenizerKind>& part, const TokenizerInputs& inputs) {
-  if (!part.facts().learns || size_of(inputs.texts) < worth_keeping) return part.build(inputs);
+  const bool learns = part.facts().learns && inputs.learned.empty();
+  if (!learns || size_of(inputs.texts) < worth_keeping) return part.build(inputs);
   Name name;
   name.add("tokenizer").add(build_at(reinterpret_cast<const void*>(&cached_tokenizer)));
   name.add(to_toml(part.encode())).add(inputs.unknown ? "unknown" : "");

@@ -11,6 +11,7 @@ Histogram histogram_of(const torch::Tensor& values, std::int64_t buckets) {
   const torch::Tensor finite = all.masked_select(all.isfinite());
   Histogram found;
   if (finite.numel() == 0) return found;
+  // The difference of two floats may be too large for a float.
   const torch::Tensor exact = finite.to(torch::kDouble);
   const torch::Tensor facts =
       torch::stack({exact.min(), exact.max(), exact.sum(), exact.square().sum()}).cpu();
@@ -24,7 +25,7 @@ Histogram histogram_of(const torch::Tensor& values, std::int64_t buckets) {
     found.counts = {found.count};
     return found;
   }
-  const torch::Tensor counts = at::histc(finite, buckets, found.min, found.max).to(torch::kDouble).cpu();
+  const torch::Tensor counts = at::histc(exact, buckets, found.min, found.max).cpu();
   const double width = (found.max - found.min) / static_cast<double>(buckets);
   for (std::int64_t i = 0; i < buckets; ++i) {
     found.limits.push_back(found.min + width * static_cast<double>(i + 1));

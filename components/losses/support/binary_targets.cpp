@@ -8,7 +8,7 @@ namespace runner {
 
 void require_binary(const torch::Tensor& target, std::string_view loss) {
   if (target.numel() == 0 || !target.is_cpu()) return;  // reading from another device would wait for it
-  const torch::Tensor outside = target.lt(0).logical_or(target.gt(1));
+  const torch::Tensor outside = target.ge(0).logical_and(target.le(1)).logical_not();  // NaN is outside, too
   if (!outside.any().item<bool>()) return;
   throw std::runtime_error(log::format(
       "{} needs targets from 0 (no) to 1 (yes), but one is {}: for several classes of which one is right, "

@@ -69,7 +69,7 @@ torch::Tensor ClassTargets::weights_like(const torch::Tensor& scores) const {
 
 double ClassTargets::counted(const torch::Tensor& labels) const {
   if (settings_.classes > 0) require_known(labels, settings_.classes);
-  if (!labels.is_cpu()) return labels.ne(settings_.ignore_index).sum().item<double>();
+  if (!labels.is_cpu()) return labels.to(torch::kInt64).ne(settings_.ignore_index).sum().item<double>();
   const PlainLabels plain(labels);
   const auto ignored = std::ranges::count(plain.values, settings_.ignore_index);
   return static_cast<double>(static_cast<std::int64_t>(plain.values.size()) - ignored);
@@ -82,8 +82,10 @@ double ClassTargets::weight(const torch::Tensor& target) const {
   }
   if (!weights_.defined()) return counted(target);
   require_known(target, weights_.size(0));
-  const torch::Tensor labels = target.masked_select(target.ne(settings_.ignore_index));
-  return weights_.to(target.device()).index({labels.to(torch::kInt64)}).sum().item<double>();
+  // Of bytes, 156 would equal an ignore_index of -100.
+  const torch::Tensor labels = target.to(torch::kInt64);
+  const torch::Tensor used = labels.masked_select(labels.ne(settings_.ignore_index));
+  return weights_.to(target.device()).index({used}).sum().item<double>();
 }
 
 // The kernels would fail with an assertion that names neither the label nor a remedy. Reading labels from

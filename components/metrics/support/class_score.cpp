@@ -73,8 +73,7 @@ class ClassScoreMetric final : public Metric {
                                ": average = \"samples\" is for multi-label tasks, and these targets have "
                                "one class per example: use \"macro\".");
     }
-    const auto [answers, labels] = answers_of(output, target);
-    require_known_labels(labels, classes, settings_.ignore_index);
+    const auto [answers, labels] = answers_of(output, target, settings_.ignore_index);
     // Ignored targets go to an extra bin: removing them would have to wait for the device.
     const torch::Tensor uncounted = labels.eq(settings_.ignore_index);
     const auto count = [&](const torch::Tensor& where) {

@@ -21,6 +21,14 @@ torch::Tensor yes_or_no(const torch::Tensor& target, const torch::Tensor& output
   return flat.is_floating_point() ? flat.gt(0.5).to(torch::kInt64) : flat.to(torch::kInt64);
 }
 
+// The right class of each example, for any kind of output; every one is a class, or ignored.
+torch::Tensor known_labels(const torch::Tensor& target, const torch::Tensor& output,
+                           std::int64_t ignore_index) {
+  const torch::Tensor labels = is_one_score(output) ? yes_or_no(target, output) : labels_of(target, output);
+  require_known_labels(labels, classes_of(output), ignore_index);
+  return labels;
+}
+
 }  // namespace
 
 torch::Tensor labels_of(const torch::Tensor& target, const torch::Tensor& output) {
@@ -34,7 +42,7 @@ torch::Tensor labels_of(const torch::Tensor& target, const torch::Tensor& output
         "targets {} of type {}.",
         output.sizes(), target.sizes(), target.dtype().name()));
   }
-  return target;
+  return target.to(torch::kInt64);
 }
 
 bool is_one_score(const torch::Tensor& output) {
@@ -43,28 +51,27 @@ bool is_one_score(const torch::Tensor& output) {
 
 std::int64_t classes_of(const torch::Tensor& output) { return is_one_score(output) ? 2 : output.size(1); }
 
-Answers answers_of(const torch::Tensor& output, const torch::Tensor& target) {
-  if (is_one_score(output)) return {output.flatten().gt(0).to(torch::kInt64), yes_or_no(target, output)};
-  const torch::Tensor labels = labels_of(target, output);  // first, because it checks the shapes
-  return {output.argmax(1), labels.to(torch::kInt64)};
-}
-
 void require_known_labels(const torch::Tensor& labels, std::int64_t classes, std::int64_t ignore_index) {
   const torch::Tensor outside =
       labels.lt(0).logical_or(labels.ge(classes)).logical_and(labels.ne(ignore_index));
   if (!outside.any().item<bool>()) return;
   throw std::runtime_error(log::format(
       "A target has the label {}, but there are {} classes (0 to {}). If it marks targets to ignore, "
-      "set it as ignore_index of the loss; otherwise the model's number of classes, or the "
+      "set it as ignore_index of the loss or of the metric; otherwise the model's number of classes, or the "
       "dataset's labels, are wrong.",
       labels.masked_select(outside)[0].item<std::int64_t>(), classes, classes - 1));
 }
 
-Rows rows_of(const torch::Tensor& output, const torch::Tensor& target) {
+Answers answers_of(const torch::Tensor& output, const torch::Tensor& target, std::int64_t ignore_index) {
+  const torch::Tensor labels = known_labels(target, output, ignore_index);  // first: it checks the shapes
+  return {is_one_score(output) ? output.flatten().gt(0).to(torch::kInt64) : output.argmax(1), labels};
+}
+
+Rows rows_of(const torch::Tensor& output, const torch::Tensor& target, std::int64_t ignore_index) {
+  const torch::Tensor labels = known_labels(target, output, ignore_index).flatten();
   const torch::Tensor scores = output.to(torch::kFloat64);
-  if (is_one_score(output)) return {scores.reshape({-1, 1}), yes_or_no(target, output)};
-  const torch::Tensor labels = labels_of(target, output);
-  return {scores.movedim(1, -1).reshape({-1, output.size(1)}), labels.flatten().to(torch::kInt64)};
+  if (is_one_score(output)) return {scores.reshape({-1, 1}), labels};
+  return {scores.movedim(1, -1).reshape({-1, output.size(1)}), labels};
 }
 
 bool several_labels(std::optional<Targets> targets, const torch::Tensor& output) {

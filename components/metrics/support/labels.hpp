@@ -6,8 +6,8 @@
 
 namespace runner {
 
-// The right class of each example, in the shape of the outputs without the class dimension. Targets that are
-// shares of classes (from mixup) count as the class with the largest share.
+// The right class of each example, as int64, in the shape of the outputs without the class dimension. Targets
+// that are shares of classes (from mixup) count as the class with the largest share.
 torch::Tensor labels_of(const torch::Tensor& target, const torch::Tensor& output);
 
 // Whether there is one score per example, [examples] or [examples, 1], as bce_with_logits trains it: there
@@ -15,24 +15,24 @@ torch::Tensor labels_of(const torch::Tensor& target, const torch::Tensor& output
 bool is_one_score(const torch::Tensor& output);
 std::int64_t classes_of(const torch::Tensor& output);
 
-// The predicted and the right class of each example, for any kind of output.
+// Throws if a label is none of the classes and not ignored: it would be counted as another class, or as a
+// mistake of the model. Waits for the device.
+void require_known_labels(const torch::Tensor& labels, std::int64_t classes, std::int64_t ignore_index);
+
+// The predicted and the right class of each example, for any kind of output, after this check.
 struct Answers {
   torch::Tensor answers;
   torch::Tensor labels;
 };
-Answers answers_of(const torch::Tensor& output, const torch::Tensor& target);
+Answers answers_of(const torch::Tensor& output, const torch::Tensor& target, std::int64_t ignore_index);
 
-// Throws if a label is none of the classes, which would be counted as another one. Waits for the device, as
-// counting in bins does.
-void require_known_labels(const torch::Tensor& labels, std::int64_t classes, std::int64_t ignore_index);
-
-// One row per example or pixel: the score of each class, and the label. Outputs [examples, classes, ..] have
-// their classes moved to the end; with one score per example there is one column.
+// One row per example or pixel: the score of each class, and the label, after this check. Outputs [examples,
+// classes, ..] have their classes moved to the end; with one score per example there is one column.
 struct Rows {
   torch::Tensor scores;  // [rows, classes or 1], float64
   torch::Tensor labels;  // [rows]
 };
-Rows rows_of(const torch::Tensor& output, const torch::Tensor& target);
+Rows rows_of(const torch::Tensor& output, const torch::Tensor& target, std::int64_t ignore_index);
 
 // Whether the task is multi-label: several binary targets per example. Outputs and targets have the same
 // shape, [examples, labels, ..]; a score above 0 means yes.

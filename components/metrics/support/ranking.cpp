@@ -38,7 +38,7 @@ class RankingMetric final : public Metric {
       const LabelRows rows = label_rows(output, batch.target, settings_.ignore_index);
       return keep(rows.scores, rows.yes, rows.counted);
     }
-    auto [scores, labels] = rows_of(output, batch.target);
+    auto [scores, labels] = rows_of(output, batch.target, settings_.ignore_index);
     // The difference of two scores ranks as the probability of class 1 does, without being rounded to 1.
     if (scores.size(1) == 2) scores = scores.select(1, 1).sub(scores.select(1, 0)).unsqueeze(1);
     const std::int64_t columns = scores.size(1);

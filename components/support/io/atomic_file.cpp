@@ -1,6 +1,7 @@
 #include "components/support/io/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,9 +32,33 @@ bool is_leftover(std::string_view name) {
          (ending.find('-') != ending.npos && std::ranges::all_of(ending, is_numbered));
 }
 
+// The file that symbolic links lead to; it need not exist. The links form no circle.
+std::filesystem::path behind_links(std::filesystem::path path) {
+  std::error_code no_link;
+  for (;;) {
+    const auto next = std::filesystem::read_symlink(path, no_link);
+    if (no_link) return path;
+    path = path.parent_path() / next;
+  }
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  struct stat status{};
+  bool exists = ::lstat(path_.c_str(), &status) == 0;
+  const bool is_link = exists && S_ISLNK(status.st_mode);
+  if (is_link) {  // asks the system first: what the links in /proc/self/fd contain are no paths
+    exists = ::stat(path_.c_str(), &status) == 0;
+    if (!exists && errno != ENOENT) fail("write");
+  }
+  direct_ = exists && !S_ISREG(status.st_mode);
+  if (direct_) {
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file_ < 0) fail("write");
+    return;
+  }
+  if (is_link) path_ = behind_links(std::move(path_));
   // It has no name until it is complete: a process that is killed leaves no file.
   file_ = ::open(folder().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
   if (file_ >= 0) return;
@@ -98,10 +123,12 @@ void AtomicFile::send_to_disk() {
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
 void AtomicFile::commit() {
-  if (::fsync(file_) != 0) fail("finish writing");
-  if (temporary_.empty()) give_name();
+  const bool cannot_flush = ::fsync(file_) != 0;
+  if (cannot_flush && !(direct_ && errno == EINVAL)) fail("finish writing");  // a pipe has no disk
+  if (temporary_.empty() && !direct_) give_name();
   const int file = std::exchange(file_, -1);
   if (::close(file) != 0) fail("finish writing");
+  if (direct_) return;
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
   temporary_.clear();
   // The rename itself must survive a power failure, too; not all file systems can flush folders, so errors

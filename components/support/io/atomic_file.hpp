@@ -10,7 +10,8 @@
 namespace runner {
 
 // A file that exists completely or not at all: written without a name in the same folder, flushed to the disk
-// and then given its name. Leaves no file if destroyed before commit(), or if the process is killed. Throws
+// and then given its name. Leaves no file if destroyed before commit(), or if the process is killed. A
+// symbolic link stays: the file it leads to is replaced. A device or a pipe is written to directly. Throws
 // IoError.
 class AtomicFile {
  public:
@@ -35,6 +36,7 @@ class AtomicFile {
   std::filesystem::path path_;
   std::string temporary_;  // path; empty while the file has no name
   int file_ = -1;
+  bool direct_ = false;        // it is a device or a pipe, which must not be replaced
   off_t size_ = 0, sent_ = 0;  // bytes written, and bytes that are being flushed
 };
 

@@ -6,12 +6,14 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "components/support/io/open_file.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -118,6 +120,17 @@ void clear_unfinished_folders(const fs::path& folder) {
     if (name.starts_with(replaced_prefix) || name.starts_with(TemporaryFolderBeside::prefix))
       fs::remove_all(path, ignored);
   }
+}
+
+fs::path temporary_folder() {
+  std::error_code problem;
+  fs::path folder = fs::temp_directory_path(problem);
+  if (!problem) return folder;
+  for (const char* name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"})  // the standard library takes the first one
+    if (const char* value = std::getenv(name))
+      throw IoError(std::string(name) + " is " + in_quotes(value) +
+                    ", which is not a folder; set it to one that can be written.");
+  throw IoError("/tmp is not a folder; set TMPDIR to one that can be written.");
 }
 
 namespace {

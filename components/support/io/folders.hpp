@@ -34,6 +34,9 @@ class TemporaryFolderBeside {
 // Removes unfinished folders left by a crash, and restores the names of folders that were being replaced.
 void clear_unfinished_folders(const std::filesystem::path& folder);
 
+// Where temporary files go: TMPDIR, or /tmp. Throws IoError if it is not a folder.
+std::filesystem::path temporary_folder();
+
 // Atomically replaces `path` by a hard link to the file, or by a copy if the file system has no hard links.
 void replace_by_link(const std::filesystem::path& path, const std::filesystem::path& file);
 

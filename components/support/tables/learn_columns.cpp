@@ -17,6 +17,9 @@ namespace runner {
 
 namespace {
 
+constexpr const char* trim_remedy =
+    "It removes each of these characters from the end: name only characters in which no class ends";
+
 enum class Role { unknown, numeric, categorical, target, ignored };
 
 struct Distribution {
@@ -175,9 +178,27 @@ struct Learner {
     }
   }
 
+  using Written = std::map<std::string, std::string, std::less<>>;  // a class, as the file writes it
+
+  // Letters and digits tell classes apart, so that removing them must not make one class of two.
+  std::string_view class_of(const CsvReader& row, std::size_t column, Written& written) const {
+    const std::string_view name = class_in(row, column, choice.trim_target);
+    if (!has_letters_or_digits(choice.trim_target)) return name;
+    const std::string_view value = row.values()[column];
+    auto known = written.find(name);
+    if (known == written.end()) known = written.emplace(name, value).first;
+    if (known->second != value) {
+      row.fail(column, log::format("dataset.trim_target = {} makes one class of {} and {}. {}",
+                                   in_quotes(choice.trim_target), in_quotes(known->second), in_quotes(value),
+                                   trim_remedy));
+    }
+    return name;
+  }
+
   TableColumns learn() const {
     std::vector<Distribution> numbers(roles.size());
     std::vector<Distinct> values(roles.size());
+    Written written;
     const auto note = [&](std::size_t column, std::string_view value) {
       if (!values[column].contains(value)) values[column].emplace(value);
     };
@@ -186,8 +207,7 @@ struct Learner {
         if (roles[i] == Role::ignored || missing(row, i)) continue;
         if (roles[i] == Role::numeric) numbers[i].add(finite_number(row, i, training.format().numbers));
         if (roles[i] == Role::categorical) note(i, row.values()[i]);
-        if (roles[i] == Role::target && !choice.regression)
-          note(i, without_ending(row.values()[i], choice.trim_target));
+        if (roles[i] == Role::target && !choice.regression) note(i, class_of(row, i, written));
         if (roles[i] == Role::target && choice.regression)
           numbers[i].add(finite_number(row, i, training.format().numbers));
       }
@@ -272,6 +292,11 @@ struct Learner {
         std::ranges::all_of(names, [](const auto& name) { return parse_number(name).has_value(); });
     if (numbers) std::ranges::stable_sort(names, {}, number);
     const auto count = static_cast<std::int64_t>(names.size());
+    if (count == 0) {
+      throw IoError(
+          training.name() + ": the target column " + in_quotes(choice.target) +
+          " has no value in the training set. Fill it in, or set dataset.target to another column.");
+    }
     if (count < 2) {
       throw IoError(training.name() + ": the target " + in_quotes(choice.target) +
                     " is the same in all training rows: there is nothing to learn.");
@@ -289,6 +314,22 @@ struct Learner {
 
 std::string_view without_ending(std::string_view value, std::string_view letters) {
   return letters.empty() ? value : value.substr(0, value.find_last_not_of(letters) + 1);
+}
+
+bool has_letters_or_digits(std::string_view text) {
+  return std::ranges::any_of(
+      text, [](unsigned char letter) { return letter >= 0x80 || std::isalnum(letter) != 0; });
+}
+
+std::string_view class_in(const CsvReader& row, std::size_t column, std::string_view trimmed) {
+  const std::string_view value = row.values()[column], name = without_ending(value, trimmed);
+  if (name.size() == value.size()) return name;
+  const auto before = parse_number(value), after = parse_number(name);
+  if (name.empty() || (before && after && *before != *after)) {
+    row.fail(column, log::format("dataset.trim_target = {} leaves {} of the class {}. {}", in_quotes(trimmed),
+                                 name.empty() ? "nothing" : in_quotes(name), in_quotes(value), trim_remedy));
+  }
+  return name;
 }
 
 namespace {

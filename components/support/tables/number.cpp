@@ -98,7 +98,11 @@ double finite_number(const CsvReader& row, std::size_t column, const NumberForma
             "are written");
   }
   if (!std::isfinite(static_cast<float>(*number))) {
-    row.fail(column, in_quotes(text) + " is not a finite number. Correct it, or add it to dataset.missing");
+    const bool too_large = !std::isnan(*number) && std::ranges::any_of(text, is_digit);  // not "inf"
+    row.fail(column, in_quotes(text) +
+                         (too_large ? " is too large: numbers up to 3.4e38 can be used. "
+                                    : " is not a finite number. ") +
+                         "Correct it, or add it to dataset.missing");
   }
   return *number;
 }

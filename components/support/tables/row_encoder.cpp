@@ -1,12 +1,30 @@
 #include "components/support/tables/row_encoder.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "components/support/tables/learn_columns.hpp"
 #include "components/support/tables/number.hpp"
+#include "registry/log.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
+
+namespace {
+
+// A large number divided by a small deviation may be too large for 32 bits.
+float standardised(const CsvReader& row, std::size_t column, double value, double mean, double deviation) {
+  const auto scaled = static_cast<float>((value - mean) / deviation);
+  if (!std::isfinite(scaled)) {
+    row.fail(column, log::format("{} is too far from the values of the training set (mean {}, standard "
+                                 "deviation {}). Correct it, or add it to dataset.missing",
+                                 in_quotes(row.values()[column]), mean, deviation));
+  }
+  return scaled;
+}
+
+}  // namespace
 
 RowEncoder::RowEncoder(const TableColumns& columns, const TableFormat& format, std::string trim_target)
     : columns_(columns), format_(format), trim_target_(std::move(trim_target)) {
@@ -44,14 +62,17 @@ void RowEncoder::add(const CsvReader& row, EncodedRows& rows) const {
     const NumericColumn& column = columns_.numeric[i];
     const double value =
         missing(numeric_[i]) ? column.fill : finite_number(row, numeric_[i], format_.numbers);
-    rows.numbers.push_back(static_cast<float>((value - column.mean) / column.deviation));
+    rows.numbers.push_back(standardised(row, numeric_[i], value, column.mean, column.deviation));
   }
   for (std::size_t i = 0; i < numeric_.size(); ++i) {
     if (columns_.numeric[i].indicator) rows.numbers.push_back(missing(numeric_[i]) ? 1.0f : 0.0f);
   }
+  rows.unknown.resize(categorical_.size());
   for (std::size_t i = 0; i < categorical_.size(); ++i) {
     const auto id = ids_[i].find(row.values()[categorical_[i]]);
-    rows.ids.push_back(id == ids_[i].end() ? 0 : id->second);
+    const bool known = id != ids_[i].end();
+    rows.ids.push_back(known ? id->second : 0);
+    rows.unknown[i] += !known && !missing(categorical_[i]);
   }
   if (target_) add_target(row, rows);
   ++rows.size;
@@ -65,22 +86,35 @@ void RowEncoder::add_target(const CsvReader& row, EncodedRows& rows) const {
   if (columns_.classes.empty()) {
     const double number = finite_number(row, *target_, format_.numbers);
     return rows.values.push_back(
-        static_cast<float>((number - columns_.target_mean) / columns_.target_deviation));
+        standardised(row, *target_, number, columns_.target_mean, columns_.target_deviation));
   }
-  const auto label = labels_.find(without_ending(value, trim_target_));
+  const auto label = labels_.find(class_in(row, *target_, trim_target_));
   if (label == labels_.end()) fail_unknown(row, value);
   rows.labels.push_back(label->second);
 }
 
 void RowEncoder::fail_unknown(const CsvReader& row, std::string_view value) const {
-  std::string remedy = "Add examples of it to the training set, or choose another dataset.split_seed";
-  for (const std::string& name : columns_.classes) {
-    if (value.starts_with(name))
-      remedy =
-          "Set dataset.trim_target = " + in_quotes(value.substr(name.size())) + " if that is not part of it";
-  }
   row.fail(*target_, in_quotes(value) + " is a class that the training set does not have (" +
-                         listed(columns_.classes) + "). " + remedy);
+                         listed(columns_.classes) + "). " + remedy_for_unknown(value));
+}
+
+std::string RowEncoder::remedy_for_unknown(std::string_view value) const {
+  const auto number = parse_number(value);
+  for (const std::string& name : columns_.classes) {
+    if (number && parse_number(name) == number)
+      return "The two files write the same number differently, " + in_quotes(name) +
+             " in the training set: write it in the same way in both";
+  }
+  for (const std::string& name : columns_.classes) {
+    if (!value.starts_with(name)) continue;
+    const std::string_view ending = value.substr(name.size());
+    const bool part_of_a_class = std::ranges::any_of(columns_.classes, [&](const std::string& one) {
+      return without_ending(one, ending).size() < one.size();
+    });
+    if (!has_letters_or_digits(ending) && !part_of_a_class)
+      return "Set dataset.trim_target = " + in_quotes(ending) + " if that is not part of it";
+  }
+  return "Add examples of it to the training set, or choose another dataset.split_seed";
 }
 
 EncodedRows encode(const TablePart& part, const TableColumns& columns, const std::string& trim_target) {

@@ -12,11 +12,12 @@ namespace runner {
 
 // Rows as numbers, row after row.
 struct EncodedRows {
-  std::vector<float> numbers = {};        // standardised, followed by the indicators
-  std::vector<std::int32_t> ids = {};     // of categories
-  std::vector<std::int32_t> labels = {};  // targets: class indices,
-  std::vector<float> values = {};         // or numbers to predict
-  std::vector<std::int64_t> gaps = {};    // missing values in each numeric, then in each categorical column
+  std::vector<float> numbers = {};         // standardised, followed by the indicators
+  std::vector<std::int32_t> ids = {};      // of categories
+  std::vector<std::int32_t> labels = {};   // targets: class indices,
+  std::vector<float> values = {};          // or numbers to predict
+  std::vector<std::int64_t> gaps = {};     // missing values in each numeric, then in each categorical column
+  std::vector<std::int64_t> unknown = {};  // values in each categorical column that it did not learn
   std::int64_t size = 0;
 };
 
@@ -33,6 +34,7 @@ class RowEncoder {
   using Ids = std::map<std::string, std::int32_t, std::less<>>;
   void add_target(const CsvReader& row, EncodedRows& rows) const;
   [[noreturn]] void fail_unknown(const CsvReader& row, std::string_view value) const;
+  std::string remedy_for_unknown(std::string_view value) const;
 
   TableColumns columns_;
   TableFormat format_;

@@ -30,8 +30,10 @@ void require_different(const std::vector<std::string>& columns, const std::strin
   std::ranges::sort(sorted);
   const auto twice = std::ranges::adjacent_find(sorted);
   if (twice == sorted.end()) return;
-  throw IoError(name + ": two columns are called " + in_quotes(*twice) +
-                ". Rename one, or name them all with dataset.columns.");
+  throw IoError(
+      name + ": two columns are called " + in_quotes(*twice) +
+      ". Rename one; a dataset \"csv\" can also name them all, with dataset.columns and dataset.header "
+      "= true.");
 }
 
 }  // namespace
@@ -70,11 +72,19 @@ TablePart::TablePart(const TablePart& whole, std::vector<bool> chosen)
       chosen_(std::move(chosen)),
       size_(std::ranges::count(chosen_, true)) {}
 
+// The file is mapped: another program that writes into it changes what is read here.
 void TablePart::each(const std::function<void(const CsvReader& row)>& see) const {
   CsvReader reader = table_rows(file_->text(), name(), format_);
-  for (std::size_t row = 0; reader.next(); ++row) {
-    if (chosen_.empty() || chosen_[row]) see(reader);
+  std::int64_t row = 0;
+  const auto require = [&](bool unchanged) {
+    if (!unchanged) throw IoError(name() + " was changed while it was being read. Start again.");
+  };
+  require(reader.columns() == columns_);
+  for (; reader.next(); ++row) {
+    require(row < rows_in_file());
+    if (chosen_.empty() || chosen_[static_cast<std::size_t>(row)]) see(reader);
   }
+  require(row == rows_in_file());
 }
 
 std::pair<TablePart, TablePart> TablePart::split(double share, std::uint64_t seed,

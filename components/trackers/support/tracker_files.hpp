@@ -14,16 +14,18 @@ namespace runner {
 inline std::string short_digest(std::string_view text) { return sha256_hex(text).substr(0, 8); }
 
 // A file name for this text: characters that may be special in a file system become "_", and long texts are
-// cut off, with room for a suffix.
+// cut off, with room for a suffix. A text in another script, of which only "_" would be left, gets a digest.
 inline std::string file_name_of(std::string_view text) {
   std::string name;
+  bool digest = false;
   for (const char c : text) {
     const bool plain =
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
     name += plain ? c : '_';
+    digest = digest || static_cast<unsigned char>(c) >= 0x80;
   }
   constexpr std::size_t longest = 120;
-  if (name.size() > longest) name = name.substr(0, longest - 9) + "-" + short_digest(text);
+  if (digest || name.size() > longest) name = name.substr(0, longest - 9) + "-" + short_digest(text);
   return name.empty() || name.starts_with('.') ? "_" + name : name;
 }
 

@@ -3,6 +3,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
@@ -10,11 +11,12 @@
 namespace runner {
 namespace {
 
-// Gamma distribution of scale 1 (Marsaglia and Tsang).
-double draw_gamma(SampleRandom& random, double shape) {
+// The logarithm of a draw from the Gamma distribution of scale 1 (Marsaglia and Tsang). Draws for a small
+// shape are often too small for a double.
+double draw_log_gamma(SampleRandom& random, double shape) {
   if (shape < 1) {
-    const double above = draw_gamma(random, shape + 1);
-    return above * std::pow(1.0 - random.uniform(), 1.0 / shape);
+    const double above = draw_log_gamma(random, shape + 1);
+    return above + std::log(1.0 - random.uniform()) / shape;
   }
   const double d = shape - 1.0 / 3.0;
   const double c = 1.0 / std::sqrt(9.0 * d);
@@ -22,16 +24,17 @@ double draw_gamma(SampleRandom& random, double shape) {
     const double normal = random.normal();
     const double v = std::pow(1.0 + c * normal, 3);
     const double level = std::log(1.0 - random.uniform());
-    if (v > 0 && level < 0.5 * normal * normal + d - d * v + d * std::log(v)) return d * v;
+    if (v > 0 && level < 0.5 * normal * normal + d - d * v + d * std::log(v)) return std::log(d * v);
   }
 }
 
 }  // namespace
 
 double draw_share(SampleRandom& random, double alpha) {
-  const double one = draw_gamma(random, alpha);
-  const double other = draw_gamma(random, alpha);
-  return one + other > 0 ? one / (one + other) : 0.5;
+  alpha = std::max(alpha, 1e-300);  // logarithms of draws for less would be infinite
+  const double one = draw_log_gamma(random, alpha);
+  const double other = draw_log_gamma(random, alpha);
+  return 1.0 / (1.0 + std::exp(other - one));
 }
 
 void soften_targets(Batch& batch, std::int64_t classes) {

@@ -22,7 +22,7 @@ function show_data(data) {
   }
   if (data.columns.length) {
     parts.push(section('Columns', table(['column', 'mean', 'std', 'min', 'max', 'distinct', 'missing', 'validation mean'], data.columns.map(column =>
-      ({cells: [column.name, column.mean ?? '', column.std ?? '', column.min ?? '', column.max ?? '', column.distinct ?? '',
+      ({cells: [column.name, column.mean ?? '', column.std ?? '', column.min ?? '', column.max ?? '', column.distinct ?? (column.distinct_at_least ? 'at least ' + column.distinct_at_least : ''),
         {value: column.missing, text: column.missing ? percent(column.missing) : ''}, column.validation_mean ?? '']})), {sortable: true})));
   }
   if (data.duplicates.length) {

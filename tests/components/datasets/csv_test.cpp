@@ -247,7 +247,8 @@ TEST_CASE_METHOD(Fixture, "what is wrong in a table is told with its place and a
           file + ":22: column \"age\": \"old\" is not a number. Correct it, or add it",
           {{"numeric", Setting::list({"age"})}});
   refuses(many("inf,Rome,50,no\n"), file + ":22: column \"age\": \"inf\" is not a finite number");
-  refuses(many("1e39,Rome,50,no\n"), "\"1e39\" is not a finite number");
+  for (const std::string number : {"1e39", "1e300", "-1e400"})
+    refuses(many(number + ",Rome,50,no\n"), "\"" + number + "\" is too large: numbers up to 3.4e38 can");
   refuses(many("NaN,Rome,50,no\n"), "\"NaN\" is not a finite number", {{"missing", Setting::list({""})}});
   refuses(many("30,Rome,50,\n"), file + ":22: column \"buys\": the target is missing");
   refuses(many("30,Rome\n"), file + ":22: the row has 2 values, where 4 are expected");
@@ -258,9 +259,11 @@ TEST_CASE_METHOD(Fixture, "what is wrong in a table is told with its place and a
   refuses("age,buys\n", file + " has no rows.");
   refuses("\n\n", file + " has no rows, not even a header.");
   refuses("age,age,buys\n1,2,no\n", "two columns are called \"age\"");
+  refuses("age,age,buys\n1,2,no\n", "name them all, with dataset.columns and dataset.header = true.");
   refuses("age;buys\n1;no\n", "Set dataset.separator = \";\".", {{"separator", ","}});
   refuses("age\tbuys\n1\tno\n", "Set dataset.separator = \"tab\".", {{"separator", ","}});
   refuses("age,buys\n1,no\n2,no\n", "the target \"buys\" is the same in all training rows");
+  refuses("age,buys\n1,\n2,\n", "the target column \"buys\" has no value in the training set");
   refuses("buys\nno\nyes\n", "has no column to learn from beside the target");
   refuses("age,x,buys\n1,,no\n2,,yes\n", "column \"x\" has no value in the training set",
           {{"numeric", Setting::list({"x"})}});
@@ -387,7 +390,10 @@ TEST_CASE_METHOD(Fixture, "the only row of a class is for training", "[csv]") {
   CHECK(torch::equal(read(*splits.eval, {0, 1}).target, torch::tensor({0, 2}, torch::kInt64)));
   write("x,y\n1,a\n2,b\n3,c\n", "");
   CHECK_THROWS_WITH(open("csv", split({{"target", "y"}, {"split", 0.5}})),
-                    ContainsSubstring("fewer than two rows in every class"));
+                    ContainsSubstring("fewer than two rows in every class") && !ContainsSubstring("task"));
+  write("x,y\n1,1.5\n2,2.5\n3,3.5\n", "");
+  CHECK_THROWS_WITH(open("csv", split({{"target", "y"}, {"split", 0.5}})),
+                    ContainsSubstring("set dataset.task = \"regression\""));
 }
 
 TEST_CASE_METHOD(Fixture, "a model that would not see the categories refuses them", "[csv]") {
@@ -395,4 +401,117 @@ TEST_CASE_METHOD(Fixture, "a model that would not see the categories refuses the
   CHECK_THROWS_WITH(mlp.build({open("csv", settings).train->spec()}),
                     ContainsSubstring("dataset.categories"));
   CHECK_NOTHROW(mlp.build({open("csv", with({{"categories", "one_hot"}})).train->spec()}));
+}
+
+TEST_CASE_METHOD(Fixture, "a run is evaluated with what it learnt, whatever the training set is now",
+                 "[csv]") {
+  const Splits run = open("csv", settings);
+  const Batch before = read(*run.eval, {0});
+  const auto unchanged = [&](const Splits& again) {
+    CHECK(again.learned == run.learned);
+    const Batch batch = read(*again.eval, {0});
+    CHECK(torch::equal(batch.input, before.input));
+    CHECK(torch::equal(batch.extra.at("categories"), before.extra.at("categories")));
+    CHECK(torch::equal(batch.target, before.target));
+  };
+  // The same row, with a training set that has other means, categories and classes.
+  write("age,city,weight,buys\n900,Paris,1,yes\n800,Athens,2,yes\n",
+        "age,city,weight,buys\n30,Paris,65,yes\n");
+  unchanged(open_for_run("csv", settings, run));
+  CHECK_THROWS_WITH(open("csv", settings), ContainsSubstring("is the same in all training rows"));
+  CHECK_THROWS_WITH(
+      open_for_run("csv", with({{"target", "weight"}}), run),
+      ContainsSubstring("trained to predict the class in the column \"buys\": dataset.target and"));
+  CHECK_THROWS_WITH(open_for_run("csv", with({{"task", "regression"}}), run),
+                    ContainsSubstring("dataset.task"));
+
+  const Settings numbers = with({{"target", "weight"}, {"task", "regression"}});
+  write("age,weight\n1,10\n3,30\n", "age,weight\n2,60\n");
+  const Splits trained = open("csv", numbers);
+  write("age,weight\n1,100\n3,3000\n", "age,weight\n2,60\n");
+  const Splits again = open_for_run("csv", numbers, trained);
+  CHECK(again.eval->spec().target_mean == 20);
+  CHECK(read(*again.eval, {0}).target.item<float>() == 4);
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "the first row of a file without header is read, though the recipe renames a header",
+                 "[csv]") {
+  write("a,b,c\n1,a,2\n2,b,3\n3,a,2\n", "a,b,c\n1,a,2\n");
+  const auto rows_in = [&](const std::string& text, const Settings& named) {
+    const auto reader = dataset("csv", named)->interpreter({}, open("csv", named).learned);
+    return reader->read(std::vector<std::string>{write_file(folder / "new.csv", text).string()}).size();
+  };
+  const Settings named = with({{"columns", Setting::list({"x", "letter", "buys"})}, {"header", true}});
+  CHECK(rows_in("1,a,2\n1,a,2\n1,a,2\n", named) == 3);
+  CHECK(rows_in("1,a\n1,a\n", named) == 2);
+  CHECK(rows_in("a,b,c\n1,a,2\n", named) == 1);
+  CHECK(rows_in("a,b\n1,a\n", named) == 1);
+  // Categories alone tell it, too.
+  const Settings letters = with({{"columns", Setting::list({"x", "letter", "buys"})},
+                                 {"header", true},
+                                 {"ignore", Setting::list({"x"})}});
+  CHECK(rows_in("1,a,2\n1,b,2\n", letters) == 2);
+  CHECK(rows_in("x,letter\n1,a\n", letters) == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "characters are trimmed from classes only if these stay what they are", "[csv]") {
+  const auto advice = [&](const std::string& classes, const std::string& other) {
+    std::string rows;
+    for (const char letter : classes) rows += letter == ' ' ? "\n1," : std::string(1, letter);
+    write("x,buys\n1," + rows + "\n", "x,buys\n1," + other + "\n");
+    try {
+      open("csv", settings);
+    } catch (const DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(advice("1 2 10", "1.0"),
+             ContainsSubstring("\"1\" in the training set: write it in the same way") &&
+                 !ContainsSubstring("trim_target"));
+  CHECK_THAT(advice("1.0 2.0", "2"), ContainsSubstring("The two files write the same number differently"));
+  CHECK_THAT(advice("no yes", "no!"), ContainsSubstring("Set dataset.trim_target = \"!\""));
+  CHECK_THAT(advice("no yes", "nope"), !ContainsSubstring("trim_target"));
+  CHECK_THAT(advice("no yes!", "no!"), !ContainsSubstring("trim_target"));  // it would change "yes!"
+
+  const Settings trimmed = {{"trim_target", ".0"}};
+  refuses("x,buys\n1,1.0\n1,2.0\n1,10\n", "leaves \"1\" of the class \"10\"", trimmed);
+  refuses("x,buys\n1,0\n1,1\n", "leaves nothing of the class \"0\"", trimmed);
+  refuses("x,buys\n1,a\n1,a0\n", "makes one class of \"a\" and \"a0\"", trimmed);
+  // Punctuation may differ within a file: that is what the setting is for.
+  write("x,buys\n1,no\n1,no.\n1,yes\n", "x,buys\n1,yes.\n");
+  CHECK(open("csv", with({{"trim_target", "."}})).train->spec().class_names ==
+        std::vector<std::string>{"no", "yes"});
+  // Nor may another number come of a class of the validation set.
+  write("x,buys\n1,1\n1,2\n", "x,buys\n1,10\n");
+  CHECK_THROWS_WITH(open("csv", with(trimmed)), ContainsSubstring("eval.csv:2: column \"buys\"") &&
+                                                    ContainsSubstring("leaves \"1\" of the class \"10\""));
+}
+
+TEST_CASE_METHOD(Fixture, "a number that is too large once it is standardised is refused with its place",
+                 "[csv]") {
+  const std::string rows = "x,buys\n0.1,no\n0.2,yes\n";
+  write(rows, "x,buys\n0.1,no\n-3.4028235e38,no\n");
+  CHECK_THROWS_WITH(
+      open("csv", settings),
+      ContainsSubstring("eval.csv:3: column \"x\": \"-3.4028235e38\" is too far from the values") &&
+          ContainsSubstring("dataset.missing"));
+  CHECK_NOTHROW(open("csv", with({{"missing", Setting::list({"-3.4028235e38"})}})));
+  write(rows, rows);
+  const auto reader = dataset("csv", settings)->interpreter({}, open("csv", settings).learned);
+  CHECK_THROWS_WITH(reader->read(std::vector<std::string>{"1e38"}), ContainsSubstring("is too far from"));
+  write("x,y\n1,0.1\n2,0.2\n", "x,y\n1,1e38\n");
+  CHECK_THROWS_WITH(open("csv", with({{"target", "y"}, {"task", "regression"}})),
+                    ContainsSubstring("eval.csv:2: column \"y\": \"1e38\" is too far from the values"));
+}
+
+TEST_CASE_METHOD(Fixture, "categories that the training set does not have are counted", "[csv]") {
+  write(people, "age,city,weight,buys\n30,Paris,65,yes\n30,?,65,yes\n30,Rome,65,yes\n30,Athens,65,yes\n");
+  for (const std::string how : {"ids", "one_hot"}) {
+    const Splits splits = open("csv", with({{"categories", how}}));
+    CHECK(splits.train->details().unknown_categories.empty());
+    CHECK(splits.eval->details().unknown_categories ==
+          std::vector<std::pair<std::string, double>>{{"city", 0.5}});
+  }
 }

@@ -150,7 +150,55 @@ TEST_CASE_METHOD(Fixture, "files that are no images are left out with a warning"
   log::clear_warnings();
   CHECK(open("image_folder", settings).train->size() == 4);
   REQUIRE(log::warnings().size() == 1);
-  CHECK_THAT(log::warnings()[0], ContainsSubstring("1 files") && ContainsSubstring("notes.txt"));
+  CHECK_THAT(log::warnings()[0],
+             ContainsSubstring("neither JPEG nor PNG: 1, for example") && ContainsSubstring("notes.txt"));
+}
+
+TEST_CASE_METHOD(Fixture, "a JPEG file may be called .jfif") {
+  put_small_set();
+  put("train/dog/3.jfif", "colour.jpg");
+  log::clear_warnings();
+  CHECK(open("image_folder", settings).train->size() == 5);
+  CHECK(log::warnings().empty());
+}
+
+TEST_CASE_METHOD(Fixture, "an image that is a link to nothing is an example that cannot be read") {
+  put_small_set();
+  fs::create_symlink("/nowhere/3.png", folder / "train/cat/3.png");
+  const Splits splits = open("image_folder", settings);
+  REQUIRE(splits.train->size() == 5);
+  CHECK_THROWS_WITH(read(*splits.train, {2}),
+                    ContainsSubstring((folder / "train/cat/3.png").string() +
+                                      " is a link to /nowhere/3.png, which is missing."));
+}
+
+TEST_CASE_METHOD(Fixture, "links that are not followed are warned about") {
+  put_small_set();
+  put("elsewhere/1.png");
+  fs::create_directory_symlink(folder / "elsewhere", folder / "train/cat/more");
+  fs::create_directory_symlink("/nowhere", folder / "train/cat/gone");
+  fs::create_directory_symlink("/nowhere", folder / "train/emu");  // perhaps a class
+  log::clear_warnings();
+  CHECK(open("image_folder", settings).train->size() == 4);
+  REQUIRE(log::warnings().size() == 2);
+  CHECK_THAT(log::warnings()[0], ContainsSubstring("Links to folders") &&
+                                     ContainsSubstring("not followed: 1, for example") &&
+                                     ContainsSubstring("train/cat/more"));
+  CHECK_THAT(log::warnings()[1], ContainsSubstring("what they point to is missing: 2, for example") &&
+                                     ContainsSubstring("train/emu"));
+}
+
+TEST_CASE_METHOD(Fixture, "a class folder may be a link, and a class may be called train") {
+  put("elsewhere/1.png");
+  put("elsewhere/2.png");
+  for (const char* name : {"bus/1.png", "bus/2.png", "train/1.png", "train/2.png"})
+    put("all/" + std::string(name));
+  fs::create_directory_symlink(folder / "elsewhere", folder / "all/car");
+  settings[0].second = (folder / "all").string();
+  settings.push_back({"split", 0.5});
+  const Splits splits = open("image_folder", settings);
+  CHECK(splits.train->spec().class_names == std::vector<std::string>{"bus", "car", "train"});
+  CHECK(splits.train->size() == 3);
 }
 
 TEST_CASE_METHOD(Fixture, "folders that make no dataset are refused with what is expected") {
@@ -179,7 +227,7 @@ TEST_CASE_METHOD(Fixture, "folders that make no dataset are refused with what is
     put_small_set();
     fs::create_directories(folder / "train/ant");
     fs::create_directories(folder / "val/ant");
-    refused("There is no image (.jpg, .jpeg or .png) in " + (folder / "train/ant").string());
+    refused("There is no image (.jpg, .jpeg, .jfif or .png) in " + (folder / "train/ant").string());
   }
   SECTION("other classes to evaluate with") {
     put_small_set();
@@ -191,6 +239,19 @@ TEST_CASE_METHOD(Fixture, "folders that make no dataset are refused with what is
     put_small_set();
     settings.push_back({"split", 0.5});
     refused("remove dataset.split");
+  }
+  SECTION("split, although it is split already under other names") {
+    put("Training/cat/1.png");
+    put("Test/cat/1.png");
+    settings.push_back({"split", 0.5});
+    refused(
+        "is split into Training and Test already: remove dataset.split, set dataset.train = \"Training\", "
+        "set dataset.eval = \"Test\".");
+  }
+  SECTION("a training folder in another case") {
+    put("Train/cat/1.png");
+    put("val/cat/1.png");
+    refused("set dataset.train = \"Train\"");
   }
   SECTION("a class with one image only") {
     put("cat/1.png");

@@ -235,3 +235,27 @@ TEST_CASE_METHOD(Fixture, "settings that mean nothing are refused", "[text]") {
     meaningless("a file is written { name = \"file\", path = \"data/tokenizer.json\" }");
   }
 }
+
+TEST_CASE_METHOD(Fixture, "a run is evaluated with its own words and classes", "[text]") {
+  const auto write_tables = [&](const std::string& train) {
+    write_file(folder / "table.csv", "text,label\n" + train);
+    write_file(folder / "eval.csv", "text,label\nb c,y\n");
+  };
+  settings = {{"file", (folder / "table.csv").string()},
+              {"eval_file", (folder / "eval.csv").string()},
+              {"length", 3}};
+  write_tables("a a a,x\nb b,y\nc,z\n");
+  const Splits run = opened();
+  CHECK(row(read(*run.eval, {0}).input) == Ids{3, 4, 0});
+  write_tables("c c c,y\nb b,z\n");  // another order, and a class less
+  const Splits again = open_for_run("text_classification", settings, run);
+  CHECK(again.learned == run.learned);
+  CHECK(again.eval->spec().class_names == std::vector<std::string>{"x", "y", "z"});
+  CHECK(row(read(*again.eval, {0}).input) == Ids{3, 4, 0});
+  CHECK(label(*again.eval, 0) == 1);
+  CHECK(row(read(*opened().eval, {0}).input) == Ids{3, 2, 0});  // what a new run would learn
+  write_tables("c,w\n");
+  CHECK_THROWS_WITH(
+      open_for_run("text_classification", settings, run),
+      ContainsSubstring("table.csv:2: column \"label\": \"w\" is not a class of the training set"));
+}

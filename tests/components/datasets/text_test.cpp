@@ -223,3 +223,19 @@ TEST_CASE_METHOD(Fixture, "bad text is refused with its place", "[text]") {
     refused("Cannot open");
   }
 }
+
+TEST_CASE_METHOD(Fixture, "a run is evaluated with its own vocabulary, on another text too", "[text]") {
+  write("bcdebcdebcdebcdebcdebcde");
+  const Splits run = opened();
+  write("edcbedcbedcbedcbedcbedce");
+  CHECK(open_for_run("text", settings, run).learned == run.learned);
+  write("cccccccccccccccccccccccc");
+  const Splits again = open_for_run("text", settings, run);
+  CHECK(again.eval->spec().vocabulary == 4);
+  CHECK(torch::equal(read(*again.eval, {0}).input[0].slice(0, 0, 2), ids({1, 1})));
+  CHECK(opened().eval->spec().vocabulary == 1);  // what a new run would learn
+  write("abcdabcdabcdabcdabcdabcd");
+  CHECK_THROWS_WITH(
+      open_for_run("text", settings, run),
+      ContainsSubstring("input.txt: The character \"a\" (U+0061) is not in the vocabulary of 4"));
+}

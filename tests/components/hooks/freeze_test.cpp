@@ -37,7 +37,7 @@ std::vector<std::string> asked(Hook& hook, int steps) {
   std::vector<std::string> all;
   Requests requests;
   const auto take = [&](int step) {
-    for (const auto& [pattern, trained] : requests.take_trainability())
+    for (const auto& [pattern, trained, holder] : requests.take_trainability())
       all.push_back(std::to_string(step) + " " + pattern + (trained ? " on" : " off"));
   };
   hook.start(at(0), {}, requests);

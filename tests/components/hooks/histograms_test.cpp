@@ -35,6 +35,11 @@ TEST_CASE("a histogram counts every finite value once, in equal buckets") {
   CHECK(found.counts == std::vector<double>{1, 0, 2, 1});
 }
 
+TEST_CASE("a histogram of diverged values counts them, too") {
+  const Histogram found = histogram_of(torch::tensor({-3e38F, 0.0F, 1e38F, 3e38F}), 4);
+  CHECK(found.counts == std::vector<double>{1, 0, 2, 1});
+}
+
 TEST_CASE("a histogram of equal values, and of none") {
   const Histogram equal = histogram_of(torch::full({5}, 2.0F));
   CHECK(equal.limits == std::vector<double>{2});

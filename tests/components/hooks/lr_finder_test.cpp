@@ -81,6 +81,32 @@ TEST_CASE("lr_finder says where no rate helps, and ends at a loss that is not a 
   CHECK_THAT(requests.take_notes().at(0).text, ContainsSubstring("No rate in this range"));
 }
 
+TEST_CASE("lr_finder shows thousands of points without those at which the loss explodes") {
+  auto hook = part<HookKind>("lr_finder", {{"steps", 10'000}, {"smoothing", 0.0}}).build({});
+  Requests requests;
+  for (int i = 0; i < 10'000; ++i)
+    hook->before_update({}, i < 6000 ? 2.3 - 0.3 * i / 6000 : 2 + 0.001 * (i - 6000), 0, requests);
+  REQUIRE(requests.stop_reason());
+  hook->finish({}, requests);
+  const auto notes = requests.take_notes();
+  REQUIRE(notes.size() == 1);
+  CHECK(std::abs(static_cast<int>(notes[0].curve.size()) - 6600) <= 2);  // up to a loss of 2.6
+}
+
+TEST_CASE("lr_finder that has finished ends a run that goes on at once") {
+  const Settings settings{{"steps", 10}, {"lowest", 1e-4}, {"highest", 1e-2}};
+  auto hook = part<HookKind>("lr_finder", settings).build({}),
+       resumed = part<HookKind>("lr_finder", settings).build({});
+  Requests requests, later;
+  for (int i = 0; i < 10; ++i) hook->before_update({}, 1 - 0.01 * i, 0, requests);
+  REQUIRE(requests.stop_reason());
+  resumed->load(hook->save());
+  resumed->before_update({}, 0.9, 0, later);
+  CHECK(later.stop_reason());
+  CHECK(later.take_skip());
+  CHECK_FALSE(later.take_learning_rate());  // beyond the highest
+}
+
 TEST_CASE("lr_finder refuses a run that is shorter than it, and an empty range") {
   Requests requests;
   Progress progress;

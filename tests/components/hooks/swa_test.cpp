@@ -61,6 +61,18 @@ TEST_CASE("swa counts an update that was left out once") {
   CHECK_THAT(hook->kept_weights()->tensors.at("weight").item<double>(), WithinAbs(2.5, 1e-6));
 }
 
+TEST_CASE("swa takes the weights of a moment at which the update was left out") {
+  SmallModel model({0});
+  auto hook = swa({{"from", "0step"}, {"every", "1ep"}}, model);
+  train(*hook, model, 1, 3);
+  Requests requests;
+  Progress end_of_epoch = at(3);
+  end_of_epoch.exact_epoch = 1;
+  hook->after_step(end_of_epoch, requests);
+  REQUIRE_FALSE(hook->kept_weights()->tensors.empty());
+  CHECK(hook->kept_weights()->tensors.at("weight").item<double>() == 9);
+}
+
 TEST_CASE("swa goes on from its state where it was") {
   const Settings settings{{"from", "0step"}, {"every", "2step"}};
   SmallModel model({0});

@@ -52,6 +52,21 @@ TEST_CASE("throughput compares the model's operations with a measured peak") {
   CHECK(logged[2].second < 32e6 / 1e8);
 }
 
+TEST_CASE("throughput compares the operations of all ranks with the peak of all of them") {
+  Quiet quiet;
+  const auto share = [](std::int64_t ranks) {
+    HookInputs in;
+    in.flops_per_example = 1e6;
+    in.ranks = ranks;
+    auto hook = part<HookKind>("throughput", {{"every", 1}}).build(in);
+    Requests requests;
+    hook->after_step(at(1, 1), requests);
+    hook->after_step(at(2, 2), requests);
+    return requests.take_measurements().at(2).second;
+  };
+  CHECK(share(1000) < share(1) / 20);  // two measurements of the peak differ by much less than that
+}
+
 TEST_CASE("measuring the peak does not touch the generator of the run") {
   torch::manual_seed(7);
   const double expected = torch::rand({1}).item<double>();

@@ -89,6 +89,13 @@ TEST_CASE("narrow outputs are summed in fp32, and bytes serve as labels", "[loss
   REQUIRE(output.grad().defined());
 }
 
+TEST_CASE("the weight of a label that is a byte is that of its class", "[losses]") {
+  const auto ours = part<LossKind>("cross_entropy", {{"class_weights", Setting::table({{"156", 3.0}})}})
+                        .build({DataSpec{.classes = 200}});
+  // As a byte, the label to ignore, -100, would be 156.
+  REQUIRE(ours->weight({torch::zeros({2, 1}), torch::tensor({156, 7}, torch::kUInt8)}) == 4);
+}
+
 TEST_CASE("targets that do not fit are explained", "[losses]") {
   const auto ours = loss();
   const torch::Tensor output = wave({3, classes}, 0.3);

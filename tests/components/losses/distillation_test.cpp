@@ -98,6 +98,14 @@ TEST_CASE("only the student learns, batches add up, and ignored targets count fo
                Catch::Matchers::WithinAbs(0, 1e-5));  // nothing left to learn
 }
 
+TEST_CASE("the teacher is followed for labels that are bytes, too", "[losses]") {
+  const Teacher teacher;
+  const auto ours = loss(teacher, {{"ignore_index", -252}});  // as a byte, it would be the label 4
+  const torch::Tensor scores = 3 * wave({examples, classes}, 0.3);
+  REQUIRE(torch::equal(ours->sum(scores, {Teacher::input(), labels().to(torch::kUInt8)}),
+                       ours->sum(scores, {Teacher::input(), labels()})));
+}
+
 TEST_CASE("a teacher that cannot teach is refused", "[losses]") {
   const auto with = [](const Setting& teacher) {
     return part<LossKind>("distillation", {{"teacher", teacher}});

@@ -88,6 +88,8 @@ TEST_CASE("bce_with_logits is PyTorch's, for labels and shares, with a weight fo
                       ContainsSubstring("loss.pos_weight has 3 numbers"));
   REQUIRE_THROWS_WITH(each->sum(output, with(2 * yes)),
                       ContainsSubstring("one is 2") && ContainsSubstring("cross_entropy"));
+  REQUIRE_THROWS_WITH(each->sum(output, with(torch::full_like(target, NAN))),
+                      ContainsSubstring("one is nan"));
 }
 
 TEST_CASE("nll is PyTorch's", "[losses]") {

@@ -103,16 +103,43 @@ TEST_CASE("metrics ignore the label that the loss ignores, unless they have thei
 }
 
 TEST_CASE("a label that is no class is an error, not a wrong count", "[metrics]") {
-  for (const std::string name : {"confusion_matrix", "f1"}) {
+  for (const std::string name : {"accuracy", "top_k", "confusion_matrix", "f1", "precision", "recall",
+                                 "auroc", "average_precision", "expected_calibration_error"}) {
+    Settings settings;
+    if (name == "top_k") settings.emplace_back("k", 2);
+    const auto metric = part<MetricKind>(name, settings).build({});
     for (const std::int64_t label : {std::int64_t{-1}, classes, std::int64_t{255}}) {
       CAPTURE(name, label);
       torch::Tensor target = labels();
       target[3].fill_(label);
-      const auto metric = part<MetricKind>(name).build({});
       REQUIRE_THROWS_WITH(
           over_batches(*metric, 23, target),
           ContainsSubstring("the label " + std::to_string(label)) && ContainsSubstring("ignore_index"));
     }
+  }
+}
+
+TEST_CASE("a label that is neither yes nor no is an error for one score per example", "[metrics]") {
+  for (const std::string name :
+       {"accuracy", "confusion_matrix", "f1", "auroc", "expected_calibration_error"}) {
+    CAPTURE(name);
+    const auto metric = part<MetricKind>(name).build({});
+    REQUIRE_THROWS_WITH(
+        metric->update(torch::tensor({{0.5}, {-0.5}}), {torch::zeros({2, 1}), torch::tensor({1, 2})}),
+        ContainsSubstring("the label 2") && ContainsSubstring("2 classes"));
+  }
+}
+
+TEST_CASE("labels that are bytes are not taken for the label to ignore", "[metrics]") {
+  for (const std::string name : {"accuracy", "top_k"}) {
+    CAPTURE(name);
+    Settings settings;
+    if (name == "top_k") settings.emplace_back("k", 1);
+    const auto metric = part<MetricKind>(name, settings).build({});
+    const torch::Tensor answers = torch::one_hot(torch::tensor({156, 156}), 200).to(torch::kFloat32);
+    metric->update(answers,
+                   {torch::zeros({2, 1}), torch::tensor({156, 3}, torch::kUInt8)});  // 156 is -100 + 256
+    REQUIRE(metric->compute().front().second == 0.5);
   }
 }
 

@@ -79,5 +79,15 @@ TEST_CASE("muon may update a part of the model without a matrix, and without wha
   REQUIRE_THROWS_WITH(build("lm_haed.*"), ContainsSubstring("\"lm_haed.*\""));
 }
 
+TEST_CASE("a resumed run cannot move matrices between muon and adamw", "[optimizers]") {
+  const Named named = parameters({{"fc1.weight", {2, 3}}, {"fc2.weight", {2, 2}}});
+  const auto before = muon(named, {{"adamw_for", Setting::list({"fc2"})}}),
+             after = muon(named, {{"adamw_for", Setting::list({"fc1"})}});
+  before->step(1);
+  REQUIRE_THROWS_AS(after->load(before->save()), StateError);
+  const Registry registry = Registry::of_linked();  // so it is refused before anything is loaded
+  REQUIRE(registry.find("optimizer", "muon")->schema().find("adamw_for")->rules.on_resume == OnResume::fixed);
+}
+
 }  // namespace
 }  // namespace runner::testing

@@ -237,6 +237,9 @@ TEST_CASE("training in fp8 follows training in fp32, and carries on from saved s
   const auto other = part<PrecisionKind>("fp8", {{"amax_history", 8}}).build({});
   other->prepare(net);
   REQUIRE_THROWS_WITH(other->load(first->save()), ContainsSubstring("input_amax"));
+  const Registry registry = Registry::of_linked();  // so a resumed run is refused before anything is loaded
+  REQUIRE(registry.find("precision", "fp8")->schema().find("amax_history")->rules.on_resume ==
+          OnResume::fixed);
 }
 
 TEST_CASE("a small network learns in fp8", "[precisions]") {

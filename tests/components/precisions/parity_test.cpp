@@ -68,5 +68,16 @@ TEST_CASE("the loss scale moves as GradScaler's does, and the same updates are s
   }
 }
 
+TEST_CASE("finite gradients stay finite after any number of updates that were skipped", "[precisions]") {
+  const auto precision = part<PrecisionKind>("fp16", {{"backoff_factor", 0.1}}).build({});
+  for (int i = 0; i < 60; ++i) REQUIRE_FALSE(precision->unscale({torch::full({2}, INFINITY)}));
+  const torch::Tensor gradient = precision->scale(torch::ones({2}));
+  REQUIRE(precision->unscale({gradient}));
+  REQUIRE(gradient.isfinite().all().item<bool>());
+  REQUIRE(precision->report().front().second > 0);
+  for (const double scale : {1e-40, 1e39})  // of 32 bits, it or its inverse would be infinite
+    REQUIRE_THROWS(part<PrecisionKind>("fp16", {{"init_scale", scale}}));
+}
+
 }  // namespace
 }  // namespace runner::testing

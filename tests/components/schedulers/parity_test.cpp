@@ -146,5 +146,19 @@ TEST_CASE("plateau follows its measurement as ReduceLROnPlateau does, over a res
   }
 }
 
+TEST_CASE("plateau recovers from a first measurement that is infinite, as ReduceLROnPlateau does",
+          "[schedulers]") {
+  for (const std::string mode : {"rel", "abs"}) {
+    CAPTURE(mode);
+    const auto plateau =
+        part<SchedulerKind>("plateau", {{"patience", 0}, {"factor", 0.5}, {"threshold_mode", mode}})
+            .build({});
+    for (const double loss : {double{INFINITY}, 5.0, 4.0}) plateau->observe({{"eval/loss", loss}});
+    REQUIRE(plateau->factor(0) == 1);
+    plateau->observe({{"eval/loss", 4.0}});
+    REQUIRE(plateau->factor(0) == 0.5);
+  }
+}
+
 }  // namespace
 }  // namespace runner::testing

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "components/trackers/tracker.hpp"
 #include "registry/live_line.hpp"
 #include "tests/support/parts.hpp"
@@ -60,6 +62,35 @@ TEST_CASE("console prints every n-th record of those that have what is wanted") 
         "step=1 epoch=0 time=0 train/loss=1\n"
         "step=3 epoch=0 time=0 train/loss=1\n"
         "step=5 epoch=0 time=0 train/loss=1\n");
+}
+
+TEST_CASE("console waits for room in a pipe that another program has made non-blocking") {
+  int pipe_ends[2];
+  REQUIRE(pipe2(pipe_ends, O_NONBLOCK) == 0);
+  const std::string full(1 << 20, 'x');
+  const ssize_t waiting = write(pipe_ends[1], full.data(), full.size());  // as much as fits
+  REQUIRE(waiting > 0);
+  REQUIRE(fcntl(pipe_ends[0], F_SETFL, 0) == 0);
+  std::string text;
+  std::thread reader([&] {
+    std::string piece(1 << 16, '\0');
+    for (ssize_t count = 0; (count = read(pipe_ends[0], piece.data(), piece.size())) > 0;)
+      text.append(piece, 0, static_cast<std::size_t>(count));
+  });
+  std::string problem;
+  with_output_to(pipe_ends[1], [&] {
+    try {
+      part<TrackerKind>("console").build({})->log({1, 0, 0, {{std::string(1 << 20, 'y'), 1}}});
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
+  });
+  close(pipe_ends[1]);
+  reader.join();
+  close(pipe_ends[0]);
+  CHECK(problem.empty());
+  CHECK(text.substr(static_cast<std::size_t>(waiting)) ==
+        "step=1 epoch=0 time=0 " + std::string(1 << 20, 'y') + "=1\n");
 }
 
 // Into a pipe it must not: the pipe's reader may pause, and whoever wants to draw the line would wait for it.

@@ -38,7 +38,7 @@ TEST_CASE("metrics.jsonl of a resumed run is cut after the checkpoint") {
         "{\"step\":2,\"epoch\":0.0,\"time\":0.0,\"x\":2.0}\n"
         "{\"step\":2,\"epoch\":0.0,\"time\":0.0,\"eval/y\":2.0}\n"
         "{\"step\":3,\"epoch\":0.0,\"time\":0.0,\"x\":3.0}\n");
-  run("jsonl", folder, 0, {});
+  run("jsonl", folder, -1, {});
   CHECK(read_text(folder / "metrics.jsonl").empty());
 }
 
@@ -156,7 +156,7 @@ TEST_CASE(
   }
   for (const auto& each : folders) std::ofstream(each / "mine.txt") << "mine";
 
-  log_all(name, folder, 0, "later");
+  log_all(name, folder, -1, "later");
   CHECK_FALSE(mentions(folder, "earlier"));
   CHECK(mentions(folder, "later"));
   for (const auto& each : folders) CHECK(read_text(each / "mine.txt") == "mine");
@@ -196,7 +196,7 @@ TEST_CASE("tensorboard leaves the event files of other runs in its folder alone 
   const auto theirs = folder / "tensorboard/events.out.tfevents.1.host.1.0.fedcba9876543210fedcba9876543210";
   std::ofstream(theirs) << "another run";
   log_all("tensorboard", folder, {}, "earlier");
-  log_all("tensorboard", folder, 0, "later");
+  log_all("tensorboard", folder, -1, "later");
   CHECK(read_text(theirs) == "another run");
   CHECK_FALSE(mentions(folder, "earlier"));
 }

@@ -46,6 +46,15 @@ TEST_CASE("resize: size is the shorter edge, rounded down for the other as torch
   CHECK(transformed(*resize, 3, 13, 17).sizes() == std::vector<std::int64_t>{3, 8, 10});
 }
 
+TEST_CASE("resize refuses a strip that would become larger than any image, instead of filling the memory") {
+  const auto resize = transform("resize", {{"size", 224}}, image_spec(3, -1, -1));
+  CHECK_THROWS_WITH(transformed(*resize, 3, 1, 200'000),
+                    ContainsSubstring("the image of 1 x 200000 would be resized to 224 x 44800000") &&
+                        ContainsSubstring("set height and width"));
+  CHECK_THROWS_WITH(transformed(*resize, 3, 200'000, 1), ContainsSubstring("44800000 x 224"));
+  CHECK(transformed(*resize, 1, 1, 200).sizes() == std::vector<std::int64_t>{1, 224, 44800});
+}
+
 TEST_CASE("resize: one way of giving the size, completely, and before the bytes are gone") {
   const DataSpec spec = image_spec(3, 13, 17);
   CHECK_THROWS_WITH(transform("resize", {}, spec), ContainsSubstring("give size, or height and width"));

@@ -133,6 +133,30 @@ TEST_CASE("accelerator: parameters of two models with the same name keep their o
   CHECK(torch::equal(whole, train(true)));
 }
 
+TEST_CASE("accelerator: going back to a state before the first update also clears the optimizer's state",
+          "[accelerator]") {
+  const TemporaryFolder folder;
+  World alone;
+  torch::nn::Linear model = model_of_test();
+  torch::optim::Adam adam(model->parameters(), 0.01);
+  Accelerator accelerator(alone, {.device = "cpu"});
+  accelerator.prepare(model);
+  PreparedOptimizer optimizer = accelerator.prepare(adam);
+  accelerator.save_state(folder / "state");
+  const auto train = [&] {
+    for (int step = 0; step < 3; ++step) {
+      accelerator.backward(model(torch::full({1, 3}, step + 1.0F)).pow(2).sum());
+      optimizer.step();
+      optimizer.zero_grad();
+    }
+    return weights_of(*model);
+  };
+  const torch::Tensor first = train();
+  accelerator.load_state(folder / "state");
+  CHECK(adam.state().empty());
+  CHECK(torch::equal(train(), first));
+}
+
 TEST_CASE("accelerator: a state of another model or optimizer is refused by name", "[accelerator]") {
   const TemporaryFolder folder;
   World alone;

@@ -182,6 +182,22 @@ TEST_CASE("checkpointer: a run that is resumed says what is not as it was", "[ch
   log::clear_warnings();
 }
 
+TEST_CASE("checkpointer: names and texts that are not UTF-8 are saved", "[checkpoint]") {
+  SmallRun run;
+  const std::string bytes = "caf\xE9";
+  FixedState other{{.integers = {{bytes, 1}}, .numbers = {{bytes, 0.5}}, .texts = {{bytes, bytes}}}};
+  run.states.emplace_back("other", &other);
+  Checkpointer checkpointer = run.checkpointer({});
+  checkpointer.measured({{"eval/recall/" + bytes, 0.5}});
+  checkpointer.at_end(place_at(3), true);
+  REQUIRE(run.steps() == Steps{3});
+  const Checkpoint read = read_checkpoint(CheckpointStore(run.folder.path()).path_of(3));
+  CHECK(read.metrics == std::map<std::string, double>{{"eval/recall/caf\xEF\xBF\xBD", 0.5}});
+  CHECK(read.states.at("other").integers == other.save().integers);
+  CHECK(read.states.at("other").numbers == other.save().numbers);
+  CHECK(read.states.at("other").texts == other.save().texts);
+}
+
 TEST_CASE("checkpointer: at the end only where that is wanted, and always after a signal", "[checkpoint]") {
   SmallRun run;
   Checkpointer checkpointer = run.checkpointer({.every = "never"});

@@ -86,6 +86,11 @@ TEST_CASE("newest checkpoint: whatever is wrong with one, the one before it is u
     fs::remove(run.newest() / "manifest.json");
     require_refused("manifest.json is missing");
   }
+  SECTION("a folder for the manifest") {
+    fs::remove(run.newest() / "manifest.json");
+    fs::create_directory(run.newest() / "manifest.json");
+    require_refused("manifest.json is missing");
+  }
   SECTION("a manifest that is cut off") {
     fs::resize_file(run.newest() / "manifest.json", 20);
     require_refused("not valid JSON");

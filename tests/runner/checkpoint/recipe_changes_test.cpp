@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "components/trackers/tracker.hpp"
 #include "runner/recipe/write.hpp"
 #include "runner/resolve.hpp"
 #include "tests/support/recipes.hpp"
@@ -13,6 +14,15 @@ using namespace runner::testing;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
+
+struct Vault {
+  std::string token;
+};
+constexpr auto describe(std::type_identity<Vault>) {
+  return fields(field("token", &Vault::token, "Opens it.", secret()));
+}
+std::unique_ptr<Tracker> build(const Vault&, const TrackerInputs&) { throw std::runtime_error("closed"); }
+const Registration<TrackerKind> vault{"vault_in_tests", "Has a secret.", &build};
 
 constexpr const char* recipe = R"(
 [model]
@@ -87,6 +97,7 @@ TEST_CASE("recipe changes: each key is judged by its mark", "[checkpoint]") {
   CHECK(effect_of("distributed.batch=global") == OnResume::course);
   CHECK(effect_of("optimizer.lr=0.5") == OnResume::course);
   CHECK(effect_of("dataset.train_limit=100") == OnResume::course);
+  CHECK(effect_of("model.dropout=0.1") == OnResume::course);
   CHECK(effect_of("model.hidden=[8]") == OnResume::fixed);
   CHECK(effect_of("optimizer.amsgrad=true") == OnResume::fixed);
   CHECK(effect_of("optimizer=sgd") == OnResume::fixed);
@@ -136,6 +147,35 @@ TEST_CASE("recipe changes: other evaluations are harmless unless something decid
   CHECK(effect_since("[[hook]]\nname = \"early_stop\"\nmetric = \"eval/loss\"\n", change) ==
         OnResume::course);
   CHECK(effect_since("[[hook]]\nname = \"histograms\"\n", change) == OnResume::harmless);
+}
+
+TEST_CASE("recipe changes: another way to measure matters to whatever decides by the evaluations",
+          "[checkpoint]") {
+  const std::string metrics = "[eval]\nmetric = [\"loss\", \"expected_calibration_error\"]\n";
+  const std::string best = "[checkpoint]\nbest = { metric = \"eval/expected_calibration_error\" }\n";
+  CHECK(effect_since(metrics, "eval.metric.1.bins=7") == OnResume::harmless);
+  CHECK(effect_since(metrics + best, "eval.metric.1.bins=7") == OnResume::course);
+  CHECK(effect_since(metrics + best, "eval.metric+=accuracy") == OnResume::harmless);
+}
+
+TEST_CASE("recipe changes: another precision is possible unless the state of one is missing",
+          "[checkpoint]") {
+  CHECK(effect_since("", "precision=bf16") == OnResume::course);
+  CHECK(effect_since("", "precision=fp16") == OnResume::fixed);  // has a loss scale
+  CHECK(effect_since("[precision]\nname = \"fp16\"\n", "precision=fp8") == OnResume::fixed);
+  CHECK(effect_since("[precision]\nname = \"fp8\"\n", "precision=fp32") == OnResume::fixed);
+  CHECK(effect_since("[precision]\nname = \"fp16\"\n", "precision.growth_interval=7") == OnResume::course);
+}
+
+TEST_CASE("recipe changes: another length matters to whatever counts in shares of the run", "[checkpoint]") {
+  const char* change = GENERATE("train.epochs=3", "train.max_steps=9", "train.max_time=9h");
+  CAPTURE(change);
+  CHECK(effect_since("[[hook]]\nname = \"swa\"\n", change) == OnResume::course);  // from = "0.75run"
+  CHECK(effect_since("[[hook]]\nname = \"swa\"\nfrom = \"1ep\"\n", change) == OnResume::harmless);
+  const std::string evaluations = "[eval]\nevery = \"0.1run\"\n";
+  CHECK(effect_since(evaluations, change) == OnResume::harmless);
+  CHECK(effect_since(evaluations + "[checkpoint]\nbest = { metric = \"eval/loss\" }\n", change) ==
+        OnResume::course);
 }
 
 TEST_CASE("recipe changes: a component that cannot load the saved state is impossible", "[checkpoint]") {
@@ -210,4 +250,11 @@ TEST_CASE("recipe changes: the table shows key, values and effect", "[checkpoint
                         ContainsSubstring("changes the results"));
   CHECK_THAT(table, ContainsSubstring("train.max_steps") && ContainsSubstring("(not set) -> 9") &&
                         ContainsSubstring("harmless"));
+}
+
+TEST_CASE("recipe changes: a secret inside a component is not shown", "[checkpoint]") {
+  const Recipes files(recipe);
+  const Value now = resolved(files, {R"(tracker+={name="vault_in_tests", token="open sesame"})"});
+  const auto table = changes_table(recipe_changes(resolved(files), now, recipe_schema(), registry()));
+  CHECK_THAT(table, ContainsSubstring("vault_in_tests") && !ContainsSubstring("sesame"));
 }

@@ -33,6 +33,24 @@ TEST_CASE("several recipes are all checked, with the same overrides", "[cli]") {
   CHECK_THAT(Program{}.run({"check", good, "run.sed=1"}).err, ContainsSubstring("did you mean \"seed\"?"));
 }
 
+TEST_CASE("advice about a value fits the value", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string recipe = write_file(folder / "recipe.toml", right).string();
+  const auto about = [&](const std::string& change) {
+    const Program program{.environment = {{"PLACE", "/some/where"}}};
+    return program.run({"check", recipe, change}).err;
+  };
+  CHECK_THAT(about("run.name=${env:PLACE}"),
+             ContainsSubstring("cannot be the value of ${env:PLACE};") && !ContainsSubstring("/some/where"));
+  CHECK_THAT(about("run.name=${env:PLACE:hush}"), ContainsSubstring("cannot be the value of ${env:PLACE};"));
+  for (const char* size : {"-1", "0"})
+    CHECK_THAT(about("distributed.bucket_size=" + std::string(size)),
+               ContainsSubstring("cannot be " + std::string(size) + ", and needs a unit") &&
+                   ContainsSubstring("write \"1MB\", \"1MiB\""));
+  CHECK_THAT(about("hook+=[\"ema\",\"swa\"]"), ContainsSubstring("+= adds one entry: hook+=ema hook+=swa"));
+  CHECK_THAT(about("hook.0=[\"ema\"]"), !ContainsSubstring("+= adds one entry"));
+}
+
 TEST_CASE("every command finds a recipe by its name, unless a file is called so", "[cli]") {
   const TemporaryFolder folder;
   const std::string mine = write_file(folder / "recipes/mine.toml", right).string();

@@ -129,5 +129,20 @@ TEST_CASE("wrong choices are explained", "[cli]") {
   CHECK_THAT(base.err, ContainsSubstring("there is no recipe \"no_such_recipe\""));
 }
 
+TEST_CASE("names that look like references are taken literally", "[cli]") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "a${b}");
+  const fs::path data = write_file(folder / "a${b}/people.csv", "size,${kind}\n1,x\n2,y\n3,x\n4,y\n");
+  const fs::path recipe = folder / "a${b}/r${c}.toml";
+  const Program program;
+  const Outcome made = program.run({"new", "--task", "table", data.string(), "-o", recipe.string()});
+  INFO(made.err);
+  REQUIRE(made.code == 0);
+  const Outcome shown = program.run({"show", recipe.string(), "--json"});
+  CHECK_THAT(shown.out, ContainsSubstring("\"name\": \"r${c}\"") &&
+                            ContainsSubstring("\"target\": \"${kind}\"") &&
+                            ContainsSubstring("a${b}/people.csv"));
+}
+
 }  // namespace
 }  // namespace runner::testing

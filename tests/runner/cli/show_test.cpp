@@ -94,6 +94,51 @@ TEST_CASE("show for programs", "[cli]") {
   CHECK(difference == nlohmann::json::parse(R"([{"key": "run.seed", "this": 3, "other": 0}])"));
 }
 
+TEST_CASE("a difference does not show a password", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string recipe = write_file(folder / "small.toml", small).string();
+  const std::string dataset = "dataset={name=\"cifar10\", url=\"http://me:hunter22@localhost/x.tar.gz\"}";
+  for (const bool as_json : {false, true}) {
+    std::vector<std::string> words{"show", recipe, dataset, "--diff", recipe};
+    if (as_json) words.emplace_back("--json");
+    const Outcome outcome = Program{}.run(words);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, ContainsSubstring("dataset.url") && ContainsSubstring("(secret)") &&
+                                !ContainsSubstring("hunter22"));
+  }
+}
+
+TEST_CASE("a word replaces a table, and a table a word, if either is allowed", "[cli]") {
+  const TemporaryFolder folder;
+  const auto shown = [&](const std::string& written, const std::vector<std::string>& overrides) {
+    const std::string text = small + "[loss]\nname = \"cross_entropy\"\nclass_weights = " + written + "\n";
+    std::vector<std::string> words{"show", write_file(folder / "weights.toml", text).string()};
+    words.insert(words.end(), overrides.begin(), overrides.end());
+    const Outcome outcome = Program{}.run(words);
+    return outcome.out + outcome.err;
+  };
+  const std::string key = "loss.class_weights";
+  CHECK_THAT(shown("{ square = 4 }", {key + "=balanced"}),
+             ContainsSubstring("class_weights = \"balanced\"\n"));
+  const auto only_circle = ContainsSubstring("[loss.class_weights]\ncircle = 3.0\n\n");
+  CHECK_THAT(shown("\"balanced\"", {key + "={circle=3}"}), only_circle);
+  CHECK_THAT(shown("\"balanced\"", {key + ".circle=3"}), only_circle);
+  CHECK_THAT(shown("{ square = 4 }", {key + ".circle=3"}),
+             ContainsSubstring("[loss.class_weights]\nsquare = 4.0\ncircle = 3.0\n"));
+  CHECK_THAT(shown("{ square = 4 }", {key + "=balanced", key + ".circle=3"}),
+             ContainsSubstring("loss.class_weights must be a table of number"));
+}
+
+TEST_CASE("a word is not taken for the name of a section, nor for a key of a table", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string recipe = write_file(folder / "small.toml", small).string();
+  CHECK_THAT(Program{}.run({"show", recipe, "train=short"}).err,
+             ContainsSubstring("train must be a table, not a string (\"short\")"));
+  const std::string files = "dataset={name=\"text_classification\", files={a=\"a.txt\", b=\"b.txt\"}}";
+  CHECK_THAT(Program{}.run({"show", recipe, files, "dataset.files=all.txt"}).err,
+             ContainsSubstring("dataset.files must be a table of path, not a string (\"all.txt\")"));
+}
+
 TEST_CASE("a recipe that is wrong is not shown", "[cli]") {
   const TemporaryFolder folder;
   const std::string recipe = write_file(folder / "small.toml", small).string();

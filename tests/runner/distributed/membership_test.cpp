@@ -2,6 +2,8 @@
 
 #include <catch2/catch_all.hpp>
 
+#include "registry/log.hpp"
+
 using namespace runner;
 using Catch::Matchers::ContainsSubstring;
 using Launcher = Membership::Launcher;
@@ -33,6 +35,40 @@ TEST_CASE("membership: torchrun, which has to say where to meet") {
   environment.erase("MASTER_ADDR");
   environment.erase("MASTER_PORT");
   CHECK_THROWS_WITH(membership(environment), ContainsSubstring("MASTER_"));
+}
+
+TEST_CASE("membership: rank 0 of torchrun serves the store unless torchrun does") {
+  Environment environment{{"TORCHELASTIC_RUN_ID", "none"},
+                          {"RANK", "0"},
+                          {"WORLD_SIZE", "2"},
+                          {"LOCAL_RANK", "0"},
+                          {"LOCAL_WORLD_SIZE", "2"},
+                          {"MASTER_ADDR", "localhost"},
+                          {"MASTER_PORT", "29500"},
+                          {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
+  CHECK_FALSE(membership(environment)->serves_store);
+  environment["TORCHELASTIC_USE_AGENT_STORE"] = "False";
+  CHECK(membership(environment)->serves_store);
+  environment["RANK"] = environment["LOCAL_RANK"] = "1";
+  CHECK_FALSE(membership(environment)->serves_store);
+  environment["WORLD_SIZE"] = "99999999999999999999";
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("WORLD_SIZE is \"99999999999999999999\""));
+}
+
+TEST_CASE("membership: ranks of a launcher that is not known are not ignored in silence") {
+  const log::Silence silence;
+  log::clear_warnings();
+  Environment environment{{"RANK", "0"}, {"WORLD_SIZE", "1"}};
+  CHECK_FALSE(membership(environment));
+  CHECK(log::warnings().empty());
+  environment["WORLD_SIZE"] = "2";
+  CHECK_FALSE(membership(without_membership(environment)));
+  CHECK(log::warnings().empty());
+  CHECK_FALSE(membership(environment));
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(log::warnings()[0],
+             ContainsSubstring("WORLD_SIZE is \"2\"") && ContainsSubstring("torchrun, mpirun, srun"));
+  log::clear_warnings();
 }
 
 TEST_CASE("membership: the only rank of runner launch still belongs to it") {

@@ -267,7 +267,7 @@ TEST_CASE("store: it takes only so much") {
   CHECK_THROWS(client.set("more", std::string(600, 'x')));
 }
 
-TEST_CASE("secret file: only for the user's own eyes, and long enough") {
+TEST_CASE("secret file: only for the user's own eyes, and neither short nor endless") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "secret";
   CHECK_THROWS_WITH(read_secret_file(file), ContainsSubstring("cannot read the secret file"));
@@ -278,6 +278,9 @@ TEST_CASE("secret file: only for the user's own eyes, and long enough") {
   CHECK(read_secret_file(file) == "0123456789abcdef0123");
   std::ofstream(file) << "short";
   CHECK_THROWS_WITH(read_secret_file(file), ContainsSubstring("too short"));
+  std::ofstream(file) << std::string(1 << 20,
+                                     'x');  // would fill the pipe to a rank, and the launcher would hang
+  CHECK_THROWS_WITH(read_secret_file(file), ContainsSubstring("too long"));
 }
 
 TEST_CASE("addresses: a name that is this machine itself is recognised") {

@@ -119,6 +119,33 @@ TEST_CASE("engine: an update that ran out of memory is repeated from where it be
   CHECK(model->count.item<std::int64_t>() == 4);
 }
 
+// A precision with state that moves in every forward pass, as the magnitudes of fp8 do.
+class CountingPrecision final : public Precision {
+ public:
+  std::unique_ptr<Scope> forward() override {
+    ++passes_;
+    return Precision::forward();
+  }
+  std::string summary() const override { return "counts its passes"; }
+  State save() const override { return {.integers = {{"passes", passes_}}}; }
+  void load(const State& state) override { passes_ = StateReader(state).integer("passes"); }
+
+ private:
+  std::int64_t passes_ = 0;
+};
+
+TEST_CASE("engine: a pass that ran out of memory leaves no trace in the precision") {
+  const Quiet quiet;
+  static World alone;
+  EngineOptions options;
+  options.on_out_of_memory = OnOutOfMemory::split;
+  options.precision = [](const PrecisionInputs&) { return std::make_unique<CountingPrecision>(); };
+  Engine engine(options, alone);
+  engine.prepare(std::make_shared<Cramped>(3));
+  engine.accumulate({{examples(4, 0)}}, *mse());
+  CHECK(engine.precision().save().integers.at("passes") == 2);  // two halves, not the attempt that failed
+}
+
 TEST_CASE("engine: a loop by hand gives the gradients of accumulate(), and is held to what it announced") {
   const auto whole = std::make_shared<SmallModel>(std::vector<float>{1, 2, 3});
   const auto by_hand = std::make_shared<SmallModel>(std::vector<float>{1, 2, 3});

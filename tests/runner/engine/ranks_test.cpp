@@ -140,6 +140,39 @@ TEST_CASE("ranks: a sharded optimizer's state loads on another number of ranks")
   check_close(one, train_on(4, about, 2, &saved)[0]);
 }
 
+TEST_CASE("ranks: each sees the gradients of all parameters, also of those that another rank updates") {
+  Case about;
+  about.distributed.strategy = GENERATE(RankStrategy::ddp, RankStrategy::zero1, RankStrategy::zero2);
+  const auto gradients = [&](World& world) {
+    Trainee trainee(world, about);
+    trainee.engine.set_trainable({{"first.bias", false}});
+    constexpr std::int64_t size = 10;
+    const std::int64_t begin = size * world.rank() / world.size(),
+                       end = size * (world.rank() + 1) / world.size();
+    Window window;
+    window.batches.push_back(part_of(examples(0, size), begin, end - begin));
+    window.sizes_of_batches.push_back(size);
+    trainee.engine.accumulate(window, *part<LossKind>("mse").build({}));
+    std::map<std::string, torch::Tensor> found;
+    trainee.engine.weights().visit(
+        [&](const std::string& name, const torch::Tensor&, const torch::Tensor& gradient) {
+          found[name] = gradient.defined() ? gradient.clone() : torch::Tensor();
+        });
+    return found;
+  };
+  World alone;
+  const auto expected = gradients(alone);
+  REQUIRE(expected.size() == 4);
+  on_ranks(3, [&](World& world) {
+    const auto found = gradients(world);
+    for (const auto& [name, gradient] : expected) {
+      require(found.at(name).defined() == (name != "first.bias"),
+              name + " has a gradient unless it is frozen");
+      require(!gradient.defined() || torch::allclose(gradient, found.at(name), 1e-4, 1e-6), name);
+    }
+  });
+}
+
 TEST_CASE("ranks: running statistics are those of rank 0, on all ranks") {
   Case about;
   about.norm = true;

@@ -15,10 +15,36 @@ TEST_CASE("together: many tensors in one broadcast, of any kind and layout") {
     const auto own = static_cast<double>(world.rank());
     const std::vector<torch::Tensor> tensors{
         torch::full({2, 3, 4, 4}, own).contiguous(torch::MemoryFormat::ChannelsLast),
-        torch::full({3}, own, torch::kInt64), torch::full({}, own), torch::full({5}, own, torch::kFloat64)};
+        torch::full({3}, own, torch::kInt64),
+        torch::full({}, own),
+        torch::full({5}, own, torch::kFloat64),
+        torch::full({3}, own, torch::kInt16),
+        torch::full({2}, own, torch::kComplexFloat),
+        torch::full({4}, own, torch::kBool)};
     broadcast_together(world, tensors, 1, "a test");
     for (const torch::Tensor& tensor : tensors) require((tensor == 1).all().item<bool>(), "a tensor");
     require(tensors[0].is_contiguous(torch::MemoryFormat::ChannelsLast), "the layout");
+  });
+}
+
+TEST_CASE("together: every rank gets the whole state of one") {
+  struct Measured final : Stateful {
+    State state;
+    State save() const override { return state.copy(); }
+    void load(const State& other) override { state = other.copy(); }
+  };
+  on_ranks(3, [](World& world) {
+    const int rank = world.rank();
+    Measured measured;
+    measured.state = {.tensors = {{"a", torch::full({2}, rank)}}, .integers = {{"b", rank}}};
+    measured.state.parts["inner"] = {.tensors = {{"c", torch::full({1}, rank + 0.5)}},
+                                     .numbers = {{"d", rank + 0.25}}};
+    share_state(world, measured, 2, "a test");
+    const State& inner = measured.state.parts.at("inner");
+    require((measured.state.tensors.at("a") == 2).all().item<bool>(), "a");
+    require(measured.state.integers.at("b") == 2, "b");
+    require(inner.tensors.at("c").item<double>() == 2.5, "c");
+    require(inner.numbers.at("d") == 2.25, "d");
   });
 }
 

@@ -9,6 +9,7 @@
 #include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
+#include "tests/support/in_folder.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -133,6 +134,14 @@ TEST_CASE("trained: a folder that cannot be read does not hide the other runs") 
   CHECK_THROWS_WITH(find_run("runs/loop"), ContainsSubstring("no run folder runs/loop"));
   CHECK(find_run("good") == "runs/good/20260101-000000");
   std::filesystem::current_path(before);
+}
+
+TEST_CASE("trained: a run that chose its folder is listed") {
+  const TemporaryFolder folder;
+  const InFolder here(folder.path());
+  leave_run("runs/x");
+  leave_run("runs/good/20260101-000000");
+  CHECK_THROWS_WITH(find_run("y"), ContainsSubstring("existing runs: runs/x, runs/good."));
 }
 
 TEST_CASE("trained: what is missing is named") {

@@ -97,6 +97,8 @@ TEST_CASE("parse: mistakes are told with their place and a remedy", "[parse]") {
              ContainsSubstring("r.toml:3:1") && ContainsSubstring("duplicate key"));
   CHECK_THAT(problem("a = { x = 1, x = 2 }"), ContainsSubstring("duplicate key"));
   CHECK_THAT(problem("a.b = 1\na = 2"), ContainsSubstring("duplicate key"));
+  CHECK_THAT(problem("seed = 1\n\"seed\" = 2\n"),
+             ContainsSubstring("duplicate key") && !ContainsSubstring("seseed"));
   CHECK_THAT(problem("a = \"\xFF\""),
              ContainsSubstring("utf-8") && ContainsSubstring("save the file as UTF-8"));
   CHECK_THAT(problem("a = \"\xC3\""), ContainsSubstring("utf-8"));

@@ -137,13 +137,24 @@ TEST_CASE("reference: a key left out has its default", "[reference]") {
   CHECK(at(tree, "x.y").origin.line == 4);
 }
 
+TEST_CASE("reference: the default of a component whose name is a reference", "[reference]") {
+  Recipes recipes("[x]\ny = '${optimizer.lr}'\n[optimizer]\nname = '${kind}'\n[z]\n");
+  recipes.default_of = [&](const Value& tree, std::string_view path) -> std::optional<Value> {
+    const bool known = path == "optimizer.lr" && testing::toml(tree, "optimizer.name") == "\"sgd\"";
+    return known ? std::optional(Value(Value::Data(0.1))) : std::nullopt;
+  };
+  CHECK(testing::toml(recipes.load({"kind=sgd"}), "x.y") == "0.1");
+  CHECK_THAT(recipes.complaint({"optimizer.name=${optimizer.kind}", "~x"}),
+             ContainsSubstring("${optimizer.kind} refers to something that is not set"));
+}
+
 TEST_CASE("reference: mistakes are pointed at", "[reference]") {
   CHECK(value("[model]\nhidden = 1\n[x]\ny = 'width ${modle.hidden}'\n", "x") ==
         "main.toml:4:12: error: ${modle.hidden} refers to something that is not set\n"
         "    4 | y = 'width ${modle.hidden}'\n"
         "      |            ^^^^^^^^^^^^^^^\n"
         "  did you mean ${model.hidden}?\n");
-  CHECK_THAT(value("a = '${b.3}'\nb = [1]", "a"), ContainsSubstring("b has 1 items, counted from 0"));
+  CHECK_THAT(value("a = '${b.3}'\nb = [1]", "a"), ContainsSubstring("b has 1 item, counted from 0"));
   CHECK_THAT(value("a = '${env:NOPE}'", "a"), ContainsSubstring("the environment variable NOPE is not set") &&
                                                   ContainsSubstring("give a default: ${env:NOPE:default}"));
   CHECK_THAT(value("a = '${env:}'", "a"), ContainsSubstring("${env:} names no variable"));

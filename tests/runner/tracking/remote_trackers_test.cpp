@@ -312,7 +312,7 @@ TEST_CASE("a run that starts over sends nothing of its earlier attempt, not even
   }
   server.up = true;
   Trackers trackers(client(), run.facts, hasty);
-  trackers.start(0);
+  trackers.start(-1);
   trackers.log(at(1));
   trackers.finish(Outcome::finished);
   CHECK(trackers.run_id() == id);

@@ -43,21 +43,40 @@ WindowLoss loss_of(double value) { return {torch::tensor(value), 1}; }
 }  // namespace
 
 TEST_CASE("divergence: a loss that is not finite is refused, and names what is wrong") {
+  World alone;
   DivergenceGuard guard(OnDivergence::stop, false);
-  CHECK_FALSE(guard.refuses(loss_of(3), {}, 1, true));
-  CHECK(guard.refuses(loss_of(std::nan("")), {}, 2, true));
+  CHECK_FALSE(guard.refuses(loss_of(3), {}, 1, true, alone));
+  CHECK(guard.refuses(loss_of(std::nan("")), {}, 2, true, alone));
   CHECK_THAT(guard.problem(), ContainsSubstring("not a number in step 2"));
 
   DivergenceGuard by_data(OnDivergence::stop, false);
   const Window window{{{torch::tensor({infinite}), torch::zeros(1)}}};
-  CHECK(by_data.refuses(loss_of(infinite), window, 5, true));
+  CHECK(by_data.refuses(loss_of(infinite), window, 5, true, alone));
   CHECK_THAT(by_data.problem(), ContainsSubstring("inputs of its batch are not finite"));
 
   const log::Silence silence;
   DivergenceGuard lenient(OnDivergence::resume, false);
-  CHECK_FALSE(lenient.refuses(loss_of(infinite), {}, 1, true));
+  CHECK_FALSE(lenient.refuses(loss_of(infinite), {}, 1, true, alone));
   CHECK(lenient.problem().empty());
   log::clear_warnings();
+}
+
+TEST_CASE("divergence: all ranks name the rank whose data is not finite") {
+  on_ranks(3, [](World& world) {
+    const float input = world.rank() == 1 ? infinite : 1;
+    const Window window{{{torch::tensor({input}), torch::zeros(1)}}};
+    const std::string cause = "the loss is infinite in step 5, because inputs of its batch on rank 1 are not";
+    DivergenceGuard guard(OnDivergence::stop, false);
+    require(guard.refuses(loss_of(infinite), window, 5, true, world), "the update is refused");
+    require(guard.problem().starts_with(cause), guard.problem());
+    DivergenceGuard stopped(OnDivergence::stop, false);
+    stopped.stopped_by_hook("a hook says so", loss_of(infinite), window, 5, world);
+    require(stopped.problem().starts_with(cause), stopped.problem());
+
+    DivergenceGuard sound(OnDivergence::stop, false);
+    sound.stopped_by_hook("a hook says so", loss_of(infinite), {}, 5, world);
+    require(sound.problem() == "a hook says so", sound.problem());
+  });
 }
 
 TEST_CASE("divergence: weights that began as infinite numbers are no sign of it, those that became so are") {

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_all.hpp>
 
+#include "registry/log.hpp"
 #include "tests/support/line_run.hpp"
 #include "tests/support/ranks.hpp"
 
@@ -15,6 +16,28 @@ auto near(double value) { return Catch::Matchers::WithinRel(value, 1e-5); }
 // The model answers 0 to everything, so that the loss is the mean of y squared.
 const std::vector<float> x{1, 2, 3}, y{2, 4, 9};
 constexpr double whole = (4 + 16 + 81) / 3.0;
+
+// Of which some examples cannot be read.
+class BrokenSplit final : public Split {
+ public:
+  BrokenSplit(std::unique_ptr<Split> split, std::int64_t readable)
+      : split_(std::move(split)), readable_(readable) {}
+
+  std::int64_t size() const override { return split_->size(); }
+  DataSpec spec() const override { return split_->spec(); }
+  Batch allocate(std::int64_t examples, torch::MemoryFormat format) const override {
+    return split_->allocate(examples, format);
+  }
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
+    for (const ExampleRef& example : examples)
+      if (example.index >= readable_) throw DataError("broken.");
+    split_->read(examples, batch, first);
+  }
+
+ private:
+  std::unique_ptr<Split> split_;
+  std::int64_t readable_;
+};
 
 }  // namespace
 
@@ -97,5 +120,32 @@ TEST_CASE("evaluate: a rank that is asked to stop breaks it off on all ranks") {
     const Evaluation found = evaluate(run, {}, [&](double) { return world.rank() == 0; });
     if (!found.broken_off || !found.measurements.empty())
       throw std::runtime_error("rank " + std::to_string(world.rank()) + " went on");
+  });
+}
+
+TEST_CASE("evaluate: examples that cannot be read are counted, and told once") {
+  LineRun line(x, y, {"loader.on_error=skip"});
+  CHECK(evaluate(line.run).examples == 3);
+  CHECK(evaluate(line.run).unreadable == 0);
+  line.run.data.eval = std::make_unique<BrokenSplit>(std::move(line.run.data.eval), 1);
+  log::clear_warnings();
+  const Evaluation found = evaluate(line.run);
+  CHECK(found.examples == 1);
+  CHECK(found.unreadable == 2);
+  CHECK_THAT(found.measurements[0].second, near(4));
+  const auto told = [](const std::string& warning) {
+    return warning.find("2 of 3 validation examples could not be read") != std::string::npos;
+  };
+  CHECK(std::ranges::count_if(log::warnings(), told) == 1);
+}
+
+TEST_CASE("evaluate: every rank knows how many examples all of them evaluated") {
+  const LineRun alone(x, y, {"loader.batch_size=1", "loader.on_error=skip"});
+  testing::on_ranks(2, [&](World& world) {
+    Run run(alone.recipe, world);
+    run.data.eval = std::make_unique<BrokenSplit>(std::move(run.data.eval), 2);
+    const Evaluation found = evaluate(run);
+    if (found.examples != 2 || found.unreadable != 1)
+      throw std::runtime_error(std::to_string(found.examples) + " and " + std::to_string(found.unreadable));
   });
 }

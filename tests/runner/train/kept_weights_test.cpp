@@ -9,6 +9,8 @@
 #include "runner/train/evaluate.hpp"
 #include "runner/train/feed.hpp"
 #include "tests/support/decoded_recipe.hpp"
+#include "tests/support/ranks.hpp"
+#include "tests/support/wave.hpp"
 
 using namespace runner;
 using namespace runner::testing;
@@ -47,6 +49,18 @@ bool same(const std::map<std::string, torch::Tensor>& one,
   return std::ranges::equal(one, other, [](const auto& a, const auto& b) {
     return a.first == b.first && torch::equal(a.second, b.second);
   });
+}
+
+// The weights, the same on any number of ranks, with batch-norm statistics recomputed for them.
+std::map<std::string, torch::Tensor> with_statistics(const Recipe& recipe, World& world) {
+  Run run(recipe, world);
+  {
+    const torch::NoGradGuard no_grad;
+    for (torch::Tensor& parameter : run.engine.model().parameters())
+      parameter.copy_(wave(parameter.sizes().vec(), 0.3) + (parameter.dim() == 1 ? 1.5 : 0));
+  }
+  const KeptWeightsInPlace in_place(run, {"other", {}, 100});
+  return everything(run.engine.model());
 }
 
 }  // namespace
@@ -102,6 +116,30 @@ TEST_CASE("batch-norm statistics do not depend on the random numbers drawn befor
     return everything(run.engine.model());
   };
   CHECK(same(recomputed_after(1), recomputed_after(2)));
+}
+
+TEST_CASE("batch-norm statistics of a reproducible run have the same bits on any number of ranks",
+          "[ranks]") {
+  Recipes files(residual_net);
+  const Recipe recipe = decoded_recipe(
+      files, {"distributed.reproducible=true", "distributed.batch=global", "loader.batch_size=7"});
+  torch::set_num_threads(1);  // as the ranks have
+  World alone;
+  const auto one = with_statistics(recipe, alone);
+  on_ranks(2, [&](World& world) { require(same(with_statistics(recipe, world), one), "the same bits"); });
+}
+
+TEST_CASE("synchronised batch-norm statistics are those of one rank with whole batches", "[ranks]") {
+  Recipes files(residual_net);
+  // Of the last batch, which has two examples, one of three ranks gets none.
+  const Recipe recipe = decoded_recipe(
+      files, {"distributed.sync_batch_norm=true", "distributed.batch=global", "loader.batch_size=11"});
+  World alone;
+  const auto one = with_statistics(recipe, alone);
+  on_ranks(3, [&](World& world) {
+    for (const auto& [name, tensor] : with_statistics(recipe, world))
+      require(torch::allclose(tensor.to(torch::kDouble), one.at(name).to(torch::kDouble), 1e-3, 1e-4), name);
+  });
 }
 
 TEST_CASE("what hooks keep is measured under their names, and saved by name") {

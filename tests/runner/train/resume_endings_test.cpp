@@ -1,8 +1,10 @@
 // How runs end, and how they continue afterwards: failures, time limits, hooks that stop them, changed
 // recipes.
+#include <atomic>
 #include <catch2/catch_all.hpp>
 #include <csignal>
 
+#include "components/datasets/dataset.hpp"
 #include "components/hooks/hook.hpp"
 #include "tests/support/resumed_runs.hpp"
 
@@ -14,6 +16,7 @@ namespace {
 
 // Fails in the call that a test names, once, from the sixth update on. Leaves a note after every step.
 std::string failing_call;
+std::atomic<bool> data_is_gone;  // after the first update, if the failing call is "next batch"
 
 struct Failing {};
 constexpr auto describe(std::type_identity<Failing>) { return fields(); }
@@ -23,6 +26,7 @@ class FailingHook final : public Hook {
   void after_step(const Progress& progress, Requests& requests) override {
     step_ = progress.step;
     requests.note({"note", "a step"});
+    data_is_gone = failing_call == "next batch";
     fail_in("after_step");
   }
   void after_eval_batch(const Batch&, const torch::Tensor&) override { fail_in("after_eval_batch"); }
@@ -42,6 +46,32 @@ class FailingHook final : public Hook {
 
 std::unique_ptr<Hook> build(const Failing&, const HookInputs&) { return std::make_unique<FailingHook>(); }
 const Registration<HookKind> failing{"failing_in_tests", "Fails when a test wants it to.", &build};
+
+// Its examples can be read until data_is_gone.
+class FadingSplit final : public Split {
+ public:
+  std::int64_t size() const override { return 32; }
+  DataSpec spec() const override { return {.input_shape = {4}, .classes = 2, .train_examples = size()}; }
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
+    if (data_is_gone) throw std::runtime_error("the disk is gone");
+    const auto count = static_cast<std::int64_t>(examples.size());
+    batch.input.narrow(0, first, count).fill_(1);
+    batch.target.narrow(0, first, count).fill_(1);
+  }
+};
+
+class FadingData final : public Dataset {
+ public:
+  DataSpec spec() const override { return FadingSplit().spec(); }
+  Splits open(const TransformPipeline&) const override {
+    return {.train = std::make_unique<FadingSplit>(), .eval = std::make_unique<FadingSplit>()};
+  }
+};
+
+struct Fading {};
+constexpr auto describe(std::type_identity<Fading>) { return fields(); }
+std::unique_ptr<Dataset> build(const Fading&, const DatasetInputs&) { return std::make_unique<FadingData>(); }
+const Registration<DatasetKind> fading{"fading_in_tests", "Is gone after a while.", &build};
 
 // Settings of an optimizer that are on or off, and the value that is not the default.
 std::vector<std::pair<std::string, bool>> switches_of(const std::string& optimizer) {
@@ -73,6 +103,73 @@ TEST_CASE("resume: a run that failed continues as if it had not, wherever a hook
       CHECK(read_text(whole / "texts.jsonl") == read_text(resumed / "texts.jsonl"));
     }
   }
+}
+
+TEST_CASE("resume: an evaluation that was repeated is recorded once, even if the step after it fails",
+          "[resume]") {
+  const Recipes files(table_recipe);
+  const std::vector<std::string> overrides{R"(hook=[{name="failing_in_tests"}])"};
+  const fs::path whole = files.folder / "whole", resumed = files.folder / "resumed";
+  train_in(files, whole, overrides);
+  for (const char* call :
+       {"after_eval_batch", "after_step"}) {  // the second attempt begins with the evaluation
+    failing_call = call;
+    CHECK_THROWS_WITH(train_in(files, resumed, overrides), Catch::Matchers::ContainsSubstring(call));
+  }
+  train_in(files, resumed, overrides);
+  require_equal_runs(whole, resumed);
+}
+
+TEST_CASE("resume: weights that are not finite are not saved when a run fails", "[resume]") {
+  const bool diverges = GENERATE(false, true);
+  const Recipes files(R"(
+model = "mlp"
+dataset = "fading_in_tests"
+loader = { batch_size = 8, shuffle = false }
+optimizer = { name = "sgd", momentum = 0.0 }
+train = { max_steps = 4 }
+eval = { every = "never" }
+checkpoint = { every = "1000step" }
+)");
+  const fs::path run = files.folder / "run";
+  failing_call = "next batch";
+  CHECK_THROWS_WITH(train_in(files, run,
+                             {diverges ? "optimizer={lr=1e30, weight_decay=1e30}" : "optimizer.lr=0.1",
+                              "hook=[failing_in_tests]"}),
+                    Catch::Matchers::ContainsSubstring("the disk is gone"));
+  failing_call.clear();
+  data_is_gone = false;
+  CHECK(fs::exists(run / "checkpoints/latest") == !diverges);
+}
+
+TEST_CASE("resume: a run of no steps keeps its records when it is repeated", "[resume]") {
+  const Recipes files(table_recipe);
+  const fs::path run = files.folder / "run";
+  train_in(files, run, {"train.max_steps=0"});
+  const auto before = records(run);
+  REQUIRE_FALSE(before.empty());
+  train_in(files, run, {"train.max_steps=0"});
+  CHECK(records(run) == before);
+}
+
+TEST_CASE("resume: a run that a hook has stopped stays stopped if nothing that decides about it changes",
+          "[resume]") {
+  const Recipes files(table_recipe);
+  const fs::path run = files.folder / "run";
+  const std::vector<std::string> stopping{"optimizer.lr=1e-9", "eval.every=2step",
+                                          R"(hook=[{name="early_stop", metric="eval/loss", patience=1}])"};
+  const auto with = [&](const std::string& change) {
+    std::vector<std::string> overrides = stopping;
+    if (!change.empty()) overrides.push_back(change);
+    return train_in(files, run, overrides);
+  };
+  const RunResult first = with("");
+  REQUIRE(first.outcome == RunResult::Outcome::stopped);
+  const RunResult again = with("loader.workers=1");
+  CHECK(again.outcome == RunResult::Outcome::stopped);
+  CHECK(again.steps == first.steps);
+  CHECK(again.message == first.message);
+  CHECK(with("train.max_steps=14").steps > first.steps);
 }
 
 TEST_CASE("resume: a time limit interrupts the run, and the same command continues it", "[resume]") {

@@ -2,6 +2,7 @@
 // schedule, precision and hook that is registered, so that a new one is covered by itself.
 #include <catch2/catch_all.hpp>
 
+#include "runner/checkpoint/checkpoint_store.hpp"
 #include "tests/support/resumed_runs.hpp"
 
 using namespace runner;
@@ -69,6 +70,56 @@ TEST_CASE("resume: intervals that are shares of the run", "[resume]") {
   compare(table_recipe, shares, {3, 8});
   compare(table_recipe, with_hook(R"({name="swa", from="0.2run", every="0.2run"})"), {5, 9});
   compare(table_recipe, with_hook(R"({name="freeze", match=["fc1.*"], until="0.5run"})"), {4, 8});
+}
+
+TEST_CASE("resume: hooks that freeze the same parameters at different times", "[resume]") {
+  compare(
+      table_recipe,
+      {R"(hook=[{name="freeze", match=["fc1.*"], until="4step"}, {name="freeze", match=["*.bias"], until="9step"}])"},
+      {6, 10});
+}
+
+TEST_CASE("resume: a measurement of the gradients of images in channels_last", "[resume]") {
+  const char* recipe = R"(
+[model]
+name = "resnet20"
+[dataset]
+name = "shapes"
+train = 32
+eval = 8
+[loader]
+batch_size = 8
+[optimizer]
+name = "adam"
+[train]
+max_steps = 6
+log_every = "1step"
+[checkpoint]
+every = "1step"
+)";
+  compare(recipe, {R"(hook=[{name="gradient_noise", every=5, over=3}])"}, {1, 2});
+}
+
+TEST_CASE("resume: records of updates that were skipped before the first step", "[resume]") {
+  const Recipes files(table_recipe);
+  const std::filesystem::path whole = files.folder / "whole", resumed = files.folder / "resumed";
+  const std::vector<std::string> overrides{
+      R"(precision={name="fp16", init_scale=1e30, growth_interval=1000})",
+      "eval.every=0.2ep",
+      "checkpoint={every=\"0.1ep\", keep=100}",
+      "train.log_every=0.2ep",
+  };
+  train_in(files, whole, overrides);
+  std::filesystem::copy(
+      whole, resumed,
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
+  for (const auto& checkpoint : CheckpointStore(resumed).all()) {
+    if (checkpoint.filename() != "step-00000000") std::filesystem::remove_all(checkpoint);
+  }
+  std::filesystem::remove(resumed / "result.json");
+  REQUIRE(read_summary(resumed / "checkpoints/step-00000000").epoch > 0);
+  train_in(files, resumed, overrides);
+  require_equal_runs(whole, resumed);
 }
 
 TEST_CASE("resume: augmented images, mixing and batch norm, with and without workers", "[resume]") {

@@ -110,7 +110,7 @@ TEST_CASE("parameters that a hook has frozen are trained again if the hook is go
                std::vector<std::string>{R"(hook=[{name="freeze", match=["*.bias"], until="3step"}])"});
   const auto frozen = [](const Runs& runs, std::int64_t step) {
     const auto saved = read_checkpoint(CheckpointStore(runs.folder()).path_of(step));
-    return saved.states.at("engine").parts.at("frozen").integers.size();
+    return saved.states.at("engine").parts.at("frozen").parts.size();
   };
   Runs runs;
   runs.train({R"(hook=[{name="freeze", match=["*.bias"], until="5step"}])"}, {.interrupt_at = 4});
@@ -152,6 +152,59 @@ TEST_CASE("a checkpoint that does not fit the recipe leaves the run as it was") 
   CHECK_THAT(read_text(runs.file("log.txt")), ContainsSubstring("error: "));
   fs::remove_all(newest);
   CHECK(runs.train().outcome == RunResult::Outcome::finished);
+}
+
+TEST_CASE("a checkpoint with a state that the run does not have is refused by name") {
+  Runs runs;
+  runs.interrupt_after(4);
+  const CheckpointStore store(runs.folder());
+  Checkpoint changed = read_checkpoint(store.path_of(4));
+  changed.states["telepathy"].integers["thoughts"] = 3;
+  fs::remove_all(store.path_of(4));
+  store.write(*store.begin(4, 100), changed, {}, 2);
+  CHECK_THROWS_WITH(runs.train(),
+                    ContainsSubstring("has a state \"telepathy\", which this run does not have"));
+}
+
+TEST_CASE("the time of a run continues where its last attempt stopped, and the log lists what was restored") {
+  Runs runs;
+  runs.interrupt_after(4);
+  const CheckpointStore store(runs.folder());
+  Checkpoint aged = read_checkpoint(store.path_of(4));
+  aged.states.at("progress").numbers.at("seconds") = 1000;  // as if four steps had taken so long
+  fs::remove_all(store.path_of(4));
+  store.write(*store.begin(4, 100), aged, {}, 2);
+  runs.train();
+  std::ifstream metrics(runs.file("metrics.jsonl"));
+  double last = 0;
+  for (std::string line; std::getline(metrics, line);) last = nlohmann::json::parse(line)["time"];
+  CHECK(last >= 1000);
+  CHECK_THAT(read_text(runs.file("log.txt")),
+             ContainsSubstring("model (") && ContainsSubstring("optimizer") &&
+                 ContainsSubstring("progress") && ContainsSubstring("journal"));
+}
+
+TEST_CASE("a manifest of another step is damage, and no record is lost by it") {
+  Runs runs;
+  runs.train();
+  const fs::path manifest = runs.file("checkpoints/step-00000006/manifest.json");
+  auto changed = nlohmann::json::parse(read_text(manifest));
+  changed["step"] = 5;
+  write_file(manifest, changed.dump());
+  CHECK_THAT(damage_of(manifest.parent_path()), ContainsSubstring("different steps"));
+  const auto steps = logged_steps(runs.file("metrics.jsonl"));
+  runs.train();
+  CHECK(logged_steps(runs.file("metrics.jsonl")) == steps);
+}
+
+TEST_CASE("a start from a checkpoint of another run is noted before anything else can fail") {
+  Runs first, second;
+  first.train();
+  const fs::path from = first.file("checkpoints/step-00000006");
+  CHECK_THROWS(second.train({"tracker+=unbuildable_in_tests"}, {.resume_from = from}));
+  CHECK(noted_start(second.folder()) == from);
+  second.train({"train.max_steps=8"});  // as `runner resume` does
+  CHECK(logged_steps(second.file("metrics.jsonl")) == std::vector<std::int64_t>{7, 8});
 }
 
 TEST_CASE("a start that failed can be repeated in the same folder, with what failed put right") {

@@ -178,6 +178,24 @@ TEST_CASE("train: what a hook asks of the next update on one rank waits on all r
   }
 }
 
+TEST_CASE("train: hooks that need what local_sgd does not have are refused", "[ranks]") {
+  const std::string hook = GENERATE("ema", "gradient_noise");
+  const LineRun line({1, 2}, {1, 2}, {"distributed.strategy=local_sgd", "hook+=" + hook});  // alone it may
+  const auto errors = testing::try_on_ranks(2, [&](World& world) { const Run run(line.recipe, world); });
+  CHECK_THAT(testing::message_of(errors[0]), ContainsSubstring("Hook \"" + hook + "\"") &&
+                                                 ContainsSubstring("local_sgd") &&
+                                                 ContainsSubstring("choose another strategy"));
+}
+
+TEST_CASE("train: data that is not finite is the cause that is given, also if a hook stops the run") {
+  LineRun line({1, std::nanf("")}, {1, 2}, {"loader.batch_size=1", "hook+=nan_guard"});
+  const Trained trained = train_line(line);
+  CHECK(trained.end.why == TrainingEnd::diverged);
+  CHECK(trained.end.reason ==
+        "the loss is not a number in step 2, because inputs of its batch are not finite numbers: correct the "
+        "data, which `runner data` examines");
+}
+
 TEST_CASE("train: a loss that is not finite ends the run with the weights of the step before") {
   LineRun line({1, 2}, {1e18F, 2e18F}, {"loader.batch_size=1", "train.epochs=5", "optimizer.lr=1000000.0"});
   const Trained trained = train_line(line);

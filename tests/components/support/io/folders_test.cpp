@@ -25,6 +25,17 @@ TEST_CASE("a link is moved in one step, and a folder in its place is put aside, 
   }
 }
 
+TEST_CASE("a TMPDIR that is not a folder is named", "[io]") {
+  const TemporaryFolder folder;
+  {
+    const EnvironmentVariable there("TMPDIR", folder.path().string());
+    CHECK(temporary_folder() == folder.path());
+  }
+  const EnvironmentVariable missing("TMPDIR", (folder / "nope").string());
+  CHECK_THROWS_WITH(temporary_folder(), "TMPDIR is \"" + (folder / "nope").string() +
+                                            "\", which is not a folder; set it to one that can be written.");
+}
+
 TEST_CASE("folders that a crash left are removed, and one that was being replaced gets its name back",
           "[io]") {
   const TemporaryFolder folder;
