@@ -79,9 +79,10 @@ std::string help(const Style& style) {
     if (!command.hidden) rows.emplace_back(std::string(command.name), std::string(command.summary));
   }
   out += section("Commands", rows, style);
-  out +=
-      section("Options",
-              {{"-h, --help", "This text; after a command, the help of that command."}, {"--version", "The version."}}, style);
+  out += section("Options",
+                 {{"-h, --help", "This text; after a command, the help of that command."},
+                  {"--version", "The version."}},
+                 style);
   out += "\n" + style.bold("Overrides") + " change a recipe from the command line\n" +
          two_columns(override_forms());
   return out + examples_section(
