@@ -144,8 +144,12 @@ class Loop {
   }
 
   int stop_signal() const {
-    return run_.requests.interrupt_reason() && !replays() ? SIGTERM : control_.signal();
+    if (run_.requests.interrupt_reason() && !replays()) return SIGTERM;
+    if (const int signal = control_.signal(); signal != 0) return signal;
+    return control_.interrupt_at && run_.progress.step >= *control_.interrupt_at ? SIGINT : 0;
   }
+  // Evaluations of a replay are compared, so its last one is not broken off.
+  bool goes_on_evaluating() const { return (replays() ? control_.signal() : stop_signal()) == 0; }
 
   Events own_events() const {
     const bool asked = control_.checkpoint_asked && control_.checkpoint_asked();
@@ -228,7 +232,7 @@ class Loop {
     run_.within_step = false;
     const Evaluation evaluation = evaluate_all(run_, control_.eval_batches, [&](double share) {
       journal_.evaluating(share);
-      return stop_signal() == 0;
+      return goes_on_evaluating();
     });
     run_.evaluation_due = evaluation.broken_off;
     run_.within_step = true;

@@ -17,6 +17,7 @@ struct LoopControl {
   std::function<bool()> checkpoint_asked = {};    // since the last call
   Checkpointer* checkpoints = nullptr;            // none: nothing is saved
   std::optional<std::int64_t> steps = {};         // none: as many as planned
+  std::optional<std::int64_t> interrupt_at = {};  // as a signal in this step would
   std::optional<std::int64_t> eval_batches = {};  // none: the whole validation set
   // Set if recorded steps are replayed: gives the recorded time of each step, which replaces the clock. Only
   // a signal ends a replay early: hooks cannot, because the original run did make these steps.

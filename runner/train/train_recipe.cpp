@@ -146,14 +146,14 @@ Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const SavedTex
 }
 
 // A dry run takes a few steps and saves nothing.
-LoopControl loop_control(const Run& run, const RunFolder& folder, const StopSignal& stop,
-                         Checkpointer& checkpoints, const TrainOptions& options) {
+LoopControl loop_control(const RunFolder& folder, const StopSignal& stop, Checkpointer& checkpoints,
+                         const TrainOptions& options) {
   const auto stop_signal = [&] {
     if (!folder.temporary()) folder.require_there();
-    const bool enough = options.interrupt_at && run.progress.step >= *options.interrupt_at;
-    return stop.received() != 0 ? stop.received() : enough ? SIGINT : 0;
+    return stop.received();
   };
   LoopControl control{stop_signal, folder.path(), &take_checkpoint_request};
+  control.interrupt_at = options.interrupt_at;
   control.recorded_time = options.recorded_time;
   if (options.dry_run) {
     control.steps = dry_run_steps;
@@ -204,7 +204,7 @@ RunResult train_and_report(const TrainArguments& given, RunStart& start, const R
       checkpoints.resumed(run.progress);
       checkpoints.measured(journal.last_evaluation());
     }
-    const LoopControl control = loop_control(run, folder, stop_signal, checkpoints, given.options);
+    const LoopControl control = loop_control(folder, stop_signal, checkpoints, given.options);
     return finish_run(reported, train_or_keep_weights(run, journal, control, folder));
   } catch (const std::exception& error) {
     fail_run(reported, error);

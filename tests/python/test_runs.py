@@ -191,7 +191,7 @@ def a_run_never_writes_over_another(folder):
     run(SHAPES, *SMALL, "train.max_steps=1", f"run.dir={folder}/run")
     before = (folder / "run/metrics.jsonl").read_bytes()
     done = run(SHAPES, *SMALL, "train.max_steps=1", "checkpoint.resume=never", f"run.dir={folder}/run", check=False)
-    assert done.returncode == 1 and "already contains a run" in done.stderr, done.stderr
+    assert done.returncode == 2 and "already contains a run" in done.stderr, done.stderr
     assert (folder / "run/metrics.jsonl").read_bytes() == before
 
 
