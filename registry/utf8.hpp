@@ -11,6 +11,11 @@ std::size_t utf8_length(std::string_view text);
 
 bool is_utf8(std::string_view text);
 
+// The text with every byte that is not well-formed UTF-8 replaced by U+FFFD.
+std::string valid_utf8(std::string_view text);
+// The same for the first `most_bytes` bytes, without cutting a character in two.
+std::string valid_utf8(std::string_view text, std::size_t most_bytes);
+
 // For a terminal: control characters and malformed bytes become '?', tabs become spaces.
 std::string printable(std::string_view text);
 

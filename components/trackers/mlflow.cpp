@@ -13,10 +13,10 @@
 #include "components/trackers/support/mlflow_api.hpp"
 #include "components/trackers/support/mlflow_name.hpp"
 #include "components/trackers/support/tracker_files.hpp"
-#include "components/trackers/support/valid_utf8.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "components/trackers/tracker.hpp"
 #include "registry/log.hpp"
+#include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {

@@ -11,7 +11,7 @@
 #include "components/support/io/read_json.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/sharded_safetensors.hpp"
-#include "components/trackers/support/valid_utf8.hpp"
+#include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 #include "runner/checkpoint/state_json.hpp"
 

@@ -2,8 +2,8 @@
 
 #include "components/support/io/read_json.hpp"
 #include "components/trackers/support/json_number.hpp"
-#include "components/trackers/support/valid_utf8.hpp"
 #include "registry/log.hpp"
+#include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {

@@ -7,7 +7,7 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "components/trackers/support/valid_utf8.hpp"
+#include "registry/utf8.hpp"
 
 namespace runner {
 

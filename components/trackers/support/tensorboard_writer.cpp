@@ -15,8 +15,8 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "components/trackers/support/valid_utf8.hpp"
 #include "components/trackers/support/wall_clock.hpp"
+#include "registry/utf8.hpp"
 
 namespace runner {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstdlib>
 
 #include "components/trackers/support/tensorboard_writer.hpp"
-#include "components/trackers/support/valid_utf8.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "components/trackers/tracker.hpp"
+#include "registry/utf8.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 
