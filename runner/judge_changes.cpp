@@ -87,7 +87,8 @@ void judge_length(std::vector<RecipeChange>& changes, const Recipe& now, bool ho
                "the schedule depends on the length of the run");
 }
 
-// Another metric at the end of the list disturbs nobody; one that is computed in another way may.
+// An additional metric changes nothing; one that is computed differently may change what a hook or a
+// schedule decides.
 void judge_evaluations(std::vector<RecipeChange>& changes, const std::vector<Watcher>& watchers) {
   if (watchers.empty()) return;
   for (RecipeChange& change : changes) {

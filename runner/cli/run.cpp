@@ -85,9 +85,8 @@ Command run_command() {
       .run = &run,
       .details =
           "The whole recipe is checked before anything is written.\n"
-          "Exit code 0: done; 1: failed; 2: a mistake in the recipe or on the command line; 128 + n: stopped "
-          "by\n"
-          "signal n, after saving."};
+          "Exit code 0: done; 1: failed; 2: a mistake in the recipe or on the command line; "
+          "128 + n: stopped by\nsignal n, after saving."};
 }
 
 }  // namespace runner::cli

@@ -96,7 +96,7 @@ class Engine final : public Stateful {
   // Freezes or unfreezes parameters. Those that were frozen when the model was prepared stay frozen. Throws
   // if no parameter is left to train.
   void set_trainable(const std::vector<Trainability>& changes);
-  void train_all();  // whoever has frozen something has to ask again
+  void train_all();  // hooks that want parameters frozen have to ask again
 
   // Computes gradients of the mean loss over the whole window, for micro-batches of any size. If memory runs
   // out and the options allow it, starts again with smaller micro-batches, and keeps using these.
