@@ -1,6 +1,7 @@
 #include "registry/diagnostics.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "registry/utf8.hpp"
 #include "registry/wording.hpp"
@@ -28,6 +29,20 @@ void Diagnostics::hide_sources(const std::function<bool(const Origin&)>& holds_s
   }
 }
 
+namespace {
+
+// A field of a table, or an entry of a list by its index.
+const Value* member_of(const Value& value, std::string_view key) {
+  if (const Table* table = value.as<Table>()) return table->find(key);
+  const Array* list = value.as<Array>();
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+  const bool found = list && error == std::errc{} && end == key.data() + key.size() && index < list->size();
+  return found ? &(*list)[index] : nullptr;
+}
+
+}  // namespace
+
 Diagnostic Report::at(std::string_view field, std::string message) const {
   // A field left at its default has no place in the recipe: point at the table that contains it.
   const Value* value = &table_;
@@ -35,7 +50,7 @@ Diagnostic Report::at(std::string_view field, std::string message) const {
   for (std::string_view rest = field; value && !rest.empty();) {
     const std::string_view key = rest.substr(0, rest.find('.'));
     rest.remove_prefix(std::min(rest.size(), key.size() + 1));
-    value = value->as<Table>() ? value->as<Table>()->find(key) : nullptr;
+    value = member_of(*value, key);
     if (value && !value->origin.is_default()) origin = value->origin;
   }
   const std::string subject =

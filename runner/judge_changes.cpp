@@ -4,6 +4,7 @@
 #include <torch/nn/modules/linear.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "components/schedulers/support/learning_rate.hpp"
 #include "registry/codec.hpp"
@@ -73,12 +74,30 @@ bool hooks_depend_on_length(const Value& now, const Registry& registry) {
   return depends;
 }
 
-// `evaluations_decide`: something depends on when evaluations happen.
-void judge_length(std::vector<RecipeChange>& changes, const Recipe& now, bool hooks_depend,
-                  bool evaluations_decide) {
+// Whether the last evaluation of the run, at its end, is also one of those that happen every so often. If
+// not, a longer run does not have it.
+bool ends_with_regular_evaluation(const Recipe& recipe) {
+  const auto divides = [&](double length) { return std::fmod(length, recipe.eval.every.amount) == 0; };
+  switch (recipe.eval.every.unit) {
+    case Duration::Unit::epoch: return !recipe.train.max_steps && divides(recipe.train.epochs.value_or(0));
+    case Duration::Unit::step:
+      return !recipe.train.epochs && divides(static_cast<double>(recipe.train.max_steps.value_or(0)));
+    case Duration::Unit::second: return false;
+    case Duration::Unit::run: return divides(1);
+    case Duration::Unit::never: break;
+  }
+  return true;
+}
+
+// `watchers`: what depends on the evaluations.
+void judge_length(std::vector<RecipeChange>& changes, const Recipe& before, const Recipe& now,
+                  bool hooks_depend, const std::vector<Watcher>& watchers) {
   const auto any_length = {std::string_view("train.epochs"), std::string_view("train.max_steps"),
                            std::string_view("train.max_time")};
-  if (evaluations_decide && now.eval.every.unit == Duration::Unit::run)
+  if (!watchers.empty() && !ends_with_regular_evaluation(before))
+    set_effect(changes, any_length, OnResume::course,
+               watchers.front().section + " depends on the evaluation at the end of the run");
+  if (!watchers.empty() && now.eval.every.unit == Duration::Unit::run)
     set_effect(changes, any_length, OnResume::course, "eval.every is a share of the run");
   if (hooks_depend)
     set_effect(changes, any_length, OnResume::course, "a hook depends on the length of the run");
@@ -169,7 +188,7 @@ void judge_by_components(std::vector<RecipeChange>& changes, const Value& before
   const Recipe later = decode_table<Recipe>(now, registry), earlier = earlier_recipe(before, now, registry);
   auto watchers = watchers_of(later);
   std::ranges::move(watchers_of(earlier), std::back_inserter(watchers));
-  judge_length(changes, later, hooks_depend_on_length(now, registry), !watchers.empty());
+  judge_length(changes, earlier, later, hooks_depend_on_length(now, registry), watchers);
   judge_evaluations(changes, watchers);
   judge_state(changes, "optimizer", [&] { return optimizer_fits(earlier.optimizer, later.optimizer); });
   judge_state(changes, "scheduler", [&] { return schedule_fits(earlier.scheduler, later.scheduler); });

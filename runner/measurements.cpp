@@ -102,11 +102,12 @@ void check_measurements(const Recipe& recipe, Report& report) {
       report.error("eval", "cannot be measured: " + disagreement(metric, recipe.loss));
   }
   std::vector<std::string> kept;
-  for (const auto& hook : recipe.hook) {
-    const std::string own = hook.facts().keeps_weights;
+  for (std::size_t i = 0; i < recipe.hook.size(); ++i) {
+    const std::string own = recipe.hook[i].facts().keeps_weights;
     if (own.empty()) continue;
     if (std::ranges::find(kept, own) != kept.end())
-      report.error("hook", "has two that keep weights named " + in_quotes(own) + ": delete one");
+      report.error("hook." + std::to_string(i),
+                   "keeps weights named " + in_quotes(own) + ", as an earlier hook does: delete one of them");
     kept.push_back(own);
   }
   const auto measured = measurements_of(recipe);

@@ -41,6 +41,11 @@ void check(const RunSection& run, Report& report) {
     report.error("name", "becomes the name of a folder, so it cannot be " + in_quotes(run.name) +
                              "; choose where the run goes with \"dir\"");
   }
+  constexpr std::size_t longest_name = 200;  // file systems allow 255 bytes, of which some are for endings
+  if (run.name.size() > longest_name)
+    report.error("name", "becomes the name of a folder, so it can have at most " +
+                             std::to_string(longest_name) + " bytes; it has " +
+                             std::to_string(run.name.size()));
 }
 
 void check(const LoaderSection& loader, Report& report) {

@@ -1,4 +1,5 @@
 // What the sections of a recipe require of each other. recipe.cpp has the rules within a section.
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -46,6 +47,22 @@ void check_warmup(const Recipe& recipe, Report& report) {
     report.error("scheduler.warmup", lengths + "; lower it, or delete it with ~scheduler.warmup");
   } else {
     report.warning("scheduler.warmup", lengths + ": the schedule itself never begins");
+  }
+}
+
+// Two equal trackers write into the same files.
+void check_trackers(const Recipe& recipe, Report& report) {
+  for (std::size_t i = 0; i < recipe.tracker.size(); ++i) {
+    const auto is_equal = [&](const auto& other) {
+      return other.name() == recipe.tracker[i].name() &&
+             same_data(other.encode(), recipe.tracker[i].encode());
+    };
+    const auto earlier = recipe.tracker.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(recipe.tracker.begin(), earlier, is_equal))
+      report.error("tracker." + std::to_string(i),
+                   "is " + in_quotes(recipe.tracker[i].name()) +
+                       " with the same settings as an earlier one, and would write the same files; delete it "
+                       "or choose another logging_dir");
   }
 }
 
@@ -129,6 +146,7 @@ void check(const Recipe& recipe, Report& report) {
   check_sharding(recipe, report);
   check_trackers(recipe.tracker, report);
   check_measurements(recipe, report);
+  check_trackers(recipe, report);
   check_kept_weights(recipe, report);
   if (recipe.train.max_steps != 0) check_warmup(recipe, report);  // 0: evaluate only, no schedule begins
 }

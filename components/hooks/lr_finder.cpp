@@ -32,7 +32,7 @@ void check(const LrFinder& params, Report& report) {
   if (params.highest <= params.lowest) report.error("highest", "is not above \"lowest\"");
 }
 
-constexpr const char* finished = "lr_finder has finished; see its result";
+constexpr const char* has_finished = "lr_finder has finished; see its result";
 
 struct Point {
   double rate;
@@ -55,22 +55,24 @@ class LrFinderHook : public Hook {
   bool wants_gradients(const Progress&) const override { return true; }
 
   void before_update(const Progress&, double loss, double, Requests& requests) override {
-    if (static_cast<std::int64_t>(points_.size()) >= params_.steps) {  // the run was reopened after its end
-      requests.skip_update();
-      return requests.stop(finished);
-    }
+    finished_ = static_cast<std::int64_t>(points_.size()) >= params_.steps;  // reopened after its end
+    if (finished_) return requests.skip_update();
     mean_ = params_.smoothing * mean_ + (1 - params_.smoothing) * loss;
     weight_ = params_.smoothing * weight_ + (1 - params_.smoothing);
     const double smoothed = mean_ / weight_;
-    if (!std::isfinite(smoothed)) {
-      requests.skip_update();
-      return requests.stop(finished);
-    }
+    finished_ = !std::isfinite(smoothed);
+    if (finished_) return requests.skip_update();
     points_.push_back({rate(static_cast<std::int64_t>(points_.size())), smoothed});
     requests.learning_rate(points_.back().rate);
     const double lowest = lowest_point().loss;
     const bool diverged = smoothed > lowest + (params_.diverged - 1) * std::abs(lowest);
-    if (diverged || static_cast<std::int64_t>(points_.size()) == params_.steps) requests.stop(finished);
+    finished_ = diverged || static_cast<std::int64_t>(points_.size()) == params_.steps;
+  }
+
+  // Not before the update: at the highest rates, losses and gradients that are not finite are expected, and a
+  // run that stops because of them has failed.
+  void after_step(const Progress&, Requests& requests) override {
+    if (finished_) requests.stop(has_finished);
   }
 
   void finish(const Progress&, Requests& requests) override {
@@ -151,6 +153,7 @@ class LrFinderHook : public Hook {
   }
 
   LrFinder params_;
+  bool finished_ = false;
   double mean_ = 0, weight_ = 0;  // running mean of the loss, and its bias correction
   std::vector<Point> points_;
 };

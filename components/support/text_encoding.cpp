@@ -1,18 +1,24 @@
 #include "components/support/text_encoding.hpp"
 
+#include <algorithm>
+
 namespace runner {
 
 namespace {
 
 bool is_high(char byte) { return static_cast<unsigned char>(byte) >= 0x80; }
 
-// In Western encodings, bytes above 127 are mostly isolated; in East Asian ones, they come in runs.
+// In Western encodings, bytes above 127 are mostly isolated, at most two or three in a row as in "Größe"; in
+// East Asian ones, two characters that follow each other are a run of four.
 bool high_bytes_come_in_runs(std::string_view bytes) {
-  std::size_t high = 0, in_runs = 0;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (!is_high(bytes[i])) continue;
-    ++high;
-    if ((i > 0 && is_high(bytes[i - 1])) || (i + 1 < bytes.size() && is_high(bytes[i + 1]))) ++in_runs;
+  constexpr std::ptrdiff_t shortest_run = 4;
+  std::ptrdiff_t high = 0, in_runs = 0;
+  for (auto at = std::ranges::find_if(bytes, is_high); at != bytes.end();
+       at = std::find_if(at, bytes.end(), is_high)) {
+    const auto end = std::find_if_not(at, bytes.end(), is_high);
+    high += end - at;
+    if (end - at >= shortest_run) in_runs += end - at;
+    at = end;
   }
   return in_runs * 2 > high;
 }

@@ -149,6 +149,11 @@ constexpr auto describe(std::type_identity<Csv>) {
                       non_empty(), in_run_folder()));
 }
 
+// The other files of a run folder, such as metrics.jsonl, have other endings.
+void check(const Csv& params, Report& report) {
+  if (params.file.extension() != ".csv") report.error("file", "must end in .csv");
+}
+
 TrackerFacts facts(const Csv&) { return {.writes_files = true}; }
 
 std::unique_ptr<Tracker> build(const Csv& params, const TrackerInputs& in) {

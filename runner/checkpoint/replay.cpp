@@ -10,6 +10,7 @@
 #include "registry/wording.hpp"
 #include "runner/checkpoint/manifest.hpp"
 #include "runner/checkpoint/state_json.hpp"
+#include "runner/input_error.hpp"
 
 namespace runner {
 
@@ -33,14 +34,14 @@ std::vector<CheckpointSummary> comparable(const fs::path& run_folder) {
     ++complete;
     if (recipe_in(folder) == recipe) found.push_back(read_summary(folder));
   }
-  if (complete == 0) throw std::runtime_error("the run has no complete checkpoint to replay from");
+  if (complete == 0) throw InputError("the run has no complete checkpoint to replay from");
   if (found.empty())
-    throw std::runtime_error(
+    throw InputError(
         "the recipe of the run was changed after its checkpoints were written; nothing "
         "can be compared until it has written a new one");
   if (found.front().ranks > 1)
-    throw std::runtime_error("the run used " + std::to_string(found.front().ranks) +
-                             " ranks, but verify computes with one, which gives other results");
+    throw InputError("the run used " + std::to_string(found.front().ranks) +
+                     " ranks, but verify computes with one, which gives other results");
   std::ranges::reverse(found);
   return found;
 }
@@ -81,10 +82,10 @@ ReplayRange choose_replay(const fs::path& run_folder, const ReplayRequest& reque
     return {start->folder, start->step, start->step + *request.steps};
   }
   if (request.from && std::ranges::find(all, *request.from, &CheckpointSummary::step) == all.end())
-    throw std::runtime_error("the run has no checkpoint at step " + std::to_string(*request.from) +
-                             " that can be replayed; `runner checkpoints` lists all of them");
-  throw std::runtime_error("nothing was recorded after the checkpoint at step " +
-                           std::to_string(all.back().step) + ", so there is nothing to compare");
+    throw InputError("the run has no checkpoint at step " + std::to_string(*request.from) +
+                     " that can be replayed; `runner checkpoints` lists all of them");
+  throw InputError("nothing was recorded after the checkpoint at step " + std::to_string(all.back().step) +
+                   ", so there is nothing to compare");
 }
 
 ComparedCheckpoint open_to_compare(const fs::path& folder) {

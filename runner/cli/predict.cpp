@@ -1,10 +1,15 @@
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <system_error>
 
 #include "components/datasets/support/image_file.hpp"
 #include "components/support/tables/csv_cell.hpp"
@@ -97,6 +102,14 @@ std::string number(double value, int digits = 6) {
   return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr};
 }
 
+// Values of any size with at least four decimals, such as times in seconds since 1970.
+std::string value_text(double value) {
+  constexpr int usual = 9, decimals = 4, most = std::numeric_limits<double>::max_digits10;
+  const double size = std::abs(value);
+  const int before_point = std::isfinite(size) && size >= 1 ? static_cast<int>(std::log10(size)) + 1 : 1;
+  return number(value, std::clamp(before_point + decimals, usual, most));
+}
+
 std::string as_text(const Predictions& all) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const Prediction& one : all) {
@@ -105,7 +118,7 @@ std::string as_text(const Predictions& all) {
       said.push_back(escaped_name(name) + " " + number(probability));
     for (const auto& [name, probability] : one.labels)
       said.push_back(escaped_name(name) + " " + number(probability));
-    for (const double value : one.values) said.push_back(number(value, 9));
+    for (const double value : one.values) said.push_back(value_text(value));
     rows.emplace_back(printable(one.input), printable(joined(said)));
   }
   return two_columns(rows, "");
@@ -144,9 +157,21 @@ std::string as_json(const Predictions& all) {
 }
 
 void write(const std::string& text, const std::string& file) {
+  errno = 0;
   std::ofstream out(file, std::ios::binary);
   out << text;
-  if (!out.flush()) throw std::runtime_error("cannot write " + file);
+  if (!out.flush())
+    throw std::runtime_error("cannot write " + file +
+                             (errno != 0 ? ": " + std::generic_category().message(errno) : ""));
+}
+
+// Writing the predictions would destroy an input; a row or a sentence is no file.
+bool is_an_input(const std::string& file, const std::vector<std::string>& inputs) {
+  return std::ranges::any_of(inputs, [&](const std::string& input) {
+    std::error_code is_no_file;
+    const bool listed = input.starts_with('@');
+    return std::filesystem::equivalent(file, listed ? input.substr(1) : input, is_no_file);
+  });
 }
 
 int run(const Arguments& arguments, Session& session) {
@@ -154,6 +179,9 @@ int run(const Arguments& arguments, Session& session) {
   if (format != "text" && format != "csv" && format != "json") {
     return refuse({"there is no format " + in_quotes(format), {"formats: text, csv, json"}}, session);
   }
+  if (arguments.has("out") && is_an_input(arguments.get("out"), arguments.all("INPUT")))
+    return refuse({"--out " + arguments.get("out") + " is one of the inputs, which it would replace"},
+                  session);
   std::size_t top = 1;
   try {
     top = static_cast<std::size_t>(whole_option(arguments, "top", 1).value_or(1));

@@ -166,6 +166,7 @@ const Column& target_of(const Sheet& sheet) {
 
 Found table(const fs::path& data, const std::vector<std::string>& typed) {
   constexpr std::size_t most_classes = 20;  // with more distinct numbers, it is a regression
+  if (fs::is_directory(data)) return Problem{data.string() + " is a folder; name the file with the table"};
   if (!fs::is_regular_file(data)) return Problem{"there is no file " + data.string()};
   const Sheet sheet = look_at(data, typed_format(typed));
   if (sheet.columns.size() < 2)

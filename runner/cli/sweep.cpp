@@ -79,6 +79,19 @@ std::vector<Parameter> parsed(const std::vector<std::string>& texts) {
   return parameters;
 }
 
+// What the sweep sets for each trial cannot be set by the user as well: one of them would be ignored.
+void require_set_once(const SweepPlan& plan) {
+  const auto key_of = [](std::string_view override) { return override.substr(0, override.find('=')); };
+  const auto is_folder = [](std::string_view key) { return key == "run.dir"; };
+  if (std::ranges::any_of(plan.overrides, is_folder, key_of) ||
+      std::ranges::any_of(plan.parameters, is_folder, &Parameter::key))
+    throw std::invalid_argument("every trial has a folder of its own; choose that of the sweep with --dir");
+  for (const Parameter& parameter : plan.parameters) {
+    if (std::ranges::find(plan.overrides, parameter.key, key_of) != plan.overrides.end())
+      throw std::invalid_argument(in_quotes(parameter.key) + " is given twice: to search it, and as a value");
+  }
+}
+
 void require_room_for(const SweepPlan& plan) {
   constexpr std::int64_t most = 1'000'000;  // so that the product does not overflow
   if (plan.ranks > 1)
@@ -180,6 +193,7 @@ Sweep sweep_of(Request request, const Value& resolved_recipe, const Arguments& a
   Sweep sweep{.plan = std::move(request.plan), .sampler = nullptr, .identity = {}};
   SweepPlan& plan = sweep.plan;
   plan.parameters = parsed(over);
+  require_set_once(plan);
   const auto objective = objective_of(recipe);
   if (!objective) throw std::invalid_argument("the recipe has no metric to optimise; name one with --metric");
   plan.objective = *objective;

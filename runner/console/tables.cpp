@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "registry/arithmetic.hpp"
 #include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 #include "runner/console/lines.hpp"
@@ -71,13 +72,20 @@ std::string data_text(const RunSummary& run, const Look& look) {
   return text;
 }
 
-std::string batch_text(const RunSummary& run, const Look& look) {
+std::string examples_text(const RunSummary& run, const Look& look) {
+  // A window of batches ends with the epoch.
+  if (run.train_examples > 0 && run.batch_size >= divide_up(run.train_examples, run.accumulation_steps))
+    return "the whole training set in each step";
   std::string text = grouped(run.batch_size);
   if (run.accumulation_steps > 1) {
     text += look.times() + grouped(run.accumulation_steps) +
             " accumulated = " + grouped(run.batch_size * run.accumulation_steps);
   }
-  text += " examples a step";
+  return text + (run.batch_size * run.accumulation_steps == 1 ? " example a step" : " examples a step");
+}
+
+std::string batch_text(const RunSummary& run, const Look& look) {
+  std::string text = examples_text(run, look);
   if (run.eval_examples > 0 && run.eval_batch_size > 0)
     text += look.dot() + grouped(run.eval_batch_size) + " to evaluate";
   return text;

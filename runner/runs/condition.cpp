@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <variant>
 
+#include "registry/duration.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -34,6 +35,18 @@ std::optional<double> as_number(const Held& held) {
   return as_number(std::string_view(std::get<std::string>(held)));
 }
 
+bool is_number(std::string_view key) { return key == "steps" || key == "duration" || key == "best"; }
+
+// "90", or a duration in seconds, "1h".
+std::optional<double> number_for(std::string_view key, std::string_view text) {
+  if (const auto number = as_number(text)) return number;
+  if (key != "duration") return std::nullopt;
+  const auto parsed = parse_duration(text);
+  const auto* duration = std::get_if<Duration>(&parsed);
+  return duration && duration->unit == Duration::Unit::second ? std::optional(duration->amount)
+                                                              : std::nullopt;
+}
+
 }  // namespace
 
 Condition Condition::parse(std::string_view text) {
@@ -42,8 +55,14 @@ Condition Condition::parse(std::string_view text) {
     const bool two = at + 1 < text.size() && text[at + 1] == '=';
     const std::string comparison(text.substr(at, two ? 2 : 1));
     if (comparison != "!") {
-      return {std::string(text.substr(0, at)), comparison == "==" ? "=" : comparison,
-              std::string(text.substr(at + comparison.size()))};
+      Condition condition{std::string(text.substr(0, at)), comparison == "==" ? "=" : comparison,
+                          std::string(text.substr(at + comparison.size()))};
+      if (is_number(condition.key) && !number_for(condition.key, condition.value))
+        throw std::invalid_argument(
+            in_quotes(text) + " compares " + condition.key + " with " + in_quotes(condition.value) +
+            ", which is not a number" +
+            (condition.key == "duration" ? " of seconds or a time such as 10min" : ""));
+      return condition;
     }
   }
   throw std::invalid_argument(
@@ -59,7 +78,7 @@ bool Condition::applies(const RunRecord& run, const RunSummaryLine& line) const 
 bool Condition::holds(const RunRecord& run, const RunSummaryLine& line) const {
   const auto held = value_of(key, run, line);
   if (!held) return comparison == "!=";
-  const auto left = as_number(*held), right = as_number(std::string_view(value));
+  const auto left = as_number(*held), right = number_for(key, value);
   const auto compare = [&](const auto& a, const auto& b) {
     if (comparison == "=") return a == b;
     if (comparison == "!=") return a != b;

@@ -11,6 +11,7 @@
 #include "registry/log.hpp"
 #include "runner/recipe/reference.hpp"
 #include "runner/runs/metrics_file.hpp"
+#include "runner/runs/run_record.hpp"
 #include "runner/sweep/halving.hpp"
 #include "runner/sweep/trial_process.hpp"
 
@@ -22,8 +23,9 @@ namespace {
 
 constexpr std::chrono::milliseconds pause{50};
 
-// Why the trial failed: the last error message in its output, if any, after that of earlier attempts.
-std::string reason(const fs::path& output, std::uintmax_t earlier, int exit_code) {
+// Why the trial failed: the last error message in its output, if any, after that of earlier attempts; for a
+// run that diverged, which is no error of the program, what its result says.
+std::string reason(const fs::path& output, std::uintmax_t earlier, int exit_code, const fs::path& folder) {
   std::ifstream file(output);
   file.seekg(static_cast<std::streamoff>(earlier));
   std::string found;
@@ -32,6 +34,7 @@ std::string reason(const fs::path& output, std::uintmax_t earlier, int exit_code
   }
   if (!found.empty()) return found;
   if (exit_code > 128) return "ended by signal " + std::to_string(exit_code - 128);
+  if (std::string message = read_run(folder).message; !message.empty()) return message;
   return "exit code " + std::to_string(exit_code) + "; see " + output.string();
 }
 
@@ -109,7 +112,7 @@ class RunningTrial {
     take_results();
     trial_.outcome = outcome_of(*code, hopeless_, interrupted);
     if (trial_.outcome == Trial::Outcome::failed) {
-      trial_.message = reason(command_.output, earlier_output_, *code);
+      trial_.message = reason(command_.output, earlier_output_, *code, plan_.trial_folder(trial_.number));
     } else if (trial_.outcome == Trial::Outcome::finished && !trial_.value) {
       trial_.outcome = Trial::Outcome::failed;
       trial_.message = plan_.objective.metric + (measured_ ? " was never finite" : " was never measured");

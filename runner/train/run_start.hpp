@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "runner/checkpoint/resume.hpp"
+#include "runner/input_error.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/train/run.hpp"
 #include "runner/train/train_recipe.hpp"
@@ -27,8 +28,8 @@ struct RunStart {
 
 // The checkpoint that the run was to start from (TrainOptions::resume_from) is missing, damaged, or does not
 // fit.
-struct UnusableCheckpoint : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct UnusableCheckpoint : InputError {
+  using InputError::InputError;
 };
 // Finds the run in run.dir and its newest complete checkpoint. Without one, takes the checkpoint of another
 // run that is given with --resume, or that the run was started from. Every rank calls it; rank 0 searches.

@@ -237,6 +237,10 @@ def runs_are_listed_filtered_and_sorted(folder):
     assert [entry["name"] for entry in chosen] == ["a"]
     assert run("runs", "--sort", "colour", check=False).returncode == 2
     assert run("runs", folder / "runs", "--where", "nonsense", check=False).returncode == 2
+    assert len(json.loads(run("runs", folder / "runs", "--json", "--where", "duration<1h").stdout)) == 2
+    for wrong in ("duration<soon", "best>abc", "steps>1h"):
+        done = run("runs", folder / "runs", "--where", wrong, check=False)
+        assert done.returncode == 2 and "not a number" in done.stderr, done
     mistyped = run("runs", folder / "runs", "--where", "optimizer.nme=sgd", check=False)
     assert mistyped.returncode == 2 and 'did you mean "optimizer.name"?' in mistyped.stderr, mistyped
     table = run("runs", folder / "runs", "--reverse", "--sort", "name").stdout.splitlines()

@@ -59,6 +59,11 @@ def a_trial_whose_metric_was_never_a_number_says_so(folder):
     assert "trial 0 failed: eval/loss was never finite" in done.stdout, done.stdout + done.stderr
 
 
+def a_trial_that_diverged_says_so(folder):
+    done = run("sweep", SHAPES, "optimizer.lr=choice(1e30)", *SMALL, "--dir", folder / "s", check=False)
+    assert "trial 0 failed: the loss is" in done.stdout, done.stdout + done.stderr
+
+
 def an_edited_recipe_is_another_sweep(folder):
     file = folder / "recipe.toml"
     file.write_text(f'extends = "{SHAPES}"\n')
@@ -74,7 +79,8 @@ def an_edited_recipe_is_another_sweep(folder):
 def mistakes_cost_no_trial(folder):
     for words in (["optimizer.lr=choice(0.1,-3)"], ["optimizer.lrr=choice(1,2)"], ["optimizer.lr=uniform(0.1,0.2)"], [],
                   ["optimizer.lr=choice(0.1"], ["optimizer.lr=choice(0.1)", "--search", "magic"],
-                  ["optimizer.lr=choice(0.1)", "optimizer.lr=choice(0.2)"]):
+                  ["optimizer.lr=choice(0.1)", "optimizer.lr=choice(0.2)"], ["optimizer.lr=choice(0.1)", "optimizer.lr=0.5"],
+                  ["optimizer.lr=choice(0.1)", "run.dir=x"], ["run.dir=choice(a,b)"]):
         done = run("sweep", SHAPES, *words, *SMALL, "--dir", folder / "s", check=False)
         assert done.returncode == 2 and "error" in done.stderr, (words, done)
     assert not (folder / "s/trials").exists()
@@ -239,7 +245,7 @@ def a_folder_may_have_a_name_like_a_reference(folder):
 
 if __name__ == "__main__":
     main([a_grid_tries_everything_and_says_what_was_best, failed_trials_are_listed_and_run_again_only_on_request, mistakes_cost_no_trial,
-          a_trial_whose_metric_was_never_a_number_says_so, an_edited_recipe_is_another_sweep, killed_at_any_moment_every_trial_comes_to_its_end,
+          a_trial_whose_metric_was_never_a_number_says_so, a_trial_that_diverged_says_so, an_edited_recipe_is_another_sweep, killed_at_any_moment_every_trial_comes_to_its_end,
           killed_and_started_again_it_repeats_no_finished_trial,
           an_unfinished_trial_goes_on_from_its_checkpoint, ctrl_c_leaves_trials_to_go_on_with, hopeless_trials_are_stopped_early,
           a_recipe_can_say_what_to_try, trials_run_on_several_ranks, a_killed_trial_of_several_ranks_goes_on_from_its_checkpoint,

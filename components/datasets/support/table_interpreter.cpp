@@ -100,7 +100,7 @@ void TableInterpreter::add_file(const std::string& file, EncodedRows& rows) cons
 }
 
 void TableInterpreter::add_row(const std::string& text, EncodedRows& rows) const {
-  CsvReader row(text, "row", format_.csv);
+  CsvReader row(text, "row " + in_quotes(text), format_.csv);
   std::vector<std::string> names = columns_.file;
   const bool found = row.next();
   if (row.values().size() + 1 == names.size()) std::erase(names, columns_.target);

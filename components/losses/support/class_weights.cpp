@@ -1,6 +1,7 @@
 #include "components/losses/support/class_weights.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
@@ -50,13 +51,25 @@ std::vector<double> by_name(const std::map<std::string, double>& named, const Da
   return weights;
 }
 
+// The loss computes with 32 bits. If no class had a weight, the loss would be 0, and nothing would be learnt.
+std::vector<double> usable(std::vector<double> weights) {
+  for (const double weight : weights) {
+    if (weight != 0 && weight < std::numeric_limits<float>::min())
+      throw std::runtime_error(
+          log::format("loss.class_weights has {}, which 32 bits cannot hold; use weights around 1.", weight));
+  }
+  if (!weights.empty() && std::ranges::all_of(weights, [](double weight) { return weight == 0; }))
+    throw std::runtime_error("loss.class_weights is 0 for every class: nothing would be learnt.");
+  return weights;
+}
+
 }  // namespace
 
 std::vector<double> numbers_of(const ClassWeights& weights, const LossInputs& inputs) {
   if (needs_class_counts(weights)) return balanced(inputs);
   if (const auto* named = std::get_if<std::map<std::string, double>>(&weights))
-    return by_name(*named, inputs.data);
-  return std::get<std::vector<double>>(weights);
+    return usable(by_name(*named, inputs.data));
+  return usable(std::get<std::vector<double>>(weights));
 }
 
 }  // namespace runner

@@ -27,7 +27,8 @@ inline bool needs_class_counts(const ClassWeights& weights) {
   return std::holds_alternative<ByFrequency>(weights);
 }
 
-// One weight per class; empty: all equal. Throws std::runtime_error if the data does not have these classes.
+// One weight per class; empty: all equal. Throws std::runtime_error if the data does not have
+// these classes, or if the loss cannot use the weights.
 std::vector<double> numbers_of(const ClassWeights& weights, const LossInputs& inputs);
 
 }  // namespace runner

@@ -17,15 +17,17 @@ struct Extent {
 template <class Params>
 void check_extent(const Params& params, Report& report) {
   if (params.height.has_value() != params.width.has_value()) {
-    report.error(params.height ? "height" : "width", "height and width are given together");
+    report.error(params.height ? "height" : "width",
+                 "needs the other one, too: height and width are given together");
   } else if (params.size && params.height) {
-    report.error("size", "give either size, or height and width");
+    report.error("size", "cannot be combined with the others: give either size, or height and width");
   }
 }
 template <class Params>
 void check_extent_given(const Params& params, Report& report) {
   check_extent(params, report);
-  if (!params.size && !params.height && !params.width) report.error("size", "give size, or height and width");
+  if (!params.size && !params.height && !params.width)
+    report.error("size", "is missing: give size, or height and width");
 }
 
 // The given height and width; `size` means a square.

@@ -17,6 +17,11 @@ struct Found {
   Note note;
 };
 
+void take_step(Hook& hook, double loss, Requests& requests) {
+  hook.before_update({}, loss, 0, requests);
+  hook.after_step({}, requests);
+}
+
 // Gradient descent on curvature / 2 * w^2, which diverges for rates above 2 / curvature.
 Found descend(const Settings& settings, double curvature, double start = 1) {
   auto hook = part<HookKind>("lr_finder", settings).build({});
@@ -25,7 +30,7 @@ Found descend(const Settings& settings, double curvature, double start = 1) {
   double w = start;
   for (int step = 0; step < 100'000 && !requests.stop_reason(); ++step) {
     CHECK(hook->wants_gradients({}));
-    hook->before_update({}, curvature / 2 * w * w, 0, requests);
+    take_step(*hook, curvature / 2 * w * w, requests);
     const auto rate = requests.take_learning_rate();
     if (requests.take_skip()) continue;
     REQUIRE(rate);
@@ -72,9 +77,11 @@ TEST_CASE("lr_finder raises the rate exponentially from the lowest to the highes
 TEST_CASE("lr_finder says where no rate helps, and ends at a loss that is not a number") {
   auto hook = part<HookKind>("lr_finder").build({});
   Requests requests;
-  for (int i = 0; i < 30; ++i) hook->before_update({}, 1 + 0.01 * i, 0, requests);
+  for (int i = 0; i < 30; ++i) take_step(*hook, 1 + 0.01 * i, requests);
   CHECK_FALSE(requests.stop_reason());
   hook->before_update({}, NAN, 0, requests);
+  CHECK_FALSE(requests.stop_reason());  // a run that stops before an update that is not finite has failed
+  hook->after_step({}, requests);
   CHECK(requests.stop_reason());
   CHECK(requests.take_skip());
   hook->finish({}, requests);
@@ -85,7 +92,7 @@ TEST_CASE("lr_finder shows thousands of points without those at which the loss e
   auto hook = part<HookKind>("lr_finder", {{"steps", 10'000}, {"smoothing", 0.0}}).build({});
   Requests requests;
   for (int i = 0; i < 10'000; ++i)
-    hook->before_update({}, i < 6000 ? 2.3 - 0.3 * i / 6000 : 2 + 0.001 * (i - 6000), 0, requests);
+    take_step(*hook, i < 6000 ? 2.3 - 0.3 * i / 6000 : 2 + 0.001 * (i - 6000), requests);
   REQUIRE(requests.stop_reason());
   hook->finish({}, requests);
   const auto notes = requests.take_notes();
@@ -98,10 +105,10 @@ TEST_CASE("lr_finder that has finished ends a run that goes on at once") {
   auto hook = part<HookKind>("lr_finder", settings).build({}),
        resumed = part<HookKind>("lr_finder", settings).build({});
   Requests requests, later;
-  for (int i = 0; i < 10; ++i) hook->before_update({}, 1 - 0.01 * i, 0, requests);
+  for (int i = 0; i < 10; ++i) take_step(*hook, 1 - 0.01 * i, requests);
   REQUIRE(requests.stop_reason());
   resumed->load(hook->save());
-  resumed->before_update({}, 0.9, 0, later);
+  take_step(*resumed, 0.9, later);
   CHECK(later.stop_reason());
   CHECK(later.take_skip());
   CHECK_FALSE(later.take_learning_rate());  // beyond the highest

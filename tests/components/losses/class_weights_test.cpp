@@ -41,6 +41,17 @@ TEST_CASE("weights by name leave the others at 1") {
       ContainsSubstring("did you mean \"frog\"?"));
 }
 
+TEST_CASE("class weights that the loss cannot use are refused") {
+  const auto built = [](std::initializer_list<double> weights) {
+    Array list;
+    for (const double weight : weights) list.emplace_back(weight);
+    return part<LossKind>("cross_entropy", {{"class_weights", Setting(Value(list))}}).build({animals});
+  };
+  CHECK_NOTHROW(built({0, 0, 2}));
+  CHECK_THROWS_WITH(built({0, 0, 0}), ContainsSubstring("0 for every class"));
+  CHECK_THROWS_WITH(built({1, 0, 1e-40}), ContainsSubstring("1e-40"));
+}
+
 TEST_CASE("class weights are a list, a word or a table, and nothing else") {
   CHECK_THROWS_WITH(part<LossKind>("cross_entropy", {{"class_weights", "balance"}}),
                     ContainsSubstring("did you mean \"balanced\"?"));

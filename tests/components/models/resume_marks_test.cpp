@@ -33,7 +33,8 @@ const std::vector<DataSpec>& kinds_of_data() {
 std::optional<Shapes> shapes_of(const std::string& model, const Settings& settings) {
   for (const DataSpec& data : kinds_of_data()) {
     try {
-      const MetaMode no_memory;
+      MetaMode meta;
+      const OperatorModeScope scope(meta);
       const auto built = part<ModelKind>(model, settings).build({data});
       Shapes shapes;
       for (const auto& each : built->named_parameters()) shapes[each.key()] = each.value().sizes().vec();

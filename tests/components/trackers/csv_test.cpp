@@ -59,6 +59,8 @@ TEST_CASE("csv goes where it is told") {
   tracker->start({"x", folder.path(), {}, {}});
   tracker->log({1, 0, 0, {{"x", 1}}});
   CHECK(read_text(folder / "tables/all.csv") == "step,epoch,time,x\n1,0,0,1\n");
+  CHECK_THROWS_WITH(part<TrackerKind>("csv", {{"file", "metrics.jsonl"}}),
+                    ContainsSubstring("must end in .csv"));
 }
 
 }  // namespace

@@ -139,6 +139,17 @@ OnResume effect_since(const std::string& sections, const std::string& change) {
 
 }  // namespace
 
+TEST_CASE("recipe changes: a longer run is another one if something decides by the evaluation at its end",
+          "[checkpoint]") {
+  const auto effect = [](const std::string& every, const std::string& change) {
+    return effect_since("[scheduler]\nname = \"plateau\"\n[eval]\nevery = \"" + every + "\"\n", change);
+  };
+  CHECK(effect("1ep", "train.epochs=9") == OnResume::harmless);
+  CHECK(effect("7step", "train.epochs=9") == OnResume::course);
+  CHECK(effect("0.7ep", "train.epochs=9") == OnResume::course);
+  CHECK(effect_since("[eval]\nevery = \"7step\"\n", "train.epochs=9") == OnResume::harmless);
+}
+
 TEST_CASE("recipe changes: other evaluations are harmless unless something decides by them", "[checkpoint]") {
   const char* change = "eval.every=3step";
   CHECK(effect_since("", change) == OnResume::harmless);

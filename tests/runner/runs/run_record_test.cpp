@@ -131,8 +131,11 @@ TEST_CASE("runs are chosen by conditions on recipe and results", "[runs]") {
   CHECK(Condition::parse("best>1e-7").holds(run, tiny));
   CHECK_FALSE(Condition::parse("best=0").holds(run, tiny));
   CHECK(Condition::parse("best=2e-7").holds(run, tiny));
-  CHECK_FALSE(Condition::parse("best=good").holds(run, tiny));
   CHECK(Condition::parse("duration<1").holds(run, tiny));
+  CHECK(Condition::parse("duration<1min").holds(run, tiny));
+  CHECK_FALSE(Condition::parse("duration>1h").holds(run, tiny));
+  for (const char* wrong : {"best=good", "steps>1h", "duration<1step"})
+    CHECK_THROWS_AS(Condition::parse(wrong), std::invalid_argument);
   CHECK_FALSE(holds("no.such.key=1"));
   CHECK_THROWS_AS(Condition::parse("optimizer.name"), std::invalid_argument);
   CHECK_THROWS_AS(Condition::parse("=3"), std::invalid_argument);

@@ -156,7 +156,7 @@ TEST_CASE("resume: a run that a hook has stopped stays stopped if nothing that d
           "[resume]") {
   const Recipes files(table_recipe);
   const fs::path run = files.folder / "run";
-  const std::vector<std::string> stopping{"optimizer.lr=1e-9", "eval.every=2step",
+  const std::vector<std::string> stopping{"optimizer.lr=1e-9", "eval.every=2step", "train.max_steps=12",
                                           R"(hook=[{name="early_stop", metric="eval/loss", patience=1}])"};
   const auto with = [&](const std::string& change) {
     std::vector<std::string> overrides = stopping;
@@ -170,6 +170,14 @@ TEST_CASE("resume: a run that a hook has stopped stays stopped if nothing that d
   CHECK(again.steps == first.steps);
   CHECK(again.message == first.message);
   CHECK(with("train.max_steps=14").steps > first.steps);
+}
+
+TEST_CASE("a search of learning rates that ends at gradients beyond the range of fp16 has not failed") {
+  const Recipes files(table_recipe);
+  const RunResult result = train_in(files, files.folder / "run",
+                                    {"precision=fp16", "train.max_steps=40",
+                                     R"(hook=[{name="lr_finder", steps=30, highest=1e20, diverged=1e30}])"});
+  CHECK(result.outcome == RunResult::Outcome::stopped);
 }
 
 TEST_CASE("resume: a time limit interrupts the run, and the same command continues it", "[resume]") {

@@ -74,9 +74,8 @@ TEST_CASE("what is wrong is named with file, line and column", "[csv]") {
   };
   CHECK_THROWS_WITH(
       read_all("a,1\nb\n"),
-      ContainsSubstring(
-          "f.csv:2: the row has 1 values, where 2 are expected (name, age). Is a separator or a "
-          "quote missing, or one too many?"));
+      ContainsSubstring("f.csv:2: the row has 1 value, where 2 are expected (name, age). Is a separator or a "
+                        "quote missing, or one too many?"));
   CHECK_THROWS_WITH(read_all("a,1\n\nb,2,3\n"), ContainsSubstring("f.csv:3: "));
   CHECK_THROWS_WITH(read_all("a,1\nb,\"2\nc,3\n"),
                     ContainsSubstring("f.csv:2: column \"age\": the quote that opens here is never"));
