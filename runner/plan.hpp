@@ -27,8 +27,8 @@ struct Plan {
   std::optional<std::int64_t> total_steps;  // none: only the clock ends the run
   std::optional<double> max_seconds;
 
-  // The length that schedules are drawn over; 0: unknown. A run without updates (train.max_steps = 0) never
-  // uses a learning rate, so any length will do.
+  // The length that schedules are computed over; 0: unknown. A run without updates (train.max_steps = 0)
+  // never uses a learning rate, so any length will do.
   std::int64_t schedule_steps() const {
     return total_steps == 0 ? std::int64_t{1} << 40 : total_steps.value_or(0);
   }
@@ -41,8 +41,8 @@ struct Plan {
 Plan make_plan(const TrainSection& train, std::int64_t batch_size, std::int64_t examples,
                const std::optional<EarlierPlan>& earlier = {});
 
-// Whether the schedule is drawn over the whole run, so that a longer or shorter run has other learning rates
-// from its first step.
+// Whether the schedule is computed over the whole run, so that a longer or shorter run has other learning
+// rates from its first step.
 bool schedule_depends_on_length(const Part<SchedulerKind>& scheduler);
 
 }  // namespace runner

@@ -76,7 +76,7 @@ class FocalLoss final : public Loss {
   ClassTargets targets_;
 };
 
-torch::Tensor yes_no_sum(const torch::Tensor& output, const torch::Tensor& target, const Focal& settings) {
+torch::Tensor binary_sum(const torch::Tensor& output, const torch::Tensor& target, const Focal& settings) {
   require_binary(target, "focal");
   // Of the right answer, yes or no.
   const torch::Tensor log_p =
@@ -98,7 +98,7 @@ std::unique_ptr<Loss> build(const Focal& settings, const LossInputs& inputs) {
   if (settings.targets == FocalTargets::classes)
     return std::make_unique<FocalLoss>(settings, inputs.data.classes);
   const auto sum = [settings](const torch::Tensor& output, const torch::Tensor& target) {
-    return yes_no_sum(output, target, settings);
+    return binary_sum(output, target, settings);
   };
   return std::make_unique<ElementwiseLoss>("focal", sum);
 }

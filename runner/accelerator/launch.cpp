@@ -13,7 +13,7 @@
 #include "runner/distributed/run_rank.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/failure.hpp"
-#include "runner/launch/launch.hpp"
+#include "runner/launch/launch_ranks.hpp"
 
 namespace runner {
 

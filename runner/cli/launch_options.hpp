@@ -2,7 +2,7 @@
 
 #include "runner/cli/command.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/launch/launch.hpp"
+#include "runner/launch/launch_ranks.hpp"
 #include "runner/recipe.hpp"
 
 namespace runner::cli {

@@ -8,7 +8,7 @@
 #include "runner/distributed/sighting.hpp"
 #include "runner/distributed/store_client.hpp"
 #include "runner/distributed/store_server.hpp"
-#include "runner/launch/launch.hpp"
+#include "runner/launch/launch_ranks.hpp"
 
 namespace runner {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runner/train/run.hpp"
+#include "runner/train/training_run.hpp"
 
 namespace runner {
 

@@ -11,8 +11,8 @@
 #include "runner/run_folder/run_result.hpp"
 #include "runner/tracking/trackers.hpp"
 #include "runner/train/journal.hpp"
-#include "runner/train/run.hpp"
 #include "runner/train/train.hpp"
+#include "runner/train/training_run.hpp"
 
 namespace runner {
 

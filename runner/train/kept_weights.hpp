@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runner/train/run.hpp"
+#include "runner/train/training_run.hpp"
 
 namespace runner {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runner/train/run.hpp"
+#include "runner/train/training_run.hpp"
 
 namespace runner {
 

@@ -6,8 +6,8 @@
 #include "runner/checkpoint/resume.hpp"
 #include "runner/input_error.hpp"
 #include "runner/run_folder/run_folder.hpp"
-#include "runner/train/run.hpp"
 #include "runner/train/train_recipe.hpp"
+#include "runner/train/training_run.hpp"
 
 namespace runner {
 

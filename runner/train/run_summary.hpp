@@ -6,7 +6,7 @@
 #include "runner/console/console.hpp"
 #include "runner/run_folder/run_result.hpp"
 #include "runner/train/journal.hpp"
-#include "runner/train/run.hpp"
+#include "runner/train/training_run.hpp"
 
 namespace runner {
 

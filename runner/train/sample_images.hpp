@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runner/tracking/trackers.hpp"
-#include "runner/train/run.hpp"
+#include "runner/train/training_run.hpp"
 
 namespace runner {
 

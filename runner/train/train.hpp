@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runner/train/journal.hpp"
-#include "runner/train/run.hpp"
+#include "runner/train/training_run.hpp"
 
 namespace runner {
 

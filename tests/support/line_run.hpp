@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "components/support/weights/safetensors.hpp"
-#include "runner/train/run.hpp"
+#include "runner/train/training_run.hpp"
 #include "tests/support/decoded_recipe.hpp"
 
 namespace runner::testing {

@@ -226,7 +226,7 @@ struct Learner {
       }
     }
     if (columns.numeric.empty() && columns.categorical.empty())
-      throw IoError(training.name() + " has no column to learn from beside the target.");
+      throw IoError(training.name() + " has no column to learn from besides the target.");
     return columns;
   }
 

@@ -3,7 +3,7 @@
 #include "runner/inspect/estimate.hpp"
 #include "runner/resolve.hpp"
 #include "runner/train/feed.hpp"
-#include "runner/train/run.hpp"
+#include "runner/train/training_run.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/recipes.hpp"
 #include "tests/support/tensor_memory.hpp"

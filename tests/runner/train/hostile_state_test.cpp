@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "runner/checkpoint/checkpoint.hpp"
-#include "runner/train/run.hpp"
+#include "runner/train/training_run.hpp"
 #include "tests/support/decoded_recipe.hpp"
 #include "tests/support/resumed_runs.hpp"
 

@@ -1,4 +1,4 @@
-#include "runner/launch/launch.hpp"
+#include "runner/launch/launch_ranks.hpp"
 
 #include <algorithm>
 #include <ostream>

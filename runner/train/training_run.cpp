@@ -1,4 +1,4 @@
-#include "runner/train/run.hpp"
+#include "runner/train/training_run.hpp"
 
 #include <torch/types.h>
 #include <torch/utils.h>
