@@ -95,7 +95,7 @@ def main():
     for name in [*SAVED_AS, *SAVED_BY]:
         if name not in found:
             problems.append(f"{name} is listed here, but no class of that name is Stateful")
-    listed = "".join((ROOT / "runner/train" / file).read_text() for file in ("run.cpp", "train_recipe.cpp"))
+    listed = "".join((ROOT / "runner/train" / file).read_text() for file in ("training_run.cpp", "train_recipe.cpp"))
     listed = "".join(listed.split())
     for name, saved_as in SAVED_AS.items():
         if f'{{"{saved_as}",&' not in listed and f'emplace_back("{saved_as}' not in listed:

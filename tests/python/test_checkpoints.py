@@ -306,7 +306,7 @@ def a_run_of_several_ranks_is_not_continued_alone(folder):
     assert checked.returncode == 2 and "the run used 2 ranks" in checked.stderr and "20 -> 30" in checked.stdout, checked
     assert run("resume", "--check", "--force", folder / "run", "train.max_steps=30").returncode == 0
     verified = run("verify", folder / "run", check=False)
-    assert verified.returncode == 1 and "2 ranks" in verified.stderr, verified
+    assert verified.returncode == 2 and "2 ranks" in verified.stderr, verified
     command = done.stderr[done.stderr.index("runner launch"):].splitlines()[0].split()
     run(*command[1:])
     assert json.loads((folder / "run/result.json").read_text())["steps"] == 30

@@ -16,7 +16,7 @@ ERRORS = ROOT / "tests/cli/errors"
 BEYOND_A_SCHEMA = {
     "best_by_what_nothing_measures", "best_in_the_wrong_direction", "best_without_prefix", "best_without_metrics", "same_metric_twice",
     "warmup_longer_than_the_run", "warmup_longer_than_the_steps", "no_limit", "unknown_device", "device_without_colon",
-    "run_name_with_slash", "rule_across_fields", "prefetch_without_workers",
+    "run_name_with_slash", "run_name_too_long", "two_equal_trackers", "rule_across_fields", "prefetch_without_workers",
     "extends_missing_file", "extends_circle", "mistake_in_the_base",
     "reference_to_nothing", "reference_circle", "reference_unfinished", "reference_of_the_wrong_type", "variable_not_set",
 }
