@@ -13,6 +13,11 @@ enum class OnResume {
   harmless,  // results do not change, except for the length of the run
   course,    // the run continues with different results
   fixed,     // the saved state does not fit the new value
+  // Harmless, unless other components of the recipe depend on it:
+  length,       // how long the run is planned to be
+  end,          // what may end the run early
+  evaluations,  // when the model is evaluated, and by what
+  not_compared,
 };
 
 // What a field's value must satisfy, as data: decoding, documentation, JSON Schema and completion all read
@@ -43,7 +48,7 @@ struct Rules {
 inline constexpr double general_integer_bound = 2147483647, general_number_bound = 1e30;
 
 // Each rule is a small function on Rules, so that field("lr", &Sgd::lr, "..", above(0.0), required()) reads
-// aloud.
+// like a sentence.
 constexpr auto above(double low) {
   return [low](Rules& rules) { rules.low = low, rules.low_excluded = true; };
 }
@@ -84,6 +89,10 @@ constexpr auto on_resume(OnResume effect) {
 constexpr auto harmless() { return on_resume(OnResume::harmless); }
 constexpr auto changes_course() { return on_resume(OnResume::course); }
 constexpr auto fixed() { return on_resume(OnResume::fixed); }
+constexpr auto sets_length() { return on_resume(OnResume::length); }
+constexpr auto may_end_run() { return on_resume(OnResume::end); }
+constexpr auto sets_evaluations() { return on_resume(OnResume::evaluations); }
+constexpr auto not_compared() { return on_resume(OnResume::not_compared); }
 constexpr auto renamed_from(std::string_view old_name) {
   return [old_name](Rules& rules) { rules.renamed_from = old_name; };
 }

@@ -19,8 +19,9 @@ namespace runner {
 namespace {
 
 // The sections that are judged here.
-constexpr std::string_view judged[] = {"optimizer", "scheduler", "precision", "hook",
-                                       "train",     "eval",      "checkpoint"};
+constexpr std::string_view judged[] = {
+    OptimizerKind::name, SchedulerKind::name, PrecisionKind::name, HookKind::name, "train", "eval",
+    "checkpoint"};
 
 bool is_in(const RecipeChange& change, std::string_view section) {
   return change.key.starts_with(section) &&
@@ -48,11 +49,12 @@ Recipe earlier_recipe(const Value& before, const Value& now, const Registry& reg
   return decode_table<Recipe>(mixed, registry);
 }
 
-void set_effect(std::vector<RecipeChange>& changes, std::initializer_list<std::string_view> keys,
-                OnResume effect, const std::string& why) {
+void changes_course_if(bool depends, std::vector<RecipeChange>& changes,
+                       std::initializer_list<OnResume> marks, const std::string& why) {
+  if (!depends) return;
   for (RecipeChange& change : changes) {
-    if (std::ranges::find(keys, change.key) == keys.end()) continue;
-    change.effect = effect;
+    if (std::ranges::find(marks, change.mark) == marks.end()) continue;
+    change.effect = OnResume::course;
     change.why = why;
   }
 }
@@ -64,7 +66,7 @@ bool hooks_depend_on_length(const Value& now, const Registry& registry) {
   visitor.setting = [&](const Value& value, const FieldInfo& field, const std::string& key) {
     const TypeInfo& type = field.type.element ? *field.type.element : field.type;
     const auto* text = value.as<std::string>();
-    if (!key.starts_with("hook.") || type.kind != TypeInfo::Kind::duration || !text) return;
+    if (!key.starts_with(HookKind::name) || type.kind != TypeInfo::Kind::duration || !text) return;
     const auto parsed = parse_duration(*text);
     const auto* moment = std::get_if<Duration>(&parsed);
     depends = depends || (moment && moment->unit == Duration::Unit::run);
@@ -89,31 +91,41 @@ bool ends_with_regular_evaluation(const Recipe& recipe) {
   return true;
 }
 
-// `watchers`: what depends on the evaluations.
-void judge_length(std::vector<RecipeChange>& changes, const Recipe& before, const Recipe& now,
-                  bool hooks_depend, const std::vector<Watcher>& watchers) {
-  const auto any_length = {std::string_view("train.epochs"), std::string_view("train.max_steps"),
-                           std::string_view("train.max_time")};
-  if (!watchers.empty() && !ends_with_regular_evaluation(before))
-    set_effect(changes, any_length, OnResume::course,
-               watchers.front().section + " depends on the evaluation at the end of the run");
-  if (!watchers.empty() && now.eval.every.unit == Duration::Unit::run)
-    set_effect(changes, any_length, OnResume::course, "eval.every is a share of the run");
-  if (hooks_depend)
-    set_effect(changes, any_length, OnResume::course, "a hook depends on the length of the run");
-  if (schedule_depends_on_length(now.scheduler))
-    set_effect(changes, {"train.epochs", "train.max_steps"}, OnResume::course,
-               "the schedule depends on the length of the run");
+// The length of the run and its evaluations matter only if something depends on them. An additional metric
+// changes nothing; one that is computed differently may change what a hook or a schedule decides.
+void judge_dependencies(std::vector<RecipeChange>& changes, const Recipe& before, const Recipe& now,
+                        bool hooks_depend) {
+  auto watchers = watchers_of(now);
+  std::ranges::move(watchers_of(before), std::back_inserter(watchers));
+  const std::string watcher = watchers.empty() ? "" : watchers.front().section;
+  const bool watched = !watchers.empty();
+  using enum OnResume;
+  changes_course_if(watched, changes, {evaluations}, watcher + " depends on the evaluations");
+  changes_course_if(watched && !ends_with_regular_evaluation(before), changes, {length, end},
+                    watcher + " depends on the evaluation at the end of the run");
+  changes_course_if(watched && now.eval.every.unit == Duration::Unit::run, changes, {length, end},
+                    "eval.every is a share of the run");
+  changes_course_if(hooks_depend, changes, {length, end}, "a hook depends on the length of the run");
+  changes_course_if(schedule_depends_on_length(now.scheduler), changes, {length},
+                    "the schedule depends on the length of the run");
 }
 
-// An additional metric changes nothing; one that is computed differently may change what a hook or a
-// schedule decides.
-void judge_evaluations(std::vector<RecipeChange>& changes, const std::vector<Watcher>& watchers) {
-  if (watchers.empty()) return;
+// Without those that only observe.
+Array deciding_hooks(const Value& resolved, const std::vector<Part<HookKind>>& hooks) {
+  Array deciding;
+  const Value* list = resolved.as<Table>()->find(HookKind::name);
+  const Array* values = list ? list->as<Array>() : nullptr;
+  for (std::size_t i = 0; values && i < hooks.size(); ++i)
+    if (!hooks[i].facts().only_observes) deciding.push_back((*values)[i]);
+  return deciding;
+}
+
+void judge_hooks(std::vector<RecipeChange>& changes, const Array& before, const Array& now) {
+  if (!std::ranges::equal(before, now, same_data)) return;
   for (RecipeChange& change : changes) {
-    if (change.key != "eval.every" && !change.key.starts_with("eval.metric.")) continue;
-    change.effect = OnResume::course;
-    change.why = watchers.front().section + " depends on the evaluations";
+    if (!is_in(change, HookKind::name) || change.effect == OnResume::harmless) continue;
+    change.effect = OnResume::harmless;
+    change.why = "the hooks that were added or removed only observe";
   }
 }
 
@@ -186,14 +198,15 @@ void judge_by_components(std::vector<RecipeChange>& changes, const Value& before
   };
   if (std::ranges::none_of(changes, is_judged)) return;
   const Recipe later = decode_table<Recipe>(now, registry), earlier = earlier_recipe(before, now, registry);
-  auto watchers = watchers_of(later);
-  std::ranges::move(watchers_of(earlier), std::back_inserter(watchers));
-  judge_length(changes, earlier, later, hooks_depend_on_length(now, registry), watchers);
-  judge_evaluations(changes, watchers);
-  judge_state(changes, "optimizer", [&] { return optimizer_fits(earlier.optimizer, later.optimizer); });
-  judge_state(changes, "scheduler", [&] { return schedule_fits(earlier.scheduler, later.scheduler); });
-  judge_state(changes, "precision", [&] { return precision_fits(earlier.precision, later.precision); });
-  judge_state(changes, "hook", [&] { return hooks_fit(earlier.hook, later.hook); });
+  judge_dependencies(changes, earlier, later, hooks_depend_on_length(now, registry));
+  judge_hooks(changes, deciding_hooks(before, earlier.hook), deciding_hooks(now, later.hook));
+  judge_state(changes, OptimizerKind::name,
+              [&] { return optimizer_fits(earlier.optimizer, later.optimizer); });
+  judge_state(changes, SchedulerKind::name,
+              [&] { return schedule_fits(earlier.scheduler, later.scheduler); });
+  judge_state(changes, PrecisionKind::name,
+              [&] { return precision_fits(earlier.precision, later.precision); });
+  judge_state(changes, HookKind::name, [&] { return hooks_fit(earlier.hook, later.hook); });
 }
 
 }  // namespace runner

@@ -36,7 +36,7 @@ constexpr auto describe(std::type_identity<RunSection>) {
       field("name", &RunSection::name, "Name of the run, and of the folder that its runs are in.",
             non_empty(), harmless()),
       field("dir", &RunSection::dir, "Folder of this run; default: runs/<name>/<time> in the current folder.",
-            harmless()),
+            not_compared()),
       field("seed", &RunSection::seed, "Seed of initialisation, data order, augmentation and dropout.",
             within(0, 9007199254740991), changes_course()),
       field("deterministic", &RunSection::deterministic,
@@ -119,11 +119,11 @@ struct TrainSection {
 constexpr auto describe(std::type_identity<TrainSection>) {
   return fields(
       field("epochs", &TrainSection::epochs, "End the run after this many passes over the training set.",
-            above(0), at_most(1e9), harmless()),
+            above(0), at_most(1e9), sets_length()),
       field("max_steps", &TrainSection::max_steps,
-            "End the run after this many update steps; 0: evaluate only.", within(0, 1e12), harmless()),
+            "End the run after this many update steps; 0: evaluate only.", within(0, 1e12), sets_length()),
       field("max_time", &TrainSection::max_time, "End the run after this time.", in_units({"s"}), above(0),
-            harmless()),
+            may_end_run()),
       field("accumulation_steps", &TrainSection::accumulation_steps,
             "Micro-batches per update step (gradient accumulation).", within(1, 1e6), changes_course()),
       field("clip_norm", &TrainSection::clip_norm, "Clip gradients to this total norm.", above(0),
@@ -153,7 +153,7 @@ struct EvalSection {
 constexpr auto describe(std::type_identity<EvalSection>) {
   return fields(field("every", &EvalSection::every,
                       "How often the model is evaluated, and in any case at the end; \"never\": not at all.",
-                      above(0), or_never(), harmless()),
+                      above(0), or_never(), sets_evaluations()),
                 field("metric", &EvalSection::metric, "Metrics to compute.", harmless()));
 }
 
@@ -215,7 +215,7 @@ constexpr auto describe(std::type_identity<Recipe>) {
   return fields(
       field("plugins", &Recipe::plugins,
             "Files with components of your own, in the recipe's folder or on RUNNER_PLUGIN_PATH.",
-            harmless()),
+            not_compared()),
       field("run", &Recipe::run, "Name, folder, seed and device of the run."),
       field("model", &Recipe::model, "The network to train.", required()),
       field("dataset", &Recipe::dataset, "Examples to train on and to evaluate with.", required()),

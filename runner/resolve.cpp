@@ -133,14 +133,6 @@ std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, cons
   if (!before)
     return {{saved.filename().string(), "cannot be read: " + first_error(problems), "this recipe"}};
   std::vector<RecipeChange> changes = recipe_changes(*before, resolved, recipe_schema(), registry);
-  // The paths of plugins, other code and the run itself do not matter: a run uses its own copies, and its
-  // recipe does not contain run.dir.
-  Value now = resolved;
-  const auto code = code_settings(now, recipe_schema(), registry);
-  std::erase_if(changes, [&](const RecipeChange& change) {
-    return change.key.starts_with("plugins") || change.key == "run.dir" ||
-           std::ranges::find(code, change.key, &CodeSetting::key) != code.end();
-  });
   judge_by_components(changes, *before, resolved, registry);
   if (const DataFiles before_files = read_data_files(saved.parent_path() / "data.json");
       !before_files.empty())

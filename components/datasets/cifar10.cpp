@@ -25,13 +25,13 @@ constexpr auto describe(std::type_identity<Cifar10>) {
             "error then."));
 }
 
-void check(const Cifar10& params, Report& report) { check_stand_in(params.fallback, report); }
+void check(const Cifar10& settings, Report& report) { check_stand_in(settings.fallback, report); }
 
-CifarFormat format_of(const Cifar10& params) {
+CifarFormat format_of(const Cifar10& settings) {
   constexpr std::size_t file_bytes = std::size_t{10'000} * 3'073;
   CifarFormat format;
   format.published = {.title = "CIFAR-10",
-                      .url = params.url,
+                      .url = settings.url,
                       .sha256 = "",
                       .folder = "cifar-10-batches-bin",
                       .files = {{"data_batch_1.bin", file_bytes,
@@ -62,8 +62,8 @@ DatasetFacts facts(const Cifar10&) {
   return {.tasks = {Task::images, Task::reconstruction}, .image_side = 32};
 }
 
-std::unique_ptr<Dataset> build(const Cifar10& params, const DatasetInputs& inputs) {
-  return make_cifar(format_of(params), {params.dir, params.download, params.fallback}, inputs);
+std::unique_ptr<Dataset> build(const Cifar10& settings, const DatasetInputs& inputs) {
+  return make_cifar(format_of(settings), {settings.dir, settings.download, settings.fallback}, inputs);
 }
 
 const Registration<DatasetKind> registration{

@@ -33,7 +33,7 @@ constexpr auto describe(std::type_identity<Cifar100>) {
             "error then."));
 }
 
-void check(const Cifar100& params, Report& report) { check_stand_in(params.fallback, report); }
+void check(const Cifar100& settings, Report& report) { check_stand_in(settings.fallback, report); }
 
 std::vector<std::string> fine_names() {
   return {"apple",       "aquarium_fish", "baby",      "bear",       "beaver",       "bed",
@@ -78,18 +78,18 @@ std::vector<std::string> coarse_names() {
           "vehicles_2"};
 }
 
-CifarFormat format_of(const Cifar100& params) {
+CifarFormat format_of(const Cifar100& settings) {
   constexpr std::size_t record_bytes = 3'074;
   CifarFormat format;
   format.published = {.title = "CIFAR-100",
-                      .url = params.url,
+                      .url = settings.url,
                       .sha256 = "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
                       .folder = "cifar-100-binary",
                       .files = {{"train.bin", 50'000 * record_bytes}, {"test.bin", 10'000 * record_bytes}}};
   format.label_bytes = 2;  // coarse, fine
-  format.label_position = params.labels == Labels::fine ? 1 : 0;
+  format.label_position = settings.labels == Labels::fine ? 1 : 0;
   format.spec.input_shape = {3, 32, 32};
-  format.spec.class_names = params.labels == Labels::fine ? fine_names() : coarse_names();
+  format.spec.class_names = settings.labels == Labels::fine ? fine_names() : coarse_names();
   format.spec.classes = static_cast<std::int64_t>(format.spec.class_names.size());
   format.spec.images = true;
   format.spec.train_examples = 50000;
@@ -103,8 +103,8 @@ DatasetFacts facts(const Cifar100&) {
   return {.tasks = {Task::images, Task::reconstruction}, .image_side = 32};
 }
 
-std::unique_ptr<Dataset> build(const Cifar100& params, const DatasetInputs& inputs) {
-  return make_cifar(format_of(params), {params.dir, params.download, params.fallback}, inputs);
+std::unique_ptr<Dataset> build(const Cifar100& settings, const DatasetInputs& inputs) {
+  return make_cifar(format_of(settings), {settings.dir, settings.download, settings.fallback}, inputs);
 }
 
 const Registration<DatasetKind> registration{

@@ -113,26 +113,26 @@ constexpr auto describe(std::type_identity<Csv>) {
       field("trim", &Csv::trim, "Remove spaces around values that are not in quotes."));
 }
 
-void check(const Csv& params, Report& report) {
-  if (params.eval && params.split) report.error("split", "means nothing together with eval");
-  if (!params.eval && !params.split)
+void check(const Csv& settings, Report& report) {
+  if (settings.eval && settings.split) report.error("split", "means nothing together with eval");
+  if (!settings.eval && !settings.split)
     report.error("eval", "or split is needed: there is nothing to evaluate on");
-  if (!params.split && params.split_seed) report.error("split_seed", "means nothing without split");
-  if (params.task == TargetKind::regression && !params.trim_target.empty())
+  if (!settings.split && settings.split_seed) report.error("split_seed", "means nothing without split");
+  if (settings.task == TargetKind::regression && !settings.trim_target.empty())
     report.error("trim_target", "is for classes, but the task is regression");
-  if (params.task == TargetKind::classification && params.standardize_target)
+  if (settings.task == TargetKind::classification && settings.standardize_target)
     report.error("standardize_target", "is for regression: classes are not numbers");
-  if (params.thousands && static_cast<char>(*params.thousands) == static_cast<char>(params.decimal))
+  if (settings.thousands && static_cast<char>(*settings.thousands) == static_cast<char>(settings.decimal))
     report.error("thousands", "cannot be the same as decimal");
-  if (params.columns.empty() && !params.header.value_or(true))
+  if (settings.columns.empty() && !settings.header.value_or(true))
     report.error("columns", "is needed if no header names the columns");
   std::set<std::string> different;
-  for (const std::string& name : params.columns) {
+  for (const std::string& name : settings.columns) {
     if (!different.insert(name).second) report.error("columns", "has " + in_quotes(name) + " twice");
   }
-  std::vector<std::string> named{params.target};
+  std::vector<std::string> named{settings.target};
   const std::pair<const char*, const std::vector<std::string>*> lists[] = {
-      {"numeric", &params.numeric}, {"categorical", &params.categorical}, {"ignore", &params.ignore}};
+      {"numeric", &settings.numeric}, {"categorical", &settings.categorical}, {"ignore", &settings.ignore}};
   for (const auto& [list, names] : lists) {
     for (const std::string& name : *names) {
       if (std::ranges::find(named, name) != named.end())
@@ -142,23 +142,23 @@ void check(const Csv& params, Report& report) {
   }
 }
 
-TableFormat format_of(const Csv& params) {
-  return {.csv = {.separator = static_cast<char>(params.separator.value_or(Separator::comma)),
-                  .trim = params.trim,
-                  .comment = params.comment,
-                  .skip_lines = params.skip_lines},
-          .header = params.header.value_or(params.columns.empty()),
-          .columns = params.columns,
-          .missing = params.missing,
-          .numbers = {.decimal = static_cast<char>(params.decimal),
-                      .thousands = params.thousands ? static_cast<char>(*params.thousands) : '\0',
-                      .units = params.units}};
+TableFormat format_of(const Csv& settings) {
+  return {.csv = {.separator = static_cast<char>(settings.separator.value_or(Separator::comma)),
+                  .trim = settings.trim,
+                  .comment = settings.comment,
+                  .skip_lines = settings.skip_lines},
+          .header = settings.header.value_or(settings.columns.empty()),
+          .columns = settings.columns,
+          .missing = settings.missing,
+          .numbers = {.decimal = static_cast<char>(settings.decimal),
+                      .thousands = settings.thousands ? static_cast<char>(*settings.thousands) : '\0',
+                      .units = settings.units}};
 }
 
 // For one file: the separator is detected if the recipe does not set it.
-TableFormat format_of(const Csv& params, const std::filesystem::path& file) {
-  TableFormat format = format_of(params);
-  if (!params.separator) format.csv.separator = separator_of_file(file, format);
+TableFormat format_of(const Csv& settings, const std::filesystem::path& file) {
+  TableFormat format = format_of(settings);
+  if (!settings.separator) format.csv.separator = separator_of_file(file, format);
   return format;
 }
 
@@ -187,12 +187,12 @@ void require_file(const std::filesystem::path& path, const std::string& key) {
 
 class CsvDataset final : public Dataset {
  public:
-  CsvDataset(const Csv& params, std::string learned) : params_(params), learned_(std::move(learned)) {}
+  CsvDataset(const Csv& settings, std::string learned) : settings_(settings), learned_(std::move(learned)) {}
 
   // Reads the training set: the numbers of inputs, categories and classes are not known otherwise.
   DataSpec spec() const override {
     const Table& table = this->table();
-    DataSpec spec = table_spec(table.columns, params_.categories);
+    DataSpec spec = table_spec(table.columns, settings_.categories);
     spec.train_examples = table.train.size();
     return spec;
   }
@@ -200,11 +200,11 @@ class CsvDataset final : public Dataset {
   Splits open(const TransformPipeline&) const override {
     const Table& table = this->table();
     try {
-      auto train = encode(table.train, table.columns, params_.trim_target);
-      auto eval = encode(table.eval, table.columns, params_.trim_target);
+      auto train = encode(table.train, table.columns, settings_.trim_target);
+      auto eval = encode(table.eval, table.columns, settings_.trim_target);
       say(table.train, table.columns, eval.size);
-      return {.train = std::make_unique<TableSplit>(table.columns, params_.categories, std::move(train)),
-              .eval = std::make_unique<TableSplit>(table.columns, params_.categories, std::move(eval)),
+      return {.train = std::make_unique<TableSplit>(table.columns, settings_.categories, std::move(train)),
+              .eval = std::make_unique<TableSplit>(table.columns, settings_.categories, std::move(eval)),
               .learned = table.columns.json()};
     } catch (const IoError& error) {
       throw DataError(error.what());
@@ -215,10 +215,10 @@ class CsvDataset final : public Dataset {
                                            const std::string& learned) const override {
     try {
       TableColumns columns = TableColumns::from_json(learned);
-      TableFormat format = format_of(params_);
+      TableFormat format = format_of(settings_);
       format.csv.separator = columns.separator;
       format.csv.skip_lines = 0;  // only the training files have such lines
-      return std::make_unique<TableInterpreter>(std::move(columns), std::move(format), params_.categories);
+      return std::make_unique<TableInterpreter>(std::move(columns), std::move(format), settings_.categories);
     } catch (const IoError& error) {
       throw DataError(error.what());
     }
@@ -233,12 +233,13 @@ class CsvDataset final : public Dataset {
   const Table& table() const {
     if (table_) return *table_;
     try {
-      require_file(params_.train, "train");
-      if (params_.eval) require_file(*params_.eval, "eval");
-      const TablePart whole(params_.train, format_of(params_, params_.train));
+      require_file(settings_.train, "train");
+      if (settings_.eval) require_file(*settings_.eval, "eval");
+      const TablePart whole(settings_.train, format_of(settings_, settings_.train));
       auto [train, eval] =
-          params_.split ? split(whole)
-                        : std::pair(whole, TablePart(*params_.eval, format_of(params_, *params_.eval)));
+          settings_.split
+              ? split(whole)
+              : std::pair(whole, TablePart(*settings_.eval, format_of(settings_, *settings_.eval)));
       TableColumns columns = learned_.empty() ? learn_columns(train, choice()) : columns_of_run();
       table_.emplace(std::move(train), std::move(eval), std::move(columns));
       return *table_;
@@ -250,7 +251,7 @@ class CsvDataset final : public Dataset {
   TableColumns columns_of_run() const {
     TableColumns columns = TableColumns::from_json(learned_);
     const bool regression = columns.classes.empty();
-    if (columns.target != params_.target || regression != (params_.task == TargetKind::regression)) {
+    if (columns.target != settings_.target || regression != (settings_.task == TargetKind::regression)) {
       throw IoError("The run was trained to predict the " + std::string(regression ? "number" : "class") +
                     " in the column " + in_quotes(columns.target) +
                     ": dataset.target and dataset.task cannot be changed afterwards.");
@@ -261,9 +262,9 @@ class CsvDataset final : public Dataset {
   // Takes the same share of each class.
   std::pair<TablePart, TablePart> split(const TablePart& whole) const {
     std::optional<std::size_t> by;
-    if (params_.task == TargetKind::classification)
-      by = find_column(whole.columns(), params_.target, whole.name());
-    auto parts = whole.split(*params_.split, params_.split_seed.value_or(1), by);
+    if (settings_.task == TargetKind::classification)
+      by = find_column(whole.columns(), settings_.target, whole.name());
+    auto parts = whole.split(*settings_.split, settings_.split_seed.value_or(1), by);
     if (parts.second.size() > 0) return parts;
     bool numbers = true;
     whole.each([&](const CsvReader& row) {
@@ -275,26 +276,26 @@ class CsvDataset final : public Dataset {
   }
 
   ColumnChoice choice() const {
-    return {.target = params_.target,
-            .regression = params_.task == TargetKind::regression,
-            .trim_target = params_.trim_target,
-            .numeric = params_.numeric,
-            .categorical = params_.categorical,
-            .ignore = params_.ignore,
-            .standardize = params_.standardize,
-            .standardize_target = params_.standardize_target.value_or(true),
-            .indicators = params_.missing_indicator};
+    return {.target = settings_.target,
+            .regression = settings_.task == TargetKind::regression,
+            .trim_target = settings_.trim_target,
+            .numeric = settings_.numeric,
+            .categorical = settings_.categorical,
+            .ignore = settings_.ignore,
+            .standardize = settings_.standardize,
+            .standardize_target = settings_.standardize_target.value_or(true),
+            .indicators = settings_.missing_indicator};
   }
 
-  Csv params_;
+  Csv settings_;
   std::string learned_;                 // by the run that is evaluated; empty: this one learns
   mutable std::optional<Table> table_;  // read on first use
 };
 
 DatasetFacts facts(const Csv&) { return {.tasks = {runner::Task::table}}; }
 
-std::unique_ptr<Dataset> build(const Csv& params, const DatasetInputs& inputs) {
-  return std::make_unique<CsvDataset>(params, inputs.learned);
+std::unique_ptr<Dataset> build(const Csv& settings, const DatasetInputs& inputs) {
+  return std::make_unique<CsvDataset>(settings, inputs.learned);
 }
 
 const Registration<DatasetKind> registration{

@@ -87,8 +87,8 @@ class Interpreter {
 //     return fields(field("file", &MyData::file, "File with the examples.", required()));
 //   }
 //   class Examples final : public Dataset { .. };  // spec(), and open(), which returns two Splits
-//   std::unique_ptr<Dataset> build(const MyData& params, const DatasetInputs&) {
-//     return std::make_unique<Examples>(params.file);
+//   std::unique_ptr<Dataset> build(const MyData& settings, const DatasetInputs&) {
+//     return std::make_unique<Examples>(settings.file);
 //   }
 //   const Registration<DatasetKind> registration{"my_data", "Examples from one file.", &build};
 class Dataset {

@@ -18,7 +18,7 @@ constexpr auto describe(std::type_identity<FashionMnist>) {
 
 class FashionMnistDataset final : public Dataset {
  public:
-  explicit FashionMnistDataset(const FashionMnist& params) : params_(params) {}
+  explicit FashionMnistDataset(const FashionMnist& settings) : settings_(settings) {}
 
   DataSpec spec() const override {
     DataSpec spec;
@@ -46,23 +46,23 @@ class FashionMnistDataset final : public Dataset {
 
  private:
   std::filesystem::path find(const std::string& name) const {
-    const auto path = find_idx_file(params_.dir, name);
+    const auto path = find_idx_file(settings_.dir, name);
     if (!path.empty()) return path;
     throw DataError(
-        "Fashion-MNIST's " + name + " is not in " + params_.dir.string() +
+        "Fashion-MNIST's " + name + " is not in " + settings_.dir.string() +
         ". Install Debian's package dataset-fashion-mnist (apt install dataset-fashion-mnist), or set "
         "dataset.dir to the folder that holds the four files.");
   }
 
-  FashionMnist params_;
+  FashionMnist settings_;
 };
 
 DatasetFacts facts(const FashionMnist&) {
   return {.tasks = {Task::images, Task::reconstruction}, .image_side = 28};
 }
 
-std::unique_ptr<Dataset> build(const FashionMnist& params, const DatasetInputs&) {
-  return std::make_unique<FashionMnistDataset>(params);
+std::unique_ptr<Dataset> build(const FashionMnist& settings, const DatasetInputs&) {
+  return std::make_unique<FashionMnistDataset>(settings);
 }
 
 const Registration<DatasetKind> registration{

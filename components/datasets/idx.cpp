@@ -54,13 +54,13 @@ std::vector<std::int64_t> shape_in(const std::string& learned) {
 
 class IdxDataset final : public Dataset {
  public:
-  explicit IdxDataset(const Idx& params) : params_(params) {}
+  explicit IdxDataset(const Idx& settings) : settings_(settings) {}
 
-  DataSpec spec() const override { return spec_of(idx_image_shape(find(params_.train_images))); }
+  DataSpec spec() const override { return spec_of(idx_image_shape(find(settings_.train_images))); }
 
   Splits open(const TransformPipeline& transforms) const override {
-    const IdxPaths paths{find(params_.train_images), find(params_.train_labels), find(params_.eval_images),
-                         find(params_.eval_labels)};
+    const IdxPaths paths{find(settings_.train_images), find(settings_.train_labels),
+                         find(settings_.eval_images), find(settings_.eval_labels)};
     const DataSpec raw = spec();
     Splits splits = open_idx(paths, raw, transforms);
     splits.learned = size_json(raw);
@@ -77,27 +77,27 @@ class IdxDataset final : public Dataset {
   DataSpec spec_of(std::vector<std::int64_t> image_shape) const {
     DataSpec spec;
     spec.input_shape = std::move(image_shape);
-    spec.classes = params_.classes;
+    spec.classes = settings_.classes;
     spec.images = true;
-    spec.mean = {params_.mean};
-    spec.deviation = {params_.deviation};
+    spec.mean = {settings_.mean};
+    spec.deviation = {settings_.deviation};
     return spec;
   }
 
   std::filesystem::path find(const std::string& name) const {
-    const auto path = find_idx_file(params_.dir, name);
+    const auto path = find_idx_file(settings_.dir, name);
     if (!path.empty()) return path;
-    throw DataError("There is neither " + name + " nor " + name + ".gz in " + params_.dir.string() +
+    throw DataError("There is neither " + name + " nor " + name + ".gz in " + settings_.dir.string() +
                     ". Put it there, or set dataset.dir to the folder that holds it.");
   }
 
-  Idx params_;
+  Idx settings_;
 };
 
 DatasetFacts facts(const Idx&) { return {.tasks = {Task::images, Task::reconstruction}}; }
 
-std::unique_ptr<Dataset> build(const Idx& params, const DatasetInputs&) {
-  return std::make_unique<IdxDataset>(params);
+std::unique_ptr<Dataset> build(const Idx& settings, const DatasetInputs&) {
+  return std::make_unique<IdxDataset>(settings);
 }
 
 const Registration<DatasetKind> registration{

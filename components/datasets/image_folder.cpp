@@ -38,13 +38,14 @@ constexpr auto describe(std::type_identity<ImageFolder>) {
             "stored, as torchvision's ImageFolder does."));
 }
 
-void check(const ImageFolder& params, Report& report) {
+void check(const ImageFolder& settings, Report& report) {
   const ImageFolder defaults;
-  if (params.split && params.train != defaults.train)
+  if (settings.split && settings.train != defaults.train)
     report.error("train", "means nothing together with split");
-  if (params.split && params.eval != defaults.eval) report.error("eval", "means nothing together with split");
-  if (!params.split && params.split_seed) report.error("split_seed", "means nothing without split");
-  if (!params.split && params.train == params.eval)
+  if (settings.split && settings.eval != defaults.eval)
+    report.error("eval", "means nothing together with split");
+  if (!settings.split && settings.split_seed) report.error("split_seed", "means nothing without split");
+  if (!settings.split && settings.train == settings.eval)
     report.error("eval", "must not be the folder to train on");
 }
 
@@ -92,7 +93,7 @@ DataSpec photographs() {
 
 class ImageFolderDataset final : public Dataset {
  public:
-  explicit ImageFolderDataset(const ImageFolder& params) : params_(params) {}
+  explicit ImageFolderDataset(const ImageFolder& settings) : settings_(settings) {}
 
   // Lists folders, but opens no image.
   DataSpec spec() const override {
@@ -104,44 +105,45 @@ class ImageFolderDataset final : public Dataset {
 
   Splits open(const TransformPipeline& transforms) const override {
     const DataSpec data = spec();
-    FileSplit files = params_.split ? split_by_class(several_each(list_images(params_.dir, data.class_names)),
-                                                     *params_.split, params_.split_seed.value_or(1))
-                                    : FileSplit{list_images(params_.dir / params_.train, data.class_names),
-                                                list_images(params_.dir / params_.eval, data.class_names)};
-    if (!params_.exif) warn_if_turned(files.train);
+    FileSplit files = settings_.split
+                          ? split_by_class(several_each(list_images(settings_.dir, data.class_names)),
+                                           *settings_.split, settings_.split_seed.value_or(1))
+                          : FileSplit{list_images(settings_.dir / settings_.train, data.class_names),
+                                      list_images(settings_.dir / settings_.eval, data.class_names)};
+    if (!settings_.exif) warn_if_turned(files.train);
     return {std::make_unique<ImageFolderSplit>(data, transforms, Phase::training, std::move(files.train),
-                                               params_.turned()),
+                                               settings_.turned()),
             std::make_unique<ImageFolderSplit>(data, transforms, Phase::evaluation, std::move(files.eval),
-                                               params_.turned())};
+                                               settings_.turned())};
   }
 
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
                                            const std::string&) const override {
-    return image_interpreter(photographs(), transforms, params_.turned());  // the data may be gone
+    return image_interpreter(photographs(), transforms, settings_.turned());  // the data may be gone
   }
 
  private:
   std::vector<std::string> classes() const {
-    const std::filesystem::path& dir = params_.dir;
+    const std::filesystem::path& dir = settings_.dir;
     std::error_code ignored;
     if (!std::filesystem::is_directory(dir, ignored)) {
       throw DataError("There is no folder " + dir.string() +
                       ". Set dataset.dir to the folder with the images.");
     }
-    if (params_.split) {
+    if (settings_.split) {
       require_unsplit();
       return class_folders(dir);
     }
-    for (const std::string& name : {params_.train, params_.eval}) {
+    for (const std::string& name : {settings_.train, settings_.eval}) {
       if (has(name)) continue;
       if (const std::string other = other_name(name); !other.empty()) {
         throw DataError("There is no folder " + (dir / name).string() + ", but there is " +
                         (dir / other).string() + ": set dataset." +
-                        (name == params_.train ? "train" : "eval") + " = " + in_quotes(other) + ".");
+                        (name == settings_.train ? "train" : "eval") + " = " + in_quotes(other) + ".");
       }
       throw DataError("There is no folder " + (dir / name).string() + ". The images are expected in " +
-                      params_.train + "/CLASS and " + params_.eval + "/CLASS; if the class folders are in " +
-                      dir.string() +
+                      settings_.train + "/CLASS and " + settings_.eval +
+                      "/CLASS; if the class folders are in " + dir.string() +
                       " itself, set dataset.split = 0.2 to keep a fifth of the images for evaluation.");
     }
     return same_classes();
@@ -149,42 +151,42 @@ class ImageFolderDataset final : public Dataset {
 
   bool has(const std::string& name) const {
     std::error_code ignored;
-    return std::filesystem::is_directory(params_.dir / name, ignored);
+    return std::filesystem::is_directory(settings_.dir / name, ignored);
   }
 
   // Otherwise the training set and the validation set would be taken for classes.
   void require_unsplit() const {
     const auto present = [&](const std::string& name) { return has(name) ? name : other_name(name); };
-    const std::string train = present(params_.train), eval = present(params_.eval);
+    const std::string train = present(settings_.train), eval = present(settings_.eval);
     if (train.empty() || eval.empty()) return;
     std::string remedy = "remove dataset.split";
-    if (train != params_.train) remedy += ", set dataset.train = " + in_quotes(train);
-    if (eval != params_.eval) remedy += ", set dataset.eval = " + in_quotes(eval);
-    throw DataError(params_.dir.string() + " is split into " + train + " and " + eval +
+    if (train != settings_.train) remedy += ", set dataset.train = " + in_quotes(train);
+    if (eval != settings_.eval) remedy += ", set dataset.eval = " + in_quotes(eval);
+    throw DataError(settings_.dir.string() + " is split into " + train + " and " + eval +
                     " already: " + remedy + ".");
   }
 
   // A folder that exists under another usual name of the missing one; "" if there is none.
   std::string other_name(const std::string& missing) const {
-    const auto part = missing == params_.train ? SplitPart::train : SplitPart::eval;
-    for (const std::string& name : split_folders(params_.dir, part)) {
-      if (name != params_.train && name != params_.eval) return name;
+    const auto part = missing == settings_.train ? SplitPart::train : SplitPart::eval;
+    for (const std::string& name : split_folders(settings_.dir, part)) {
+      if (name != settings_.train && name != settings_.eval) return name;
     }
     return "";
   }
 
   std::vector<std::string> same_classes() const {
-    const auto train = class_folders(params_.dir / params_.train),
-               eval = class_folders(params_.dir / params_.eval);
+    const auto train = class_folders(settings_.dir / settings_.train),
+               eval = class_folders(settings_.dir / settings_.eval);
     std::vector<std::string> only_train, only_eval;
     std::ranges::set_difference(train, eval, std::back_inserter(only_train));
     std::ranges::set_difference(eval, train, std::back_inserter(only_eval));
     if (only_train.empty() && only_eval.empty()) return train;
     std::string problem;
-    if (!only_train.empty()) problem += "only " + params_.train + " has " + listed(only_train);
+    if (!only_train.empty()) problem += "only " + settings_.train + " has " + listed(only_train);
     if (!only_eval.empty())
-      problem += (problem.empty() ? "only " : ", only ") + params_.eval + " has " + listed(only_eval);
-    throw DataError("The classes in " + params_.dir.string() + " differ: " + problem + ".");
+      problem += (problem.empty() ? "only " : ", only ") + settings_.eval + " has " + listed(only_eval);
+    throw DataError("The classes in " + settings_.dir.string() + " differ: " + problem + ".");
   }
 
   // Each class needs at least one image to train on and one to evaluate with.
@@ -198,13 +200,13 @@ class ImageFolderDataset final : public Dataset {
     return files;
   }
 
-  ImageFolder params_;
+  ImageFolder settings_;
 };
 
 DatasetFacts facts(const ImageFolder&) { return {.tasks = {Task::images, Task::reconstruction}}; }
 
-std::unique_ptr<Dataset> build(const ImageFolder& params, const DatasetInputs&) {
-  return std::make_unique<ImageFolderDataset>(params);
+std::unique_ptr<Dataset> build(const ImageFolder& settings, const DatasetInputs&) {
+  return std::make_unique<ImageFolderDataset>(settings);
 }
 
 const Registration<DatasetKind> registration{

@@ -59,16 +59,16 @@ class ShapesSplit final : public ImageSplit {
 
 class ShapesDataset final : public Dataset {
  public:
-  explicit ShapesDataset(const Shapes& params) : params_(params) {}
+  explicit ShapesDataset(const Shapes& settings) : settings_(settings) {}
 
   DataSpec spec() const override {
     DataSpec spec = shapes_spec();
-    spec.train_examples = params_.train;
+    spec.train_examples = settings_.train;
     return spec;
   }
   Splits open(const TransformPipeline& transforms) const override {
-    return {std::make_unique<ShapesSplit>(transforms, Phase::training, params_.train, params_.seed),
-            std::make_unique<ShapesSplit>(transforms, Phase::evaluation, params_.eval, params_.seed)};
+    return {std::make_unique<ShapesSplit>(transforms, Phase::training, settings_.train, settings_.seed),
+            std::make_unique<ShapesSplit>(transforms, Phase::evaluation, settings_.eval, settings_.seed)};
   }
 
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
@@ -77,15 +77,15 @@ class ShapesDataset final : public Dataset {
   }
 
  private:
-  Shapes params_;
+  Shapes settings_;
 };
 
 DatasetFacts facts(const Shapes&) {
   return {.tasks = {Task::images, Task::reconstruction}, .image_side = 32};
 }
 
-std::unique_ptr<Dataset> build(const Shapes& params, const DatasetInputs&) {
-  return std::make_unique<ShapesDataset>(params);
+std::unique_ptr<Dataset> build(const Shapes& settings, const DatasetInputs&) {
+  return std::make_unique<ShapesDataset>(settings);
 }
 
 const Registration<DatasetKind> registration{

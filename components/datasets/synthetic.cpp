@@ -35,29 +35,30 @@ constexpr auto describe(std::type_identity<Synthetic>) {
 }
 
 // Numbers in one example, or most_values + 1 if there are more: the product cannot overflow.
-std::int64_t value_count(const Synthetic& params) {
+std::int64_t value_count(const Synthetic& settings) {
   std::int64_t count = 1;
-  for (const std::int64_t size : params.shape) {
+  for (const std::int64_t size : settings.shape) {
     if (size < 1 || size > most_values / count) return most_values + 1;
     count *= size;
   }
   return count;
 }
 
-void check(const Synthetic& params, Report& report) {
-  if (value_count(params) > most_values) report.error("shape", "makes an example of more than 2^28 numbers");
+void check(const Synthetic& settings, Report& report) {
+  if (value_count(settings) > most_values)
+    report.error("shape", "makes an example of more than 2^28 numbers");
 }
 
-DataSpec synthetic_spec(const Synthetic& params) {
+DataSpec synthetic_spec(const Synthetic& settings) {
   DataSpec spec;
-  spec.input_shape = params.shape;
-  spec.classes = params.classes;
-  spec.train_examples = params.train;
-  spec.images = params.shape.size() == 3 && (params.shape[0] == 1 || params.shape[0] == 3);
+  spec.input_shape = settings.shape;
+  spec.classes = settings.classes;
+  spec.train_examples = settings.train;
+  spec.images = settings.shape.size() == 3 && (settings.shape[0] == 1 || settings.shape[0] == 3);
   if (spec.images) {
     // Uniform bytes, scaled to 0..1.
-    spec.mean.assign(static_cast<std::size_t>(params.shape[0]), 0.5);
-    spec.deviation.assign(static_cast<std::size_t>(params.shape[0]), 0.2892);
+    spec.mean.assign(static_cast<std::size_t>(settings.shape[0]), 0.5);
+    spec.deviation.assign(static_cast<std::size_t>(settings.shape[0]), 0.2892);
   }
   return spec;
 }
@@ -66,41 +67,44 @@ std::uint64_t word_of(std::uint64_t seed, Phase phase, std::int64_t index) {
   return example_seed(seed, phase == Phase::training ? 0 : 1, static_cast<std::uint64_t>(index));
 }
 
-std::int64_t label_of(const Synthetic& params, std::uint64_t word) {
-  return static_cast<std::int64_t>((word >> 32) % static_cast<std::uint64_t>(params.classes));
+std::int64_t label_of(const Synthetic& settings, std::uint64_t word) {
+  return static_cast<std::int64_t>((word >> 32) % static_cast<std::uint64_t>(settings.classes));
 }
 
 // There is a little more random content than one example needs, and each example starts at another place in
 // it. So an example costs no more than reading it, and memory does not grow with the number of examples.
 constexpr std::size_t room_to_move = 1 << 16;
 
-std::size_t start_of(const Synthetic& params, std::uint64_t word) {
-  return params.content == Content::constant ? 0 : static_cast<std::size_t>(word % room_to_move);
+std::size_t start_of(const Synthetic& settings, std::uint64_t word) {
+  return settings.content == Content::constant ? 0 : static_cast<std::size_t>(word % room_to_move);
 }
 
 class SyntheticImages final : public ImageSplit {
  public:
-  SyntheticImages(const Synthetic& params, const TransformPipeline& transforms, Phase phase,
+  SyntheticImages(const Synthetic& settings, const TransformPipeline& transforms, Phase phase,
                   std::uint64_t seed)
-      : ImageSplit(synthetic_spec(params), transforms, phase), params_(params), phase_(phase), seed_(seed) {
-    bytes_.resize(static_cast<std::size_t>(value_count(params)) + room_to_move);
+      : ImageSplit(synthetic_spec(settings), transforms, phase),
+        settings_(settings),
+        phase_(phase),
+        seed_(seed) {
+    bytes_.resize(static_cast<std::size_t>(value_count(settings)) + room_to_move);
     SampleRandom random(seed);
     for (std::uint8_t& byte : bytes_) byte = static_cast<std::uint8_t>(random.bits());
   }
 
-  std::int64_t size() const override { return phase_ == Phase::training ? params_.train : params_.eval; }
+  std::int64_t size() const override { return phase_ == Phase::training ? settings_.train : settings_.eval; }
 
  protected:
   ImageView image(std::int64_t index, Scratch&) const override {
-    const std::uint8_t* start = bytes_.data() + start_of(params_, word_of(seed_, phase_, index));
-    return ImageView::planar(start, params_.shape[0], params_.shape[1], params_.shape[2]);
+    const std::uint8_t* start = bytes_.data() + start_of(settings_, word_of(seed_, phase_, index));
+    return ImageView::planar(start, settings_.shape[0], settings_.shape[1], settings_.shape[2]);
   }
   std::int64_t label(std::int64_t index) const override {
-    return label_of(params_, word_of(seed_, phase_, index));
+    return label_of(settings_, word_of(seed_, phase_, index));
   }
 
  private:
-  Synthetic params_;
+  Synthetic settings_;
   Phase phase_;
   std::uint64_t seed_;
   std::vector<std::uint8_t> bytes_;
@@ -108,17 +112,20 @@ class SyntheticImages final : public ImageSplit {
 
 class SyntheticNumbers final : public Split {
  public:
-  SyntheticNumbers(const Synthetic& params, Phase phase, std::uint64_t seed)
-      : params_(params), phase_(phase), seed_(seed), count_(static_cast<std::size_t>(value_count(params))) {
+  SyntheticNumbers(const Synthetic& settings, Phase phase, std::uint64_t seed)
+      : settings_(settings),
+        phase_(phase),
+        seed_(seed),
+        count_(static_cast<std::size_t>(value_count(settings))) {
     numbers_.resize(count_ + room_to_move);
     SampleRandom random(seed);
     for (float& number : numbers_) number = static_cast<float>(random.normal());
   }
 
-  std::int64_t size() const override { return phase_ == Phase::training ? params_.train : params_.eval; }
-  DataSpec spec() const override { return synthetic_spec(params_); }
+  std::int64_t size() const override { return phase_ == Phase::training ? settings_.train : settings_.eval; }
+  DataSpec spec() const override { return synthetic_spec(settings_); }
   std::optional<std::int64_t> class_of(std::int64_t index) const override {
-    return label_of(params_, word_of(seed_, phase_, index));
+    return label_of(settings_, word_of(seed_, phase_, index));
   }
 
   void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
@@ -126,19 +133,19 @@ class SyntheticNumbers final : public Split {
     for (std::size_t i = 0; i < examples.size(); ++i) {
       const std::uint64_t word = word_of(seed_, phase_, examples[i].index);
       const std::int64_t row = first + static_cast<std::int64_t>(i);
-      const float* numbers = numbers_.data() + start_of(params_, word);
+      const float* numbers = numbers_.data() + start_of(settings_, word);
       if (contiguous) {
         std::memcpy(batch.input.data_ptr<float>() + row * static_cast<std::int64_t>(count_), numbers,
                     count_ * sizeof(float));
       } else {
-        batch.input[row].copy_(torch::from_blob(const_cast<float*>(numbers), params_.shape));
+        batch.input[row].copy_(torch::from_blob(const_cast<float*>(numbers), settings_.shape));
       }
-      batch.target.data_ptr<std::int64_t>()[row] = label_of(params_, word);
+      batch.target.data_ptr<std::int64_t>()[row] = label_of(settings_, word);
     }
   }
 
  private:
-  Synthetic params_;
+  Synthetic settings_;
   Phase phase_;
   std::uint64_t seed_;
   std::size_t count_;
@@ -147,31 +154,31 @@ class SyntheticNumbers final : public Split {
 
 class SyntheticDataset final : public Dataset {
  public:
-  SyntheticDataset(const Synthetic& params, std::uint64_t seed) : params_(params), seed_(seed) {}
+  SyntheticDataset(const Synthetic& settings, std::uint64_t seed) : settings_(settings), seed_(seed) {}
 
-  DataSpec spec() const override { return synthetic_spec(params_); }
+  DataSpec spec() const override { return synthetic_spec(settings_); }
   Splits open(const TransformPipeline& transforms) const override {
     return {make(transforms, Phase::training), make(transforms, Phase::evaluation)};
   }
 
  private:
   std::unique_ptr<Split> make(const TransformPipeline& transforms, Phase phase) const {
-    if (spec().images) return std::make_unique<SyntheticImages>(params_, transforms, phase, seed_);
-    return std::make_unique<SyntheticNumbers>(params_, phase, seed_);
+    if (spec().images) return std::make_unique<SyntheticImages>(settings_, transforms, phase, seed_);
+    return std::make_unique<SyntheticNumbers>(settings_, phase, seed_);
   }
 
-  Synthetic params_;
+  Synthetic settings_;
   std::uint64_t seed_;
 };
 
-DatasetFacts facts(const Synthetic& params) {
-  if (!synthetic_spec(params).images) return {.tasks = {Task::numbers}};
-  const bool square = params.shape[1] == params.shape[2];
-  return {.tasks = {Task::images, Task::reconstruction}, .image_side = square ? params.shape[1] : 0};
+DatasetFacts facts(const Synthetic& settings) {
+  if (!synthetic_spec(settings).images) return {.tasks = {Task::numbers}};
+  const bool square = settings.shape[1] == settings.shape[2];
+  return {.tasks = {Task::images, Task::reconstruction}, .image_side = square ? settings.shape[1] : 0};
 }
 
-std::unique_ptr<Dataset> build(const Synthetic& params, const DatasetInputs& inputs) {
-  return std::make_unique<SyntheticDataset>(params, inputs.seed);
+std::unique_ptr<Dataset> build(const Synthetic& settings, const DatasetInputs& inputs) {
+  return std::make_unique<SyntheticDataset>(settings, inputs.seed);
 }
 
 const Registration<DatasetKind> registration{

@@ -91,9 +91,9 @@ std::map<std::string, torch::Tensor> read_file(const std::filesystem::path& path
   }
 }
 
-Pair read_pair(const Tensors& params, const std::filesystem::path& path) {
+Pair read_pair(const Tensors& settings, const std::filesystem::path& path) {
   const auto tensors = read_file(path);
-  Pair pair{path, find(tensors, params.input, path), find(tensors, params.target, path)};
+  Pair pair{path, find(tensors, settings.input, path), find(tensors, settings.target, path)};
   if (pair.input.size(0) != pair.target.size(0)) {
     throw DataError(path.string() + " holds " + std::to_string(pair.input.size(0)) + " inputs, but " +
                     std::to_string(pair.target.size(0)) + " targets.");
@@ -131,16 +131,16 @@ torch::Dtype batch_type(const torch::Tensor& tensor) {
   return is_integer(tensor) ? torch::kInt64 : torch::kFloat32;
 }
 
-std::int64_t class_count(const Tensors& params, const Pair& pair) {
-  if (params.classes || !holds_classes(pair.target)) return params.classes.value_or(0);
+std::int64_t class_count(const Tensors& settings, const Pair& pair) {
+  if (settings.classes || !holds_classes(pair.target)) return settings.classes.value_or(0);
   const auto largest = pair.target.max().item<std::int64_t>();
   if (largest < most_classes) return std::max<std::int64_t>(1, largest + 1);
-  throw DataError(pair.path.string() + ": " + in_quotes(params.target) + " holds integers up to " +
+  throw DataError(pair.path.string() + ": " + in_quotes(settings.target) + " holds integers up to " +
                   std::to_string(largest) + ", which are too many classes (at most " +
                   std::to_string(most_classes) + "). Save numbers to predict as floats.");
 }
 
-DataSpec spec_of(const Tensors& params, const Pair& pair) {
+DataSpec spec_of(const Tensors& settings, const Pair& pair) {
   DataSpec spec;
   spec.train_examples = pair.input.size(0);
   spec.input_shape = pair.input.sizes().slice(1).vec();
@@ -148,7 +148,7 @@ DataSpec spec_of(const Tensors& params, const Pair& pair) {
   spec.images = holds_images(pair.input) && holds_classes(pair.target);
   spec.input_type = spec.images ? torch::kFloat32 : batch_type(pair.input);
   spec.target_type = batch_type(pair.target);
-  spec.classes = class_count(params, pair);
+  spec.classes = class_count(settings, pair);
   if (spec.images) {
     spec.mean.assign(static_cast<std::size_t>(pair.input.size(1)), 0.5);
     spec.deviation.assign(static_cast<std::size_t>(pair.input.size(1)), 0.25);
@@ -231,8 +231,8 @@ bool trained_on_images(const std::string& learned) {
 // An input is a safetensors file; it needs no targets.
 class TensorInterpreter final : public Interpreter {
  public:
-  TensorInterpreter(const Tensors& params, const TransformPipeline& transforms, bool images)
-      : params_(params), transforms_(transforms), images_(images) {}
+  TensorInterpreter(const Tensors& settings, const TransformPipeline& transforms, bool images)
+      : settings_(settings), transforms_(transforms), images_(images) {}
 
   Batch read(std::span<const std::string> inputs) const override {
     std::vector<torch::Tensor> batches;
@@ -242,33 +242,34 @@ class TensorInterpreter final : public Interpreter {
 
  private:
   torch::Tensor examples_of(const std::filesystem::path& path) const {
-    Pair pair{path, find(read_file(path), params_.input, path), {}};
+    Pair pair{path, find(read_file(path), settings_.input, path), {}};
     if (pair.input.size(0) == 0) throw DataError(path.string() + " has no examples.");
     if (!images_ || !holds_images(pair.input)) return pair.input.to(batch_type(pair.input));
     pair.target = torch::zeros({pair.input.size(0)}, torch::kInt64);
-    return read_all(TensorImages(spec_of(params_, pair), transforms_, Phase::evaluation, pair)).input;
+    return read_all(TensorImages(spec_of(settings_, pair), transforms_, Phase::evaluation, pair)).input;
   }
 
-  Tensors params_;
+  Tensors settings_;
   TransformPipeline transforms_;
   bool images_;
 };
 
 class TensorDataset final : public Dataset {
  public:
-  explicit TensorDataset(const Tensors& params) : params_(params) {}
+  explicit TensorDataset(const Tensors& settings) : settings_(settings) {}
 
-  DataSpec spec() const override { return spec_of(params_, read_pair(params_, params_.train)); }
+  DataSpec spec() const override { return spec_of(settings_, read_pair(settings_, settings_.train)); }
 
   Splits open(const TransformPipeline& transforms) const override {
-    const Pair train = read_pair(params_, params_.train), eval = read_pair(params_, params_.eval);
-    const DataSpec data = spec_of(params_, train), other = spec_of(params_, eval);
+    const Pair train = read_pair(settings_, settings_.train), eval = read_pair(settings_, settings_.eval);
+    const DataSpec data = spec_of(settings_, train), other = spec_of(settings_, eval);
     if (data.input_shape != other.input_shape || data.target_shape != other.target_shape ||
         data.images != other.images || data.input_type != other.input_type ||
         data.target_type != other.target_type) {
-      throw DataError(params_.train.string() + " and " + params_.eval.string() + " do not fit together: " +
-                      form_text(train.input) + " and " + form_text(train.target) + " in one, " +
-                      form_text(eval.input) + " and " + form_text(eval.target) + " in the other.");
+      throw DataError(settings_.train.string() + " and " + settings_.eval.string() +
+                      " do not fit together: " + form_text(train.input) + " and " + form_text(train.target) +
+                      " in one, " + form_text(eval.input) + " and " + form_text(eval.target) +
+                      " in the other.");
     }
     check_classes(train, data.classes);
     check_classes(eval, data.classes);
@@ -279,7 +280,7 @@ class TensorDataset final : public Dataset {
 
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline& transforms,
                                            const std::string& learned) const override {
-    return std::make_unique<TensorInterpreter>(params_, transforms, trained_on_images(learned));
+    return std::make_unique<TensorInterpreter>(settings_, transforms, trained_on_images(learned));
   }
 
  private:
@@ -289,15 +290,15 @@ class TensorDataset final : public Dataset {
     return std::make_unique<TensorRows>(data, pair);
   }
 
-  Tensors params_;
+  Tensors settings_;
 };
 
 DatasetFacts facts(const Tensors&) {
   return {.tasks = {Task::numbers, Task::segmentation, Task::translation}};
 }
 
-std::unique_ptr<Dataset> build(const Tensors& params, const DatasetInputs&) {
-  return std::make_unique<TensorDataset>(params);
+std::unique_ptr<Dataset> build(const Tensors& settings, const DatasetInputs&) {
+  return std::make_unique<TensorDataset>(settings);
 }
 
 const Registration<DatasetKind> registration{

@@ -44,10 +44,10 @@ constexpr auto describe(std::type_identity<Text>) {
       field("fallback", &Text::fallback, "What to do if `file` is missing."));
 }
 
-void check(const Text& params, Report& report) {
-  if (params.split && params.eval_file) report.error("split", "means nothing together with eval_file");
-  if (!params.tokenizer.facts().reversible) {
-    report.error("tokenizer", in_quotes(params.tokenizer.name()) +
+void check(const Text& settings, Report& report) {
+  if (settings.split && settings.eval_file) report.error("split", "means nothing together with eval_file");
+  if (!settings.tokenizer.facts().reversible) {
+    report.error("tokenizer", in_quotes(settings.tokenizer.name()) +
                                   " loses what is between the words, and is for text_classification only");
   }
 }
@@ -118,13 +118,14 @@ struct Parts {
 
 class TextDataset final : public Dataset {
  public:
-  TextDataset(const Text& params, std::string learned) : params_(params), learned_(std::move(learned)) {}
+  TextDataset(const Text& settings, std::string learned)
+      : settings_(settings), learned_(std::move(learned)) {}
 
   // Reads the text only if the tokenizer does not know its vocabulary in advance, as for characters. For a
   // vocabulary that is still to be learnt, this is its maximum size.
   DataSpec spec() const override {
     if (facts_.vocabulary > 0) return spec_of(facts_.vocabulary);
-    return spec_of((facts_.learns ? tokenizer(parts()) : params_.tokenizer.build({}))->vocabulary());
+    return spec_of((facts_.learns ? tokenizer(parts()) : settings_.tokenizer.build({}))->vocabulary());
   }
 
   Splits open(const TransformPipeline&) const override {
@@ -134,33 +135,35 @@ class TextDataset final : public Dataset {
     Splits splits;
     splits.train =
         std::make_unique<TextSplit>(data, windows(*chosen, texts.train, texts.train_file, Phase::training),
-                                    Phase::training, params_.random_offset, chosen->unknown());
+                                    Phase::training, settings_.random_offset, chosen->unknown());
     splits.eval =
         std::make_unique<TextSplit>(data, windows(*chosen, texts.eval, texts.eval_file, Phase::evaluation),
                                     Phase::evaluation, false, chosen->unknown());
     splits.learned = chosen->json();
-    if (generated()) splits.stand_in = generated_stand_in(params_.file.string());
+    if (generated()) splits.stand_in = generated_stand_in(settings_.file.string());
     return splits;
   }
 
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
                                            const std::string& learned) const override {
-    return std::make_unique<TextInterpreter>(params_.tokenizer.build({.learned = learned}));
+    return std::make_unique<TextInterpreter>(settings_.tokenizer.build({.learned = learned}));
   }
 
  private:
-  bool generated() const { return params_.fallback == TextFallback::generated && is_missing(params_.file); }
+  bool generated() const {
+    return settings_.fallback == TextFallback::generated && is_missing(settings_.file);
+  }
 
   Parts parts() const {
     Parts texts;
     texts.train_file =
-        std::make_shared<TextFile>(generated() ? TextFile::generated() : TextFile(params_.file));
+        std::make_shared<TextFile>(generated() ? TextFile::generated() : TextFile(settings_.file));
     texts.train = texts.train_file->text();
-    if (params_.eval_file && !generated()) {
-      texts.eval_file = std::make_shared<TextFile>(*params_.eval_file);
+    if (settings_.eval_file && !generated()) {
+      texts.eval_file = std::make_shared<TextFile>(*settings_.eval_file);
       texts.eval = texts.eval_file->text();
     } else {
-      const double share = params_.split.value_or(default_split);
+      const double share = settings_.split.value_or(default_split);
       const auto end = static_cast<std::size_t>(static_cast<double>(texts.train.size()) * (1 - share));
       const std::size_t cut = character_start(texts.train, end);
       texts.eval = texts.train.substr(cut);
@@ -175,7 +178,7 @@ class TextDataset final : public Dataset {
   }
 
   std::unique_ptr<Tokenizer> tokenizer(const Parts& texts) const {
-    return cached_tokenizer(params_.tokenizer,
+    return cached_tokenizer(settings_.tokenizer,
                             {.texts = {texts.train}, .others = {texts.eval}, .learned = learned_});
   }
 
@@ -190,7 +193,7 @@ class TextDataset final : public Dataset {
 
   DataSpec spec_of(std::int64_t vocabulary) const {
     DataSpec spec;
-    spec.input_shape = spec.target_shape = {params_.length};
+    spec.input_shape = spec.target_shape = {settings_.length};
     spec.input_type = torch::kInt64;
     spec.classes = spec.vocabulary = vocabulary;
     return spec;
@@ -204,25 +207,25 @@ class TextDataset final : public Dataset {
     TokenStore tokens = facts_.bytes ? TokenStore(std::span(bytes, text.size()), std::move(file), 256)
                                      : encoded(chosen, text, place);
     const bool training = phase == Phase::training;
-    const std::int64_t least = training ? params_.length + 1 : 2;
+    const std::int64_t least = training ? settings_.length + 1 : 2;
     if (tokens.size() >= least) return tokens;
-    const char* remedy = training            ? "Lower dataset.length, or give"
-                         : params_.eval_file ? "Give"
-                                             : "Raise dataset.split, or give";
+    const char* remedy = training              ? "Lower dataset.length, or give"
+                         : settings_.eval_file ? "Give"
+                                               : "Raise dataset.split, or give";
     throw DataError(place + " is too short: it has " + std::to_string(tokens.size()) + " tokens to " +
                     (training ? "train on" : "evaluate with") + ", but " + std::to_string(least) +
                     " are needed. " + remedy + " more text.");
   }
 
-  Text params_;
+  Text settings_;
   std::string learned_;  // by the run that is evaluated; empty: this one learns
-  TokenizerFacts facts_ = params_.tokenizer.facts();
+  TokenizerFacts facts_ = settings_.tokenizer.facts();
 };
 
 DatasetFacts facts(const Text&) { return {.tasks = {Task::language_model}}; }
 
-std::unique_ptr<Dataset> build(const Text& params, const DatasetInputs& inputs) {
-  return std::make_unique<TextDataset>(params, inputs.learned);
+std::unique_ptr<Dataset> build(const Text& settings, const DatasetInputs& inputs) {
+  return std::make_unique<TextDataset>(settings, inputs.learned);
 }
 
 const Registration<DatasetKind> registration{

@@ -53,29 +53,29 @@ constexpr auto describe(std::type_identity<TextClassification>) {
       field("fallback", &T::fallback, "What to do if all files are missing."));
 }
 
-void check(const TextClassification& params, Report& report) {
-  const bool tables = params.file.has_value();
-  if (tables && !params.files.empty()) report.error("files", "means nothing together with file");
-  if (!tables && params.files.size() < 2) {
+void check(const TextClassification& settings, Report& report) {
+  const bool tables = settings.file.has_value();
+  if (tables && !settings.files.empty()) report.error("files", "means nothing together with file");
+  if (!tables && settings.files.size() < 2) {
     report.error("files", "needs a file for each of at least two classes; or set file to one table");
   }
   const auto table_only = [&](const char* name, bool given) {
     if (!tables && given) report.error(name, "means nothing without file");
   };
-  table_only("eval_file", params.eval_file.has_value());
-  table_only("text", params.text.has_value());
-  table_only("label", params.label.has_value());
-  table_only("columns", !params.columns.empty());
-  if (params.eval_file && params.split) report.error("split", "means nothing together with eval_file");
-  if (params.eval_file && params.split_seed) {
+  table_only("eval_file", settings.eval_file.has_value());
+  table_only("text", settings.text.has_value());
+  table_only("label", settings.label.has_value());
+  table_only("columns", !settings.columns.empty());
+  if (settings.eval_file && settings.split) report.error("split", "means nothing together with eval_file");
+  if (settings.eval_file && settings.split_seed) {
     report.error("split_seed", "means nothing together with eval_file");
   }
 }
 
 class TextClassificationDataset final : public Dataset {
  public:
-  TextClassificationDataset(const TextClassification& params, const DatasetInputs& inputs)
-      : params_(params), learned_(inputs.learned), classes_(inputs.classes) {}
+  TextClassificationDataset(const TextClassification& settings, const DatasetInputs& inputs)
+      : settings_(settings), learned_(inputs.learned), classes_(inputs.classes) {}
 
   // Reads the data: classes and vocabulary are not known otherwise.
   DataSpec spec() const override {
@@ -97,7 +97,7 @@ class TextClassificationDataset final : public Dataset {
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
                                            const std::string& learned) const override {
     return std::make_unique<SentenceInterpreter>(
-        SentenceEncoder(params_.tokenizer.build({.learned = learned}), params_.length));
+        SentenceEncoder(settings_.tokenizer.build({.learned = learned}), settings_.length));
   }
 
  private:
@@ -106,21 +106,21 @@ class TextClassificationDataset final : public Dataset {
   };
 
   std::vector<std::filesystem::path> paths() const {
-    if (params_.file) return {*params_.file};
+    if (settings_.file) return {*settings_.file};
     std::vector<std::filesystem::path> all;
-    for (const auto& [name, path] : params_.files) all.push_back(path);
+    for (const auto& [name, path] : settings_.files) all.push_back(path);
     return all;
   }
 
   bool generated() const {
-    return params_.fallback == TextFallback::generated && std::ranges::all_of(paths(), is_missing);
+    return settings_.fallback == TextFallback::generated && std::ranges::all_of(paths(), is_missing);
   }
 
   LabelledSentences generate() const {
     constexpr std::int64_t each = 1000;
     LabelledSentences made;
-    for (const auto& [name, path] : params_.files) made.classes.push_back(name);
-    if (params_.file) made.classes = {"0", "1"};
+    for (const auto& [name, path] : settings_.files) made.classes.push_back(name);
+    if (settings_.file) made.classes = {"0", "1"};
     const auto classes = static_cast<std::int64_t>(made.classes.size());
     for (std::int64_t i = 0; i < each * classes; ++i) {
       made.labels.push_back(i % classes);
@@ -131,12 +131,13 @@ class TextClassificationDataset final : public Dataset {
 
   Parts read() const {
     if (generated()) return divided(generate());
-    if (!params_.file) return divided(read_class_files(params_.files, params_.encoding));
-    const SentenceTable table{params_.text.value_or("text"), params_.label.value_or("label"),
-                              params_.columns};
-    LabelledSentences all = read_sentence_table(*params_.file, table, params_.encoding, classes_);
-    if (!params_.eval_file) return divided(all);
-    LabelledSentences eval = read_sentence_table(*params_.eval_file, table, params_.encoding, all.classes);
+    if (!settings_.file) return divided(read_class_files(settings_.files, settings_.encoding));
+    const SentenceTable table{settings_.text.value_or("text"), settings_.label.value_or("label"),
+                              settings_.columns};
+    LabelledSentences all = read_sentence_table(*settings_.file, table, settings_.encoding, classes_);
+    if (!settings_.eval_file) return divided(all);
+    LabelledSentences eval =
+        read_sentence_table(*settings_.eval_file, table, settings_.encoding, all.classes);
     return {std::move(all), std::move(eval)};
   }
 
@@ -146,20 +147,20 @@ class TextClassificationDataset final : public Dataset {
     for (std::size_t label = 0; label < counts.size(); ++label) {
       if (counts[label] >= 2) continue;
       throw DataError("There is only one sentence of the class " + in_quotes(all.classes[label]) + " in " +
-                      paths()[params_.file ? 0 : label].string() + ": there is nothing to split.");
+                      paths()[settings_.file ? 0 : label].string() + ": there is nothing to split.");
     }
     const IndexSplit indices =
-        stratified_split(all.labels, params_.split.value_or(0.1), params_.split_seed.value_or(1));
+        stratified_split(all.labels, settings_.split.value_or(0.1), settings_.split_seed.value_or(1));
     return {all.selection(indices.train), all.selection(indices.eval)};
   }
 
   SentenceEncoder encoder(const LabelledSentences& train) const {
     const std::vector<std::string_view> texts(train.texts.begin(), train.texts.end());
-    return {cached_tokenizer(params_.tokenizer, {.texts = texts, .unknown = true, .learned = learned_}),
-            params_.length};
+    return {cached_tokenizer(settings_.tokenizer, {.texts = texts, .unknown = true, .learned = learned_}),
+            settings_.length};
   }
 
-  TextClassification params_;
+  TextClassification settings_;
   // Of the run that is evaluated; empty: both are learnt.
   std::string learned_;
   std::vector<std::string> classes_;
@@ -167,8 +168,8 @@ class TextClassificationDataset final : public Dataset {
 
 DatasetFacts facts(const TextClassification&) { return {.tasks = {Task::sentences}}; }
 
-std::unique_ptr<Dataset> build(const TextClassification& params, const DatasetInputs& inputs) {
-  return std::make_unique<TextClassificationDataset>(params, inputs);
+std::unique_ptr<Dataset> build(const TextClassification& settings, const DatasetInputs& inputs) {
+  return std::make_unique<TextClassificationDataset>(settings, inputs);
 }
 
 const Registration<DatasetKind> registration{"text_classification",

@@ -24,17 +24,17 @@ constexpr auto describe(std::type_identity<EarlyStop>) {
 
 class EarlyStopHook : public Hook {
  public:
-  EarlyStopHook(EarlyStop params, Better better) : params_(std::move(params)), better_(better) {}
+  EarlyStopHook(EarlyStop settings, Better better) : settings_(std::move(settings)), better_(better) {}
 
   void after_eval(const Progress&, const Measurements& measurements, Requests& requests) override {
-    const auto value = find_measurement(measurements, params_.metric);
+    const auto value = find_measurement(measurements, settings_.metric);
     if (!value) return;
     if (improves(*value)) {
       best_ = value;
       waited_ = 0;
-    } else if (++waited_ >= params_.patience) {
+    } else if (++waited_ >= settings_.patience) {
       std::ostringstream reason;
-      reason << params_.metric << " has not improved for " << waited_ << " evaluations";
+      reason << settings_.metric << " has not improved for " << waited_ << " evaluations";
       if (best_) reason << " (best: " << *best_ << ")";
       requests.stop(reason.str());
     }
@@ -57,22 +57,23 @@ class EarlyStopHook : public Hook {
   bool improves(double value) const {
     if (std::isnan(value)) return false;
     if (!best_) return true;
-    return better_ == Better::max ? value > *best_ + params_.min_delta : value < *best_ - params_.min_delta;
+    return better_ == Better::max ? value > *best_ + settings_.min_delta
+                                  : value < *best_ - settings_.min_delta;
   }
 
-  EarlyStop params_;
+  EarlyStop settings_;
   Better better_;
   std::optional<double> best_;
   std::int64_t waited_ = 0;  // evaluations since the best
 };
 
-Watched watched(const EarlyStop& params) { return {params.metric, params.mode}; }
+Watched watched(const EarlyStop& settings) { return {settings.metric, settings.mode}; }
 
-HookFacts facts(const EarlyStop& params) { return {.watches = watched(params), .saves_models = false}; }
+HookFacts facts(const EarlyStop& settings) { return {.watches = watched(settings), .saves_models = false}; }
 
-std::unique_ptr<Hook> build(const EarlyStop& params, const HookInputs& in) {
-  return std::make_unique<EarlyStopHook>(params,
-                                         direction_of(watched(params), in.measured, "hook \"early_stop\""));
+std::unique_ptr<Hook> build(const EarlyStop& settings, const HookInputs& inputs) {
+  return std::make_unique<EarlyStopHook>(
+      settings, direction_of(watched(settings), inputs.measured, "hook \"early_stop\""));
 }
 
 const Registration<HookKind> registration{"early_stop", "Stops the run when a metric no longer improves.",

@@ -21,8 +21,8 @@ constexpr auto describe(std::type_identity<Ema>) {
 
 class EmaHook : public Hook {
  public:
-  EmaHook(const Ema& params, const Weights& weights)
-      : params_(params),
+  EmaHook(const Ema& settings, const Weights& weights)
+      : settings_(settings),
         average_(weights, WeightAverage::Buffers::included),
         weights_{"ema", average_.tensors()} {}
 
@@ -35,7 +35,7 @@ class EmaHook : public Hook {
     last_step_ = progress.step;
     ++updates_;
     const double n = static_cast<double>(updates_);
-    const double decay = params_.warmup ? std::min(params_.decay, (1 + n) / (10 + n)) : params_.decay;
+    const double decay = settings_.warmup ? std::min(settings_.decay, (1 + n) / (10 + n)) : settings_.decay;
     average_.approach(1 - decay);
   }
 
@@ -52,7 +52,7 @@ class EmaHook : public Hook {
   }
 
  private:
-  Ema params_;
+  Ema settings_;
   WeightAverage average_;
   KeptWeights weights_;  // the tensors of the average
   std::int64_t updates_ = 0;
@@ -61,8 +61,8 @@ class EmaHook : public Hook {
 
 HookFacts facts(const Ema&) { return {.keeps_weights = "ema", .saves_models = false}; }
 
-std::unique_ptr<Hook> build(const Ema& params, const HookInputs& in) {
-  return std::make_unique<EmaHook>(params, *in.weights);
+std::unique_ptr<Hook> build(const Ema& settings, const HookInputs& inputs) {
+  return std::make_unique<EmaHook>(settings, *inputs.weights);
 }
 
 const Registration<HookKind> registration{

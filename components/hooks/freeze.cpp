@@ -23,17 +23,18 @@ constexpr auto describe(std::type_identity<Freeze>) {
                 field("until", &Freeze::until, "When they are trained again; default: never.", above(0)));
 }
 
-void check(const Freeze& params, Report& report) {
-  if (params.until && params.until->unit == params.from.unit && params.until->amount <= params.from.amount)
+void check(const Freeze& settings, Report& report) {
+  if (settings.until && settings.until->unit == settings.from.unit &&
+      settings.until->amount <= settings.from.amount)
     report.error("until", "is not later than \"from\"");
 }
 
 class FreezeHook : public Hook {
  public:
-  explicit FreezeHook(Freeze params)
-      : params_(std::move(params)),
-        holder_("freeze from " + to_string(params_.from) +
-                (params_.until ? " until " + to_string(*params_.until) : "")) {}
+  explicit FreezeHook(Freeze settings)
+      : settings_(std::move(settings)),
+        holder_("freeze from " + to_string(settings_.from) +
+                (settings_.until ? " until " + to_string(*settings_.until) : "")) {}
 
   void start(const Progress& progress, const std::filesystem::path&, Requests& requests) override {
     follow(progress, requests);
@@ -42,32 +43,32 @@ class FreezeHook : public Hook {
 
  private:
   void follow(const Progress& progress, Requests& requests) {
-    const bool over = params_.until && reached(*params_.until, progress);
-    const bool frozen = reached(params_.from, progress) && !over;
+    const bool over = settings_.until && reached(*settings_.until, progress);
+    const bool frozen = reached(settings_.from, progress) && !over;
     if (std::exchange(frozen_, frozen) == frozen) return;
     std::string names;
-    for (const std::string& pattern : params_.match) {
+    for (const std::string& pattern : settings_.match) {
       requests.train_parameters(pattern, !frozen, holder_);
       names += " " + pattern;
     }
     log::info("step {}: {}{}", progress.step, frozen ? "frozen:" : "trained again:", names);
   }
 
-  Freeze params_;
+  Freeze settings_;
   std::string holder_;  // other hooks may freeze the same parameters at other times
   bool frozen_ = false;
 };
 
 HookFacts facts(const Freeze&) { return {.saves_models = false, .keeps_state = false}; }
 
-std::unique_ptr<Hook> build(const Freeze& params, const HookInputs& in) {
-  const std::vector<std::string> names = in.weights->parameter_names();
-  for (const std::string& pattern : params.match) {
+std::unique_ptr<Hook> build(const Freeze& settings, const HookInputs& inputs) {
+  const std::vector<std::string> names = inputs.weights->parameter_names();
+  for (const std::string& pattern : settings.match) {
     bool some = false, trained = false;
     for (const std::string& name : names) {
       if (!selects(pattern, name)) continue;
       some = true;
-      trained = trained || in.weights->trained(name);
+      trained = trained || inputs.weights->trained(name);
     }
     if (!some) throw std::runtime_error(nothing_selected("Hook \"freeze\", match", pattern, names));
     if (!trained) {
@@ -75,7 +76,7 @@ std::unique_ptr<Hook> build(const Freeze& params, const HookInputs& in) {
                                " matches frozen for the whole run. Delete one of the two.");
     }
   }
-  return std::make_unique<FreezeHook>(params);
+  return std::make_unique<FreezeHook>(settings);
 }
 
 const Registration<HookKind> registration{

@@ -25,16 +25,16 @@ constexpr auto describe(std::type_identity<GradientNoise>) {
                       "Decay of the running means of noise and signal.", at_least(0), below(1)));
 }
 
-void check(const GradientNoise& params, Report& report) {
-  if (params.every < params.over) report.error("every", "is less than \"over\"");
+void check(const GradientNoise& settings, Report& report) {
+  if (settings.every < settings.over) report.error("every", "is less than \"over\"");
 }
 
 class GradientNoiseHook : public Hook {
  public:
-  GradientNoiseHook(const GradientNoise& params, const Weights& weights)
-      : params_(params), weights_(weights) {}
+  GradientNoiseHook(const GradientNoise& settings, const Weights& weights)
+      : settings_(settings), weights_(weights) {}
 
-  bool wants_gradients(const Progress&) const override { return calls_ % params_.every < params_.over; }
+  bool wants_gradients(const Progress&) const override { return calls_ % settings_.every < settings_.over; }
 
   void before_update(const Progress& progress, double, double, Requests&) override {
     const torch::NoGradGuard no_grad;
@@ -57,7 +57,7 @@ class GradientNoiseHook : public Hook {
 
   void after_step(const Progress& progress, Requests& requests) override {
     ++calls_;
-    if (seen_ < params_.over) return;
+    if (seen_ < settings_.over) return;
     // A gradient that is not finite, as while fp16 searches its scale, would stay in the means for good.
     const bool finite = std::isfinite(squares_);
     const double n = static_cast<double>(seen_);
@@ -102,13 +102,13 @@ class GradientNoiseHook : public Hook {
   void measure(double small_norm, double small_batch, double large_norm, double large_batch) {
     const double signal = (large_batch * large_norm - small_batch * small_norm) / (large_batch - small_batch);
     const double noise = (small_norm - large_norm) / (1 / small_batch - 1 / large_batch);
-    weight_ = params_.smoothing * weight_ + (1 - params_.smoothing);
-    const double share = (1 - params_.smoothing) / weight_;
+    weight_ = settings_.smoothing * weight_ + (1 - settings_.smoothing);
+    const double share = (1 - settings_.smoothing) / weight_;
     signal_ += share * (signal - signal_);
     noise_ += share * (noise - noise_);
   }
 
-  GradientNoise params_;
+  GradientNoise settings_;
   const Weights& weights_;
   std::vector<torch::Tensor> sum_;  // of the gradients in the current measurement
   bool loaded_ = false;             // the sum comes from a checkpoint
@@ -122,8 +122,8 @@ class GradientNoiseHook : public Hook {
 
 HookFacts facts(const GradientNoise&) { return {.saves_models = false, .needs_summed_gradients = true}; }
 
-std::unique_ptr<Hook> build(const GradientNoise& params, const HookInputs& in) {
-  return std::make_unique<GradientNoiseHook>(params, *in.weights);
+std::unique_ptr<Hook> build(const GradientNoise& settings, const HookInputs& inputs) {
+  return std::make_unique<GradientNoiseHook>(settings, *inputs.weights);
 }
 
 const Registration<HookKind> registration{

@@ -27,9 +27,12 @@ constexpr auto describe(std::type_identity<Histograms>) {
 
 class HistogramsHook : public Hook {
  public:
-  HistogramsHook(Histograms params, const Weights& weights) : params_(std::move(params)), weights_(weights) {}
+  HistogramsHook(Histograms settings, const Weights& weights)
+      : settings_(std::move(settings)), weights_(weights) {}
 
-  bool wants_gradients(const Progress& progress) const override { return progress.step % params_.every == 0; }
+  bool wants_gradients(const Progress& progress) const override {
+    return progress.step % settings_.every == 0;
+  }
 
   void before_update(const Progress&, double, double, Requests& requests) override {
     const torch::NoGradGuard no_grad;
@@ -37,7 +40,7 @@ class HistogramsHook : public Hook {
     std::vector<torch::Tensor> norms;  // kept on the device, to be read at once
     weights_.visit([&](const std::string& name, const torch::Tensor& value, const torch::Tensor& gradient) {
       const auto wanted = [&](const std::string& pattern) { return selects(pattern, name); };
-      if (!std::ranges::any_of(params_.match, wanted)) return;
+      if (!std::ranges::any_of(settings_.match, wanted)) return;
       names.push_back("weight_norm/" + name);
       norms.push_back(value.norm());
       requests.histogram("weights/" + name, histogram_of(value));
@@ -46,27 +49,29 @@ class HistogramsHook : public Hook {
       norms.push_back(gradient.norm());
       requests.histogram("gradients/" + name, histogram_of(gradient));
     });
-    if (!params_.norms) return;
+    if (!settings_.norms) return;
     const torch::Tensor all = torch::stack(norms).to(torch::kDouble).cpu();
     for (std::size_t i = 0; i < names.size(); ++i)
       requests.log(names[i], all[static_cast<std::int64_t>(i)].item<double>());
   }
 
  private:
-  Histograms params_;
+  Histograms settings_;
   const Weights& weights_;
 };
 
-HookFacts facts(const Histograms&) { return {.saves_models = false, .keeps_state = false}; }
+HookFacts facts(const Histograms&) {
+  return {.saves_models = false, .keeps_state = false, .only_observes = true};
+}
 
-std::unique_ptr<Hook> build(const Histograms& params, const HookInputs& in) {
-  const std::vector<std::string> names = in.weights->parameter_names();
-  for (const std::string& pattern : params.match) {
+std::unique_ptr<Hook> build(const Histograms& settings, const HookInputs& inputs) {
+  const std::vector<std::string> names = inputs.weights->parameter_names();
+  for (const std::string& pattern : settings.match) {
     const auto selected = [&](const std::string& name) { return selects(pattern, name); };
     if (std::ranges::none_of(names, selected))
       throw std::runtime_error(nothing_selected("Hook \"histograms\", match", pattern, names));
   }
-  return std::make_unique<HistogramsHook>(params, *in.weights);
+  return std::make_unique<HistogramsHook>(settings, *inputs.weights);
 }
 
 const Registration<HookKind> registration{

@@ -27,8 +27,8 @@ namespace runner {
 //     return fields(field("value", &StopBelow::value, "Stop once eval/loss is below this."));
 //   }
 //   class Stop final : public Hook { void after_eval(..) override; .. };  // calls requests.stop("why")
-//   std::unique_ptr<Hook> build(const StopBelow& params, const HookInputs&) {
-//     return std::make_unique<Stop>(params.value);
+//   std::unique_ptr<Hook> build(const StopBelow& settings, const HookInputs&) {
+//     return std::make_unique<Stop>(settings.value);
 //   }
 //   const Registration<HookKind> registration{"stop_below", "Ends the run at a low loss.", &build};
 class Hook : public Stateful {
@@ -74,6 +74,8 @@ struct HookFacts {
   bool saves_models = true;
   // False: save() is always empty, so the hook may be added to a run that is resumed, or removed from it.
   bool keeps_state = true;
+  // True: the results are the same without the hook, so it may be added or removed without --force.
+  bool only_observes = false;
   // Compares gradients that all ranks have summed: with local_sgd, which sums none, the hook is refused.
   bool needs_summed_gradients = false;
 };

@@ -28,8 +28,8 @@ constexpr auto describe(std::type_identity<LrFinder>) {
                       "Ends early when the loss exceeds its lowest value by this factor.", above(1)));
 }
 
-void check(const LrFinder& params, Report& report) {
-  if (params.highest <= params.lowest) report.error("highest", "is not above \"lowest\"");
+void check(const LrFinder& settings, Report& report) {
+  if (settings.highest <= settings.lowest) report.error("highest", "is not above \"lowest\"");
 }
 
 constexpr const char* has_finished = "lr_finder has finished; see its result";
@@ -41,32 +41,32 @@ struct Point {
 
 class LrFinderHook : public Hook {
  public:
-  explicit LrFinderHook(const LrFinder& params) : params_(params) {}
+  explicit LrFinderHook(const LrFinder& settings) : settings_(settings) {}
 
   void start(const Progress& progress, const std::filesystem::path&, Requests&) override {
-    if (progress.total_steps > 0 && progress.total_steps < params_.steps) {
+    if (progress.total_steps > 0 && progress.total_steps < settings_.steps) {
       throw std::runtime_error(
           log::format("Hook \"lr_finder\" needs {} steps, and the run has {}: raise train.epochs or "
                       "train.max_steps, or lower its own \"steps\".",
-                      params_.steps, progress.total_steps));
+                      settings_.steps, progress.total_steps));
     }
   }
 
   bool wants_gradients(const Progress&) const override { return true; }
 
   void before_update(const Progress&, double loss, double, Requests& requests) override {
-    finished_ = static_cast<std::int64_t>(points_.size()) >= params_.steps;  // reopened after its end
+    finished_ = static_cast<std::int64_t>(points_.size()) >= settings_.steps;  // reopened after its end
     if (finished_) return requests.skip_update();
-    mean_ = params_.smoothing * mean_ + (1 - params_.smoothing) * loss;
-    weight_ = params_.smoothing * weight_ + (1 - params_.smoothing);
+    mean_ = settings_.smoothing * mean_ + (1 - settings_.smoothing) * loss;
+    weight_ = settings_.smoothing * weight_ + (1 - settings_.smoothing);
     const double smoothed = mean_ / weight_;
     finished_ = !std::isfinite(smoothed);
     if (finished_) return requests.skip_update();
     points_.push_back({rate(static_cast<std::int64_t>(points_.size())), smoothed});
     requests.learning_rate(points_.back().rate);
     const double lowest = lowest_point().loss;
-    const bool diverged = smoothed > lowest + (params_.diverged - 1) * std::abs(lowest);
-    finished_ = diverged || static_cast<std::int64_t>(points_.size()) == params_.steps;
+    const bool diverged = smoothed > lowest + (settings_.diverged - 1) * std::abs(lowest);
+    finished_ = diverged || static_cast<std::int64_t>(points_.size()) == settings_.steps;
   }
 
   // Not before the update: at the highest rates, losses and gradients that are not finite are expected, and a
@@ -114,8 +114,8 @@ class LrFinderHook : public Hook {
 
  private:
   double rate(std::int64_t step) const {
-    const double share = static_cast<double>(step) / static_cast<double>(params_.steps - 1);
-    return params_.lowest * std::pow(params_.highest / params_.lowest, share);
+    const double share = static_cast<double>(step) / static_cast<double>(settings_.steps - 1);
+    return settings_.lowest * std::pow(settings_.highest / settings_.lowest, share);
   }
 
   const Point& lowest_point() const { return *std::ranges::min_element(points_, {}, &Point::loss); }
@@ -152,7 +152,7 @@ class LrFinderHook : public Hook {
     return std::round(value / unit) * unit;
   }
 
-  LrFinder params_;
+  LrFinder settings_;
   bool finished_ = false;
   double mean_ = 0, weight_ = 0;  // running mean of the loss, and its bias correction
   std::vector<Point> points_;
@@ -160,8 +160,8 @@ class LrFinderHook : public Hook {
 
 HookFacts facts(const LrFinder&) { return {.saves_models = false}; }
 
-std::unique_ptr<Hook> build(const LrFinder& params, const HookInputs&) {
-  return std::make_unique<LrFinderHook>(params);
+std::unique_ptr<Hook> build(const LrFinder& settings, const HookInputs&) {
+  return std::make_unique<LrFinderHook>(settings);
 }
 
 const Registration<HookKind> registration{

@@ -25,8 +25,8 @@ constexpr auto describe(std::type_identity<NanGuard>) {
 
 class NanGuardHook : public Hook {
  public:
-  NanGuardHook(NanGuard params, bool gradients_may_overflow)
-      : params_(params), gradients_may_overflow_(gradients_may_overflow) {}
+  NanGuardHook(NanGuard settings, bool gradients_may_overflow)
+      : settings_(settings), gradients_may_overflow_(gradients_may_overflow) {}
 
   bool wants_gradients(const Progress&) const override { return true; }
 
@@ -43,9 +43,9 @@ class NanGuardHook : public Hook {
     const std::string what =
         log::format("the {} is {} in step {}", std::isfinite(loss) ? "gradient norm" : "loss",
                     std::isnan(value) ? "not a number" : "infinite", progress.step + 1);
-    if (params_.action == Action::stop) {
+    if (settings_.action == Action::stop) {
       requests.stop(what + "; a lower learning rate, train.clip_norm or another precision may help");
-    } else if (skipped_ >= params_.limit) {
+    } else if (skipped_ >= settings_.limit) {
       requests.stop(log::format("{}, and {} updates in a row had to be skipped", what, skipped_));
     } else if (skipped_ == 1) {
       log::warning("{}: the update is skipped", what);
@@ -60,15 +60,15 @@ class NanGuardHook : public Hook {
   }
 
  private:
-  NanGuard params_;
+  NanGuard settings_;
   bool gradients_may_overflow_;
   std::int64_t skipped_ = 0;  // in a row
 };
 
 HookFacts facts(const NanGuard&) { return {.saves_models = false}; }
 
-std::unique_ptr<Hook> build(const NanGuard& params, const HookInputs& in) {
-  return std::make_unique<NanGuardHook>(params, in.precision_skips);
+std::unique_ptr<Hook> build(const NanGuard& settings, const HookInputs& inputs) {
+  return std::make_unique<NanGuardHook>(settings, inputs.precision_skips);
 }
 
 const Registration<HookKind> registration{

@@ -104,7 +104,7 @@ std::string operator_table(const std::vector<OperatorTime>& times, std::size_t r
 
 class ProfilerHook : public Hook {
  public:
-  ProfilerHook(const Profiler& params, torch::Device device) : params_(params), device_(device) {}
+  ProfilerHook(const Profiler& settings, torch::Device device) : settings_(settings), device_(device) {}
   ~ProfilerHook() override {
     try {
       if (running_) torch::autograd::profiler::disableProfiler();
@@ -115,22 +115,22 @@ class ProfilerHook : public Hook {
 
   void start(const Progress&, const std::filesystem::path& folder, Requests&) override {
     trace_ = folder / "trace.json";
-    if (steps_ >= params_.skip && steps_ < params_.skip + params_.steps)
+    if (steps_ >= settings_.skip && steps_ < settings_.skip + settings_.steps)
       begin();  // at the start, or after a resume within the profiled steps
   }
 
   void after_step(const Progress&, Requests& requests) override {
     ++steps_;
-    if (running_ && steps_ == params_.skip + params_.steps) end(requests);
-    if (steps_ == params_.skip) begin();
+    if (running_ && steps_ == settings_.skip + settings_.steps) end(requests);
+    if (steps_ == settings_.skip) begin();
   }
 
   void finish(const Progress&, Requests& requests) override {
     if (running_) {
       end(requests);
-    } else if (steps_ < params_.skip) {
+    } else if (steps_ < settings_.skip) {
       log::warning("The profiler recorded nothing: the run ended after {} steps, and it starts after {}.",
-                   steps_, params_.skip);
+                   steps_, settings_.skip);
     }
   }
 
@@ -144,7 +144,7 @@ class ProfilerHook : public Hook {
  private:
   void begin() {
     using namespace torch::profiler::impl;
-    const ProfilerConfig config(ProfilerState::KINETO, params_.shapes);
+    const ProfilerConfig config(ProfilerState::KINETO, settings_.shapes);
     std::set<ActivityType> activities{ActivityType::CPU};
     if (device_.is_cuda()) activities.insert(ActivityType::CUDA);
     torch::autograd::profiler::prepareProfiler(config, activities);
@@ -156,12 +156,12 @@ class ProfilerHook : public Hook {
     running_ = false;
     const auto result = torch::autograd::profiler::disableProfiler();
     result->save(trace_.string());
-    const auto rows = static_cast<std::size_t>(params_.rows);
+    const auto rows = static_cast<std::size_t>(settings_.rows);
     requests.note(
         {"profiler", operator_table(operator_times(result->events()), rows) + "trace: " + trace_.string()});
   }
 
-  Profiler params_;
+  Profiler settings_;
   torch::Device device_;
   std::filesystem::path trace_;
   std::int64_t steps_ = 0;
@@ -170,9 +170,9 @@ class ProfilerHook : public Hook {
 
 HookFacts facts(const Profiler&) { return {.saves_models = false}; }
 
-std::unique_ptr<Hook> build(const Profiler& params, const HookInputs& in) {
+std::unique_ptr<Hook> build(const Profiler& settings, const HookInputs& inputs) {
   ::setenv("KINETO_LOG_LEVEL", "6", /*overwrite=*/0);  // otherwise it prints its start and end on stderr
-  return std::make_unique<ProfilerHook>(params, in.device);
+  return std::make_unique<ProfilerHook>(settings, inputs.device);
 }
 
 const Registration<HookKind> registration{

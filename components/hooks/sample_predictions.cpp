@@ -35,14 +35,14 @@ using Json = nlohmann::ordered_json;
 // Logs the predictions as text, and writes them with the images to sample_predictions.json for the report.
 class SamplePredictionsHook : public Hook {
  public:
-  SamplePredictionsHook(const SamplePredictions& params, DataSpec data)
-      : params_(params), data_(std::move(data)) {}
+  SamplePredictionsHook(const SamplePredictions& settings, DataSpec data)
+      : settings_(settings), data_(std::move(data)) {}
 
   void start(const Progress&, const std::filesystem::path& folder, Requests&) override { folder_ = folder; }
 
   void after_eval_batch(const Batch& batch, const torch::Tensor& output) override {
     const torch::NoGradGuard no_grad;
-    const std::int64_t some = std::min(params_.count - shown_, batch.size());
+    const std::int64_t some = std::min(settings_.count - shown_, batch.size());
     if (some <= 0) return;
     const bool classes = data_.classes > 0 && output.dim() == 2 && output.size(1) > 1;
     const std::size_t before = samples_.size();
@@ -99,7 +99,7 @@ class SamplePredictionsHook : public Hook {
     samples_.push_back(std::move(sample));
   }
 
-  SamplePredictions params_;
+  SamplePredictions settings_;
   DataSpec data_;
   std::filesystem::path folder_;
   std::string text_;
@@ -107,10 +107,12 @@ class SamplePredictionsHook : public Hook {
   std::int64_t shown_ = 0;
 };
 
-HookFacts facts(const SamplePredictions&) { return {.saves_models = false, .keeps_state = false}; }
+HookFacts facts(const SamplePredictions&) {
+  return {.saves_models = false, .keeps_state = false, .only_observes = true};
+}
 
-std::unique_ptr<Hook> build(const SamplePredictions& params, const HookInputs& in) {
-  return std::make_unique<SamplePredictionsHook>(params, in.data);
+std::unique_ptr<Hook> build(const SamplePredictions& settings, const HookInputs& inputs) {
+  return std::make_unique<SamplePredictionsHook>(settings, inputs.data);
 }
 
 const Registration<HookKind> registration{

@@ -22,11 +22,11 @@ constexpr auto describe(std::type_identity<Swa>) {
 
 class SwaHook : public Hook {
  public:
-  SwaHook(const Swa& params, const Weights& weights)
-      : params_(params),
-        interval_(params.every),
+  SwaHook(const Swa& settings, const Weights& weights)
+      : settings_(settings),
+        interval_(settings.every),
         average_(weights, WeightAverage::Buffers::left_out),
-        weights_{"swa", {}, params.statistics_batches} {}
+        weights_{"swa", {}, settings.statistics_batches} {}
 
   void start(const Progress& progress, const std::filesystem::path&, Requests&) override {
     before_ = progress;
@@ -36,7 +36,7 @@ class SwaHook : public Hook {
     const Progress before = std::exchange(before_, progress);
     // Also after a skipped update: the end of an epoch would otherwise pass without the weights of that
     // moment.
-    if (!reached(params_.from, progress) || !interval_.passed(before, progress)) return;
+    if (!reached(settings_.from, progress) || !interval_.passed(before, progress)) return;
     average_.approach(1 / static_cast<double>(++models_));
     weights_.tensors = average_.tensors();
   }
@@ -60,7 +60,7 @@ class SwaHook : public Hook {
   }
 
  private:
-  Swa params_;
+  Swa settings_;
   Interval interval_;
   WeightAverage average_;
   KeptWeights weights_;  // empty until averaging starts
@@ -70,8 +70,8 @@ class SwaHook : public Hook {
 
 HookFacts facts(const Swa&) { return {.keeps_weights = "swa", .saves_models = false}; }
 
-std::unique_ptr<Hook> build(const Swa& params, const HookInputs& in) {
-  return std::make_unique<SwaHook>(params, *in.weights);
+std::unique_ptr<Hook> build(const Swa& settings, const HookInputs& inputs) {
+  return std::make_unique<SwaHook>(settings, *inputs.weights);
 }
 
 const Registration<HookKind> registration{

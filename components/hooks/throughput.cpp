@@ -76,17 +76,17 @@ class ThroughputHook : public Hook {
 
 HookFacts facts(const Throughput&) { return {.saves_models = false}; }
 
-std::unique_ptr<Hook> build(const Throughput& params, const HookInputs& in) {
+std::unique_ptr<Hook> build(const Throughput& settings, const HookInputs& inputs) {
   double peak = 0;
-  if (in.flops_per_example > 0) {
-    peak = measure_matmul_peak(in.device, in.compute_type);
+  if (inputs.flops_per_example > 0) {
+    peak = measure_matmul_peak(inputs.device, inputs.compute_type);
     log::info("matrix multiplication reaches {} GFLOP/s here ({}, {})", std::llround(peak / 1e9),
-              in.device.str(), c10::toString(in.compute_type));
+              inputs.device.str(), c10::toString(inputs.compute_type));
   } else {
     log::warning("throughput: the FLOPs of this model are unknown, so only examples per second are logged");
   }
-  return std::make_unique<ThroughputHook>(params.every, in.flops_per_example,
-                                          peak * static_cast<double>(in.ranks));
+  return std::make_unique<ThroughputHook>(settings.every, inputs.flops_per_example,
+                                          peak * static_cast<double>(inputs.ranks));
 }
 
 const Registration<HookKind> registration{

@@ -28,8 +28,8 @@ constexpr auto describe(std::type_identity<TimeLimit>) {
                       at_least(0), harmless()));
 }
 
-void check(const TimeLimit& params, Report& report) {
-  if (params.margin.amount >= params.limit.amount)
+void check(const TimeLimit& settings, Report& report) {
+  if (settings.margin.amount >= settings.limit.amount)
     report.error("margin", "leaves no time to train within the limit");
 }
 
@@ -51,8 +51,8 @@ double job_start() {
 
 class TimeLimitHook : public Hook {
  public:
-  explicit TimeLimitHook(TimeLimit params)
-      : params_(params), job_start_(job_start()), last_(seconds_since_boot() - job_start_) {}
+  explicit TimeLimitHook(TimeLimit settings)
+      : settings_(settings), job_start_(job_start()), last_(seconds_since_boot() - job_start_) {}
 
   void after_step(const Progress&, Requests& requests) override {
     const double now = seconds_since_boot() - job_start_;
@@ -60,23 +60,25 @@ class TimeLimitHook : public Hook {
     seen_a_step_ = true;
     last_ = now;
     // The next step may take as long as the longest so far, including an evaluation between two steps.
-    if (now + longest_ + params_.margin.amount < params_.limit.amount) return;
+    if (now + longest_ + settings_.margin.amount < settings_.limit.amount) return;
     requests.interrupt(log::format("the time limit of {} is near: {} since the job started",
-                                   to_string(params_.limit), to_string(seconds(std::round(now)))));
+                                   to_string(settings_.limit), to_string(seconds(std::round(now)))));
   }
 
  private:
-  TimeLimit params_;
+  TimeLimit settings_;
   double job_start_;
   double last_;
   double longest_ = 0;
   bool seen_a_step_ = false;
 };
 
-HookFacts facts(const TimeLimit&) { return {.saves_models = false, .keeps_state = false}; }
+HookFacts facts(const TimeLimit&) {
+  return {.saves_models = false, .keeps_state = false, .only_observes = true};
+}
 
-std::unique_ptr<Hook> build(const TimeLimit& params, const HookInputs&) {
-  return std::make_unique<TimeLimitHook>(params);
+std::unique_ptr<Hook> build(const TimeLimit& settings, const HookInputs&) {
+  return std::make_unique<TimeLimitHook>(settings);
 }
 
 const Registration<HookKind> registration{

@@ -14,8 +14,8 @@ namespace runner {
 //     return fields(field("temperature", &Tempered::temperature, "Divisor of the logits.", above(0)));
 //   }
 //   class TemperedLoss final : public Loss { torch::Tensor sum(..) const override; .. };
-//   std::unique_ptr<Loss> build(const Tempered& params, const LossInputs&) {
-//     return std::make_unique<TemperedLoss>(params.temperature);
+//   std::unique_ptr<Loss> build(const Tempered& settings, const LossInputs&) {
+//     return std::make_unique<TemperedLoss>(settings.temperature);
 //   }
 //   const Registration<LossKind> registration{"tempered", "Cross-entropy with a temperature.", &build};
 class Loss {

@@ -22,7 +22,7 @@ namespace runner {
 //   }
 //   MetricFacts facts(const Sure&) { return {{{"sure", Better::max}}, {Targets::class_index}}; }
 //   class SureShare final : public Metric { .. };  // reset(), update(), compute(), accumulated(), merge()
-//   std::unique_ptr<Metric> build(const Sure& params, const MetricInputs&);
+//   std::unique_ptr<Metric> build(const Sure& settings, const MetricInputs&);
 //   const Registration<MetricKind> registration{"sure", "Share of confident right answers.", &build};
 class Metric {
  public:
@@ -56,7 +56,7 @@ struct MetricFacts {
 struct MetricKind {
   static constexpr std::string_view name = "metric";
   static constexpr std::string_view summary = "What an evaluation reports.";
-  static constexpr KindOnResume on_resume{.part = OnResume::harmless, .parameters = OnResume::harmless};
+  static constexpr KindOnResume on_resume{.part = OnResume::evaluations, .parameters = OnResume::evaluations};
   using Product = Metric;
   using Inputs = MetricInputs;
   using Facts = MetricFacts;

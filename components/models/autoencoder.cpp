@@ -19,26 +19,26 @@ constexpr auto describe(std::type_identity<Autoencoder>) {
       field("code", &Autoencoder::code, "Channels of the code (the bottleneck).", within(1, 1 << 20)));
 }
 
-void check(const Autoencoder& params, Report& report) {
+void check(const Autoencoder& settings, Report& report) {
   constexpr std::size_t most = 16;  // enough for images of 65536 x 65536
-  if (params.channels.size() <= most) return;
-  report.error("channels", "has " + std::to_string(params.channels.size()) +
+  if (settings.channels.size() <= most) return;
+  report.error("channels", "has " + std::to_string(settings.channels.size()) +
                                " entries; an image can be halved at most " + std::to_string(most) + " times");
 }
 
 // Strided 3x3 convolutions that halve the image, a 1x1 bottleneck, and transposed convolutions back.
 class AutoencoderModel : public Model {
  public:
-  AutoencoderModel(const Autoencoder& params, std::int64_t channels) {
+  AutoencoderModel(const Autoencoder& settings, std::int64_t channels) {
     std::int64_t in = channels;
-    for (const std::int64_t out : params.channels) {
+    for (const std::int64_t out : settings.channels) {
       down_.push_back(register_module("down" + std::to_string(down_.size() + 1), halving(in, out)));
       in = out;
     }
-    code = register_module("code", torch::nn::Conv2d(torch::nn::Conv2dOptions(in, params.code, 1)));
-    in = params.code;
-    for (std::size_t i = params.channels.size(); i-- > 0;) {
-      const std::int64_t out = params.channels[i];
+    code = register_module("code", torch::nn::Conv2d(torch::nn::Conv2dOptions(in, settings.code, 1)));
+    in = settings.code;
+    for (std::size_t i = settings.channels.size(); i-- > 0;) {
+      const std::int64_t out = settings.channels[i];
       up_.push_back(register_module("up" + std::to_string(i + 1), doubling(in, out)));
       in = out;
     }
@@ -70,14 +70,14 @@ class AutoencoderModel : public Model {
   torch::nn::Conv2d output{nullptr};
 };
 
-ModelFacts facts(const Autoencoder& params) {
-  return {.tasks = {Task::reconstruction}, .side_divisor = std::int64_t{1} << params.channels.size()};
+ModelFacts facts(const Autoencoder& settings) {
+  return {.tasks = {Task::reconstruction}, .side_divisor = std::int64_t{1} << settings.channels.size()};
 }
 
-std::unique_ptr<Model> build(const Autoencoder& params, const ModelInputs& in) {
-  const ImageShape image = image_shape("autoencoder", in.data);
-  require_halvings("autoencoder", image, static_cast<std::int64_t>(params.channels.size()));
-  return std::make_unique<AutoencoderModel>(params, image.channels);
+std::unique_ptr<Model> build(const Autoencoder& settings, const ModelInputs& inputs) {
+  const ImageShape image = image_shape("autoencoder", inputs.data);
+  require_halvings("autoencoder", image, static_cast<std::int64_t>(settings.channels.size()));
+  return std::make_unique<AutoencoderModel>(settings, image.channels);
 }
 
 const Registration<ModelKind> registration{

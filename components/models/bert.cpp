@@ -191,16 +191,16 @@ class BertModel : public Model, public WeightNames, public Pretrained {
 
 ModelFacts facts(const Bert&) { return {.tasks = {Task::sentences}}; }
 
-std::unique_ptr<Model> build(const Bert& params, const ModelInputs& in) {
-  Bert bert = params;
-  bert.vocabulary = vocabulary_size("bert", params.vocabulary, in.data);
-  bert.context = context_length("bert", params.context, in.data);
+std::unique_ptr<Model> build(const Bert& settings, const ModelInputs& inputs) {
+  Bert bert = settings;
+  bert.vocabulary = vocabulary_size("bert", settings.vocabulary, inputs.data);
+  bert.context = context_length("bert", settings.context, inputs.data);
   if (bert.hidden == 0) bert.hidden = 4 * bert.width;
   if (bert.padding && *bert.padding >= bert.vocabulary) {
     throw std::runtime_error("Model \"bert\": padding is " + std::to_string(*bert.padding) +
                              ", but tokens are below " + std::to_string(bert.vocabulary) + ".");
   }
-  return std::make_unique<BertModel>(bert, output_count("bert", params.num_classes, in.data));
+  return std::make_unique<BertModel>(bert, output_count("bert", settings.num_classes, inputs.data));
 }
 
 const Registration<ModelKind> registration{

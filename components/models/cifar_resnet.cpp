@@ -62,10 +62,10 @@ constexpr Architecture resnet56{"resnet56", 9};
 ModelFacts facts(const CifarResnet&) { return {.tasks = {Task::images}}; }
 
 template <const Architecture& architecture>
-std::unique_ptr<Model> build(const CifarResnet& params, const ModelInputs& in) {
-  return std::make_unique<CifarResnetModel>(architecture.blocks,
-                                            image_shape(architecture.name, in.data).channels,
-                                            output_count(architecture.name, params.num_classes, in.data));
+std::unique_ptr<Model> build(const CifarResnet& settings, const ModelInputs& inputs) {
+  return std::make_unique<CifarResnetModel>(
+      architecture.blocks, image_shape(architecture.name, inputs.data).channels,
+      output_count(architecture.name, settings.num_classes, inputs.data));
 }
 
 const Registration<ModelKind> r20{resnet20.name, "ResNet-20 for CIFAR: 0.27 million parameters.",

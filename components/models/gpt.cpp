@@ -251,10 +251,10 @@ class GptModel : public LanguageModel, public WeightNames, public Pretrained {
 
 ModelFacts facts(const Gpt&) { return {.tasks = {Task::language_model}}; }
 
-std::unique_ptr<Model> build(const Gpt& params, const ModelInputs& in) {
-  Gpt gpt = params;
-  gpt.vocabulary = vocabulary_size("gpt", params.vocabulary, in.data);
-  gpt.context = context_length("gpt", params.context, in.data);
+std::unique_ptr<Model> build(const Gpt& settings, const ModelInputs& inputs) {
+  Gpt gpt = settings;
+  gpt.vocabulary = vocabulary_size("gpt", settings.vocabulary, inputs.data);
+  gpt.context = context_length("gpt", settings.context, inputs.data);
   return std::make_unique<GptModel>(gpt);
 }
 

@@ -230,10 +230,10 @@ class LlamaModel : public LanguageModel, public WeightNames, public Pretrained {
 
 ModelFacts facts(const Llama&) { return {.tasks = {Task::language_model}}; }
 
-std::unique_ptr<Model> build(const Llama& params, const ModelInputs& in) {
-  Llama llama = params;
-  llama.vocabulary = vocabulary_size("llama", params.vocabulary, in.data);
-  llama.context = context_length("llama", params.context, in.data);
+std::unique_ptr<Model> build(const Llama& settings, const ModelInputs& inputs) {
+  Llama llama = settings;
+  llama.vocabulary = vocabulary_size("llama", settings.vocabulary, inputs.data);
+  llama.context = context_length("llama", settings.context, inputs.data);
   if (llama.key_heads == 0) llama.key_heads = llama.heads;
   if (llama.hidden == 0) llama.hidden = (llama.width * 8 / 3 + 63) / 64 * 64;
   return std::make_unique<LlamaModel>(llama);

@@ -135,24 +135,24 @@ class LstmLanguageModel : public LanguageModel {
 
 ModelFacts facts(const Lstm&) { return {.tasks = {Task::sentences, Task::language_model}}; }
 
-std::unique_ptr<Model> build(const Lstm& params, const ModelInputs& in) {
-  Lstm lstm = params;
-  lstm.vocabulary = vocabulary_size("lstm", params.vocabulary, in.data);
-  const bool for_tokens = in.data.target_shape == in.data.input_shape;
-  if (params.predict == Answer::token || (params.predict == Answer::automatic && for_tokens)) {
-    if (params.bidirectional) {
+std::unique_ptr<Model> build(const Lstm& settings, const ModelInputs& inputs) {
+  Lstm lstm = settings;
+  lstm.vocabulary = vocabulary_size("lstm", settings.vocabulary, inputs.data);
+  const bool for_tokens = inputs.data.target_shape == inputs.data.input_shape;
+  if (settings.predict == Answer::token || (settings.predict == Answer::automatic && for_tokens)) {
+    if (settings.bidirectional) {
       throw std::runtime_error(
           "Model \"lstm\": the dataset asks for the token that follows, which a bidirectional model would "
           "have read already.");
     }
-    if (params.num_classes != 0 && params.num_classes != lstm.vocabulary) {
-      throw std::runtime_error("Model \"lstm\": num_classes is " + std::to_string(params.num_classes) +
+    if (settings.num_classes != 0 && settings.num_classes != lstm.vocabulary) {
+      throw std::runtime_error("Model \"lstm\": num_classes is " + std::to_string(settings.num_classes) +
                                ", but the outputs are the " + std::to_string(lstm.vocabulary) +
                                " tokens of the vocabulary; remove num_classes.");
     }
     return std::make_unique<LstmLanguageModel>(lstm);
   }
-  return std::make_unique<LstmClassifier>(lstm, output_count("lstm", params.num_classes, in.data));
+  return std::make_unique<LstmClassifier>(lstm, output_count("lstm", settings.num_classes, inputs.data));
 }
 
 const Registration<ModelKind> registration{

@@ -42,9 +42,9 @@ torch::Tensor activate(Activation activation, const torch::Tensor& x) {
 // The layers are fc1, fc2 .. in order, the last one the head: names do not depend on activation or dropout.
 class MlpModel : public Model {
  public:
-  MlpModel(const Mlp& params, std::int64_t inputs, std::int64_t outputs)
-      : activation_(params.activation), dropout_(params.dropout) {
-    std::vector<std::int64_t> widths = params.hidden;
+  MlpModel(const Mlp& settings, std::int64_t inputs, std::int64_t outputs)
+      : activation_(settings.activation), dropout_(settings.dropout) {
+    std::vector<std::int64_t> widths = settings.hidden;
     widths.push_back(outputs);
     for (const std::int64_t width : widths) {
       const std::string name = "fc" + std::to_string(layers_.size() + 1);
@@ -73,14 +73,14 @@ ModelFacts facts(const Mlp&) {
           .dataset_settings = {{"categories", "one_hot"}}};
 }
 
-std::unique_ptr<Model> build(const Mlp& params, const ModelInputs& in) {
-  if (!in.data.categories.empty()) {
+std::unique_ptr<Model> build(const Mlp& settings, const ModelInputs& inputs) {
+  if (!inputs.data.categories.empty()) {
     throw std::runtime_error(
         "Model \"mlp\": it cannot read the dataset's categorical columns; use the model tabular, or set "
         "dataset.categories = \"one_hot\".");
   }
-  return std::make_unique<MlpModel>(params, flat_size("mlp", in.data),
-                                    output_count("mlp", params.num_classes, in.data));
+  return std::make_unique<MlpModel>(settings, flat_size("mlp", inputs.data),
+                                    output_count("mlp", settings.num_classes, inputs.data));
 }
 
 const Registration<ModelKind> registration{

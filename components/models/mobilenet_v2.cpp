@@ -112,15 +112,15 @@ constexpr std::array<Stage, 7> stages{{{1, 16, 1, 1},
 // Sandler et al. 2018, https://arxiv.org/abs/1801.04381, with torchvision's names and initialisation.
 class MobilenetV2Model : public Model {
  public:
-  MobilenetV2Model(const MobilenetV2& params, std::int64_t channels, std::int64_t outputs)
-      : dropout_(params.dropout) {
-    const bool small = params.stem == MobileStem::cifar;
+  MobilenetV2Model(const MobilenetV2& settings, std::int64_t channels, std::int64_t outputs)
+      : dropout_(settings.dropout) {
+    const bool small = settings.stem == MobileStem::cifar;
     auto features = register_module("features", std::make_shared<torch::nn::Module>());
-    std::int64_t in = rounded(32 * params.width);
+    std::int64_t in = rounded(32 * settings.width);
     first = features->register_module(
         "0", std::make_shared<ConvNormActivation>(channels, in, 3, small ? 1 : 2, 1));
     for (const Stage& stage : stages) {
-      const std::int64_t out = rounded(static_cast<double>(stage.channels) * params.width);
+      const std::int64_t out = rounded(static_cast<double>(stage.channels) * settings.width);
       const bool shrinks = !(small && stage.channels == 24);
       for (std::int64_t i = 0; i < stage.blocks; ++i) {
         blocks_.push_back(features->register_module(
@@ -129,7 +129,7 @@ class MobilenetV2Model : public Model {
         in = out;
       }
     }
-    const std::int64_t wide = rounded(1280 * std::max(1.0, params.width));
+    const std::int64_t wide = rounded(1280 * std::max(1.0, settings.width));
     last = features->register_module(std::to_string(blocks_.size() + 1),
                                      std::make_shared<ConvNormActivation>(in, wide, 1, 1, 1));
     head = register_module("classifier", std::make_shared<torch::nn::Module>())
@@ -164,9 +164,9 @@ class MobilenetV2Model : public Model {
 
 ModelFacts facts(const MobilenetV2&) { return {.tasks = {Task::images}}; }
 
-std::unique_ptr<Model> build(const MobilenetV2& params, const ModelInputs& in) {
-  return std::make_unique<MobilenetV2Model>(params, image_shape("mobilenet_v2", in.data).channels,
-                                            output_count("mobilenet_v2", params.num_classes, in.data));
+std::unique_ptr<Model> build(const MobilenetV2& settings, const ModelInputs& inputs) {
+  return std::make_unique<MobilenetV2Model>(settings, image_shape("mobilenet_v2", inputs.data).channels,
+                                            output_count("mobilenet_v2", settings.num_classes, inputs.data));
 }
 
 const Registration<ModelKind> registration{

@@ -21,8 +21,8 @@ namespace runner {
 //     return fields(field("width", &MyModel::width, "Units of the hidden layer.", at_least(1)));
 //   }
 //   class MyNet final : public Model { torch::Tensor forward(const Batch& batch) override; .. };
-//   std::unique_ptr<Model> build(const MyModel& params, const ModelInputs& inputs) {
-//     return std::make_unique<MyNet>(params, inputs.data);
+//   std::unique_ptr<Model> build(const MyModel& settings, const ModelInputs& inputs) {
+//     return std::make_unique<MyNet>(settings, inputs.data);
 //   }
 //   const Registration<ModelKind> registration{"my_model", "One hidden layer.", &build};
 class Model : public torch::nn::Module {
@@ -55,7 +55,7 @@ constexpr auto describe(std::type_identity<ModelCommon>) {
             "head is [\"fc\"].",
             harmless()),
       field("freeze", &ModelCommon::freeze,
-            "Parameters that are not trained, by pattern: [\"layer1.*\", \"*.bias\"].", changes_course()));
+            "Parameters that are not trained, by pattern: [\"layer1.*\", \"*.bias\"].", fixed()));
 }
 
 struct ModelKind {

@@ -41,9 +41,9 @@ struct Architecture {
 // Structure, names and initialisation as in torchvision.models.resnet.
 class ResnetModel : public Model {
  public:
-  ResnetModel(const Architecture& architecture, const Resnet& params, std::int64_t channels,
+  ResnetModel(const Architecture& architecture, const Resnet& settings, std::int64_t channels,
               std::int64_t outputs)
-      : stem_(params.stem),
+      : stem_(settings.stem),
         conv1(register_module("conv1", stem_ == Stem::cifar ? convolution(channels, 64, 3, 1, true)
                                                             : convolution(channels, 64, 7, 2))),
         bn1(register_module("bn1", torch::nn::BatchNorm2d(64))) {
@@ -61,7 +61,7 @@ class ResnetModel : public Model {
       in = width * expansion;
     }
     fc = register_module("fc", torch::nn::Linear(in, outputs));
-    initialise(params.zero_init_residual);
+    initialise(settings.zero_init_residual);
   }
 
   torch::Tensor forward(const Batch& batch) override {
@@ -104,9 +104,10 @@ constexpr Architecture wide_resnet50{"wide_resnet50_2", Block::wide, {3, 4, 6, 3
 ModelFacts facts(const Resnet&) { return {.tasks = {Task::images}}; }
 
 template <const Architecture& architecture>
-std::unique_ptr<Model> build(const Resnet& params, const ModelInputs& in) {
-  return std::make_unique<ResnetModel>(architecture, params, image_shape(architecture.name, in.data).channels,
-                                       output_count(architecture.name, params.num_classes, in.data));
+std::unique_ptr<Model> build(const Resnet& settings, const ModelInputs& inputs) {
+  return std::make_unique<ResnetModel>(architecture, settings,
+                                       image_shape(architecture.name, inputs.data).channels,
+                                       output_count(architecture.name, settings.num_classes, inputs.data));
 }
 
 const Registration<ModelKind> r18{

@@ -45,15 +45,16 @@ class SimpleCnnModel : public Model {
 
 ModelFacts facts(const SimpleCnn&) { return {.tasks = {Task::images}}; }
 
-std::unique_ptr<Model> build(const SimpleCnn& params, const ModelInputs& in) {
-  const ImageShape image = image_shape("simple_cnn", in.data);
+std::unique_ptr<Model> build(const SimpleCnn& settings, const ModelInputs& inputs) {
+  const ImageShape image = image_shape("simple_cnn", inputs.data);
   if (image.height < 4 || image.width < 4) {
     throw std::runtime_error(
         "Model \"simple_cnn\": images of " + std::to_string(image.height) + " x " +
         std::to_string(image.width) +
         " are too small: nothing is left after the second pooling; the smallest size is 4 x 4.");
   }
-  return std::make_unique<SimpleCnnModel>(image, output_count("simple_cnn", params.num_classes, in.data));
+  return std::make_unique<SimpleCnnModel>(image,
+                                          output_count("simple_cnn", settings.num_classes, inputs.data));
 }
 
 const Registration<ModelKind> registration{

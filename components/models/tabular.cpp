@@ -35,21 +35,23 @@ constexpr auto describe(std::type_identity<Tabular>) {
 // connected layers.
 class TabularModel : public Model {
  public:
-  TabularModel(const Tabular& params, const DataSpec& data, std::int64_t outputs) : dropout_(params.dropout) {
+  TabularModel(const Tabular& settings, const DataSpec& data, std::int64_t outputs)
+      : dropout_(settings.dropout) {
     std::int64_t inputs = data.input_shape[0];
     auto columns = register_module("embeddings", std::make_shared<torch::nn::Module>());
     for (const std::int64_t values : data.categories) {
       const std::int64_t width =
-          params.embedding > 0 ? params.embedding : std::clamp<std::int64_t>((values + 1) / 2, 1, 50);
+          settings.embedding > 0 ? settings.embedding : std::clamp<std::int64_t>((values + 1) / 2, 1, 50);
       embeddings_.push_back(
           columns->register_module(std::to_string(embeddings_.size()), torch::nn::Embedding(values, width)));
       inputs += width;
     }
-    for (std::size_t i = 0; i < params.hidden.size(); ++i) {
+    for (std::size_t i = 0; i < settings.hidden.size(); ++i) {
       const std::string number = std::to_string(i + 1);
-      layers_.push_back(register_module("fc" + number, torch::nn::Linear(inputs, params.hidden[i])));
-      inputs = params.hidden[i];
-      if (params.batch_norm) norms_.push_back(register_module("bn" + number, torch::nn::BatchNorm1d(inputs)));
+      layers_.push_back(register_module("fc" + number, torch::nn::Linear(inputs, settings.hidden[i])));
+      inputs = settings.hidden[i];
+      if (settings.batch_norm)
+        norms_.push_back(register_module("bn" + number, torch::nn::BatchNorm1d(inputs)));
     }
     head = register_module("head", torch::nn::Linear(inputs, outputs));
   }
@@ -88,8 +90,8 @@ class TabularModel : public Model {
 
 ModelFacts facts(const Tabular&) { return {.tasks = {Task::table}}; }
 
-std::unique_ptr<Model> build(const Tabular& params, const ModelInputs& in) {
-  const DataSpec& data = in.data;
+std::unique_ptr<Model> build(const Tabular& settings, const ModelInputs& inputs) {
+  const DataSpec& data = inputs.data;
   if (data.input_shape.size() != 1 || !torch::isFloatingType(data.input_type)) {
     throw std::runtime_error(
         "Model \"tabular\": it needs rows of numbers and categories, as the csv dataset gives them.");
@@ -97,7 +99,7 @@ std::unique_ptr<Model> build(const Tabular& params, const ModelInputs& in) {
   if (data.input_shape[0] < 1 && data.categories.empty()) {
     throw std::runtime_error("Model \"tabular\": the dataset's rows hold neither numbers nor categories.");
   }
-  return std::make_unique<TabularModel>(params, data, output_count("tabular", params.num_classes, data));
+  return std::make_unique<TabularModel>(settings, data, output_count("tabular", settings.num_classes, data));
 }
 
 const Registration<ModelKind> registration{

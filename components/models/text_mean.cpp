@@ -29,11 +29,12 @@ constexpr auto describe(std::type_identity<TextMean>) {
 // https://arxiv.org/abs/1607.01759).
 class TextMeanModel : public Model {
  public:
-  TextMeanModel(const TextMean& params, std::int64_t outputs)
-      : dropout_(params.dropout),
-        embedding(register_module("embedding", torch::nn::Embedding(params.vocabulary, params.width))) {
-    if (params.hidden > 0) fc1 = register_module("fc1", torch::nn::Linear(params.width, params.hidden));
-    fc = register_module("fc", torch::nn::Linear(params.hidden > 0 ? params.hidden : params.width, outputs));
+  TextMeanModel(const TextMean& settings, std::int64_t outputs)
+      : dropout_(settings.dropout),
+        embedding(register_module("embedding", torch::nn::Embedding(settings.vocabulary, settings.width))) {
+    if (settings.hidden > 0) fc1 = register_module("fc1", torch::nn::Linear(settings.width, settings.hidden));
+    fc = register_module("fc",
+                         torch::nn::Linear(settings.hidden > 0 ? settings.hidden : settings.width, outputs));
   }
 
   torch::Tensor forward(const Batch& batch) override {
@@ -58,10 +59,10 @@ class TextMeanModel : public Model {
 
 ModelFacts facts(const TextMean&) { return {.tasks = {Task::sentences}}; }
 
-std::unique_ptr<Model> build(const TextMean& params, const ModelInputs& in) {
-  TextMean text = params;
-  text.vocabulary = vocabulary_size("text_mean", params.vocabulary, in.data);
-  return std::make_unique<TextMeanModel>(text, output_count("text_mean", params.num_classes, in.data));
+std::unique_ptr<Model> build(const TextMean& settings, const ModelInputs& inputs) {
+  TextMean text = settings;
+  text.vocabulary = vocabulary_size("text_mean", settings.vocabulary, inputs.data);
+  return std::make_unique<TextMeanModel>(text, output_count("text_mean", settings.num_classes, inputs.data));
 }
 
 const Registration<ModelKind> registration{

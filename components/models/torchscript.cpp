@@ -122,26 +122,26 @@ void try_out(Model& model, const std::filesystem::path& file, const DataSpec& da
   }
 }
 
-std::unique_ptr<Model> build(const Torchscript& params, const ModelInputs& in) {
-  if (params.file.extension() == ".pt2")
-    fail(params.file,
+std::unique_ptr<Model> build(const Torchscript& settings, const ModelInputs& inputs) {
+  if (settings.file.extension() == ".pt2")
+    fail(settings.file,
          "was written by torch.export, and such a model cannot be trained; save the module with "
          "torch.jit.save, or its weights as safetensors for a model that is here or in a plugin "
          "(docs/extending.md)");
   const OperatorModePause real;  // the weights come from the file, even if other models are on meta
   torch::jit::Module module;
   try {
-    module = load_code_without_effects(params.file);
+    module = load_code_without_effects(settings.file);
   } catch (const IoError& error) {
     throw;
   } catch (const std::runtime_error& error) {
-    fail(params.file, error.what());
+    fail(settings.file, error.what());
   }
-  auto model = std::make_unique<TorchscriptModel>(std::move(module), in.data);
+  auto model = std::make_unique<TorchscriptModel>(std::move(module), inputs.data);
   const auto parameters = model->parameters();
   if (parameters.empty())
-    fail(params.file, "has no parameters to train; save the module before torch.jit.freeze");
-  if (!parameters.front().is_meta()) try_out(*model, params.file, in.data);
+    fail(settings.file, "has no parameters to train; save the module before torch.jit.freeze");
+  if (!parameters.front().is_meta()) try_out(*model, settings.file, inputs.data);
   return model;
 }
 

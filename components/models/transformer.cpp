@@ -61,17 +61,17 @@ torch::Tensor positions(std::int64_t count, std::int64_t width, torch::Device de
 // another.
 class TransformerModel : public Model {
  public:
-  TransformerModel(const Transformer& params, std::int64_t target_length)
-      : params_(params),
+  TransformerModel(const Transformer& settings, std::int64_t target_length)
+      : settings_(settings),
         target_length_(target_length),
-        embedding(register_module("embedding", torch::nn::Embedding(params.vocabulary, params.width))),
+        embedding(register_module("embedding", torch::nn::Embedding(settings.vocabulary, settings.width))),
         transformer(register_module(
             "transformer",
-            torch::nn::Transformer(torch::nn::TransformerOptions(params.width, params.heads, params.layers,
-                                                                 params.decoder_layers)
-                                       .dim_feedforward(params.hidden)
-                                       .dropout(params.dropout)))),
-        fc(register_module("fc", torch::nn::Linear(params.width, params.vocabulary))) {}
+            torch::nn::Transformer(torch::nn::TransformerOptions(settings.width, settings.heads,
+                                                                 settings.layers, settings.decoder_layers)
+                                       .dim_feedforward(settings.hidden)
+                                       .dropout(settings.dropout)))),
+        fc(register_module("fc", torch::nn::Linear(settings.width, settings.vocabulary))) {}
 
   // Logits [examples, target positions, vocabulary]. Each position sees the targets before it or, if the
   // batch has no targets, the likeliest tokens that the model itself predicted before it.
@@ -87,7 +87,7 @@ class TransformerModel : public Model {
     auto answer = torch::full({batch.input.size(0), 0}, 0, batch.input.options().dtype(torch::kInt64));
     torch::Tensor logits;
     for (std::int64_t i = 0; i < target_length_; ++i) {
-      const auto first = torch::full({answer.size(0), 1}, params_.start, answer.options());
+      const auto first = torch::full({answer.size(0), 1}, settings_.start, answer.options());
       logits = decoded(torch::cat({first, answer}, 1), memory, padding);
       answer = logits.argmax(-1);
     }
@@ -97,15 +97,15 @@ class TransformerModel : public Model {
  private:
   // The decoder's input: the start token, then the targets without the last.
   torch::Tensor shifted(const torch::Tensor& target) const {
-    const auto first = torch::full({target.size(0), 1}, params_.start, target.options());
+    const auto first = torch::full({target.size(0), 1}, settings_.start, target.options());
     return torch::cat({first, target.narrow(1, 0, target.size(1) - 1)}, 1);
   }
 
   torch::Tensor embedded(
       const torch::Tensor& tokens) {  // [positions, examples, width], as nn.Transformer has it
-    const auto x = embedding(tokens) * std::sqrt(static_cast<double>(params_.width)) +
-                   positions(tokens.size(1), params_.width, tokens.device());
-    return torch::dropout(x, params_.dropout, is_training()).transpose(0, 1);
+    const auto x = embedding(tokens) * std::sqrt(static_cast<double>(settings_.width)) +
+                   positions(tokens.size(1), settings_.width, tokens.device());
+    return torch::dropout(x, settings_.dropout, is_training()).transpose(0, 1);
   }
 
   torch::Tensor encoded(const torch::Tensor& tokens, const torch::Tensor& padding) {
@@ -113,7 +113,7 @@ class TransformerModel : public Model {
     auto x = embedded(tokens);
     for (const auto& module : *encoder.layers) {
       const auto layer = std::dynamic_pointer_cast<torch::nn::TransformerEncoderLayerImpl>(module);
-      x = run_segment(params_.checkpoint_activations, *layer,
+      x = run_segment(settings_.checkpoint_activations, *layer,
                       [=](const auto& in) { return layer->forward(in[0], {}, padding); }, {x});
     }
     return encoder.norm.forward<torch::Tensor>(x);
@@ -127,14 +127,14 @@ class TransformerModel : public Model {
     auto x = embedded(tokens);
     for (const auto& module : *decoder.layers) {
       const auto layer = std::dynamic_pointer_cast<torch::nn::TransformerDecoderLayerImpl>(module);
-      x = run_segment(params_.checkpoint_activations, *layer,
+      x = run_segment(settings_.checkpoint_activations, *layer,
                       [=](const auto& in) { return layer->forward(in[0], in[1], causal, {}, {}, padding); },
                       {x, memory});
     }
     return fc(decoder.norm.forward<torch::Tensor>(x)).transpose(0, 1);
   }
 
-  Transformer params_;
+  Transformer settings_;
   std::int64_t target_length_;
   torch::nn::Embedding embedding;
   torch::nn::Transformer transformer;
@@ -143,10 +143,10 @@ class TransformerModel : public Model {
 
 ModelFacts facts(const Transformer&) { return {.tasks = {Task::translation}}; }
 
-std::unique_ptr<Model> build(const Transformer& params, const ModelInputs& in) {
-  const DataSpec& data = in.data;
-  Transformer model = params;
-  model.vocabulary = vocabulary_size("transformer", params.vocabulary, data);
+std::unique_ptr<Model> build(const Transformer& settings, const ModelInputs& inputs) {
+  const DataSpec& data = inputs.data;
+  Transformer model = settings;
+  model.vocabulary = vocabulary_size("transformer", settings.vocabulary, data);
   if (data.target_shape.size() != 1 || data.target_shape[0] < 1 || torch::isFloatingType(data.target_type)) {
     throw std::runtime_error("Model \"transformer\": it needs rows of tokens as targets too.");
   }

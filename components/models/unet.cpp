@@ -82,15 +82,15 @@ class UnetModel : public Model {
   torch::nn::Conv2d head{nullptr};
 };
 
-ModelFacts facts(const Unet& params) {
-  return {.tasks = {Task::segmentation}, .side_divisor = std::int64_t{1} << params.halvings};
+ModelFacts facts(const Unet& settings) {
+  return {.tasks = {Task::segmentation}, .side_divisor = std::int64_t{1} << settings.halvings};
 }
 
-std::unique_ptr<Model> build(const Unet& params, const ModelInputs& in) {
-  const ImageShape image = image_shape("unet", in.data);
-  require_halvings("unet", image, params.halvings);
-  return std::make_unique<UnetModel>(params, image.channels,
-                                     output_count("unet", params.num_classes, in.data));
+std::unique_ptr<Model> build(const Unet& settings, const ModelInputs& inputs) {
+  const ImageShape image = image_shape("unet", inputs.data);
+  require_halvings("unet", image, settings.halvings);
+  return std::make_unique<UnetModel>(settings, image.channels,
+                                     output_count("unet", settings.num_classes, inputs.data));
 }
 
 const Registration<ModelKind> registration{"unet", "U-Net for segmentation: a class for every pixel.",

@@ -176,11 +176,11 @@ class VitModel : public Model {
   torch::nn::Linear head{nullptr};
 };
 
-ModelFacts facts(const Vit& params) { return {.tasks = {Task::images}, .side_divisor = params.patch}; }
+ModelFacts facts(const Vit& settings) { return {.tasks = {Task::images}, .side_divisor = settings.patch}; }
 
-std::unique_ptr<Model> build(const Vit& params, const ModelInputs& in) {
-  Vit vit = params;
-  const ImageShape image = image_shape("vit", in.data);
+std::unique_ptr<Model> build(const Vit& settings, const ModelInputs& inputs) {
+  Vit vit = settings;
+  const ImageShape image = image_shape("vit", inputs.data);
   if (image.height % vit.patch != 0 || image.width % vit.patch != 0) {
     throw std::runtime_error("Model \"vit\": images of " + std::to_string(image.height) + " x " +
                              std::to_string(image.width) + " cannot be cut into patches of " +
@@ -188,7 +188,7 @@ std::unique_ptr<Model> build(const Vit& params, const ModelInputs& in) {
                              "; set model.patch or resize the images.");
   }
   if (vit.hidden == 0) vit.hidden = 4 * vit.width;
-  return std::make_unique<VitModel>(vit, image, output_count("vit", params.num_classes, in.data));
+  return std::make_unique<VitModel>(vit, image, output_count("vit", settings.num_classes, inputs.data));
 }
 
 const Registration<ModelKind> registration{

@@ -106,9 +106,9 @@ class WideResnetModel : public Model {
 
 ModelFacts facts(const WideResnet&) { return {.tasks = {Task::images}}; }
 
-std::unique_ptr<Model> build(const WideResnet& params, const ModelInputs& in) {
-  return std::make_unique<WideResnetModel>(params, image_shape("wide_resnet", in.data).channels,
-                                           output_count("wide_resnet", params.num_classes, in.data));
+std::unique_ptr<Model> build(const WideResnet& settings, const ModelInputs& inputs) {
+  return std::make_unique<WideResnetModel>(settings, image_shape("wide_resnet", inputs.data).channels,
+                                           output_count("wide_resnet", settings.num_classes, inputs.data));
 }
 
 const Registration<ModelKind> registration{

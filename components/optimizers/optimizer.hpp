@@ -23,8 +23,8 @@ struct ParameterGroup {
 //     return fields(field("lr", &MySgd::lr, "Peak learning rate, before the schedule.", above(0)));
 //   }
 //   class Sgd final : public Optimizer { .. };  // peak_lr(), step(), and save() and load() if it keeps state
-//   std::unique_ptr<Optimizer> build(const MySgd& params, const OptimizerInputs& inputs) {
-//     return std::make_unique<Sgd>(params, inputs.groups);
+//   std::unique_ptr<Optimizer> build(const MySgd& settings, const OptimizerInputs& inputs) {
+//     return std::make_unique<Sgd>(settings, inputs.groups);
 //   }
 //   const Registration<OptimizerKind> registration{"my_sgd", "Plain gradient descent.", &build};
 class Optimizer : public Stateful {

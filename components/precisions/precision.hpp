@@ -19,8 +19,8 @@ namespace runner {
 //     return fields(field("scale", &Scaled::scale, "Factor of the loss.", above(0)));
 //   }
 //   class ScaledLoss final : public Precision { .. };  // scale(), unscale(), summary()
-//   std::unique_ptr<Precision> build(const Scaled& params, const PrecisionInputs&) {
-//     return std::make_unique<ScaledLoss>(params.scale);
+//   std::unique_ptr<Precision> build(const Scaled& settings, const PrecisionInputs&) {
+//     return std::make_unique<ScaledLoss>(settings.scale);
 //   }
 //   const Registration<PrecisionKind> registration{"scaled", "fp32 with a constant loss scale.", &build};
 class Precision : public Stateful {

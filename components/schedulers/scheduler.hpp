@@ -13,8 +13,8 @@ namespace runner {
 //     return fields(field("low", &Tent::low, "Start and end, as a share of the peak.", within(0, 1)));
 //   }
 //   class TentSchedule final : public Scheduler { double factor(double at) const override; .. };
-//   std::unique_ptr<Scheduler> build(const Tent& params, const SchedulerInputs& inputs) {
-//     return std::make_unique<TentSchedule>(params.low, inputs.stretch({}));
+//   std::unique_ptr<Scheduler> build(const Tent& settings, const SchedulerInputs& inputs) {
+//     return std::make_unique<TentSchedule>(settings.low, inputs.stretch({}));
 //   }
 //   const Registration<SchedulerKind> registration{"tent", "Rises, then falls.", &build};
 class Scheduler : public Stateful {

@@ -13,11 +13,11 @@ constexpr auto describe(std::type_identity<Bpe>) {
                       "Maximum size of the vocabulary, including the 256 bytes.", above(256)));
 }
 
-TokenizerFacts facts(const Bpe& params) { return {.vocabulary = params.vocab_size}; }
+TokenizerFacts facts(const Bpe& settings) { return {.vocabulary = settings.vocab_size}; }
 
-std::unique_ptr<Tokenizer> build(const Bpe& params, const TokenizerInputs& inputs) {
+std::unique_ptr<Tokenizer> build(const Bpe& settings, const TokenizerInputs& inputs) {
   if (!inputs.learned.empty()) return read_tokenizer(inputs.learned, "dataset.json");
-  return learn_bpe(inputs.texts, params.vocab_size);
+  return learn_bpe(inputs.texts, settings.vocab_size);
 }
 
 const Registration<TokenizerKind> registration{

@@ -18,13 +18,13 @@ constexpr auto describe(std::type_identity<File>) {
 
 TokenizerFacts facts(const File&) { return {.learns = false}; }
 
-std::unique_ptr<Tokenizer> build(const File& params, const TokenizerInputs& inputs) {
+std::unique_ptr<Tokenizer> build(const File& settings, const TokenizerInputs& inputs) {
   if (!inputs.learned.empty()) return read_tokenizer(inputs.learned, "dataset.json");
-  const std::string path = params.path.string();
-  if (is_missing(params.path))
+  const std::string path = settings.path.string();
+  if (is_missing(settings.path))
     throw DataError("There is no file " + path + ": set dataset.tokenizer.path to a tokenizer.json.");
   try {
-    const MappedFile file(params.path);
+    const MappedFile file(settings.path);
     return read_tokenizer(file.text(), path);
   } catch (const IoError& error) {
     throw DataError(error.what());

@@ -16,8 +16,8 @@ namespace runner {
 //     return fields(field("alphabet", &Letters::alphabet, "One token for each letter.", non_empty()));
 //   }
 //   class LetterTokenizer final : public Tokenizer { .. };  // vocabulary(), encode(), decode(), json()
-//   std::unique_ptr<Tokenizer> build(const Letters& params, const TokenizerInputs&) {
-//     return std::make_unique<LetterTokenizer>(params.alphabet);
+//   std::unique_ptr<Tokenizer> build(const Letters& settings, const TokenizerInputs&) {
+//     return std::make_unique<LetterTokenizer>(settings.alphabet);
 //   }
 //   const Registration<TokenizerKind> registration{"letters", "Single letters.", &build};
 struct TokenizerInputs {

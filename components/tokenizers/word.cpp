@@ -15,11 +15,13 @@ constexpr auto describe(std::type_identity<Word>) {
 }
 
 // Not reversible: what is between the words is lost.
-TokenizerFacts facts(const Word& params) { return {.vocabulary = params.vocab_size, .reversible = false}; }
+TokenizerFacts facts(const Word& settings) {
+  return {.vocabulary = settings.vocab_size, .reversible = false};
+}
 
-std::unique_ptr<Tokenizer> build(const Word& params, const TokenizerInputs& inputs) {
+std::unique_ptr<Tokenizer> build(const Word& settings, const TokenizerInputs& inputs) {
   if (!inputs.learned.empty()) return read_tokenizer(inputs.learned, "dataset.json");
-  return learn_words(inputs.texts, params.vocab_size);
+  return learn_words(inputs.texts, settings.vocab_size);
 }
 
 const Registration<TokenizerKind> registration{

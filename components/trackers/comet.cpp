@@ -47,8 +47,8 @@ std::string nested_name(std::string name) {
 
 class CometExperiment : public Tracker {
  public:
-  CometExperiment(Comet params, std::filesystem::path folder)
-      : params_(std::move(params)), folder_(std::move(folder)) {}
+  CometExperiment(Comet settings, std::filesystem::path folder)
+      : settings_(std::move(settings)), folder_(std::move(folder)) {}
 
   void start(const RunFacts& facts) override {
     facts_ = facts;
@@ -112,8 +112,8 @@ class CometExperiment : public Tracker {
 
   Json experiment(const RunEnd& end) const {
     return {{"offline_id", facts_.id},
-            {"project_name", params_.project},
-            {"workspace", params_.workspace.empty() ? Json(nullptr) : Json(params_.workspace)},
+            {"project_name", settings_.project},
+            {"workspace", settings_.workspace.empty() ? Json(nullptr) : Json(settings_.workspace)},
             {"start_time", milliseconds(facts_.started_at)},
             {"stop_time", milliseconds(end.wall_time)},
             {"tags", facts_.tags},
@@ -129,7 +129,7 @@ class CometExperiment : public Tracker {
     waiting_ += json_text(Json{{"type", type}, {"payload", std::move(payload)}}) + "\n";
   }
 
-  Comet params_;
+  Comet settings_;
   std::filesystem::path folder_;
   RunFacts facts_;
   AppendFile file_;
@@ -139,8 +139,8 @@ class CometExperiment : public Tracker {
 
 TrackerFacts facts(const Comet&) { return {.writes_files = true}; }
 
-std::unique_ptr<Tracker> build(const Comet& params, const TrackerInputs& in) {
-  return std::make_unique<CometExperiment>(params, in.folder_or("comet"));
+std::unique_ptr<Tracker> build(const Comet& settings, const TrackerInputs& inputs) {
+  return std::make_unique<CometExperiment>(settings, inputs.folder_or("comet"));
 }
 
 const Registration<TrackerKind> registration{

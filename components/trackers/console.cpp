@@ -51,31 +51,31 @@ void print(std::string_view line) {
 
 class ConsoleTracker : public Tracker {
  public:
-  explicit ConsoleTracker(ConsoleParameters params) : params_(std::move(params)) {}
+  explicit ConsoleTracker(ConsoleParameters settings) : settings_(std::move(settings)) {}
 
   void log(const Record& record) override {
     std::string values;
     for (const auto& [name, value] : record.values) {
       if (wanted(name)) values += " " + name + "=" + number_text(value);
     }
-    if (values.empty() || seen_++ % params_.every != 0) return;
+    if (values.empty() || seen_++ % settings_.every != 0) return;
     print("step=" + std::to_string(record.step) + " epoch=" + number_text(record.epoch) +
           " time=" + number_text(record.time) + values + "\n");
   }
 
  private:
   bool wanted(const std::string& name) const {
-    if (params_.metrics.empty()) return true;
-    return std::ranges::any_of(params_.metrics,
+    if (settings_.metrics.empty()) return true;
+    return std::ranges::any_of(settings_.metrics,
                                [&](const std::string& start) { return name.starts_with(start); });
   }
 
-  ConsoleParameters params_;
+  ConsoleParameters settings_;
   std::int64_t seen_ = 0;
 };
 
-std::unique_ptr<Tracker> build(const ConsoleParameters& params, const TrackerInputs&) {
-  return std::make_unique<ConsoleTracker>(params);
+std::unique_ptr<Tracker> build(const ConsoleParameters& settings, const TrackerInputs&) {
+  return std::make_unique<ConsoleTracker>(settings);
 }
 
 const Registration<TrackerKind> registration{

@@ -150,14 +150,14 @@ constexpr auto describe(std::type_identity<Csv>) {
 }
 
 // The other files of a run folder, such as metrics.jsonl, have other endings.
-void check(const Csv& params, Report& report) {
-  if (params.file.extension() != ".csv") report.error("file", "must end in .csv");
+void check(const Csv& settings, Report& report) {
+  if (settings.file.extension() != ".csv") report.error("file", "must end in .csv");
 }
 
 TrackerFacts facts(const Csv&) { return {.writes_files = true}; }
 
-std::unique_ptr<Tracker> build(const Csv& params, const TrackerInputs& in) {
-  return std::make_unique<CsvTable>(in.folder_or("") / params.file);
+std::unique_ptr<Tracker> build(const Csv& settings, const TrackerInputs& inputs) {
+  return std::make_unique<CsvTable>(inputs.folder_or("") / settings.file);
 }
 
 const Registration<TrackerKind> registration{

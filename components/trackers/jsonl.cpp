@@ -56,8 +56,8 @@ class JsonLines : public Tracker {
 struct Jsonl {};
 constexpr auto describe(std::type_identity<Jsonl>) { return fields(); }
 
-std::unique_ptr<Tracker> build(const Jsonl&, const TrackerInputs& in) {
-  return std::make_unique<JsonLines>(in.folder);
+std::unique_ptr<Tracker> build(const Jsonl&, const TrackerInputs& inputs) {
+  return std::make_unique<JsonLines>(inputs.folder);
 }
 
 const Registration<TrackerKind> registration{

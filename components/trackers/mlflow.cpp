@@ -71,15 +71,15 @@ std::string read_token(const std::filesystem::path& file) {
 }
 
 // A user and password in MLFLOW_TRACKING_URI take precedence over the variables for them.
-HttpAddress find_server(const MLflow& params) {
-  const std::string url = params.url.empty() ? environment("MLFLOW_TRACKING_URI") : params.url;
+HttpAddress find_server(const MLflow& settings) {
+  const std::string url = settings.url.empty() ? environment("MLFLOW_TRACKING_URI") : settings.url;
   if (url.empty())
     throw std::runtime_error("No MLflow server is named: set tracker.url or MLFLOW_TRACKING_URI.");
   HttpAddress server = parse_http_address(url);
   Credentials& known = server.credentials;
   if (known.user.empty())
     known = {environment("MLFLOW_TRACKING_USERNAME"), environment("MLFLOW_TRACKING_PASSWORD"), {}};
-  known.token = params.token_file ? read_token(*params.token_file) : environment("MLFLOW_TRACKING_TOKEN");
+  known.token = settings.token_file ? read_token(*settings.token_file) : environment("MLFLOW_TRACKING_TOKEN");
   return server;
 }
 
@@ -91,7 +91,7 @@ std::string param_value(const Setting& setting) {
 
 class MLflowRun : public Tracker {
  public:
-  explicit MLflowRun(MLflow params) : params_(std::move(params)) {}
+  explicit MLflowRun(MLflow settings) : settings_(std::move(settings)) {}
 
   State save() const override {
     if (run_.empty()) return {};
@@ -105,7 +105,7 @@ class MLflowRun : public Tracker {
   }
 
   void start(const RunFacts& facts) override {
-    if (!api_) api_.emplace(find_server(params_));
+    if (!api_) api_.emplace(find_server(settings_));
     understood([&] {
       known_ = !run_.empty() || find_run(facts);
       if (!known_) create_run(facts);
@@ -215,7 +215,7 @@ class MLflowRun : public Tracker {
 
   std::string find_or_create_experiment() {
     const auto find = [&] {
-      return api_->get("experiments/get-by-name", "experiment_name", params_.experiment).at("experiment");
+      return api_->get("experiments/get-by-name", "experiment_name", settings_.experiment).at("experiment");
     };
     try {
       return active(find());
@@ -223,7 +223,7 @@ class MLflowRun : public Tracker {
       if (refusal.code != 404) throw;
     }
     try {
-      return api_->post("experiments/create", {{"name", params_.experiment}}).at("experiment_id");
+      return api_->post("experiments/create", {{"name", settings_.experiment}}).at("experiment_id");
     } catch (const MlflowRefusal&) {
       return active(find());  // another process has just created it
     }
@@ -231,7 +231,7 @@ class MLflowRun : public Tracker {
 
   std::string active(const Json& experiment) const {
     if (experiment.value("lifecycle_stage", "active") != "active") {
-      throw std::runtime_error("The experiment " + in_quotes(params_.experiment) + " was deleted on " +
+      throw std::runtime_error("The experiment " + in_quotes(settings_.experiment) + " was deleted on " +
                                api_->server() + ": restore it there, or name another one.");
     }
     return experiment.at("experiment_id");
@@ -253,26 +253,26 @@ class MLflowRun : public Tracker {
   // MLflow keeps the first value of a parameter and rejects any other.
   void send_params(const std::vector<std::pair<std::string, Setting>>& settings,
                    const std::set<std::string>& there) {
-    std::vector<Json> params;
+    std::vector<Json> entries;
     for (const auto& [name, setting] : settings) {
       if (there.contains(names_.of(name))) continue;
       const std::string value = param_value(setting);
       if (value.size() > longest_value)
         log::warning("MLflow limits a parameter to {} bytes: {} is cut off.", longest_value, in_quotes(name));
-      params.push_back({{"key", names_.of(name)}, {"value", valid_utf8(value, longest_value)}});
+      entries.push_back({{"key", names_.of(name)}, {"value", valid_utf8(value, longest_value)}});
     }
-    const std::span<const Json> all(params);
+    const std::span<const Json> all(entries);
     for (std::size_t i = 0; i < all.size(); i += most_params)
       api_->log_batch(run_, "params", all.subspan(i, std::min(most_params, all.size() - i)));
   }
 
   bool takes_artifacts() {
     constexpr std::string_view served = "mlflow-artifacts:";
-    if (!params_.artifacts || artifact_uri_.starts_with(served)) return params_.artifacts;
+    if (!settings_.artifacts || artifact_uri_.starts_with(served)) return settings_.artifacts;
     log::warning(
         "MLflow stores artifacts at {}, which only MLflow's own client can write; no files are uploaded.",
         artifact_uri_);
-    params_.artifacts = false;
+    settings_.artifacts = false;
     return false;
   }
 
@@ -300,7 +300,7 @@ class MLflowRun : public Tracker {
     }
   }
 
-  MLflow params_;
+  MLflow settings_;
   std::optional<MlflowApi> api_;
   std::string experiment_, run_, artifact_uri_;
   bool known_ = false;                   // the run exists on the server, from an earlier attempt
@@ -311,8 +311,8 @@ class MLflowRun : public Tracker {
 
 TrackerFacts facts(const MLflow&) { return {.remote = true, .images = true}; }
 
-std::unique_ptr<Tracker> build(const MLflow& params, const TrackerInputs&) {
-  return std::make_unique<MLflowRun>(params);
+std::unique_ptr<Tracker> build(const MLflow& settings, const TrackerInputs&) {
+  return std::make_unique<MLflowRun>(settings);
 }
 
 const Registration<TrackerKind> registration{

@@ -65,8 +65,8 @@ bool is_kept(std::string_view record, const RunFacts& facts) {
 
 class SwanLabRun : public Tracker {
  public:
-  SwanLabRun(SwanLab params, std::filesystem::path folder)
-      : params_(std::move(params)), parent_(std::move(folder)) {}
+  SwanLabRun(SwanLab settings, std::filesystem::path folder)
+      : settings_(std::move(settings)), parent_(std::move(folder)) {}
 
   void start(const RunFacts& facts) override {
     id_ = facts.id.substr(0, 21);  // the length of SwanLab's own ids
@@ -107,7 +107,7 @@ class SwanLabRun : public Tracker {
   void flush() override {
     log_->flush();
     constexpr auto between_syncs = std::chrono::minutes(1);
-    if (params_.mode == SyncMode::live && Clock::now() - last_sync_ > between_syncs && !syncer_.running())
+    if (settings_.mode == SyncMode::live && Clock::now() - last_sync_ > between_syncs && !syncer_.running())
       sync();
   }
 
@@ -121,7 +121,7 @@ class SwanLabRun : public Tracker {
       add_timestamp(message, 3, end.wall_time);
     });
     log_->flush();
-    if (params_.mode != SyncMode::live) return;
+    if (settings_.mode != SyncMode::live) return;
     constexpr double patience = 30;
     if (!syncer_.wait(patience)) {  // two uploads of the same folder must not run at the same time
       return log::warning(
@@ -148,10 +148,10 @@ class SwanLabRun : public Tracker {
 
   void begin(const RunFacts& facts) {
     add_record(Field::start_, -1, [&](Message& message) {
-      add_text(message, 1, params_.project);
-      if (!params_.workspace.empty()) add_text(message, 2, params_.workspace);
+      add_text(message, 1, settings_.project);
+      if (!settings_.workspace.empty()) add_text(message, 2, settings_.workspace);
       add_text(message, 4, facts.name);
-      if (!params_.description.empty()) add_text(message, 5, params_.description);
+      if (!settings_.description.empty()) add_text(message, 5, settings_.description);
       for (const std::string& tag : facts.tags) add_text(message, 6, tag);
       message.add_string(10, id_);
       add_timestamp(message, 12, facts.started_at);
@@ -233,7 +233,7 @@ class SwanLabRun : public Tracker {
     syncer_.start({"swanlab", "sync", folder_.string()}, folder_, folder_ / "sync.log");
   }
 
-  SwanLab params_;
+  SwanLab settings_;
   std::filesystem::path parent_, folder_;
   std::string id_;
   std::optional<ChunkLog> log_;
@@ -245,8 +245,8 @@ class SwanLabRun : public Tracker {
 
 TrackerFacts facts(const SwanLab&) { return {.images = true, .writes_files = true}; }
 
-std::unique_ptr<Tracker> build(const SwanLab& params, const TrackerInputs& in) {
-  return std::make_unique<SwanLabRun>(params, in.folder_or("swanlog"));
+std::unique_ptr<Tracker> build(const SwanLab& settings, const TrackerInputs& inputs) {
+  return std::make_unique<SwanLabRun>(settings, inputs.folder_or("swanlog"));
 }
 
 const Registration<TrackerKind> registration{

@@ -86,8 +86,8 @@ class Events : public Tracker {
 
 TrackerFacts facts(const TensorBoard&) { return {.images = true, .writes_files = true}; }
 
-std::unique_ptr<Tracker> build(const TensorBoard& params, const TrackerInputs& in) {
-  return std::make_unique<Events>(in.folder_or("tensorboard"), params.metrics);
+std::unique_ptr<Tracker> build(const TensorBoard& settings, const TrackerInputs& inputs) {
+  return std::make_unique<Events>(inputs.folder_or("tensorboard"), settings.metrics);
 }
 
 const Registration<TrackerKind> registration{

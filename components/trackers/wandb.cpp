@@ -111,8 +111,8 @@ bool is_kept(std::string_view record, const RunFacts& facts) {
 
 class WandbRun : public Tracker {
  public:
-  WandbRun(WeightsAndBiases params, std::filesystem::path folder)
-      : params_(std::move(params)), parent_(std::move(folder)) {}
+  WandbRun(WeightsAndBiases settings, std::filesystem::path folder)
+      : settings_(std::move(settings)), parent_(std::move(folder)) {}
 
   void start(const RunFacts& facts) override {
     id_ = facts.id.substr(0, 16);
@@ -129,7 +129,7 @@ class WandbRun : public Tracker {
     log_.emplace(path, file_header);
     if (is_new) begin(facts);
     log_->flush();
-    if (params_.mode == SyncMode::live)
+    if (settings_.mode == SyncMode::live)
       syncer_.start({"wandb", "beta", "sync", "--live", "--yes", folder_.string()}, parent_,
                     folder_ / "sync.log");
   }
@@ -207,14 +207,14 @@ class WandbRun : public Tracker {
     });
     add_record(Field::run, [&](Message& message) {
       message.add_string(1, id_);
-      if (!params_.entity.empty()) add_text(message, 2, params_.entity);
-      add_text(message, 3, params_.project);
+      if (!settings_.entity.empty()) add_text(message, 2, settings_.entity);
+      add_text(message, 3, settings_.project);
       {
         Message config(message, 4);
         for (const auto& [name, setting] : facts.settings) add_item(config, name, setting_json(setting));
       }
       add_text(message, 8, facts.name);
-      if (!params_.notes.empty()) add_text(message, 9, params_.notes);
+      if (!settings_.notes.empty()) add_text(message, 9, settings_.notes);
       for (const std::string& tag : facts.tags) add_text(message, 10, tag);
       add_timestamp(message, 17, facts.started_at);
     });
@@ -277,7 +277,7 @@ class WandbRun : public Tracker {
     log_->add(bytes);
   }
 
-  WeightsAndBiases params_;
+  WeightsAndBiases settings_;
   std::filesystem::path parent_, folder_;
   std::string id_;
   std::optional<ChunkLog> log_;
@@ -290,8 +290,8 @@ class WandbRun : public Tracker {
 
 TrackerFacts facts(const WeightsAndBiases&) { return {.images = true, .writes_files = true}; }
 
-std::unique_ptr<Tracker> build(const WeightsAndBiases& params, const TrackerInputs& in) {
-  return std::make_unique<WandbRun>(params, in.folder_or(""));
+std::unique_ptr<Tracker> build(const WeightsAndBiases& settings, const TrackerInputs& inputs) {
+  return std::make_unique<WandbRun>(settings, inputs.folder_or(""));
 }
 
 const Registration<TrackerKind> registration{

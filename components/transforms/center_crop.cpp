@@ -15,7 +15,7 @@ constexpr auto describe(std::type_identity<CenterCrop>) {
       field("height", &CenterCrop::height, "Height, with width, instead of size.", within(1, 65536)),
       field("width", &CenterCrop::width, "Width, with height, instead of size.", within(1, 65536)));
 }
-void check(const CenterCrop& params, Report& report) { check_extent_given(params, report); }
+void check(const CenterCrop& settings, Report& report) { check_extent_given(settings, report); }
 
 // Half of the difference; an odd pixel goes to the same side as in torchvision.
 std::int64_t start(std::int64_t available, std::int64_t wanted) {
@@ -37,10 +37,11 @@ class CenterCropTransform : public Transform {
   Extent extent_;
 };
 
-std::unique_ptr<Transform> build(const CenterCrop& params, const TransformInputs& in) {
-  const Extent extent = *given_extent(params);
-  const bool may_pad = in.data.input_shape.at(1) < extent.height || in.data.input_shape.at(2) < extent.width;
-  if (may_pad) require_bytes(in.data, "center_crop of images that may be smaller");
+std::unique_ptr<Transform> build(const CenterCrop& settings, const TransformInputs& inputs) {
+  const Extent extent = *given_extent(settings);
+  const bool may_pad =
+      inputs.data.input_shape.at(1) < extent.height || inputs.data.input_shape.at(2) < extent.width;
+  if (may_pad) require_bytes(inputs.data, "center_crop of images that may be smaller");
   return std::make_unique<CenterCropTransform>(extent);
 }
 

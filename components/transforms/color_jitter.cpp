@@ -22,15 +22,15 @@ constexpr auto describe(std::type_identity<ColorJitter>) {
       field("hue", &ColorJitter::hue,
             "h: the hue is shifted by a share of the colour circle drawn from -h to h.", within(0, 0.5)));
 }
-void check(const ColorJitter& params, Report& report) {
-  if (params.brightness == 0 && params.contrast == 0 && params.saturation == 0 && params.hue == 0) {
+void check(const ColorJitter& settings, Report& report) {
+  if (settings.brightness == 0 && settings.contrast == 0 && settings.saturation == 0 && settings.hue == 0) {
     report.error("brightness", "nothing to do: give brightness, contrast, saturation or hue");
   }
 }
 
 class ColorJitterTransform : public Transform {
  public:
-  explicit ColorJitterTransform(const ColorJitter& params) : params_(params) {}
+  explicit ColorJitterTransform(const ColorJitter& settings) : settings_(settings) {}
 
   bool training_only() const override { return true; }
   void apply(Image& image, SampleRandom& random) const override {
@@ -43,10 +43,13 @@ class ColorJitterTransform : public Transform {
       return random.uniform(std::max(0.0, 1.0 - amount), 1.0 + amount);
     };
     for (const int adjustment : order) {
-      if (adjustment == 0 && params_.brightness > 0) adjust_brightness(planes, factor(params_.brightness));
-      if (adjustment == 1 && params_.contrast > 0) adjust_contrast(planes, factor(params_.contrast));
-      if (adjustment == 2 && params_.saturation > 0) adjust_saturation(planes, factor(params_.saturation));
-      if (adjustment == 3 && params_.hue > 0) adjust_hue(planes, random.uniform(-params_.hue, params_.hue));
+      if (adjustment == 0 && settings_.brightness > 0)
+        adjust_brightness(planes, factor(settings_.brightness));
+      if (adjustment == 1 && settings_.contrast > 0) adjust_contrast(planes, factor(settings_.contrast));
+      if (adjustment == 2 && settings_.saturation > 0)
+        adjust_saturation(planes, factor(settings_.saturation));
+      if (adjustment == 3 && settings_.hue > 0)
+        adjust_hue(planes, random.uniform(-settings_.hue, settings_.hue));
     }
     image.replace(image.height(), image.width());
   }
@@ -65,16 +68,16 @@ class ColorJitterTransform : public Transform {
     return {planes, from.channels, from.height * from.width};
   }
 
-  ColorJitter params_;
+  ColorJitter settings_;
 };
 
-std::unique_ptr<Transform> build(const ColorJitter& params, const TransformInputs& in) {
-  require_bytes(in.data, "color_jitter");
-  if (in.data.input_shape.at(0) != 3 && (params.saturation > 0 || params.hue > 0)) {
-    throw std::runtime_error("images of " + std::to_string(in.data.input_shape.at(0)) +
+std::unique_ptr<Transform> build(const ColorJitter& settings, const TransformInputs& inputs) {
+  require_bytes(inputs.data, "color_jitter");
+  if (inputs.data.input_shape.at(0) != 3 && (settings.saturation > 0 || settings.hue > 0)) {
+    throw std::runtime_error("images of " + std::to_string(inputs.data.input_shape.at(0)) +
                              " channel(s) have no saturation and no hue: remove both.");
   }
-  return std::make_unique<ColorJitterTransform>(params);
+  return std::make_unique<ColorJitterTransform>(settings);
 }
 
 const Registration<TransformKind> registration{

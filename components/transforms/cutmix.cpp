@@ -23,13 +23,13 @@ constexpr auto describe(std::type_identity<Cutmix>) {
 // "CutMix", 2019.
 class CutmixTransform : public Transform {
  public:
-  CutmixTransform(const Cutmix& params, std::int64_t classes) : params_(params), classes_(classes) {}
+  CutmixTransform(const Cutmix& settings, std::int64_t classes) : settings_(settings), classes_(classes) {}
 
   bool training_only() const override { return true; }
   DataSpec output(DataSpec input) const override { return with_soft_targets(std::move(input)); }
   void apply_to_batch(Batch& batch, SampleRandom& random) const override {
     soften_targets(batch, classes_);
-    if (!random.chance(params_.p)) return;
+    if (!random.chance(settings_.p)) return;
     const std::int64_t height = batch.input.size(2);
     const std::int64_t width = batch.input.size(3);
     const Rectangle part = draw(random, height, width);
@@ -42,7 +42,7 @@ class CutmixTransform : public Transform {
  private:
   // The centre is anywhere in the image, so the edge of the image may cut off a part of the rectangle.
   Rectangle draw(SampleRandom& random, std::int64_t height, std::int64_t width) const {
-    const double edge = 0.5 * std::sqrt(1.0 - draw_share(random, params_.alpha));
+    const double edge = 0.5 * std::sqrt(1.0 - draw_share(random, settings_.alpha));
     const std::int64_t x = random.below(width);
     const std::int64_t y = random.below(height);
     const auto half_width = static_cast<std::int64_t>(edge * static_cast<double>(width));
@@ -75,12 +75,12 @@ class CutmixTransform : public Transform {
     }
   }
 
-  Cutmix params_;
+  Cutmix settings_;
   std::int64_t classes_;
 };
 
-std::unique_ptr<Transform> build(const Cutmix& params, const TransformInputs& in) {
-  return std::make_unique<CutmixTransform>(params, with_soft_targets(in.data).classes);
+std::unique_ptr<Transform> build(const Cutmix& settings, const TransformInputs& inputs) {
+  return std::make_unique<CutmixTransform>(settings, with_soft_targets(inputs.data).classes);
 }
 
 const Registration<TransformKind> registration{

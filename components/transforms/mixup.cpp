@@ -18,25 +18,25 @@ constexpr auto describe(std::type_identity<Mixup>) {
 // Empirical Risk Minimization", 2018.
 class MixupTransform : public Transform {
  public:
-  MixupTransform(const Mixup& params, std::int64_t classes) : params_(params), classes_(classes) {}
+  MixupTransform(const Mixup& settings, std::int64_t classes) : settings_(settings), classes_(classes) {}
 
   bool training_only() const override { return true; }
   DataSpec output(DataSpec input) const override { return with_soft_targets(std::move(input)); }
   void apply_to_batch(Batch& batch, SampleRandom& random) const override {
     soften_targets(batch, classes_);
-    if (!random.chance(params_.p)) return;
-    const double share = draw_share(random, params_.alpha);
+    if (!random.chance(settings_.p)) return;
+    const double share = draw_share(random, settings_.alpha);
     blend_with_previous(batch.input.data_ptr<float>(), batch.size(), batch.input.stride(0), share);
     blend_with_previous(batch.target.data_ptr<float>(), batch.size(), classes_, share);
   }
 
  private:
-  Mixup params_;
+  Mixup settings_;
   std::int64_t classes_;
 };
 
-std::unique_ptr<Transform> build(const Mixup& params, const TransformInputs& in) {
-  return std::make_unique<MixupTransform>(params, with_soft_targets(in.data).classes);
+std::unique_ptr<Transform> build(const Mixup& settings, const TransformInputs& inputs) {
+  return std::make_unique<MixupTransform>(settings, with_soft_targets(inputs.data).classes);
 }
 
 const Registration<TransformKind> registration{"mixup", "Blends each example of a batch with another one.",

@@ -17,14 +17,14 @@ constexpr auto describe(std::type_identity<Normalize>) {
       field("std", &Normalize::std,
             "Each channel is divided by it; default: the standard deviation of the dataset."));
 }
-void check(const Normalize& params, Report& report) {
-  if (params.mean.empty() != params.std.empty()) {
-    report.error(params.mean.empty() ? "std" : "mean", "mean and std are given together");
-  } else if (params.mean.size() != params.std.size()) {
-    report.error("std", "has " + std::to_string(params.std.size()) + " numbers, mean has " +
-                            std::to_string(params.mean.size()));
+void check(const Normalize& settings, Report& report) {
+  if (settings.mean.empty() != settings.std.empty()) {
+    report.error(settings.mean.empty() ? "std" : "mean", "mean and std are given together");
+  } else if (settings.mean.size() != settings.std.size()) {
+    report.error("std", "has " + std::to_string(settings.std.size()) + " numbers, mean has " +
+                            std::to_string(settings.mean.size()));
   }
-  if (std::any_of(params.std.begin(), params.std.end(), [](double value) { return value <= 0; })) {
+  if (std::any_of(settings.std.begin(), settings.std.end(), [](double value) { return value <= 0; })) {
     report.error("std", "must be above 0");
   }
 }
@@ -45,12 +45,12 @@ class NormalizeTransform : public Transform {
   PixelTable table_;
 };
 
-std::unique_ptr<Transform> build(const Normalize& params, const TransformInputs& in) {
-  require_bytes(in.data, "normalize acts once and");
-  std::vector<double> mean = params.mean.empty() ? in.data.mean : params.mean;
-  std::vector<double> deviation = params.std.empty() ? in.data.deviation : params.std;
+std::unique_ptr<Transform> build(const Normalize& settings, const TransformInputs& inputs) {
+  require_bytes(inputs.data, "normalize acts once and");
+  std::vector<double> mean = settings.mean.empty() ? inputs.data.mean : settings.mean;
+  std::vector<double> deviation = settings.std.empty() ? inputs.data.deviation : settings.std;
   if (mean.empty()) throw std::runtime_error("this dataset has no mean and std of its own: give both.");
-  const auto channels = static_cast<std::size_t>(in.data.input_shape.at(0));
+  const auto channels = static_cast<std::size_t>(inputs.data.input_shape.at(0));
   if (mean.size() == 1) mean.resize(channels, mean[0]), deviation.resize(channels, deviation[0]);
   if (mean.size() != channels) {
     throw std::runtime_error("mean and std have " + std::to_string(mean.size()) +

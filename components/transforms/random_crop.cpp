@@ -31,13 +31,13 @@ constexpr auto describe(std::type_identity<RandomCrop>) {
       field("fill", &RandomCrop::fill, "Pixel value of constant padding.", within(0, 255)),
       field("padding_mode", &RandomCrop::padding_mode, "What the padding consists of."));
 }
-void check(const RandomCrop& params, Report& report) {
-  check_extent(params, report);
-  const bool constant = params.padding_mode == PaddingMode::constant;
-  if (params.padding == 0 && !params.pad_if_needed) {
-    if (params.fill != 0) report.error("fill", "has no effect without padding or pad_if_needed");
+void check(const RandomCrop& settings, Report& report) {
+  check_extent(settings, report);
+  const bool constant = settings.padding_mode == PaddingMode::constant;
+  if (settings.padding == 0 && !settings.pad_if_needed) {
+    if (settings.fill != 0) report.error("fill", "has no effect without padding or pad_if_needed");
     if (!constant) report.error("padding_mode", "has no effect without padding or pad_if_needed");
-  } else if (params.fill != 0 && !constant) {
+  } else if (settings.fill != 0 && !constant) {
     report.error("fill", "has no effect unless padding_mode is \"constant\"");
   }
 }
@@ -53,7 +53,8 @@ std::int64_t inside(std::int64_t at, std::int64_t size, PaddingMode mode) {
 
 class RandomCropTransform : public Transform {
  public:
-  RandomCropTransform(const RandomCrop& params, const Extent& extent) : params_(params), extent_(extent) {}
+  RandomCropTransform(const RandomCrop& settings, const Extent& extent)
+      : settings_(settings), extent_(extent) {}
 
   bool training_only() const override { return true; }
   DataSpec output(DataSpec input) const override { return with_extent(std::move(input), extent_); }
@@ -68,8 +69,8 @@ class RandomCropTransform : public Transform {
     }
     const Rectangle part{top + random.below(slack_below + 1), left + random.below(slack_right + 1),
                          extent_.height, extent_.width};
-    if (params_.padding_mode == PaddingMode::constant) {
-      image.crop(part, static_cast<std::uint8_t>(params_.fill));
+    if (settings_.padding_mode == PaddingMode::constant) {
+      image.crop(part, static_cast<std::uint8_t>(settings_.fill));
     } else {
       copy(image, part);
     }
@@ -78,8 +79,8 @@ class RandomCropTransform : public Transform {
  private:
   // The first position at which the crop can start, and how many more there are.
   std::pair<std::int64_t, std::int64_t> range(std::int64_t available, std::int64_t wanted) const {
-    std::int64_t padding = params_.padding;
-    if (params_.pad_if_needed) padding += std::max<std::int64_t>(0, wanted - available - 2 * padding);
+    std::int64_t padding = settings_.padding;
+    if (settings_.pad_if_needed) padding += std::max<std::int64_t>(0, wanted - available - 2 * padding);
     return {-padding, available + 2 * padding - wanted};
   }
 
@@ -88,32 +89,33 @@ class RandomCropTransform : public Transform {
     std::uint8_t* to = image.draft(part.height, part.width);
     for (std::int64_t channel = 0; channel < from.channels; ++channel) {
       for (std::int64_t row = 0; row < part.height; ++row) {
-        const std::int64_t from_row = inside(part.top + row, from.height, params_.padding_mode);
+        const std::int64_t from_row = inside(part.top + row, from.height, settings_.padding_mode);
         for (std::int64_t column = 0; column < part.width; ++column) {
-          *to++ = *from.at(channel, from_row, inside(part.left + column, from.width, params_.padding_mode));
+          *to++ = *from.at(channel, from_row, inside(part.left + column, from.width, settings_.padding_mode));
         }
       }
     }
     image.replace(part.height, part.width);
   }
 
-  RandomCrop params_;
+  RandomCrop settings_;
   Extent extent_;
 };
 
-std::unique_ptr<Transform> build(const RandomCrop& params, const TransformInputs& in) {
-  if (params.padding > 0 || params.pad_if_needed) require_bytes(in.data, "random_crop with padding");
-  const Extent own{in.data.input_shape.at(1), in.data.input_shape.at(2)};
-  const Extent extent = given_extent(params).value_or(own);
+std::unique_ptr<Transform> build(const RandomCrop& settings, const TransformInputs& inputs) {
+  if (settings.padding > 0 || settings.pad_if_needed) require_bytes(inputs.data, "random_crop with padding");
+  const Extent own{inputs.data.input_shape.at(1), inputs.data.input_shape.at(2)};
+  const Extent extent = given_extent(settings).value_or(own);
   if (extent.height < 1 || extent.width < 1) {
     throw std::runtime_error("images differ in size, so give the size of the crop, or resize them before.");
   }
-  if (!params.pad_if_needed && own.height > 0 &&
-      (extent.height > own.height + 2 * params.padding || extent.width > own.width + 2 * params.padding)) {
+  if (!settings.pad_if_needed && own.height > 0 &&
+      (extent.height > own.height + 2 * settings.padding ||
+       extent.width > own.width + 2 * settings.padding)) {
     throw std::runtime_error("the crop is larger than the images of " + std::to_string(own.height) + " x " +
                              std::to_string(own.width) + " with their padding.");
   }
-  return std::make_unique<RandomCropTransform>(params, extent);
+  return std::make_unique<RandomCropTransform>(settings, extent);
 }
 
 const Registration<TransformKind> registration{

@@ -15,20 +15,20 @@ constexpr auto describe(std::type_identity<RandomFlip>) {
 
 class RandomFlipTransform : public Transform {
  public:
-  explicit RandomFlipTransform(const RandomFlip& params) : params_(params) {}
+  explicit RandomFlipTransform(const RandomFlip& settings) : settings_(settings) {}
 
   bool training_only() const override { return true; }
   void apply(Image& image, SampleRandom& random) const override {
-    if (random.chance(params_.horizontal)) image.flip_horizontally();
-    if (random.chance(params_.vertical)) image.flip_vertically();
+    if (random.chance(settings_.horizontal)) image.flip_horizontally();
+    if (random.chance(settings_.vertical)) image.flip_vertically();
   }
 
  private:
-  RandomFlip params_;
+  RandomFlip settings_;
 };
 
-std::unique_ptr<Transform> build(const RandomFlip& params, const TransformInputs&) {
-  return std::make_unique<RandomFlipTransform>(params);
+std::unique_ptr<Transform> build(const RandomFlip& settings, const TransformInputs&) {
+  return std::make_unique<RandomFlipTransform>(settings);
 }
 
 const Registration<TransformKind> registration{"random_flip", "Mirrors some of the images.", &build};

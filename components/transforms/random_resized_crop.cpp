@@ -23,31 +23,31 @@ constexpr auto describe(std::type_identity<RandomResizedCrop>) {
       field("ratio", &RandomResizedCrop::ratio, "Width : height of what is cut out, from and to."),
       field("interpolation", &RandomResizedCrop::interpolation, "How new pixels are computed."));
 }
-void check(const RandomResizedCrop& params, Report& report) {
-  check_extent_given(params, report);
-  check_range("scale", params.scale, 0, 1, report);
-  check_range("ratio", params.ratio, 0, std::numeric_limits<double>::infinity(), report);
+void check(const RandomResizedCrop& settings, Report& report) {
+  check_extent_given(settings, report);
+  check_range("scale", settings.scale, 0, 1, report);
+  check_range("ratio", settings.ratio, 0, std::numeric_limits<double>::infinity(), report);
 }
 
 class RandomResizedCropTransform : public Transform {
  public:
-  RandomResizedCropTransform(const RandomResizedCrop& params, const Extent& extent)
-      : params_(params), extent_(extent) {}
+  RandomResizedCropTransform(const RandomResizedCrop& settings, const Extent& extent)
+      : settings_(settings), extent_(extent) {}
 
   bool training_only() const override { return true; }
   DataSpec output(DataSpec input) const override { return with_extent(std::move(input), extent_); }
   void apply(Image& image, SampleRandom& random) const override {
-    const auto part = random_area(random, image.height(), image.width(), params_.scale, params_.ratio);
+    const auto part = random_area(random, image.height(), image.width(), settings_.scale, settings_.ratio);
     image.crop(part ? *part : largest_middle(image.height(), image.width()));
-    resample(image, extent_.height, extent_.width, params_.interpolation);
+    resample(image, extent_.height, extent_.width, settings_.interpolation);
   }
 
  private:
   Rectangle largest_middle(std::int64_t height, std::int64_t width) const {
     const double shape = static_cast<double>(width) / static_cast<double>(height);
     Rectangle part{0, 0, height, width};
-    if (shape < params_.ratio[0]) part.height = std::lrint(static_cast<double>(width) / params_.ratio[0]);
-    if (shape > params_.ratio[1]) part.width = std::lrint(static_cast<double>(height) * params_.ratio[1]);
+    if (shape < settings_.ratio[0]) part.height = std::lrint(static_cast<double>(width) / settings_.ratio[0]);
+    if (shape > settings_.ratio[1]) part.width = std::lrint(static_cast<double>(height) * settings_.ratio[1]);
     part.height = std::max<std::int64_t>(1, part.height);
     part.width = std::max<std::int64_t>(1, part.width);
     part.top = (height - part.height) / 2;
@@ -55,13 +55,13 @@ class RandomResizedCropTransform : public Transform {
     return part;
   }
 
-  RandomResizedCrop params_;
+  RandomResizedCrop settings_;
   Extent extent_;
 };
 
-std::unique_ptr<Transform> build(const RandomResizedCrop& params, const TransformInputs& in) {
-  require_bytes(in.data, "random_resized_crop");
-  return std::make_unique<RandomResizedCropTransform>(params, *given_extent(params));
+std::unique_ptr<Transform> build(const RandomResizedCrop& settings, const TransformInputs& inputs) {
+  require_bytes(inputs.data, "random_resized_crop");
+  return std::make_unique<RandomResizedCropTransform>(settings, *given_extent(settings));
 }
 
 const Registration<TransformKind> registration{

@@ -18,11 +18,11 @@ constexpr auto describe(std::type_identity<Resize>) {
                 field("width", &Resize::width, "Width, with height, instead of size.", within(1, 65536)),
                 field("interpolation", &Resize::interpolation, "How new pixels are computed."));
 }
-void check(const Resize& params, Report& report) { check_extent_given(params, report); }
+void check(const Resize& settings, Report& report) { check_extent_given(settings, report); }
 
 class ResizeTransform : public Transform {
  public:
-  explicit ResizeTransform(const Resize& params) : params_(params) {}
+  explicit ResizeTransform(const Resize& settings) : settings_(settings) {}
 
   DataSpec output(DataSpec input) const override {
     const Extent own{input.input_shape.at(1), input.input_shape.at(2)};
@@ -31,31 +31,31 @@ class ResizeTransform : public Transform {
   void apply(Image& image, SampleRandom&) const override {
     const Extent extent = target({image.height(), image.width()});
     // A strip of pixels would become an image that is larger than the memory.
-    if (params_.size && extent.height * extent.width > most_pixels) {
+    if (settings_.size && extent.height * extent.width > most_pixels) {
       throw DataError("the image of " + std::to_string(image.height()) + " x " +
                       std::to_string(image.width()) + " would be resized to " +
                       std::to_string(extent.height) + " x " + std::to_string(extent.width) +
                       ", which is too large; remove it, or set height and width of the resize.");
     }
-    resample(image, extent.height, extent.width, params_.interpolation);
+    resample(image, extent.height, extent.width, settings_.interpolation);
   }
 
  private:
   // If images differ in size (-1), `size` does not make them equal: only height and width do.
   Extent target(const Extent& own) const {
-    if (!params_.size) return {*params_.height, *params_.width};
-    const std::int64_t size = *params_.size;
+    if (!settings_.size) return {*settings_.height, *settings_.width};
+    const std::int64_t size = *settings_.size;
     if (own.height < 1 || own.width < 1) return {-1, -1};
     if (own.width <= own.height) return {size * own.height / own.width, size};
     return {size, size * own.width / own.height};
   }
 
-  Resize params_;
+  Resize settings_;
 };
 
-std::unique_ptr<Transform> build(const Resize& params, const TransformInputs& in) {
-  require_bytes(in.data, "resize");
-  return std::make_unique<ResizeTransform>(params);
+std::unique_ptr<Transform> build(const Resize& settings, const TransformInputs& inputs) {
+  require_bytes(inputs.data, "resize");
+  return std::make_unique<ResizeTransform>(settings);
 }
 
 const Registration<TransformKind> registration{"resize", "Changes the size of the image, as Pillow does.",

@@ -18,8 +18,8 @@ namespace runner {
 //     return fields(field("p", &Invert::p, "Probability that an image is inverted.", within(0, 1)));
 //   }
 //   class Inverted final : public Transform { void apply(Image&, SampleRandom&) const override; .. };
-//   std::unique_ptr<Transform> build(const Invert& params, const TransformInputs&) {
-//     return std::make_unique<Inverted>(params.p);
+//   std::unique_ptr<Transform> build(const Invert& settings, const TransformInputs&) {
+//     return std::make_unique<Inverted>(settings.p);
 //   }
 //   const Registration<TransformKind> registration{"invert", "Inverts the colours of some images.", &build};
 class Transform {

@@ -18,22 +18,22 @@ constexpr auto describe(std::type_identity<Points>) {
                 field("sampler", &Points::sampler, "Where the points come from."));
 }
 
-DataSpec points_spec(const Points& params) {
+DataSpec points_spec(const Points& settings) {
   DataSpec spec;
   spec.input_shape = {2};
   spec.classes = 2;
   spec.class_names = {"inside", "outside"};
-  spec.train_examples = params.train;
+  spec.train_examples = settings.train;
   return spec;
 }
 
 class PointsSplit final : public Split {
  public:
-  PointsSplit(const Points& params, std::int64_t size, std::uint64_t seed)
-      : params_(params), size_(size), seed_(seed), sampler_(params.sampler.build({})) {}
+  PointsSplit(const Points& settings, std::int64_t size, std::uint64_t seed)
+      : settings_(settings), size_(size), seed_(seed), sampler_(settings.sampler.build({})) {}
 
   std::int64_t size() const override { return size_; }
-  DataSpec spec() const override { return points_spec(params_); }
+  DataSpec spec() const override { return points_spec(settings_); }
 
   void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
     auto inputs = batch.input.accessor<float, 2>();
@@ -48,7 +48,7 @@ class PointsSplit final : public Split {
   }
 
  private:
-  Points params_;
+  Points settings_;
   std::int64_t size_;
   std::uint64_t seed_;
   std::unique_ptr<points::Sampler> sampler_;
@@ -56,21 +56,21 @@ class PointsSplit final : public Split {
 
 class PointsDataset final : public Dataset {
  public:
-  PointsDataset(const Points& params, std::uint64_t seed) : params_(params), seed_(seed) {}
+  PointsDataset(const Points& settings, std::uint64_t seed) : settings_(settings), seed_(seed) {}
 
-  DataSpec spec() const override { return points_spec(params_); }
+  DataSpec spec() const override { return points_spec(settings_); }
   Splits open(const TransformPipeline&) const override {
-    return {std::make_unique<PointsSplit>(params_, params_.train, seed_),
-            std::make_unique<PointsSplit>(params_, params_.eval, seed_ + 1)};
+    return {std::make_unique<PointsSplit>(settings_, settings_.train, seed_),
+            std::make_unique<PointsSplit>(settings_, settings_.eval, seed_ + 1)};
   }
 
  private:
-  Points params_;
+  Points settings_;
   std::uint64_t seed_;
 };
 
-std::unique_ptr<Dataset> build(const Points& params, const DatasetInputs& inputs) {
-  return std::make_unique<PointsDataset>(params, inputs.seed);
+std::unique_ptr<Dataset> build(const Points& settings, const DatasetInputs& inputs) {
+  return std::make_unique<PointsDataset>(settings, inputs.seed);
 }
 
 const Registration<DatasetKind> registration{"points", "Points inside or outside of the unit circle.",

@@ -22,20 +22,20 @@ void check(const Ring& ring, Report& report) {
 
 class RingSampler final : public points::Sampler {
  public:
-  explicit RingSampler(const Ring& params) : params_(params) {}
+  explicit RingSampler(const Ring& settings) : settings_(settings) {}
 
   std::pair<double, double> draw(SampleRandom& random) const override {
-    const double radius = random.uniform(params_.inner, params_.outer);
+    const double radius = random.uniform(settings_.inner, settings_.outer);
     const double angle = random.uniform(0, 2 * std::numbers::pi);
     return {radius * std::cos(angle), radius * std::sin(angle)};
   }
 
  private:
-  Ring params_;
+  Ring settings_;
 };
 
-std::unique_ptr<points::Sampler> build(const Ring& params, const points::SamplerInputs&) {
-  return std::make_unique<RingSampler>(params);
+std::unique_ptr<points::Sampler> build(const Ring& settings, const points::SamplerInputs&) {
+  return std::make_unique<RingSampler>(settings);
 }
 
 const Registration<points::SamplerKind> registration{"ring", "From a ring around the origin.", &build};

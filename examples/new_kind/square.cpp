@@ -14,7 +14,7 @@ constexpr auto describe(std::type_identity<Square>) {
 
 class SquareSampler final : public points::Sampler {
  public:
-  explicit SquareSampler(const Square& params) : half_(params.side / 2) {}
+  explicit SquareSampler(const Square& settings) : half_(settings.side / 2) {}
 
   std::pair<double, double> draw(SampleRandom& random) const override {
     return {random.uniform(-half_, half_), random.uniform(-half_, half_)};
@@ -24,8 +24,8 @@ class SquareSampler final : public points::Sampler {
   double half_;
 };
 
-std::unique_ptr<points::Sampler> build(const Square& params, const points::SamplerInputs&) {
-  return std::make_unique<SquareSampler>(params);
+std::unique_ptr<points::Sampler> build(const Square& settings, const points::SamplerInputs&) {
+  return std::make_unique<SquareSampler>(settings);
 }
 
 const Registration<points::SamplerKind> registration{"square", "Evenly from a square.", &build};

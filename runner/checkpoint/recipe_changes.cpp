@@ -25,6 +25,15 @@ Value without_secrets(const Value& value) {
   return Value(value.data);
 }
 
+OnResume effect_of(OnResume mark) {
+  switch (mark) {
+    case OnResume::unmarked:
+    case OnResume::course: return OnResume::course;
+    case OnResume::fixed: return OnResume::fixed;
+    default: return OnResume::harmless;
+  }
+}
+
 class Comparison {
  public:
   explicit Comparison(const Registry& registry) : registry_(registry) {}
@@ -37,14 +46,20 @@ class Comparison {
     for (const FieldInfo& field : schema.fields) {
       const Value* old_value = before ? before->find(field.name) : nullptr;
       const Value* new_value = now ? now->find(field.name) : nullptr;
-      if (!old_value && !new_value) continue;
-      const OnResume mark = field.rules.on_resume != OnResume::unmarked ? field.rules.on_resume : inherited;
+      const OnResume mark = mark_of(field, inherited);
+      if ((!old_value && !new_value) || field.rules.code || mark == OnResume::not_compared) continue;
       values(old_value, new_value, field.type, mark,
              path.empty() ? std::string(field.name) : path + "." + std::string(field.name));
     }
   }
 
  private:
+  OnResume mark_of(const FieldInfo& field, OnResume inherited) const {
+    if (field.rules.on_resume != OnResume::unmarked) return field.rules.on_resume;
+    const TypeInfo* element = field.type.kind == TypeInfo::Kind::list ? field.type.element.get() : nullptr;
+    return element && element->kind == TypeInfo::Kind::part ? part_mark(*element, inherited) : inherited;
+  }
+
   void values(const Value* before, const Value* now, const TypeInfo& type, OnResume mark,
               const std::string& path) {
     if (before && now && same_data(*before, *now)) return;
@@ -58,8 +73,6 @@ class Comparison {
         values(&(*old_list)[i], &(*new_list)[i], *type.element, mark, path + "." + std::to_string(i));
       return;
     }
-    if (type.kind == TypeInfo::Kind::list && type.element && type.element->kind == TypeInfo::Kind::part)
-      mark = part_mark(*type.element, mark);
     note(path, before, now, mark);
   }
 
@@ -86,8 +99,7 @@ class Comparison {
   void note(const std::string& path, const Value* before, const Value* now, OnResume mark) {
     if (now && now->secret) return;  // not in the saved recipe, and never shown
     const auto shown = [](const Value* value) { return value ? to_toml(without_secrets(*value)) : ""; };
-    changes_.push_back(
-        {path, shown(before), shown(now), mark == OnResume::unmarked ? OnResume::course : mark});
+    changes_.push_back({path, shown(before), shown(now), effect_of(mark), {}, mark});
   }
 
   const Registry& registry_;

@@ -50,9 +50,8 @@ Origin place_of(const std::string& key, const Value& resolved) {
 
 // A tracker or another number of workers is no reason to train a run further that a hook has stopped.
 bool decides_the_end(const RecipeChange& change) {
-  constexpr std::string_view lengths[] = {"train.epochs", "train.max_steps", "train.max_time"};
-  return change.effect != OnResume::harmless || change.key.starts_with("hook") ||
-         std::ranges::find(lengths, change.key) != std::end(lengths);
+  return change.effect != OnResume::harmless || change.mark == OnResume::length ||
+         change.mark == OnResume::end;
 }
 
 // Refuses to continue with a recipe that does not fit the saved state, or, without --force, with one that

@@ -41,7 +41,9 @@ void announce_stop(const std::stop_token& ended) {
   while (received_signal == 0 && !ended.stop_requested())
     end.wait_for(lock, ended, soon, [] { return received_signal != 0; });
   if (received_signal == 0) return;  // the run has ended without one
-  constexpr std::string_view notice = "\nstopping after this step; press Ctrl-C again to stop immediately\n";
+  const std::string_view notice = received_signal == SIGINT
+                                      ? "\nstopping after this step; press Ctrl-C again to stop immediately\n"
+                                      : "\nstopping after this step\n";
   pollfd terminal{STDERR_FILENO, POLLOUT, 0};
   if (poll(&terminal, 1, 0) != 1 || (terminal.revents & POLLOUT) == 0) return;
   // Nothing can be done about a closed terminal here.

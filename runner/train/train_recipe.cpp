@@ -193,7 +193,8 @@ RunResult train_and_report(const TrainArguments& given, RunStart& start, const R
     describe_run(folder, run, texts);
     if (given.world.is_main())
       given.world.tell_folder(given.options.dry_run ? "" : fs::absolute(folder.path()).string());
-    if (start.resumed_at || start.of_another_run) restore_best_files(run, folder.path());
+    if (!given.options.recorded_time && (start.resumed_at || start.of_another_run))
+      restore_best_files(run, folder.path());
     trackers.start(start.resumed_at, run.progress.exact_epoch);
     if (!start.from_checkpoint()) log_sample_images(run, trackers);
 

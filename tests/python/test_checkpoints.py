@@ -229,8 +229,12 @@ def a_run_that_has_not_ended_is_exported_from_its_newest_checkpoint(folder):
 def hooks_without_state_come_and_go(folder):
     recipe = write_recipe(folder)
     run(recipe, f"run.dir={folder}/run", "train.max_steps=20")
-    added = 'hook+={name="time_limit", limit="10h"}'
-    for changes in ([added, "train.max_steps=30"], ["hook=[]", "train.max_steps=40"]):
+    watch = 'hook+={name="time_limit", limit="10h"}'
+    for changes in ([watch, "train.max_steps=30"], ["hook=[]", "train.max_steps=40"]):
+        assert "only observe" in run("resume", "--check", folder / "run", *changes).stdout
+        run("resume", folder / "run", *changes)
+    freeze = 'hook+={name="freeze", match=["*.bias"]}'
+    for changes in ([freeze, "train.max_steps=50"], ["hook=[]", "train.max_steps=60"]):
         assert "changes the results" in run("resume", "--check", folder / "run", *changes, "--force").stdout
         run("resume", folder / "run", *changes, "--force")
     # One with state would miss it: this is said before anything is tried.

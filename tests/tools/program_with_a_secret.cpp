@@ -28,8 +28,8 @@ class VaultTracker : public Tracker {
   std::filesystem::path folder_;
 };
 
-std::unique_ptr<Tracker> build(const Vault& params, const TrackerInputs& in) {
-  return std::make_unique<VaultTracker>(params, in.folder);
+std::unique_ptr<Tracker> build(const Vault& params, const TrackerInputs& inputs) {
+  return std::make_unique<VaultTracker>(params, inputs.folder);
 }
 
 const Registration<TrackerKind> registration{"vault", "Has a secret.", &build};

@@ -15,26 +15,26 @@ struct Extent {
 
 // Reports an error if both are given, or only one of height and width.
 template <class Params>
-void check_extent(const Params& params, Report& report) {
-  if (params.height.has_value() != params.width.has_value()) {
-    report.error(params.height ? "height" : "width",
+void check_extent(const Params& settings, Report& report) {
+  if (settings.height.has_value() != settings.width.has_value()) {
+    report.error(settings.height ? "height" : "width",
                  "needs the other one, too: height and width are given together");
-  } else if (params.size && params.height) {
+  } else if (settings.size && settings.height) {
     report.error("size", "cannot be combined with the others: give either size, or height and width");
   }
 }
 template <class Params>
-void check_extent_given(const Params& params, Report& report) {
-  check_extent(params, report);
-  if (!params.size && !params.height && !params.width)
+void check_extent_given(const Params& settings, Report& report) {
+  check_extent(settings, report);
+  if (!settings.size && !settings.height && !settings.width)
     report.error("size", "is missing: give size, or height and width");
 }
 
 // The given height and width; `size` means a square.
 template <class Params>
-std::optional<Extent> given_extent(const Params& params) {
-  if (params.size) return Extent{*params.size, *params.size};
-  if (params.height && params.width) return Extent{*params.height, *params.width};
+std::optional<Extent> given_extent(const Params& settings) {
+  if (settings.size) return Extent{*settings.size, *settings.size};
+  if (settings.height && settings.width) return Extent{*settings.height, *settings.width};
   return std::nullopt;
 }
 

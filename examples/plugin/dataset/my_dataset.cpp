@@ -19,23 +19,23 @@ constexpr auto describe(std::type_identity<MyDataset>) {
                 field("noise", &MyDataset::noise, "How far points lie from their spiral.", at_least(0)));
 }
 
-DataSpec spiral_spec(const MyDataset& params) {
+DataSpec spiral_spec(const MyDataset& settings) {
   DataSpec spec;
   spec.input_shape = {2};
   spec.classes = 2;
   spec.class_names = {"left", "right"};
-  spec.train_examples = params.train;
+  spec.train_examples = settings.train;
   return spec;
 }
 
 // Workers read from it at once, so it keeps nothing that changes. A point is a function of its index alone.
 class Spirals final : public Split {
  public:
-  Spirals(const MyDataset& params, std::int64_t size, std::uint64_t seed)
-      : params_(params), size_(size), seed_(seed) {}
+  Spirals(const MyDataset& settings, std::int64_t size, std::uint64_t seed)
+      : settings_(settings), size_(size), seed_(seed) {}
 
   std::int64_t size() const override { return size_; }
-  DataSpec spec() const override { return spiral_spec(params_); }
+  DataSpec spec() const override { return spiral_spec(settings_); }
 
   void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
     auto points = batch.input.accessor<float, 2>();
@@ -45,35 +45,35 @@ class Spirals final : public Split {
       const std::int64_t label = example.index % 2;
       const double turn = random.uniform();
       const double angle = (turn * 2 + static_cast<double>(label)) * std::numbers::pi;
-      points[first][0] = static_cast<float>(turn * std::cos(angle) + params_.noise * random.normal());
-      points[first][1] = static_cast<float>(turn * std::sin(angle) + params_.noise * random.normal());
+      points[first][0] = static_cast<float>(turn * std::cos(angle) + settings_.noise * random.normal());
+      points[first][1] = static_cast<float>(turn * std::sin(angle) + settings_.noise * random.normal());
       labels[first++] = label;
     }
   }
 
  private:
-  MyDataset params_;
+  MyDataset settings_;
   std::int64_t size_;
   std::uint64_t seed_;
 };
 
 class MyDatasetData final : public Dataset {
  public:
-  MyDatasetData(const MyDataset& params, std::uint64_t seed) : params_(params), seed_(seed) {}
+  MyDatasetData(const MyDataset& settings, std::uint64_t seed) : settings_(settings), seed_(seed) {}
 
-  DataSpec spec() const override { return spiral_spec(params_); }
+  DataSpec spec() const override { return spiral_spec(settings_); }
   Splits open(const TransformPipeline&) const override {
-    return {std::make_unique<Spirals>(params_, params_.train, seed_),
-            std::make_unique<Spirals>(params_, params_.eval, seed_ + 1)};
+    return {std::make_unique<Spirals>(settings_, settings_.train, seed_),
+            std::make_unique<Spirals>(settings_, settings_.eval, seed_ + 1)};
   }
 
  private:
-  MyDataset params_;
+  MyDataset settings_;
   std::uint64_t seed_;
 };
 
-std::unique_ptr<Dataset> build(const MyDataset& params, const DatasetInputs& inputs) {
-  return std::make_unique<MyDatasetData>(params, inputs.seed);
+std::unique_ptr<Dataset> build(const MyDataset& settings, const DatasetInputs& inputs) {
+  return std::make_unique<MyDatasetData>(settings, inputs.seed);
 }
 
 const Registration<DatasetKind> registration{"my_dataset", "Points on two spirals.", &build};

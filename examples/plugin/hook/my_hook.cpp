@@ -16,27 +16,27 @@ constexpr auto describe(std::type_identity<MyHook>) {
 }
 
 // The metric it decides by: a recipe that names one which nothing reports is refused.
-HookFacts facts(const MyHook& params) {
-  return {.watches = Watched{params.metric, Better::min}, .saves_models = false};
+HookFacts facts(const MyHook& settings) {
+  return {.watches = Watched{settings.metric, Better::min}, .saves_models = false};
 }
 
 class MyHookStop final : public Hook {
  public:
-  explicit MyHookStop(MyHook params) : params_(std::move(params)) {}
+  explicit MyHookStop(MyHook settings) : settings_(std::move(settings)) {}
 
   void after_eval(const Progress&, const Measurements& measured, Requests& requests) override {
     for (const auto& [name, value] : measured) {
-      if (name != params_.metric || value >= params_.below) continue;
-      requests.stop(name + " is " + std::to_string(value) + ", below " + std::to_string(params_.below));
+      if (name != settings_.metric || value >= settings_.below) continue;
+      requests.stop(name + " is " + std::to_string(value) + ", below " + std::to_string(settings_.below));
     }
   }
 
  private:
-  MyHook params_;
+  MyHook settings_;
 };
 
-std::unique_ptr<Hook> build(const MyHook& params, const HookInputs&) {
-  return std::make_unique<MyHookStop>(params);
+std::unique_ptr<Hook> build(const MyHook& settings, const HookInputs&) {
+  return std::make_unique<MyHookStop>(settings);
 }
 
 const Registration<HookKind> registration{"my_hook", "Ends the run once a metric is low enough.", &build};

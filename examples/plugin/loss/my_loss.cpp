@@ -15,19 +15,19 @@ constexpr auto describe(std::type_identity<MyLoss>) {  // every one of them; for
 
 class MyLossTempered final : public Loss {  // the contract
  public:
-  explicit MyLossTempered(const MyLoss& params) : params_(params) {}
+  explicit MyLossTempered(const MyLoss& settings) : settings_(settings) {}
 
   torch::Tensor sum(const torch::Tensor& output, const Batch& batch) const override {
-    const torch::Tensor log_probabilities = (output / params_.temperature).log_softmax(1);
+    const torch::Tensor log_probabilities = (output / settings_.temperature).log_softmax(1);
     return -log_probabilities.gather(1, batch.target.unsqueeze(1)).sum();
   }
 
  private:
-  MyLoss params_;
+  MyLoss settings_;
 };
 
-std::unique_ptr<Loss> build(const MyLoss& params, const LossInputs&) {
-  return std::make_unique<MyLossTempered>(params);
+std::unique_ptr<Loss> build(const MyLoss& settings, const LossInputs&) {
+  return std::make_unique<MyLossTempered>(settings);
 }
 
 const Registration<LossKind> registration{"my_loss", "Cross-entropy with a temperature.", &build};

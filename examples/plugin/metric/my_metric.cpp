@@ -21,12 +21,12 @@ MetricFacts facts(const MyMetric&) { return {{{"my_metric", Better::max}}, {Targ
 // Sums, and nothing else, so that the result is exact for any batch size and any number of ranks.
 class MyMetricShare final : public Metric {
  public:
-  explicit MyMetricShare(const MyMetric& params) : params_(params) {}
+  explicit MyMetricShare(const MyMetric& settings) : settings_(settings) {}
 
   void reset() override { hits_ = examples_ = 0; }
   void update(const torch::Tensor& output, const Batch& batch) override {
     const torch::Tensor right = output.softmax(1).gather(1, batch.target.unsqueeze(1));
-    hits_ += right.ge(params_.probability).sum().item<std::int64_t>();
+    hits_ += right.ge(settings_.probability).sum().item<std::int64_t>();
     examples_ += batch.target.size(0);
   }
   std::vector<std::pair<std::string, double>> compute() const override {
@@ -40,12 +40,12 @@ class MyMetricShare final : public Metric {
   }
 
  private:
-  MyMetric params_;
+  MyMetric settings_;
   std::int64_t hits_ = 0, examples_ = 0;
 };
 
-std::unique_ptr<Metric> build(const MyMetric& params, const MetricInputs&) {
-  return std::make_unique<MyMetricShare>(params);
+std::unique_ptr<Metric> build(const MyMetric& settings, const MetricInputs&) {
+  return std::make_unique<MyMetricShare>(settings);
 }
 
 const Registration<MetricKind> registration{"my_metric", "Share of examples that are right with confidence.",

@@ -17,11 +17,11 @@ constexpr auto describe(std::type_identity<MyModel>) {  // every one of them; fo
 
 class MyModelNet final : public Model {
  public:
-  MyModelNet(const MyModel& params, const DataSpec& data) {
+  MyModelNet(const MyModel& settings, const DataSpec& data) {
     std::int64_t inputs = 1;
     for (const std::int64_t size : data.input_shape) inputs *= size;
-    hidden_ = register_module("hidden", torch::nn::Linear(inputs, params.width));
-    output_ = register_module("output", torch::nn::Linear(params.width, data.classes));
+    hidden_ = register_module("hidden", torch::nn::Linear(inputs, settings.width));
+    output_ = register_module("output", torch::nn::Linear(settings.width, data.classes));
   }
 
   torch::Tensor forward(const Batch& batch) override {
@@ -32,8 +32,8 @@ class MyModelNet final : public Model {
   torch::nn::Linear hidden_{nullptr}, output_{nullptr};
 };
 
-std::unique_ptr<Model> build(const MyModel& params, const ModelInputs& inputs) {
-  return std::make_unique<MyModelNet>(params, inputs.data);
+std::unique_ptr<Model> build(const MyModel& settings, const ModelInputs& inputs) {
+  return std::make_unique<MyModelNet>(settings, inputs.data);
 }
 
 const Registration<ModelKind> registration{"my_model", "One hidden layer.", &build};

@@ -23,10 +23,10 @@ OptimizerFacts facts(const MyOptimizer&) { return {UpdatesBy::element}; }
 
 class MyOptimizerSign final : public Optimizer {
  public:
-  MyOptimizerSign(const MyOptimizer& params, const OptimizerInputs& inputs)
-      : params_(params), groups_(inputs.groups) {}
+  MyOptimizerSign(const MyOptimizer& settings, const OptimizerInputs& inputs)
+      : settings_(settings), groups_(inputs.groups) {}
 
-  double peak_lr() const override { return params_.lr; }
+  double peak_lr() const override { return settings_.lr; }
 
   void step(double lr_factor) override {
     const torch::NoGradGuard no_grad;
@@ -36,9 +36,9 @@ class MyOptimizerSign final : public Optimizer {
         if (!weight.grad().defined()) continue;
         torch::Tensor& average = averages_[group.names[i]];
         if (!average.defined()) average = torch::zeros_like(weight);
-        average.lerp_(weight.grad(), 1 - params_.momentum);
-        weight.sub_(average.sign(), params_.lr * lr_factor * group.lr_multiplier);
-        if (group.weight_decay) weight.mul_(1 - params_.lr * lr_factor * *group.weight_decay);
+        average.lerp_(weight.grad(), 1 - settings_.momentum);
+        weight.sub_(average.sign(), settings_.lr * lr_factor * group.lr_multiplier);
+        if (group.weight_decay) weight.mul_(1 - settings_.lr * lr_factor * *group.weight_decay);
       }
     }
   }
@@ -61,13 +61,13 @@ class MyOptimizerSign final : public Optimizer {
   }
 
  private:
-  MyOptimizer params_;
+  MyOptimizer settings_;
   std::vector<ParameterGroup> groups_;
   std::map<std::string, torch::Tensor> averages_;  // by parameter, from its first update on
 };
 
-std::unique_ptr<Optimizer> build(const MyOptimizer& params, const OptimizerInputs& inputs) {
-  return std::make_unique<MyOptimizerSign>(params, inputs);
+std::unique_ptr<Optimizer> build(const MyOptimizer& settings, const OptimizerInputs& inputs) {
+  return std::make_unique<MyOptimizerSign>(settings, inputs);
 }
 
 const Registration<OptimizerKind> registration{

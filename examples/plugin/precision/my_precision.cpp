@@ -16,27 +16,27 @@ constexpr auto describe(std::type_identity<MyPrecision>) {
 
 class MyPrecisionScaled final : public Precision {
  public:
-  explicit MyPrecisionScaled(const MyPrecision& params) : params_(params) {}
+  explicit MyPrecisionScaled(const MyPrecision& settings) : settings_(settings) {}
 
-  torch::Tensor scale(const torch::Tensor& gradient) override { return gradient * params_.scale; }
+  torch::Tensor scale(const torch::Tensor& gradient) override { return gradient * settings_.scale; }
   bool unscale(const std::vector<torch::Tensor>& gradients) override {
     torch::NoGradGuard no_gradient;
     bool finite = true;
     for (torch::Tensor gradient : gradients) {
-      gradient.div_(params_.scale);
+      gradient.div_(settings_.scale);
       finite = finite && gradient.isfinite().all().item<bool>();
     }
     return finite;  // false: this update is skipped
   }
   bool skips_updates() const override { return true; }
-  std::string summary() const override { return "fp32, loss scale " + std::to_string(params_.scale); }
+  std::string summary() const override { return "fp32, loss scale " + std::to_string(settings_.scale); }
 
  private:
-  MyPrecision params_;
+  MyPrecision settings_;
 };
 
-std::unique_ptr<Precision> build(const MyPrecision& params, const PrecisionInputs&) {
-  return std::make_unique<MyPrecisionScaled>(params);
+std::unique_ptr<Precision> build(const MyPrecision& settings, const PrecisionInputs&) {
+  return std::make_unique<MyPrecisionScaled>(settings);
 }
 
 const Registration<PrecisionKind> registration{"my_precision", "fp32 with a constant loss scale.", &build};

@@ -20,20 +20,20 @@ constexpr auto describe(std::type_identity<MyScheduler>) {
 // A function of progress alone: asking twice gives the same, so there is nothing to save.
 class MySchedulerTent final : public Scheduler {
  public:
-  MySchedulerTent(const MyScheduler& params, double length) : params_(params), length_(length) {}
+  MySchedulerTent(const MyScheduler& settings, double length) : settings_(settings), length_(length) {}
 
   double factor(double at) const override {
     const double height = 1 - std::abs(2 * std::clamp(at / length_, 0.0, 1.0) - 1);
-    return params_.low + (1 - params_.low) * height;
+    return settings_.low + (1 - settings_.low) * height;
   }
 
  private:
-  MyScheduler params_;
+  MyScheduler settings_;
   double length_;
 };
 
-std::unique_ptr<Scheduler> build(const MyScheduler& params, const SchedulerInputs& inputs) {
-  return std::make_unique<MySchedulerTent>(params, inputs.stretch(std::nullopt));
+std::unique_ptr<Scheduler> build(const MyScheduler& settings, const SchedulerInputs& inputs) {
+  return std::make_unique<MySchedulerTent>(settings, inputs.stretch(std::nullopt));
 }
 
 const Registration<SchedulerKind> registration{"my_scheduler", "Rises and falls like a tent.", &build};

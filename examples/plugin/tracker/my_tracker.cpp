@@ -55,8 +55,8 @@ class MyTrackerFile final : public Tracker {
 
 TrackerFacts facts(const MyTracker&) { return {.writes_files = true}; }  // so logging_dir applies
 
-std::unique_ptr<Tracker> build(const MyTracker& params, const TrackerInputs& inputs) {
-  return std::make_unique<MyTrackerFile>(inputs.folder_or("") / params.file);
+std::unique_ptr<Tracker> build(const MyTracker& settings, const TrackerInputs& inputs) {
+  return std::make_unique<MyTrackerFile>(inputs.folder_or("") / settings.file);
 }
 
 const Registration<TrackerKind> registration{"my_tracker", "A line of text for every record.", &build};

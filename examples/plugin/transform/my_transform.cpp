@@ -16,11 +16,11 @@ constexpr auto describe(std::type_identity<MyTransform>) {
 // Threads share it, so it keeps nothing that changes; all randomness comes from the generator it is given.
 class MyTransformInvert final : public Transform {
  public:
-  explicit MyTransformInvert(const MyTransform& params) : params_(params) {}
+  explicit MyTransformInvert(const MyTransform& settings) : settings_(settings) {}
 
   bool training_only() const override { return true; }  // it is random
   void apply(Image& image, SampleRandom& random) const override {
-    if (!random.chance(params_.p)) return;
+    if (!random.chance(settings_.p)) return;
     const ImageView before = image.pixels();
     std::uint8_t* after = image.draft(before.height, before.width);  // channel after channel
     for (std::int64_t channel = 0; channel < before.channels; ++channel) {
@@ -33,11 +33,11 @@ class MyTransformInvert final : public Transform {
   }
 
  private:
-  MyTransform params_;
+  MyTransform settings_;
 };
 
-std::unique_ptr<Transform> build(const MyTransform& params, const TransformInputs&) {
-  return std::make_unique<MyTransformInvert>(params);
+std::unique_ptr<Transform> build(const MyTransform& settings, const TransformInputs&) {
+  return std::make_unique<MyTransformInvert>(settings);
 }
 
 const Registration<TransformKind> registration{"my_transform", "Inverts the colours of some images.", &build};

@@ -169,8 +169,8 @@ TEST_CASE("resnet: stems, and blocks that begin as the identity") {
 }
 
 TEST_CASE("models: data that cannot fit is refused when the model is built") {
-  const auto build = [](const std::string& name, const ModelInputs& in, const Settings& settings = {}) {
-    return part<ModelKind>(name, settings).build(in);
+  const auto build = [](const std::string& name, const ModelInputs& inputs, const Settings& settings = {}) {
+    return part<ModelKind>(name, settings).build(inputs);
   };
   for (const std::string name : {"simple_cnn", "resnet18", "resnet20"}) {
     CHECK_THROWS_WITH(build(name, images({784})), ContainsSubstring("Model \"" + name + "\"") &&

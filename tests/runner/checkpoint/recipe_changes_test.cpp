@@ -198,8 +198,9 @@ TEST_CASE("recipe changes: a component that cannot load the saved state is impos
   const std::string early_stop = "[[hook]]\nname = \"early_stop\"\nmetric = \"eval/loss\"\n";
   CHECK(effect_since("", "hook+={name=\"early_stop\", metric=\"eval/loss\"}") == OnResume::fixed);
   CHECK(effect_since(early_stop, "hook=[]") == OnResume::fixed);
-  CHECK(effect_since(early_stop, "hook+={name=\"time_limit\", limit=\"1h\"}") == OnResume::course);
-  CHECK(effect_since("[[hook]]\nname = \"time_limit\"\nlimit = \"1h\"\n", "hook=[]") == OnResume::course);
+  CHECK(effect_since(early_stop, "hook+={name=\"freeze\", match=[\"*\"]}") == OnResume::course);
+  CHECK(effect_since(early_stop, "hook+={name=\"time_limit\", limit=\"1h\"}") == OnResume::harmless);
+  CHECK(effect_since("[[hook]]\nname = \"time_limit\"\nlimit = \"1h\"\n", "hook=[]") == OnResume::harmless);
   CHECK(effect_since("[[hook]]\nname = \"time_limit\"\nlimit = \"1h\"\n", "hook.0.limit=2h") ==
         OnResume::harmless);
 }

@@ -22,7 +22,8 @@ constexpr auto describe(std::type_identity<RankNotes>) { return fields(); }
 
 class RankNotesTracker final : public Tracker {
  public:
-  explicit RankNotesTracker(const TrackerInputs& in) : rank_(in.rank), out_(in.folder_or("") / "notes.txt") {}
+  explicit RankNotesTracker(const TrackerInputs& inputs)
+      : rank_(inputs.rank), out_(inputs.folder_or("") / "notes.txt") {}
   void log(const Record& record) override { out_ << "rank " << rank_ << " step " << record.step << "\n"; }
   void flush() override { out_.flush(); }
 
@@ -33,8 +34,8 @@ class RankNotesTracker final : public Tracker {
 
 TrackerFacts facts(const RankNotes&) { return {.every_rank = true}; }
 
-std::unique_ptr<Tracker> build(const RankNotes&, const TrackerInputs& in) {
-  return std::make_unique<RankNotesTracker>(in);
+std::unique_ptr<Tracker> build(const RankNotes&, const TrackerInputs& inputs) {
+  return std::make_unique<RankNotesTracker>(inputs);
 }
 
 // Sends to a server that may refuse everything.
@@ -62,8 +63,8 @@ class RankUploadsTracker final : public Tracker {
 
 TrackerFacts facts(const RankUploads&) { return {.remote = true, .every_rank = true}; }
 
-std::unique_ptr<Tracker> build_uploads(const RankUploads&, const TrackerInputs& in) {
-  return std::make_unique<RankUploadsTracker>(in.rank);
+std::unique_ptr<Tracker> build_uploads(const RankUploads&, const TrackerInputs& inputs) {
+  return std::make_unique<RankUploadsTracker>(inputs.rank);
 }
 
 const std::string short_run = R"(
