@@ -209,7 +209,8 @@ Command verify_command() {
       .details =
           "Finds machines that compute wrongly. Exit code 0: every recorded value and every tensor is the "
           "same; 1: the\nfirst value and the first tensor that differ are printed; 2: there is nothing to "
-          "compare.\nThe run itself is not changed and may still be training. Time-based intervals and limits "
+          "compare.\nThe run itself is not changed and may still be training. Time-based intervals and "
+          "limits "
           "apply in the steps in\nwhich they did in the run. Runs of several ranks cannot be verified."};
 }
 

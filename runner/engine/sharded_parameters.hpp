@@ -104,7 +104,8 @@ class ShardedParameters final : public OperatorMode {
   void prefetch_after(std::span<const std::size_t> needed);
   void completed(std::size_t unit, std::size_t parameter);
   void reduce(std::size_t unit);
-  NextExchange exchange(const NextExchange& own);  // returns what was done, perhaps the wish of another rank
+  NextExchange exchange(
+      const NextExchange& own);  // returns what was done, which may be what another rank proposed
   void carry_out(const NextExchange& agreed, const NextExchange& own);
 
   World& world_;

@@ -1,6 +1,6 @@
 """Plugins as a user meets them: built against an installed copy, named in recipes, refused when they do not fit. One, a model, is
-built by `runner plugin build`; those of all other kinds, a plugin with a kind of its own, and the programs of examples/ in one
-CMake project (plugin_project/), which takes a third of the time. RUNNER_THOROUGH=1 builds all with g++, too.
+built by `runner plugin build`; those of all other kinds, a plugin with a kind of its own, and programs of examples/ in one
+CMake project (plugin_project/), which takes a third of the time. RUNNER_THOROUGH=1 builds all programs, and all with g++, too.
 """
 
 import hashlib

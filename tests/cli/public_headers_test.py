@@ -1,7 +1,7 @@
 """Every installed header compiles alone, with nothing but the installation and LibTorch on the include path.
 
-LibTorch's headers take most of the time, so ours that include some of them are compiled together, from the first to the last and
-from the last to the first; each alone with RUNNER_THOROUGH=1.
+LibTorch's headers take most of the time, so ours that include some of them are compiled together, from the last to the first: headers
+that others need, such as those of the registry, come late. With RUNNER_THOROUGH=1 each is compiled alone.
 """
 
 import os
@@ -51,7 +51,7 @@ def main():
              "-isystem", f"{torch}/include/torch/csrc/api/include"]
     (PREFIX / "sources").mkdir(exist_ok=True)
     with_torch = [] if os.environ.get("RUNNER_THOROUGH") else [name for name in headers if reaches_torch(name, folder, set())]
-    units = [with_torch, with_torch[::-1]] if with_torch else []
+    units = [with_torch[::-1]] if with_torch else []
     units += [[header] for header in headers if header not in with_torch]
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(lambda unit: compile_alone(unit, folder, flags), units))

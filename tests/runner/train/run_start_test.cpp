@@ -24,6 +24,9 @@ std::unique_ptr<Tracker> build(const Unbuildable&, const TrackerInputs&) {
 }
 const Registration<TrackerKind> unbuildable{"unbuildable_in_tests", "Cannot be built.", &build};
 
+// Only when the run is built does it turn out that nothing matches.
+constexpr const char* cannot_be_built = "hook+={name=\"freeze\", match=[\"no_such_layer\"]}";
+
 constexpr const char* recipe_text = R"(
 model = "mlp"
 [dataset]
@@ -218,7 +221,7 @@ TEST_CASE("a start that failed can be repeated in the same folder, with what fai
 TEST_CASE("a resumed run that cannot be built says so in result.json and in its log") {
   Runs runs;
   runs.interrupt_after(4);
-  CHECK_THROWS(runs.train({"model.freeze=[\"no_such_layer\"]"}, {.force = true}));
+  CHECK_THROWS(runs.train({cannot_be_built}, {.force = true}));
   CHECK(runs.result()["outcome"] == "failed");
   CHECK(runs.result()["steps"] == 4);  // what the run reached is still true
   CHECK_THAT(read_text(runs.file("log.txt")), ContainsSubstring("error: "));
@@ -242,7 +245,7 @@ TEST_CASE("latest leads to the checkpoint that the run continues from") {
   const auto newest = fs::read_symlink(latest);
   fs::remove(latest);
   fs::create_directory_symlink("step-00000001", latest);
-  const auto start = [&] { CHECK_THROWS(runs.train({"model.freeze=[\"no_such_layer\"]"}, {.force = true})); };
+  const auto start = [&] { CHECK_THROWS(runs.train({cannot_be_built}, {.force = true})); };
   start();  // saves nothing
   CHECK(fs::read_symlink(latest) == newest);
   fs::resize_file(runs.file("checkpoints") / newest / "model.safetensors", 20);
