@@ -11,6 +11,7 @@
 
 #include "components/models/support/load_weights.hpp"
 #include "components/support/weights/sharded_safetensors.hpp"
+#include "components/support/weights/weights_checksum.hpp"
 #include "registry/log.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/engine/process.hpp"
@@ -106,6 +107,12 @@ std::optional<fs::path> newest_saved_weights(const fs::path& folder) {
   return std::nullopt;
 }
 
+// Weights that the run itself has written, with a checksum.
+fs::path intact(const fs::path& weights) {
+  require_intact_weights(weights);
+  return weights;
+}
+
 // The data before any transform. If the data is missing: images of unknown size.
 DataSpec before_transforms(const Dataset& dataset, const std::optional<DataSpec>& saved) {
   try {
@@ -160,8 +167,8 @@ fs::path weights_of_checkpoint(const fs::path& checkpoint) {
 fs::path find_weights(const fs::path& folder, const std::string& wanted) {
   const fs::path best = folder / "best.safetensors", last = folder / "model.safetensors";
   if (wanted.empty()) {
-    if (fs::exists(best)) return best;
-    if (fs::exists(last)) return last;
+    if (fs::exists(best)) return intact(best);
+    if (fs::exists(last)) return intact(last);
     if (const auto saved = newest_saved_weights(folder)) return *saved;
     throw std::runtime_error("The run folder " + folder.string() +
                              " contains no weights, neither best.safetensors nor model.safetensors nor a "
@@ -172,7 +179,7 @@ fs::path find_weights(const fs::path& folder, const std::string& wanted) {
     return wanted;
   }
   const fs::path& chosen = wanted == "best" ? best : last;
-  if (fs::exists(chosen)) return chosen;
+  if (fs::exists(chosen)) return intact(chosen);
   if (const auto saved = wanted == "model" ? newest_saved_weights(folder) : std::nullopt) return *saved;
   throw std::runtime_error(
       "The run folder " + folder.string() + " has no " + chosen.filename().string() + ": " +

@@ -8,6 +8,7 @@
 
 #include "components/support/io/folders.hpp"
 #include "components/support/weights/safetensors.hpp"
+#include "components/support/weights/weights_checksum.hpp"
 #include "registry/number_text.hpp"
 #include "runner/train/kept_weights.hpp"
 
@@ -63,7 +64,7 @@ std::vector<std::int64_t> BestFiles::unusable(const BestModel& best) const {
   std::vector<std::int64_t> steps;
   for (const auto& one : best.kept()) {
     try {
-      read_safetensors_metadata(path_of(one.step));  // also compares the sizes
+      require_intact_weights(path_of(one.step));
     } catch (const std::exception&) {
       steps.push_back(one.step);
     }
@@ -106,6 +107,7 @@ std::vector<BestFiles::Listed> BestFiles::all() const {
   for (const fs::path& file : files()) {
     Listed listed{.file = file};
     try {
+      require_intact_weights(file);
       const Metadata metadata = read_safetensors_metadata(file);
       const auto metric = metadata.find("metric"), mode = metadata.find("mode");
       highest = mode == metadata.end() || mode->second == "max";

@@ -25,6 +25,17 @@ def two_processes_cannot_share_a_run(folder):
     run(folder / "recipe.toml", f"run.dir={folder}/run", "train.max_steps=5")
 
 
+def damaged_weights_are_not_used(folder):
+    run(write_recipe(folder), f"run.dir={folder}/run")
+    weights = bytearray((folder / "run/model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (folder / "run/model.safetensors").write_bytes(weights)
+    for command in (["eval", folder / "run"], ["export", folder / "run", "-o", folder / "out.safetensors"]):
+        refused = run(*command, check=False)
+        assert refused.returncode == 1 and f"{folder}/run/model.safetensors is damaged" in refused.stderr, refused.stderr
+    assert not (folder / "out.safetensors").exists()
+
+
 def a_damaged_checkpoint_is_skipped(folder):
     recipe = write_recipe(folder)
     run(recipe, f"run.dir={folder}/whole")
@@ -351,7 +362,7 @@ def kills_at_random_moments(_):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-main([records_that_are_gone_are_missed, two_processes_cannot_share_a_run, a_damaged_checkpoint_is_skipped, what_was_mistyped_is_bad_input_and_is_shown_with_its_place,
+main([records_that_are_gone_are_missed, two_processes_cannot_share_a_run, damaged_weights_are_not_used, a_damaged_checkpoint_is_skipped, what_was_mistyped_is_bad_input_and_is_shown_with_its_place,
       a_copy_without_links_is_resumed, a_folder_without_a_manifest_is_named, what_was_left_is_cleared, weights_go_to_pytorch_and_back,
       the_python_code_of_the_documentation_works, large_models_are_sharded, what_would_change_is_shown, a_run_that_cannot_be_continued_is_told_before,
       the_file_of_initial_weights_may_be_gone, a_requeued_job_continues_what_it_started_from_another_run,

@@ -14,6 +14,7 @@
 #include "components/support/pattern.hpp"
 #include "components/support/shape_text.hpp"
 #include "components/support/weights/safetensors.hpp"
+#include "components/support/weights/weights_checksum.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -158,6 +159,7 @@ void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem
   std::vector<std::pair<std::string, torch::Tensor>> tensors;
   for (const auto& [name, tensor] : weights) tensors.emplace_back(name, tensor);
   metadata["format"] = "pt";
+  metadata[checksum_key] = weights_checksum({tensors.begin(), tensors.end()});
   write_safetensors(path, tensors, metadata);
 }
 

@@ -45,7 +45,7 @@ WeightMatch match_weights(const Model& model, const std::filesystem::path& path,
 // file in memory at a time. Throws as above; the model is then unchanged.
 LoadSummary load_weights(Model& model, const std::filesystem::path& path, const ModelCommon& common);
 
-// Writes a safetensors file with PyTorch's names, atomically.
+// Writes a safetensors file with PyTorch's names and a checksum in its metadata, atomically.
 void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem::path& path,
                   std::map<std::string, std::string> metadata = {});
 

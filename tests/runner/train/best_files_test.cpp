@@ -2,6 +2,8 @@
 
 #include <catch2/catch_all.hpp>
 
+#include "components/models/support/load_weights.hpp"
+#include "components/support/io/open_file.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -86,4 +88,18 @@ TEST_CASE("best files: one that is damaged is listed as such, after the others")
   CHECK(all[1].damage.empty());
   CHECK(all[2].file.filename() == "step-00000003.safetensors");
   CHECK_FALSE(all[2].damage.empty());
+}
+
+TEST_CASE("best files: a wrong bit in the weights is noticed") {
+  SmallRun run;
+  run.evaluate(1, 3);
+  const fs::path file = BestFiles(run.folder.path()).path_of(1);
+  save_weights({{"weight", torch::ones({2})}}, file, {{"metric", "eval/loss"}});
+  CHECK(BestFiles(run.folder.path()).unusable(run.best).empty());
+  std::string bytes = read_file(file, 1 << 20);
+  bytes.back() ^= 1;
+  write_file(file, bytes);
+  CHECK(BestFiles(run.folder.path()).unusable(run.best) == std::vector<std::int64_t>{1});
+  CHECK_THAT(BestFiles(run.folder.path()).all().at(0).damage,
+             Catch::Matchers::ContainsSubstring("do not match its checksum"));
 }
