@@ -1,4 +1,4 @@
-# What `cmake --install` and the packages hold besides the program and its libraries: what find_package(runner) and
+# What `cmake --install` and the packages hold in addition to the program and its libraries: what find_package(runner) and
 # pkg-config need, recipes, and the examples that `runner plugin new` starts from.
 
 include(CMakePackageConfigHelpers)
@@ -34,7 +34,7 @@ install(FILES "${PROJECT_BINARY_DIR}/runner.pc" DESTINATION "${CMAKE_INSTALL_LIB
 install(DIRECTORY recipes DESTINATION "${data_dir}" FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY examples/plugin DESTINATION "${data_dir}/examples" FILES_MATCHING
         PATTERN "*.cpp" PATTERN "*.toml" PATTERN CMakeLists.txt PATTERN .gitignore
-        PATTERN build EXCLUDE PATTERN runs EXCLUDE) # left there by whoever has built one in place
+        PATTERN build EXCLUDE PATTERN runs EXCLUDE) # left there if one was built in place
 install(FILES LICENSE README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES docs/runner.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 

@@ -3,7 +3,7 @@
 
 set(registry_headers
   registry/build_scope.hpp registry/byte_size.hpp registry/codec.hpp registry/component.hpp registry/conform.hpp registry/diagnostics.hpp
-  registry/duration.hpp registry/field.hpp registry/log.hpp registry/make_part.hpp registry/origin.hpp
+  registry/duration.hpp registry/field.hpp registry/log.hpp registry/make_part.hpp registry/number_text.hpp registry/origin.hpp
   registry/recipe_error.hpp registry/registry.hpp registry/utf8.hpp registry/rules.hpp registry/schema.hpp registry/part_settings.hpp
   registry/value.hpp)
 

@@ -6,15 +6,6 @@ function(runner_sources variable directory)
   set(${variable} ${found} PARENT_SCOPE)
 endfunction()
 
-# target_link_libraries that passes over layers of ours which have no source yet.
-function(runner_link target scope)
-  foreach(library IN LISTS ARGN)
-    if(NOT library MATCHES "^runner_" OR TARGET ${library})
-      target_link_libraries(${target} ${scope} ${library})
-    endif()
-  endforeach()
-endfunction()
-
 # A precompiled header, made once and shared by all targets that name it. Options and libraries: what it is compiled with,
 # which must be what its targets are compiled with.
 function(runner_precompile target header)
@@ -32,20 +23,16 @@ function(runner_precompile target header)
   target_precompile_headers(${target} REUSE_FROM ${holder})
 endfunction()
 
-# runner_library(NAME [TORCH] SOURCES .. [HEADERS ..] [PUBLIC ..] [PRIVATE ..]): a shared library, if it has sources.
+# runner_library(NAME [TORCH] SOURCES .. [HEADERS ..] [PUBLIC ..] [PRIVATE ..]): a shared library.
 # HEADERS are those that other programs may include; they are installed.
 function(runner_library target)
   cmake_parse_arguments(arg "TORCH" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
-  if(NOT arg_SOURCES)
-    return()
-  endif()
   add_library(${target} SHARED ${arg_SOURCES})
   set_target_properties(${target} PROPERTIES DEFINE_SYMBOL "") # equal flags, so that the precompiled header is shared
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
                              "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/runner>")
   target_compile_features(${target} PUBLIC cxx_std_20)
-  runner_link(${target} PUBLIC ${arg_PUBLIC})
-  runner_link(${target} PRIVATE ${arg_PRIVATE})
+  target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
   if(arg_TORCH)
     target_link_libraries(${target} PUBLIC libtorch)
     runner_precompile(${target} cmake/torch_pch.hpp LIBRARIES libtorch)

@@ -14,10 +14,12 @@ inline std::string ascii_lower(std::string_view text) {
   return lower;
 }
 
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 // Whether TOML allows it in a key without quotes.
 constexpr bool is_bare_key(char c) {
   const char lower = ascii_lower(c);
-  return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  return (lower >= 'a' && lower <= 'z') || is_digit(c) || c == '_' || c == '-';
 }
 
 }  // namespace runner

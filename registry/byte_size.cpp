@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "registry/number_text.hpp"
 #include "registry/quantity.hpp"
 
 namespace runner {
@@ -45,7 +46,7 @@ std::string approximately(const ByteSize& size) {
   while (index < 4 && bytes >= units[index + 1].factor) ++index;
   const double amount = bytes / units[index].factor;
   const double rounded = amount < 100 ? std::round(amount * 10) / 10 : std::round(amount);
-  return shortest(rounded) + " " + std::string(units[index].name);
+  return plain_number_text(rounded) + " " + std::string(units[index].name);
 }
 
 std::pair<std::string, std::string> distinguishable(const ByteSize& one, const ByteSize& other) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <charconv>
 #include <concepts>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "registry/byte_size.hpp"
 #include "registry/duration.hpp"
 #include "registry/field.hpp"
+#include "registry/number_text.hpp"
 #include "registry/schema.hpp"
 #include "registry/value.hpp"
 
@@ -33,7 +33,7 @@ template <class T>
 T decode_table(const Value& value, const Registry& registry);
 
 template <class T>
-Value encode_table(const T& params);
+Value encode_table(const T& settings);
 
 template <>
 struct Codec<bool> {
@@ -64,10 +64,9 @@ struct Codec<T> {
   }
   // By way of the shortest text: 0.1f is shown as 0.1, not as 0.10000000149.
   static Value encode(T number) {
-    std::array<char, 64> text{};
-    const auto written = std::to_chars(text.data(), text.data() + text.size(), number);
+    const std::string text = number_text(number);
     double shown = static_cast<double>(number);
-    std::from_chars(text.data(), written.ptr, shown);
+    std::from_chars(text.data(), text.data() + text.size(), shown);
     return Value(Value::Data(shown));
   }
 };
@@ -216,7 +215,7 @@ struct Codec<T> {
     return type;
   }
   static T decode(const Value& value, const Registry& registry) { return decode_table<T>(value, registry); }
-  static Value encode(const T& params) { return encode_table(params); }
+  static Value encode(const T& settings) { return encode_table(settings); }
 };
 
 namespace detail {
@@ -257,23 +256,23 @@ FieldInfo field_info(const auto& field, const T& defaults) {
 
 template <class T>
 T decode_table(const Value& value, const Registry& registry) {
-  T params{};
+  T settings{};
   const Table* table = value.as<Table>();
   detail::for_each_field<T>([&](const auto& field) {
-    using Type = std::remove_cvref_t<decltype(params.*field.member)>;
+    using Type = std::remove_cvref_t<decltype(settings.*field.member)>;
     if (const Value* member = table ? table->find(field.name) : nullptr) {
-      params.*field.member = Codec<Type>::decode(*member, registry);
+      settings.*field.member = Codec<Type>::decode(*member, registry);
     }
   });
-  return params;
+  return settings;
 }
 
 template <class T>
-Value encode_table(const T& params) {
+Value encode_table(const T& settings) {
   Table table;
   detail::for_each_field<T>([&](const auto& field) {
-    using Type = std::remove_cvref_t<decltype(params.*field.member)>;
-    const auto& value = params.*field.member;
+    using Type = std::remove_cvref_t<decltype(settings.*field.member)>;
+    const auto& value = settings.*field.member;
     if (!detail::holds_default(value)) return;
     Value encoded = Codec<Type>::encode(value);
     encoded.secret = field.rules.secret;
@@ -289,7 +288,7 @@ const Schema& schema_of() {
     const T defaults{};
     detail::for_each_field<T>(
         [&](const auto& field) { made.fields.push_back(detail::field_info(field, defaults)); });
-    if constexpr (requires(const T& params, Report& report) { check(params, report); }) {
+    if constexpr (requires(const T& settings, Report& report) { check(settings, report); }) {
       made.check = [](const Value& table, const Registry& registry, Report& report) {
         check(decode_table<T>(table, registry), report);
       };

@@ -95,7 +95,7 @@ struct FactsOf<K> {
 };
 }  // namespace detail
 
-// What a component states about itself in `Facts facts(const Params&)`, next to its `build`, from its
+// What a component states about itself in `Facts facts(const Parameters&)`, next to its `build`, from its
 // parameters alone. Without this function the kind's defaults apply.
 template <Kind K>
 using ComponentFacts = typename detail::FactsOf<K>::Type;
@@ -132,7 +132,7 @@ struct Descriptor {
   const Schema& (*own_schema)();  // its own parameters
   std::shared_ptr<const void> (*decode)(const Value& conformed,
                                         const Registry& registry);  // into its own type
-  Value (*encode)(const void* params);                              // and back
+  Value (*encode)(const void* parameters);                          // and back
   void (*build)();                                                  // the component's function
   void (*call_build)();  // a Caller of its kind, which knows the types of `build`
   void (*call_facts)();  // likewise for its facts
@@ -150,23 +150,23 @@ class Registration {
  public:
   using Product = typename K::Product;
   using Inputs = typename K::Inputs;
-  using Caller = std::unique_ptr<Product> (*)(void (*build)(), const void* params, const Inputs& inputs);
-  using FactsCaller = ComponentFacts<K> (*)(const void* params);
+  using Caller = std::unique_ptr<Product> (*)(void (*build)(), const void* parameters, const Inputs& inputs);
+  using FactsCaller = ComponentFacts<K> (*)(const void* parameters);
 
-  template <class Params>
+  template <class Parameters>
   Registration(std::string_view name, std::string_view summary,
-               std::unique_ptr<Product> (*build)(const Params&, const Inputs&),
+               std::unique_ptr<Product> (*build)(const Parameters&, const Inputs&),
                std::source_location where = std::source_location::current())
       : descriptor_{.kind = &kind_info<K>,
                     .name = name,
                     .summary = summary,
                     .where = where,
-                    .own_schema = &schema_of<Params>,
-                    .decode = &decode<Params>,
-                    .encode = &encode<Params>,
+                    .own_schema = &schema_of<Parameters>,
+                    .decode = &decode<Parameters>,
+                    .encode = &encode<Parameters>,
                     .build = reinterpret_cast<void (*)()>(build),
-                    .call_build = reinterpret_cast<void (*)()>(static_cast<Caller>(&call<Params>)),
-                    .call_facts = reinterpret_cast<void (*)()>(static_cast<FactsCaller>(&ask<Params>))} {
+                    .call_build = reinterpret_cast<void (*)()>(static_cast<Caller>(&call<Parameters>)),
+                    .call_facts = reinterpret_cast<void (*)()>(static_cast<FactsCaller>(&ask<Parameters>))} {
     link(descriptor_);
   }
   Registration(const Registration&) = delete;
@@ -175,23 +175,23 @@ class Registration {
   const Descriptor& descriptor() const { return descriptor_; }
 
  private:
-  template <class Params>
+  template <class Parameters>
   static std::shared_ptr<const void> decode(const Value& value, const Registry& registry) {
-    return std::make_shared<const Params>(decode_table<Params>(value, registry));
+    return std::make_shared<const Parameters>(decode_table<Parameters>(value, registry));
   }
-  template <class Params>
-  static Value encode(const void* params) {
-    return encode_table(*static_cast<const Params*>(params));
+  template <class Parameters>
+  static Value encode(const void* parameters) {
+    return encode_table(*static_cast<const Parameters*>(parameters));
   }
-  template <class Params>
-  static std::unique_ptr<Product> call(void (*build)(), const void* params, const Inputs& inputs) {
-    using Build = std::unique_ptr<Product> (*)(const Params&, const Inputs&);
-    return reinterpret_cast<Build>(build)(*static_cast<const Params*>(params), inputs);
+  template <class Parameters>
+  static std::unique_ptr<Product> call(void (*build)(), const void* parameters, const Inputs& inputs) {
+    using Build = std::unique_ptr<Product> (*)(const Parameters&, const Inputs&);
+    return reinterpret_cast<Build>(build)(*static_cast<const Parameters*>(parameters), inputs);
   }
-  template <class Params>
-  static ComponentFacts<K> ask([[maybe_unused]] const void* params) {
-    if constexpr (requires(const Params& own) { facts(own); }) {
-      return facts(*static_cast<const Params*>(params));
+  template <class Parameters>
+  static ComponentFacts<K> ask([[maybe_unused]] const void* parameters) {
+    if constexpr (requires(const Parameters& own) { facts(own); }) {
+      return facts(*static_cast<const Parameters*>(parameters));
     } else {
       return {};
     }
@@ -211,12 +211,12 @@ class Part {
       : name_(default_name) {}  // NOLINT: a default reads Part<LossKind> loss = "mse"
   Part(std::string name, const PartSettings& settings)
       : name_(std::move(name)), settings_(table_of(settings)) {}
-  Part(const Descriptor& descriptor, CommonParameters<K> common_, std::shared_ptr<const void> params,
+  Part(const Descriptor& descriptor, CommonParameters<K> common_, std::shared_ptr<const void> parameters,
        Origin origin = {})
       : common(std::move(common_)),
         name_(descriptor.name),
         descriptor_(&descriptor),
-        params_(std::move(params)),
+        parameters_(std::move(parameters)),
         origin_(std::move(origin)) {}
 
   bool has_default() const { return !name_.empty(); }
@@ -231,7 +231,7 @@ class Part {
     const auto call = reinterpret_cast<typename Registration<K>::Caller>(descriptor_->call_build);
     const BuildScope scope(K::name, name_);
     try {
-      if (auto product = call(descriptor_->build, params_.get(), inputs)) return product;
+      if (auto product = call(descriptor_->build, parameters_.get(), inputs)) return product;
     } catch (const std::runtime_error& error) {
       if (typeid(error) != typeid(std::runtime_error)) throw;
       throw RecipeError(origin_, error.what());
@@ -247,7 +247,8 @@ class Part {
   }
 
   ComponentFacts<K> facts() const {
-    return reinterpret_cast<typename Registration<K>::FactsCaller>(descriptor_->call_facts)(params_.get());
+    return reinterpret_cast<typename Registration<K>::FactsCaller>(descriptor_->call_facts)(
+        parameters_.get());
   }
 
   CommonParameters<K> common{};  // what every component of the kind takes
@@ -256,7 +257,7 @@ class Part {
   std::string name_;
   Table settings_;  // written in code, not decoded yet
   const Descriptor* descriptor_ = nullptr;
-  std::shared_ptr<const void> params_;
+  std::shared_ptr<const void> parameters_;
   Origin origin_;
 };
 
@@ -274,7 +275,7 @@ Value Part<K>::encode() const {
   const auto add = [&](const Value& members) {
     for (const Member& member : *members.template as<Table>()) table.set(member.key, member.value);
   };
-  add(descriptor_ ? descriptor_->encode(params_.get()) : Value(Value::Data(settings_)));
+  add(descriptor_ ? descriptor_->encode(parameters_.get()) : Value(Value::Data(settings_)));
   // Parameters common to the kind have their defaults in every part; only those that differ were set.
   const Value defaults = encode_table(CommonParameters<K>{}), own = encode_table(common);
   for (const Member& member : *own.template as<Table>()) {

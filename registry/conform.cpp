@@ -5,11 +5,10 @@
 
 #include "registry/conform_leaf.hpp"
 #include "registry/field_report.hpp"
-#include "registry/is_blank.hpp"
 #include "registry/merged_word.hpp"
-#include "registry/schema_path.hpp"
 #include "registry/secrets.hpp"
 #include "registry/suggest.hpp"
+#include "registry/unknown_key.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -25,9 +24,7 @@ struct Place {
   std::string path;   // optimizer, train, "" for the recipe itself
   std::string see;
 
-  std::string key(std::string_view name) const {
-    return path.empty() ? std::string(name) : path + "." + std::string(name);
-  }
+  std::string key(std::string_view name) const { return key_below(path, name); }
 };
 
 // For a table that is not written in the recipe: messages about it can name the file, but no line.
@@ -77,50 +74,10 @@ class Conformer {
           schema.fields, [&](const FieldInfo& field) { return field.rules.renamed_from == member.key; });
       if (schema.find(member.key) || renamed) continue;
       if (name_layer && (member.key == "name" || member.key_origin.layer < *name_layer)) continue;
-      std::string hint = "it takes none";
-      if (std::string elsewhere = place.path.empty() ? known_elsewhere(member, given, schema) : "";
-          !elsewhere.empty()) {
-        hint = std::move(elsewhere);
-      } else if (const auto meant = nearest(member.key, schema.names())) {
-        hint = "did you mean " + in_quotes(*meant) + "?  (" + summary_text(*schema.find(*meant)) + ")";
-      } else if (const auto inner = inner_key(given, schema, member.key)) {
-        hint = "it belongs to a part of it: " + in_quotes(place.key(*inner));
-      } else if (!schema.fields.empty()) {
-        hint = "it has: " + listed(schema.names());
-      }
       diagnostics_.error(member.key_origin,
                          place.label + " has no " + place.noun + " " + in_quotes(member.key),
-                         {std::move(hint)}, place.see);
+                         {unknown_key_hint(member, given, schema, registry_, place.path)}, place.see);
     }
-  }
-
-  // A key at the top of the recipe that belongs in a section: `lr=0.1`.
-  std::string known_elsewhere(const Member& member, const Table& recipe, const Schema& schema) const {
-    if (member.value.as<Table>()) return "";
-    const SchemaPath schema_path(schema, registry_);
-    const Value tree(Value::Data{recipe});
-    const bool in_file = !member.key_origin.source || member.key_origin.source->kind == Source::Kind::file;
-    std::string hint;
-    for (const std::string& path : schema_path.settings_named(tree, member.key)) {
-      const auto field = schema_path.find(tree, path);
-      const bool shown = field && !field->rules.secret && !member.value.from_environment &&
-                         !holds_password(member.value.typed);
-      hint += hint.empty() ? "did you mean " : " or ";
-      hint += in_file ? in_quotes(member.key) + " in [" + path.substr(0, path.find('.')) + "]"
-                      : path + "=" + (shown ? member.value.typed : "..");
-    }
-    return hint.empty() ? hint : hint + "?";
-  }
-
-  // "tokenizer.vocab_size", if one of the parts in this table has the key that the table itself lacks.
-  std::optional<std::string> inner_key(const Table& given, const Schema& schema,
-                                       const std::string& key) const {
-    for (const FieldInfo& field : schema.fields) {
-      if (field.type.kind != TypeInfo::Kind::part) continue;
-      const Descriptor* part = named_component(registry_, field, given.find(field.name));
-      if (part && part->schema().find(key)) return std::string(field.name) + "." + key;
-    }
-    return std::nullopt;
   }
 
   // Whether a setting for an earlier component also applies to the one chosen later.
@@ -338,6 +295,11 @@ class Conformer {
 };
 
 }  // namespace
+
+bool is_blank(const Value& value) {
+  const auto* text = value.as<std::string>();
+  return text && *text == blank;
+}
 
 Value conform(const Value& tree, const Schema& schema, const Registry& registry, Diagnostics& diagnostics,
               Blanks blanks) {

@@ -116,12 +116,11 @@ std::nullopt_t no_quantity(const Value& value, const TypeInfo& type, const Field
       value.as<double>() ? *value.as<double>() : static_cast<double>(*value.as<std::int64_t>());
   const bool has_size = type.kind == TypeInfo::Kind::size ? given > 0 : given >= 0;
   const bool possible = has_size && in_range(given, report.field.rules);
-  std::string examples;
-  for (const std::string& unit : units) {
-    examples += (examples.empty() ? "" : ", ") + in_quotes((possible ? to_toml(value) : "1") + unit);
-  }
+  std::vector<std::string> examples;
+  for (const std::string& unit : units)
+    examples.push_back(in_quotes((possible ? to_toml(value) : "1") + unit));
   return report.wrong(value, possible ? "needs a unit" : "cannot be " + to_toml(value) + ", and needs a unit",
-                      {"write " + examples + " or another " + type_text(type)});
+                      {"write " + joined(examples) + " or another " + type_text(type)});
 }
 
 constexpr std::array<std::string_view, 4> unit_names{"ep", "step", "s", "run"};  // as in Duration::Unit
@@ -145,11 +144,11 @@ std::string allowed_durations(const Rules& rules) {
        {"step", "steps such as \"500step\""},
        {"s", "a time such as \"30min\""},
        {"run", "a share of the run such as \"0.1run\""}}};
-  std::string allowed;
+  std::vector<std::string> allowed;
   for (const auto& [unit, example] : examples) {
-    if (unit_allowed(unit, rules)) allowed += (allowed.empty() ? "" : ", or ") + std::string(example);
+    if (unit_allowed(unit, rules)) allowed.emplace_back(example);
   }
-  return allowed;
+  return joined(allowed, ", or ");
 }
 
 std::optional<Value> duration(const Value& value, const TypeInfo& type, const FieldReport& report) {

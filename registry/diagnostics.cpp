@@ -8,6 +8,20 @@
 
 namespace runner {
 
+namespace {
+
+// A field of a table, or an entry of a list by its index.
+const Value* member_of(const Value& value, std::string_view key) {
+  if (const Table* table = value.as<Table>()) return table->find(key);
+  const Array* list = value.as<Array>();
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+  const bool found = list && error == std::errc{} && end == key.data() + key.size() && index < list->size();
+  return found ? &(*list)[index] : nullptr;
+}
+
+}  // namespace
+
 void Diagnostics::add(Diagnostic diagnostic) {
   if (diagnostic.severity == Diagnostic::Severity::error) ++errors_;
   all_.push_back(std::move(diagnostic));
@@ -23,25 +37,17 @@ void Diagnostics::warning(Origin origin, std::string message, std::vector<std::s
        std::move(see)});
 }
 
+std::string Diagnostics::first_error() const {
+  for (const Diagnostic& diagnostic : all_)
+    if (diagnostic.severity == Diagnostic::Severity::error) return diagnostic.message;
+  return "";
+}
+
 void Diagnostics::hide_sources(const std::function<bool(const Origin&)>& holds_secret) {
   for (Diagnostic& diagnostic : all_) {
     if (!diagnostic.hide_source) diagnostic.hide_source = holds_secret(diagnostic.origin);
   }
 }
-
-namespace {
-
-// A field of a table, or an entry of a list by its index.
-const Value* member_of(const Value& value, std::string_view key) {
-  if (const Table* table = value.as<Table>()) return table->find(key);
-  const Array* list = value.as<Array>();
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
-  const bool found = list && error == std::errc{} && end == key.data() + key.size() && index < list->size();
-  return found ? &(*list)[index] : nullptr;
-}
-
-}  // namespace
 
 Diagnostic Report::at(std::string_view field, std::string message) const {
   // A field left at its default has no place in the recipe: point at the table that contains it.

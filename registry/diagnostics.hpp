@@ -36,6 +36,7 @@ class Diagnostics {
   std::size_t errors() const { return errors_; }
   std::size_t warnings() const { return all_.size() - errors_; }
   const std::vector<Diagnostic>& all() const { return all_; }
+  std::string first_error() const;  // its message; empty if there is none
 
  private:
   std::vector<Diagnostic> all_;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "registry/number_text.hpp"
 #include "registry/quantity.hpp"
 
 namespace runner {
@@ -24,10 +25,10 @@ std::string seconds_to_string(double amount) {
   for (const auto& [name, factor] : {units[5], units[4], units[3]}) {
     const double count = amount / factor;
     if (amount > 0 && count == std::floor(count)) {
-      return shortest(count) + std::string(name);
+      return plain_number_text(count) + std::string(name);
     }
   }
-  return shortest(amount) + "s";
+  return plain_number_text(amount) + "s";
 }
 
 }  // namespace
@@ -48,9 +49,9 @@ std::variant<Duration, std::string> parse_duration(std::string_view text) {
 
 std::string to_string(const Duration& duration) {
   switch (duration.unit) {
-    case Duration::Unit::epoch: return shortest(duration.amount) + "ep";
-    case Duration::Unit::step: return shortest(duration.amount) + "step";
-    case Duration::Unit::run: return shortest(duration.amount) + "run";
+    case Duration::Unit::epoch: return plain_number_text(duration.amount) + "ep";
+    case Duration::Unit::step: return plain_number_text(duration.amount) + "step";
+    case Duration::Unit::run: return plain_number_text(duration.amount) + "run";
     case Duration::Unit::never: return "never";
     case Duration::Unit::second: break;
   }

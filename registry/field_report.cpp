@@ -1,11 +1,10 @@
 #include "registry/field_report.hpp"
 
 #include <charconv>
-#include <cmath>
 
 #include "registry/ascii.hpp"
 #include "registry/meant_number.hpp"
-#include "registry/quantity.hpp"
+#include "registry/number_text.hpp"
 #include "registry/secrets.hpp"
 #include "registry/suggest.hpp"
 #include "registry/wording.hpp"
@@ -27,10 +26,6 @@ bool no_number_holds(const std::string& text, const TypeInfo& type) {
   };
   if (type.kind == TypeInfo::Kind::integer) return out_of_range(std::int64_t{}) || out_of_range(double{});
   return type.kind == TypeInfo::Kind::number && out_of_range(double{});
-}
-
-std::string bound(double number) {
-  return std::abs(number) < 1e15 ? shortest(number) : to_toml(Value(number));
 }
 
 // How to write a value that is spelled as in other languages: none, yes, 0,5.
@@ -85,8 +80,8 @@ std::nullopt_t FieldReport::out_of_range(const Value& value) const {
   const double number = whole ? static_cast<double>(*whole) : real ? *real : 0;
   std::string range = rule_text(field);
   // The general bounds are mentioned only if the number exceeds them.
-  if (rules.high_is_general && number > rules.high) range = "at most " + bound(rules.high);
-  if (rules.low_is_general && number < rules.low) range = "at least " + bound(rules.low);
+  if (rules.high_is_general && number > rules.high) range = "at most " + plain_number_text(rules.high);
+  if (rules.low_is_general && number < rules.low) range = "at least " + plain_number_text(rules.low);
   return wrong(value, "must be " + range + (hidden(field, value) ? "" : ", not " + to_toml(value)));
 }
 

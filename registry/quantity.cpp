@@ -1,6 +1,5 @@
 #include "registry/quantity.hpp"
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <vector>
@@ -14,8 +13,9 @@ namespace runner {
 std::variant<std::pair<double, const UnitName*>, std::string> parse_quantity(std::string_view text,
                                                                              std::span<const UnitName> units,
                                                                              std::string_view example) {
-  std::string known;
-  for (const UnitName& unit : units) known += (known.empty() ? "" : ", ") + std::string(unit.name);
+  std::vector<std::string> names;
+  for (const UnitName& unit : units) names.emplace_back(unit.name);
+  const std::string known = joined(names);
   const std::string_view quantity = trimmed(text);
   double amount = 0;
   const auto [end, error] = std::from_chars(quantity.data(), quantity.data() + quantity.size(), amount);
@@ -27,17 +27,8 @@ std::variant<std::pair<double, const UnitName*>, std::string> parse_quantity(std
   for (const UnitName& candidate : units) {
     if (candidate.name == unit) return std::pair{amount + 0.0, &candidate};  // -0 becomes 0
   }
-  std::vector<std::string> names;
-  for (const UnitName& candidate : units) names.emplace_back(candidate.name);
   const auto hint = did_you_mean(unit, names);
   return "has the unknown unit " + in_quotes(unit) + (hint ? "; " + *hint : "") + " (" + known + ")";
-}
-
-std::string shortest(double number) {
-  std::array<char, 400> buffer{};
-  const auto [end, error] =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), number, std::chars_format::fixed);
-  return {buffer.data(), end};
 }
 
 }  // namespace runner

@@ -19,7 +19,4 @@ std::variant<std::pair<double, const UnitName*>, std::string> parse_quantity(std
                                                                              std::span<const UnitName> units,
                                                                              std::string_view example);
 
-std::string shortest(
-    double number);  // the shortest digits that read back as the same number, without an exponent
-
 }  // namespace runner

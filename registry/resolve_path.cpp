@@ -10,14 +10,13 @@ namespace runner {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-// Services and containers often have no HOME. Empty: nothing is known.
-std::string home_folder() {
+std::filesystem::path home_folder() {
   if (const char* home = std::getenv("HOME"); home && *home) return home;
   const passwd* user = ::getpwuid(::getuid());
   return user && user->pw_dir ? user->pw_dir : "";
 }
+
+namespace {
 
 std::optional<fs::path> with_home(const std::string& path) {
   if (path != "~" && !path.starts_with("~/")) return path;

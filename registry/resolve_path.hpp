@@ -1,11 +1,15 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "registry/origin.hpp"
 
 namespace runner {
+
+// $HOME, or else what the system knows: services and containers often have no HOME. Empty: nothing is known.
+std::filesystem::path home_folder();
 
 // The absolute path for a path in a setting. In a recipe file it is relative to the folder of that file; on
 // the command line, in the environment and as a default, to the current folder. "~" is the home folder;

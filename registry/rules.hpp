@@ -9,15 +9,15 @@ namespace runner {
 
 // The effect of changing a value when a run is resumed from a checkpoint.
 enum class OnResume {
-  unmarked,  // as for the section or kind it belongs to
-  harmless,  // results do not change, except for the length of the run
-  course,    // the run continues with different results
-  fixed,     // the saved state does not fit the new value
+  unmarked,      // as for the section or kind it belongs to
+  harmless,      // results do not change, except for the length of the run
+  course,        // the run continues with different results
+  fixed,         // the saved state does not fit the new value
+  not_compared,  // only says where things are, such as the folder of the run
   // Harmless, unless other components of the recipe depend on it:
   length,       // how long the run is planned to be
   end,          // what may end the run early
   evaluations,  // when the model is evaluated, and by what
-  not_compared,
 };
 
 // What a field's value must satisfy, as data: decoding, documentation, JSON Schema and completion all read

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "registry/quantity.hpp"
+#include "registry/number_text.hpp"
 
 namespace runner {
 
@@ -63,12 +63,12 @@ std::string range_text(const Rules& rules) {
   const bool has_high = std::isfinite(rules.high) && !rules.high_is_general;
   if (has_low && has_high) {
     if (!rules.low_excluded && !rules.high_excluded)
-      return shortest(rules.low) + " to " + shortest(rules.high);
-    return (rules.low_excluded ? "above " : "at least ") + shortest(rules.low) +
-           (rules.high_excluded ? " and below " : " and at most ") + shortest(rules.high);
+      return plain_number_text(rules.low) + " to " + plain_number_text(rules.high);
+    return (rules.low_excluded ? "above " : "at least ") + plain_number_text(rules.low) +
+           (rules.high_excluded ? " and below " : " and at most ") + plain_number_text(rules.high);
   }
-  if (has_low) return (rules.low_excluded ? "above " : "at least ") + shortest(rules.low);
-  if (has_high) return (rules.high_excluded ? "below " : "at most ") + shortest(rules.high);
+  if (has_low) return (rules.low_excluded ? "above " : "at least ") + plain_number_text(rules.low);
+  if (has_high) return (rules.high_excluded ? "below " : "at most ") + plain_number_text(rules.high);
   return "";
 }
 

@@ -6,6 +6,7 @@
 
 #include "registry/ascii.hpp"
 #include "registry/number_text.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -104,6 +105,10 @@ std::string key_to_toml(std::string_view key) {
   return bare ? std::string(key) : quote_toml(key);
 }
 
+std::string key_below(std::string_view path, std::string_view key) {
+  return path.empty() ? std::string(key) : std::string(path) + "." + std::string(key);
+}
+
 namespace {
 
 std::string number_to_toml(double number) {
@@ -115,10 +120,10 @@ std::string number_to_toml(double number) {
 }
 
 template <class Range, class Print>
-std::string join(const Range& range, Print print) {
-  std::string out;
-  for (const auto& item : range) out += (out.empty() ? "" : ", ") + print(item);
-  return out;
+std::string printed(const Range& range, Print print) {
+  std::vector<std::string> texts;
+  for (const auto& item : range) texts.push_back(print(item));
+  return joined(texts);
 }
 
 }  // namespace
@@ -129,11 +134,11 @@ std::string to_toml(const Value& value) {
   if (const auto* number = value.as<double>()) return number_to_toml(*number);
   if (const auto* text = value.as<std::string>()) return quote_toml(*text);
   if (const auto* date = value.as<Date>()) return date->text;
-  if (const auto* list = value.as<Array>()) return "[" + join(*list, to_toml) + "]";
+  if (const auto* list = value.as<Array>()) return "[" + printed(*list, to_toml) + "]";
   const Table& table = *value.as<Table>();
   if (table.empty()) return "{}";
-  return "{ " + join(table, [](const Member& m) { return key_to_toml(m.key) + " = " + to_toml(m.value); }) +
-         " }";
+  return "{ " +
+         printed(table, [](const Member& m) { return key_to_toml(m.key) + " = " + to_toml(m.value); }) + " }";
 }
 
 }  // namespace runner

@@ -93,5 +93,6 @@ bool same_data(const Value& a, const Value& b);
 std::string to_toml(const Value& value);
 std::string quote_toml(std::string_view text);
 std::string key_to_toml(std::string_view key);  // bare if TOML allows it, otherwise quoted
+std::string key_below(std::string_view path, std::string_view key);  // "optimizer.lr"; below "": the key
 
 }  // namespace runner

@@ -80,6 +80,16 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string out;
+  for (const std::string& word : words) out.append(out.empty() ? "" : separator).append(word);
+  return out;
+}
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 std::string shown_message(std::string_view text, std::size_t most) {
   constexpr std::size_t kept = 400;  // bytes of the end, which says what to do
   std::string_view rest = text;

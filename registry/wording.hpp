@@ -14,6 +14,12 @@ std::string in_quotes(std::string_view text);
 // "adam, adamw, sgd", or "a, b, c .. and 997 more".
 std::string listed(const std::vector<std::string>& names);
 
+// As listed, of words that are known: nothing is escaped or left out.
+std::string joined(const std::vector<std::string>& words, std::string_view separator = ", ");
+
+// "1 error", "2 errors".
+std::string counted(std::size_t count, std::string_view noun);
+
 // "an optimizer", "a model".
 std::string with_article(std::string_view noun);
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "components/support/io/is_hidden.hpp"
 #include "components/support/io/open_file.hpp"
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
@@ -30,8 +31,6 @@ constexpr std::size_t most_sizes = 20000;
 void add_text(Sha256& digest, const std::string& text) {
   digest.update({reinterpret_cast<const std::uint8_t*>(text.c_str()), text.size() + 1});
 }
-
-bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
 // Calls `visit` with every file below the folder, in no particular order. Links to folders are not followed.
 void each_file(const fs::path& folder, const std::function<void(const fs::directory_entry&)>& visit) {

@@ -8,7 +8,7 @@
 
 #include "components/schedulers/support/learning_rate.hpp"
 #include "registry/codec.hpp"
-#include "registry/is_blank.hpp"
+#include "registry/conform.hpp"
 #include "runner/measurements.hpp"
 #include "runner/plan.hpp"
 #include "runner/plugins/recipe_walk.hpp"
@@ -79,8 +79,13 @@ bool hooks_depend_on_length(const Value& now, const Registry& registry) {
 // Whether the last evaluation of the run, at its end, is also one of those that happen every so often. If
 // not, a longer run does not have it.
 bool ends_with_regular_evaluation(const Recipe& recipe) {
-  const auto divides = [&](double length) { return std::fmod(length, recipe.eval.every.amount) == 0; };
-  switch (recipe.eval.every.unit) {
+  const Duration& every = recipe.eval.every;
+  if (recipe.train.max_time && every.unit != Duration::Unit::never) return false;
+  const auto divides = [&](double length) {
+    const double evaluations = length / every.amount;
+    return std::abs(evaluations - std::round(evaluations)) <= 1e-9;  // as much as Interval::passed tolerates
+  };
+  switch (every.unit) {
     case Duration::Unit::epoch: return !recipe.train.max_steps && divides(recipe.train.epochs.value_or(0));
     case Duration::Unit::step:
       return !recipe.train.epochs && divides(static_cast<double>(recipe.train.max_steps.value_or(0)));
@@ -111,21 +116,19 @@ void judge_dependencies(std::vector<RecipeChange>& changes, const Recipe& before
 }
 
 // Without those that only observe.
-Array deciding_hooks(const Value& resolved, const std::vector<Part<HookKind>>& hooks) {
+Array deciding_hooks(const std::vector<Part<HookKind>>& hooks) {
   Array deciding;
-  const Value* list = resolved.as<Table>()->find(HookKind::name);
-  const Array* values = list ? list->as<Array>() : nullptr;
-  for (std::size_t i = 0; values && i < hooks.size(); ++i)
-    if (!hooks[i].facts().only_observes) deciding.push_back((*values)[i]);
+  for (const Part<HookKind>& hook : hooks)
+    if (!hook.facts().only_observes) deciding.push_back(hook.encode());
   return deciding;
 }
 
 void judge_hooks(std::vector<RecipeChange>& changes, const Array& before, const Array& now) {
   if (!std::ranges::equal(before, now, same_data)) return;
   for (RecipeChange& change : changes) {
-    if (!is_in(change, HookKind::name) || change.effect == OnResume::harmless) continue;
+    if (!is_in(change, HookKind::name) || change.effect != OnResume::course) continue;
     change.effect = OnResume::harmless;
-    change.why = "the hooks that were added or removed only observe";
+    change.why = "the hooks that differ only observe";
   }
 }
 
@@ -199,7 +202,6 @@ void judge_by_components(std::vector<RecipeChange>& changes, const Value& before
   if (std::ranges::none_of(changes, is_judged)) return;
   const Recipe later = decode_table<Recipe>(now, registry), earlier = earlier_recipe(before, now, registry);
   judge_dependencies(changes, earlier, later, hooks_depend_on_length(now, registry));
-  judge_hooks(changes, deciding_hooks(before, earlier.hook), deciding_hooks(now, later.hook));
   judge_state(changes, OptimizerKind::name,
               [&] { return optimizer_fits(earlier.optimizer, later.optimizer); });
   judge_state(changes, SchedulerKind::name,
@@ -207,6 +209,9 @@ void judge_by_components(std::vector<RecipeChange>& changes, const Value& before
   judge_state(changes, PrecisionKind::name,
               [&] { return precision_fits(earlier.precision, later.precision); });
   judge_state(changes, HookKind::name, [&] { return hooks_fit(earlier.hook, later.hook); });
+  const Value* hooks = before.as<Table>()->find(HookKind::name);
+  if (!hooks || can_be_decoded(*hooks))
+    judge_hooks(changes, deciding_hooks(earlier.hook), deciding_hooks(later.hook));
 }
 
 }  // namespace runner

@@ -7,6 +7,7 @@
 #include "registry/log.hpp"
 #include "registry/wording.hpp"
 #include "runner/data/prepare_splits.hpp"
+#include "runner/measurements.hpp"
 
 namespace runner {
 
@@ -49,6 +50,18 @@ Splits open_data(const Recipe& recipe, const LearntData& learnt) {
   Splits data = prepare_splits(*build_dataset(recipe, learnt), rules);
   require_same_classes(data.train->spec().class_names, learnt.classes);
   return data;
+}
+
+DataSpec spec_after_transforms(const Recipe& recipe, const Dataset& dataset, bool training) {
+  const DataSpec raw = dataset.spec();
+  return after(build_pipeline(recipe.dataset.common.transform, raw), raw, training);
+}
+
+std::unique_ptr<Loss> build_loss(const Recipe& recipe, const DataSpec& data,
+                                 const std::function<std::vector<std::int64_t>()>& class_counts) {
+  require_targets(recipe.loss, data);
+  const bool counted = recipe.loss.facts().needs_class_counts;
+  return recipe.loss.build({data, counted ? class_counts() : std::vector<std::int64_t>{}});
 }
 
 std::shared_ptr<Model> build_bare_model(const Recipe& recipe, const DataSpec& data) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +26,13 @@ std::unique_ptr<Dataset> build_dataset(const Recipe& recipe, const LearntData& l
 // Opens the data and limits it as the recipe says. Throws DataError if there is nothing to train on, or if
 // the classes are not those that the run learnt.
 Splits open_data(const Recipe& recipe, const LearntData& learnt = {});
+
+// What the examples of a dataset look like after the transforms of the recipe.
+DataSpec spec_after_transforms(const Recipe& recipe, const Dataset& dataset, bool training);
+
+// `class_counts` is called if the loss needs them. Throws RecipeError if the loss does not fit the targets.
+std::unique_ptr<Loss> build_loss(const Recipe& recipe, const DataSpec& data,
+                                 const std::function<std::vector<std::int64_t>()>& class_counts);
 
 // As initialised by the recipe's seed; model.weights and model.freeze are not applied yet.
 std::shared_ptr<Model> build_bare_model(const Recipe& recipe, const DataSpec& data);

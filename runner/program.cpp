@@ -9,8 +9,9 @@
 #include "runner/cli/cli.hpp"
 #include "runner/distributed/membership.hpp"
 #include "runner/engine/process.hpp"
+#include "runner/exit_codes.hpp"
 #include "runner/failure.hpp"
-#include "runner/train/signals.hpp"
+#include "runner/signals.hpp"
 
 namespace {
 
@@ -21,13 +22,13 @@ int flushed(int exit_code) {
   pollfd reader{STDOUT_FILENO, POLLOUT, 0};
   if (poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0) return 128 + SIGPIPE;
   std::cerr << "runner: standard output could not be written\n";
-  return runner::cli::Exit::failed;
+  return runner::Exit::failed;
 }
 
 int failed(const std::string& why) {
   std::cout.flush();
   std::cerr << "runner: error: " << why << "\n";
-  return runner::cli::Exit::failed;
+  return runner::Exit::failed;
 }
 
 // If a standard descriptor were closed, the first file that is opened would get its number, and output for
@@ -36,7 +37,7 @@ void open_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) == -1 &&
         ::open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY) < 0)
-      _exit(runner::cli::Exit::failed);
+      _exit(runner::Exit::failed);
   }
 }
 

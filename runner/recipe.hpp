@@ -97,11 +97,11 @@ constexpr auto describe(std::type_identity<LoaderSection>) {
 
 void check(const LoaderSection& loader, Report& report);
 
-enum class OnDivergence { stop, resume };
+enum class OnDivergence { stop, go_on };
 constexpr auto describe(std::type_identity<OnDivergence>) {
   return choices(choice("stop", OnDivergence::stop,
                         "the update is skipped and the run fails, with the weights of the previous step"),
-                 choice("continue", OnDivergence::resume, "the run continues and warns once"));
+                 choice("continue", OnDivergence::go_on, "the run continues and warns once"));
 }
 
 struct TrainSection {
@@ -189,7 +189,9 @@ constexpr auto describe(std::type_identity<SweepSection>) {
       field("ranks", &SweepSection::ranks, "Ranks of each trial, as with `runner launch -n`.", at_least(1),
             harmless()),
       field("halving", &SweepSection::halving,
-            "Stop a trial early unless it is among the best third of those that got as far.", harmless()),
+            "Stop a trial early unless it is among the best third of the trials that reached the same "
+            "evaluation.",
+            harmless()),
       field("seed", &SweepSection::seed, "Seed of the random values.", at_least(0), harmless()));
 }
 

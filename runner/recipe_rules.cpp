@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "registry/quantity.hpp"
+#include "registry/number_text.hpp"
 #include "registry/wording.hpp"
 #include "runner/measurements.hpp"
 #include "runner/recipe.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 // "100 steps", "1 epoch", "0.5 of the run".
 std::string in_words(const Duration& duration) {
-  const std::string amount = shortest(duration.amount);
+  const std::string amount = plain_number_text(duration.amount);
   const char* plural = duration.amount == 1 ? "" : "s";
   if (duration.unit == Duration::Unit::step) return amount + " step" + plural;
   if (duration.unit == Duration::Unit::epoch) return amount + " epoch" + plural;
@@ -32,7 +32,8 @@ std::optional<double> length_in_unit_of(const Duration& duration, const TrainSec
 
 std::string length_text(const Duration& duration, double length) {
   if (duration.unit == Duration::Unit::run) return "\"1run\"";
-  return (duration.unit == Duration::Unit::epoch ? "train.epochs=" : "train.max_steps=") + shortest(length);
+  return (duration.unit == Duration::Unit::epoch ? "train.epochs=" : "train.max_steps=") +
+         plain_number_text(length);
 }
 
 void check_warmup(const Recipe& recipe, Report& report) {
@@ -50,19 +51,34 @@ void check_warmup(const Recipe& recipe, Report& report) {
   }
 }
 
-// Two equal trackers write into the same files.
+// A tracker whose files the user may name has a setting "file"; others name them after the run.
+bool write_the_same_files(const Part<TrackerKind>& one, const Part<TrackerKind>& other) {
+  const Value settings = one.encode(), others = other.encode();
+  const Value* file = settings.as<Table>()->find("file");
+  const Value* other_file = others.as<Table>()->find("file");
+  return one.common.logging_dir == other.common.logging_dir &&
+         (!file || !other_file || same_data(*file, *other_file));
+}
+
 void check_trackers(const Recipe& recipe, Report& report) {
-  for (std::size_t i = 0; i < recipe.tracker.size(); ++i) {
-    const auto is_equal = [&](const auto& other) {
-      return other.name() == recipe.tracker[i].name() &&
-             same_data(other.encode(), recipe.tracker[i].encode());
-    };
-    const auto earlier = recipe.tracker.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::any_of(recipe.tracker.begin(), earlier, is_equal))
-      report.error("tracker." + std::to_string(i),
-                   "is " + in_quotes(recipe.tracker[i].name()) +
-                       " with the same settings as an earlier one, and would write the same files; delete it "
-                       "or choose another logging_dir");
+  for (auto tracker = recipe.tracker.begin(); tracker != recipe.tracker.end(); ++tracker) {
+    const std::string name = in_quotes(tracker->name());
+    const bool writes_files = tracker->facts().writes_files;
+    if (tracker->common.logging_dir && !writes_files)
+      report.error("tracker",
+                   name + " has a logging_dir, but writes no files that could go there: delete it");
+    const bool repeats = std::any_of(recipe.tracker.begin(), tracker, [&](const Part<TrackerKind>& earlier) {
+      if (earlier.name() != tracker->name()) return false;
+      return writes_files ? write_the_same_files(earlier, *tracker)
+                          : same_data(earlier.encode(), tracker->encode());
+    });
+    if (!repeats) continue;
+    const std::string key = "tracker." + std::to_string(tracker - recipe.tracker.begin());
+    if (writes_files)
+      report.error(key, "would write the same files as an earlier " + name +
+                            ": delete one, or choose another logging_dir");
+    else
+      report.error(key, "is " + name + " with the same settings as an earlier one: delete one");
   }
 }
 
@@ -79,14 +95,6 @@ void check_kept_weights(const Recipe& recipe, Report& report) {
     report.warning(
         "hook", in_quotes(recipe.hook[i].name()) + " starts (from = " + in_quotes(to_string(*begin)) +
                     ") after the end of the run (" + length_text(*begin, *length) + ") and keeps no weights");
-  }
-}
-
-void check_trackers(const std::vector<Part<TrackerKind>>& trackers, Report& report) {
-  for (const auto& tracker : trackers) {
-    if (tracker.common.logging_dir && !tracker.facts().writes_files)
-      report.error("tracker", in_quotes(tracker.name()) +
-                                  " has a logging_dir, but writes no files that could go there: delete it");
   }
 }
 
@@ -144,7 +152,6 @@ void check(const Recipe& recipe, Report& report) {
   check_backend(recipe, report);
   check_shards(recipe, report);
   check_sharding(recipe, report);
-  check_trackers(recipe.tracker, report);
   check_measurements(recipe, report);
   check_trackers(recipe, report);
   check_kept_weights(recipe, report);

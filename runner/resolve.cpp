@@ -73,12 +73,6 @@ std::optional<Value> tree_with_plugins(const std::optional<Value>& tree, const R
   return without && without->as<Table>()->find("plugins") ? std::move(without) : std::nullopt;
 }
 
-std::string first_error(const Diagnostics& diagnostics) {
-  for (const Diagnostic& diagnostic : diagnostics.all())
-    if (diagnostic.severity == Diagnostic::Severity::error) return diagnostic.message;
-  return "it cannot be understood";
-}
-
 // What a file or a folder holds counts, not its place: data that was moved is the same, and data that was
 // edited is not.
 void judge_data(std::vector<RecipeChange>& changes, const DataFiles& before, const DataFiles& now) {
@@ -131,7 +125,7 @@ std::vector<RecipeChange> changes_since(const std::filesystem::path& saved, cons
   const auto before =
       tree ? conformed(*tree, sources, registry, problems, Blanks::allowed) : std::optional<Value>();
   if (!before)
-    return {{saved.filename().string(), "cannot be read: " + first_error(problems), "this recipe"}};
+    return {{saved.filename().string(), "cannot be read: " + problems.first_error(), "this recipe"}};
   std::vector<RecipeChange> changes = recipe_changes(*before, resolved, recipe_schema(), registry);
   judge_by_components(changes, *before, resolved, registry);
   if (const DataFiles before_files = read_data_files(saved.parent_path() / "data.json");

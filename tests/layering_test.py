@@ -41,7 +41,17 @@ RULES = {
         (r"components/", "runner/recipe/ works on values, not on components"),
         (r"runner/(?!recipe[/.])", "runner/recipe/ stands below the rest of runner/"),
     ],
+    "runner/engine": [
+        (r"runner/(?!engine/)", "runner/engine/ stands below the rest of runner/"),
+    ],
+    "runner/distributed": [
+        (r"runner/(?!engine/|distributed/|exit_codes\.hpp|input_error\.hpp)", "runner/distributed/ stands on runner/engine/ alone"),
+    ],
 }
+# Who may deal with ranks: docs/architecture.md, "Ranks", says for what.
+WORLD = "runner/engine/world.hpp"
+WORLD_USERS = re.compile(
+    r"runner/((engine|distributed|accelerator|checkpoint|inspect)/|train/(agreement|equal_ranks|initial_model|train_recipe)\.)")
 # Clashes with LibTorch's own copy of fmt, so it stays behind registry/log.hpp.
 SPDLOG_HOME = {"registry/log.cpp"}
 TOML_HOME = "runner/recipe/"
@@ -72,6 +82,8 @@ def reasons(name: str, header: str):
         yield "spdlog and fmt stay behind registry/log.hpp"
     if name.startswith("runner/") and not name.startswith(TOML_HOME) and re.match(TOML, header):
         yield "TOML is read in runner/recipe/ only"
+    if header == WORLD and not WORLD_USERS.match(name):
+        yield "docs/architecture.md, \"Ranks\", does not list this place among those that deal with ranks"
 
 
 def folder_of(path: str):
@@ -84,7 +96,7 @@ def folder_of(path: str):
 def cycles(root: Path):
     """Yields each cycle of folders that include each other, as a list that ends where it began."""
     graph = {}
-    for layer in ("components", "runner"):
+    for layer in ("registry", "components", "runner"):
         for file in sorted((root / layer).rglob("*.[ch]pp")):
             own = folder_of(file.relative_to(root).as_posix())
             for line in file.read_text(errors="replace").splitlines():
@@ -171,6 +183,29 @@ def misplaced(root: Path):
                 yield name, 1, "registers no component and implements no header of its name: a helper, for support/"
 
 
+# The places that docs/architecture.md lists under "Layers".
+NAMES_COMPONENTS = {
+    "runner/accelerator/accelerator.hpp", "runner/cli/eval.cpp", "runner/cli/new.cpp",
+    "runner/cli/start_from_data.cpp", "runner/engine/distributed_options.hpp", "runner/engine/engine.cpp",
+    "runner/inspect/blueprint.cpp", "runner/recipe.hpp", "runner/report/run_report.cpp", "runner/runs/run_record.cpp",
+    "runner/tracking/build_trackers.cpp",
+    "runner/cli/env.cpp",  # a feature of processors has the name of a precision
+}
+REGISTERED = re.compile(r'\bRegistration<\w+>\s+\w+\s*[{(]\s*"([^"]+)"')
+# Names of components that also mean something else.
+ORDINARY_WORDS = {"csv", "file", "loss", "precision", "step", "tensors", "text"}
+
+
+def named_components(root: Path):
+    """Yields (file, line, name) where runner/ names a component: it builds components through the registry."""
+    names = {name for file in (root / "components").rglob("*.cpp") for name in REGISTERED.findall(file.read_text(errors="replace"))}
+    for file in sorted((root / "runner").rglob("*.[ch]pp")):
+        source, name = file.read_text(errors="replace"), file.relative_to(root).as_posix()
+        for found in NOT_CODE.finditer(source):
+            if found[0].startswith('"') and found[0][1:-1] in names - ORDINARY_WORDS and name not in NAMES_COMPONENTS:
+                yield name, source.count("\n", 0, found.start()) + 1, found[0][1:-1]
+
+
 # Where names from files and recipes come into messages. A recipe's own text is quoted as TOML has it, not for people.
 QUOTING = ("registry", "components", "runner")
 QUOTES_ITSELF = {"registry/wording.cpp", "components/models/support/pretrained_rope.cpp"}
@@ -196,6 +231,9 @@ def self_test():
         "components/support/a.hpp": ["components/models/model.hpp"],
         "runner/a.cpp": ["components/models/mlp.cpp", "toml++/toml.h", "fmt/format.h"],
         "runner/recipe/a.cpp": ["torch/torch.h", "components/contract/batch.hpp", "runner/train.hpp"],
+        "runner/engine/a.cpp": ["runner/distributed/store.hpp", "runner/recipe.hpp"],
+        "runner/distributed/a.cpp": ["runner/launch/attempt.hpp"],
+        "runner/train/journal.cpp": ["runner/engine/world.hpp"],
     }
     allowed = {
         "registry/a.cpp": ["registry/b.hpp", "vector", "nlohmann/json.hpp"],
@@ -205,6 +243,10 @@ def self_test():
         "components/models/a.cpp": ["components/models/model.hpp", "components/support/b.hpp", "registry/b.hpp", "torch/torch.h"],
         "runner/a.cpp": ["components/models/model.hpp", "runner/recipe/merge.hpp", "torch/torch.h"],
         "runner/recipe/a.cpp": ["registry/b.hpp", "runner/recipe/merge.hpp", "runner/recipe.hpp", "toml++/toml.h"],
+        "runner/engine/a.cpp": ["runner/engine/world.hpp", "components/contract/batch.hpp"],
+        "runner/distributed/a.cpp": ["runner/engine/world.hpp", "runner/distributed/store.hpp", "runner/exit_codes.hpp"],
+        "runner/train/journal.cpp": ["runner/engine/engine.hpp"],
+        "runner/train/agreement.hpp": ["runner/engine/world.hpp"],
     }
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -222,6 +264,11 @@ def self_test():
         assert list(quoted_by_hand(root)) == []
         (root / "registry/quotes.cpp").write_text('fail("no \\"" + name + "\\"");\nfail("no " + in_quotes(name));\n')
         assert list(quoted_by_hand(root)) == [("registry/quotes.cpp", 1)]
+
+        (root / "components/models/mlp.cpp").write_text('const Registration<ModelKind> registration{"mlp", "A network.", &build};\n')
+        (root / "runner/names.cpp").write_text('// "mlp"\nif (name == "mlp" || name == "mlp or so") return "text";\n')
+        assert list(named_components(root)) == [("runner/names.cpp", 2, "mlp")]
+        (root / "runner/names.cpp").unlink()
 
         assert list(cycles(root)) == []
         (root / "components/losses").mkdir()
@@ -274,6 +321,7 @@ def main():
     bad += [f"{name}:{line}: {what}" for name, line, what in [*misplaced(root), *mergeable(root)]]
     bad += [f"{name}: is installed, but not {header}, which it includes (cmake/PublicHeaders.cmake)" for name, header in not_installed(root)]
     bad += [f"{name}:{line}: quotes a name by hand; use in_quotes()" for name, line in quoted_by_hand(root)]
+    bad += [f"{name}:{line}: names the component {component}; docs/architecture.md lists where runner/ may" for name, line, component in named_components(root)]
     for problem in bad:
         print(problem)
     print(f"{len(bad)} layering violations" if bad else "no layering violations")

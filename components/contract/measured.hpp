@@ -16,6 +16,11 @@ constexpr auto describe(std::type_identity<Better>) {
                  choice("min", Better::min, "lower is better"));
 }
 
+// Never if one of the values is NaN.
+constexpr bool is_better(Better better, double value, double than) {
+  return better == Better::max ? value > than : value < than;
+}
+
 // A metric that an evaluation reports: "accuracy", or "eval/accuracy" with the name of the weights.
 struct Measured {
   std::string name;                   // "name*" means all metrics that begin with "name"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 std::string to_string(Targets targets) {
@@ -16,9 +18,9 @@ std::string to_string(Targets targets) {
 }
 
 std::string to_string(const std::vector<Targets>& targets) {
-  std::string text;
-  for (const Targets one : targets) text += (text.empty() ? "" : " or ") + to_string(one);
-  return text.empty() ? "anything" : text;
+  std::vector<std::string> texts;
+  for (const Targets one : targets) texts.push_back(to_string(one));
+  return texts.empty() ? "anything" : joined(texts, " or ");
 }
 
 std::vector<Targets> possible_targets(const DataSpec& data) {

@@ -21,8 +21,8 @@ constexpr auto describe(std::type_identity<Cifar10>) {
       field("url", &Cifar10::url, "Where to download it from, for example a mirror.", non_empty(),
             harmless()),
       field("fallback", &Cifar10::fallback,
-            "Dataset to use if the data is missing and cannot be downloaded; default: none, which is an "
-            "error then."));
+            "Dataset to use if the data is missing and cannot be downloaded; default: none; missing "
+            "data is then an error."));
 }
 
 void check(const Cifar10& settings, Report& report) { check_stand_in(settings.fallback, report); }

@@ -29,8 +29,8 @@ constexpr auto describe(std::type_identity<Cifar100>) {
       field("url", &Cifar100::url, "Where to download it from, for example a mirror.", non_empty(),
             harmless()),
       field("fallback", &Cifar100::fallback,
-            "Dataset to use if the data is missing and cannot be downloaded; default: none, which is an "
-            "error then."));
+            "Dataset to use if the data is missing and cannot be downloaded; default: none; missing "
+            "data is then an error."));
 }
 
 void check(const Cifar100& settings, Report& report) { check_stand_in(settings.fallback, report); }

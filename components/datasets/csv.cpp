@@ -58,7 +58,7 @@ struct Csv {
   bool standardize = true;
   std::optional<bool> standardize_target = {};
   bool missing_indicator = false;
-  std::vector<std::string> missing = {"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"};
+  std::vector<std::string> missing{usual_missing.begin(), usual_missing.end()};
   std::vector<std::string> columns = {};
   std::optional<bool> header = {};
   std::optional<Separator> separator = {};
@@ -75,7 +75,7 @@ constexpr auto describe(std::type_identity<Csv>) {
       field("train", &Csv::train, "File to train on.", required(), non_empty()),
       field("eval", &Csv::eval, "File to evaluate with; its columns may be in another order.", non_empty()),
       field("split", &Csv::split,
-            "Without `eval`: this share of the rows, of each class, is for evaluation only.", above(0),
+            "Without `eval`: this share of the rows, of each class, becomes the validation set.", above(0),
             below(1)),
       field("split_seed", &Csv::split_seed, "Seed of the choice of these rows; default: 1."),
       field("target", &Csv::target, "The column to predict.", required()),

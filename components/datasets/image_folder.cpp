@@ -30,7 +30,7 @@ constexpr auto describe(std::type_identity<ImageFolder>) {
       field("train", &ImageFolder::train, "Name of the training folder in `dir`.", non_empty()),
       field("eval", &ImageFolder::eval, "Name of the evaluation folder in `dir`.", non_empty()),
       field("split", &ImageFolder::split,
-            "The class folders are in `dir` itself, and this share of each class is for evaluation only.",
+            "The class folders are in `dir` itself, and this share of each class becomes the validation set.",
             above(0), below(1)),
       field("split_seed", &ImageFolder::split_seed, "Seed of the choice of these images; default: 1."),
       field("exif", &ImageFolder::exif,

@@ -43,7 +43,7 @@ class ShapesSplit final : public ImageSplit {
  protected:
   ImageView image(std::int64_t index, Scratch& scratch) const override {
     scratch.decoded.resize(drawing_bytes);
-    SampleRandom random(example_seed(seed_, part_, static_cast<std::uint64_t>(index)));
+    ExampleRandom random(example_seed(seed_, part_, static_cast<std::uint64_t>(index)));
     draw_shape(static_cast<int>(label(index)), random, scratch.decoded.data());
     return ImageView::planar(scratch.decoded.data(), 3, drawing_size, drawing_size);
   }

@@ -88,7 +88,7 @@ class SyntheticImages final : public ImageSplit {
         phase_(phase),
         seed_(seed) {
     bytes_.resize(static_cast<std::size_t>(value_count(settings)) + room_to_move);
-    SampleRandom random(seed);
+    ExampleRandom random(seed);
     for (std::uint8_t& byte : bytes_) byte = static_cast<std::uint8_t>(random.bits());
   }
 
@@ -118,7 +118,7 @@ class SyntheticNumbers final : public Split {
         seed_(seed),
         count_(static_cast<std::size_t>(value_count(settings))) {
     numbers_.resize(count_ + room_to_move);
-    SampleRandom random(seed);
+    ExampleRandom random(seed);
     for (float& number : numbers_) number = static_cast<float>(random.normal());
   }
 

@@ -1,4 +1,4 @@
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "components/datasets/dataset.hpp"
 #include "components/datasets/support/image_split.hpp"
 #include "components/datasets/support/selection.hpp"
@@ -34,7 +34,8 @@ constexpr auto describe(std::type_identity<Text>) {
             non_empty()),
       field("eval_file", &Text::eval_file, "Another text or folder to evaluate on."),
       field("split", &Text::split,
-            "Without `eval_file`: this share of the text, at its end, is for evaluation only (default 0.1).",
+            "Without `eval_file`: this share of the text, at its end, becomes the validation set (default "
+            "0.1).",
             above(0), below(1)),
       field("tokenizer", &Text::tokenizer, "How text becomes tokens."),
       field("length", &Text::length, "Tokens per example.", within(1, 1 << 24)),
@@ -73,7 +74,7 @@ class TextSplit final : public Split {
     auto* input = batch.input.data_ptr<std::int64_t>() + first * length_;
     auto* target = batch.target.data_ptr<std::int64_t>() + first * length_;
     for (const ExampleRef& example : examples) {
-      const std::int64_t start = random_offset_ ? SampleRandom(example.seed).below(tokens_.size() - length_)
+      const std::int64_t start = random_offset_ ? ExampleRandom(example.seed).below(tokens_.size() - length_)
                                                 : example.index * length_;
       const std::int64_t count = std::min(length_, tokens_.size() - 1 - start);
       tokens_.copy(start, count, input);

@@ -36,7 +36,8 @@ constexpr auto describe(std::type_identity<TextClassification>) {
             "One file per class, by the name of the class, with one sentence per line: { negative = "
             "\"bad.txt\", positive = \"good.txt\" }."),
       field("file", &T::file,
-            "Or one table with one sentence per row: comma-separated, or tab-separated if its name ends in "
+            "Instead of `files`: one table with one sentence per row: comma-separated, or tab-separated if "
+            "its name ends in "
             ".tsv."),
       field("eval_file", &T::eval_file, "Another table to evaluate on."),
       field("text", &T::text, "Column of the table with the sentences (default \"text\").", non_empty()),
@@ -44,8 +45,8 @@ constexpr auto describe(std::type_identity<TextClassification>) {
       field("columns", &T::columns, "Names of the table's columns, if its first row does not have them."),
       field("encoding", &T::encoding, "Character encoding of the files."),
       field("split", &T::split,
-            "Without `eval_file`: this share of each class is for evaluation only (default 0.1).", above(0),
-            below(1)),
+            "Without `eval_file`: this share of each class becomes the validation set (default 0.1).",
+            above(0), below(1)),
       field("split_seed", &T::split_seed, "Seed of the choice of these sentences; default: 1."),
       field("tokenizer", &T::tokenizer, "How sentences become tokens."),
       field("length", &T::length, "Tokens per sentence: longer ones are truncated, shorter ones padded.",

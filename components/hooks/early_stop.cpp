@@ -57,8 +57,8 @@ class EarlyStopHook : public Hook {
   bool improves(double value) const {
     if (std::isnan(value)) return false;
     if (!best_) return true;
-    return better_ == Better::max ? value > *best_ + settings_.min_delta
-                                  : value < *best_ - settings_.min_delta;
+    const double delta = better_ == Better::max ? settings_.min_delta : -settings_.min_delta;
+    return is_better(better_, value, *best_ + delta);
   }
 
   EarlyStop settings_;

@@ -71,7 +71,7 @@ class GradientNoiseHook : public Hook {
 
   State save() const override {
     State state{
-        .integers = {{"calls", calls_}, {"seen", seen_}, {"first_sample", first_example_}},
+        .integers = {{"calls", calls_}, {"seen", seen_}, {"first_example", first_example_}},
         .numbers = {{"signal", signal_}, {"noise", noise_}, {"weight", weight_}, {"squares", squares_}}};
     for (std::size_t i = 0; i < sum_.size(); ++i) state.tensors["sum." + std::to_string(i)] = sum_[i];
     return state;
@@ -80,7 +80,7 @@ class GradientNoiseHook : public Hook {
     StateReader saved(state);
     calls_ = saved.integer("calls");
     seen_ = saved.integer("seen");
-    first_example_ = saved.integer("first_sample");
+    first_example_ = saved.integer("first_example");
     signal_ = saved.number("signal");
     noise_ = saved.number("noise");
     weight_ = saved.number("weight");

@@ -41,7 +41,8 @@ struct Point {
 
 class LrFinderHook : public Hook {
  public:
-  explicit LrFinderHook(const LrFinder& settings) : settings_(settings) {}
+  LrFinderHook(const LrFinder& settings, bool gradients_may_overflow)
+      : settings_(settings), gradients_may_overflow_(gradients_may_overflow) {}
 
   void start(const Progress& progress, const std::filesystem::path&, Requests&) override {
     if (progress.total_steps > 0 && progress.total_steps < settings_.steps) {
@@ -54,13 +55,14 @@ class LrFinderHook : public Hook {
 
   bool wants_gradients(const Progress&) const override { return true; }
 
-  void before_update(const Progress&, double loss, double, Requests& requests) override {
+  void before_update(const Progress&, double loss, double gradient_norm, Requests& requests) override {
     finished_ = static_cast<std::int64_t>(points_.size()) >= settings_.steps;  // reopened after its end
     if (finished_) return requests.skip_update();
     mean_ = settings_.smoothing * mean_ + (1 - settings_.smoothing) * loss;
     weight_ = settings_.smoothing * weight_ + (1 - settings_.smoothing);
     const double smoothed = mean_ / weight_;
-    finished_ = !std::isfinite(smoothed);
+    const bool bad_gradient = !gradients_may_overflow_ && !std::isfinite(gradient_norm);
+    finished_ = bad_gradient || !std::isfinite(smoothed);
     if (finished_) return requests.skip_update();
     points_.push_back({rate(static_cast<std::int64_t>(points_.size())), smoothed});
     requests.learning_rate(points_.back().rate);
@@ -153,6 +155,7 @@ class LrFinderHook : public Hook {
   }
 
   LrFinder settings_;
+  bool gradients_may_overflow_;  // the precision skips such updates
   bool finished_ = false;
   double mean_ = 0, weight_ = 0;  // running mean of the loss, and its bias correction
   std::vector<Point> points_;
@@ -160,8 +163,8 @@ class LrFinderHook : public Hook {
 
 HookFacts facts(const LrFinder&) { return {.saves_models = false}; }
 
-std::unique_ptr<Hook> build(const LrFinder& settings, const HookInputs&) {
-  return std::make_unique<LrFinderHook>(settings);
+std::unique_ptr<Hook> build(const LrFinder& settings, const HookInputs& inputs) {
+  return std::make_unique<LrFinderHook>(settings, inputs.precision_skips);
 }
 
 const Registration<HookKind> registration{

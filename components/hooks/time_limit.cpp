@@ -10,7 +10,7 @@
 
 #include "components/hooks/hook.hpp"
 #include "registry/log.hpp"
-#include "registry/process_start.hpp"
+#include "registry/machine.hpp"
 
 namespace runner {
 namespace {

@@ -28,8 +28,8 @@ std::unique_ptr<Metric> build(const Auroc& settings, const MetricInputs& inputs)
 
 const Registration<MetricKind> registration{
     "auroc",
-    "Area under the ROC curve; for more than two classes each against the rest, for several labels each on "
-    "its own. NaN if a class is missing from the set. Keeps all scores in memory: 8 bytes per example and "
+    "Area under the ROC curve: one-vs-rest for more than two classes, one per label for multi-label tasks. "
+    "NaN if a class is missing from the set. Keeps all scores in memory: 8 bytes per example and "
     "class.",
     &build};
 

@@ -26,8 +26,8 @@ std::unique_ptr<Metric> build(const AveragePrecision& settings, const MetricInpu
 
 const Registration<MetricKind> registration{
     "average_precision",
-    "Summary of the precision-recall curve; for more than two classes each against the rest, for several "
-    "labels each on its own. 0 for a class that is missing from the set. Keeps all scores in memory: 8 bytes "
+    "Summary of the precision-recall curve: one-vs-rest for more than two classes, one per label for "
+    "multi-label tasks. 0 for a class that is missing from the set. Keeps all scores in memory: 8 bytes "
     "per example and class.",
     &build};
 

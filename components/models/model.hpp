@@ -45,11 +45,12 @@ constexpr auto describe(std::type_identity<ModelCommon>) {
   return fields(
       field("weights", &ModelCommon::weights,
             "Initial weights: a safetensors file, one written by Python's torch.save (read without "
-            "executing it), or a folder written by HuggingFace's save_pretrained. A config.json beside "
-            "them has to fit the settings of the model.",
+            "executing it), or a folder written by HuggingFace's save_pretrained. A config.json in "
+            "the same folder must match the settings of the model.",
             harmless()),
       field("strict", &ModelCommon::strict,
-            "Every weight must be in the file, with its shape, and nothing else.", harmless()),
+            "Every weight must be in the file, with the same shape, and the file must contain nothing else.",
+            harmless()),
       field("replace", &ModelCommon::replace,
             "Parts not taken from the weights file but newly initialised, by name prefix: a new "
             "head is [\"fc\"].",

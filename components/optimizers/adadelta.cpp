@@ -20,8 +20,8 @@ constexpr auto describe(std::type_identity<Adadelta>) {
   return fields(field("lr", &Adadelta::lr, "Peak learning rate, before the schedule.", above(0)),
                 field("rho", &Adadelta::rho,
                       "Decay of the running means of squared gradients and squared updates.", within(0, 1)),
-                field("eps", &Adadelta::eps, "Added to both mean squares; it also starts the first updates.",
-                      at_least(0)),
+                field("eps", &Adadelta::eps,
+                      "Added to both mean squares; it also sets the size of the first updates.", at_least(0)),
                 field("weight_decay", &Adadelta::weight_decay,
                       "Weight decay, added to the gradient (L2 penalty).", at_least(0)));
 }

@@ -19,14 +19,12 @@ constexpr auto describe(std::type_identity<Adafactor>) {
   return fields(
       field("lr", &Adafactor::lr,
             "Peak learning rate, before the schedule, relative to the size of the weights.", above(0)),
-      field(
-          "beta2_decay", &Adafactor::beta2_decay,
-          "Share of a new gradient in the running mean squares: the number of updates to the power of this.",
-          within(-10, 0)),
+      field("beta2_decay", &Adafactor::beta2_decay,
+            "Update t enters the running mean squares with the weight t^beta2_decay.", within(-10, 0)),
       field("eps1", &Adafactor::eps1,
             "Lowest root mean square; default: the machine epsilon of the weights' type.", at_least(0)),
-      field("eps2", &Adafactor::eps2, "Lowest root mean square of the weights that updates are relative to.",
-            at_least(0)),
+      field("eps2", &Adafactor::eps2,
+            "Updates are scaled by the root mean square of the weights, and by at least this.", at_least(0)),
       field("d", &Adafactor::d, "Clip updates to this root mean square.", at_least(1)),
       field("weight_decay", &Adafactor::weight_decay, "Decoupled weight decay, as in AdamW.", at_least(0)));
 }

@@ -16,8 +16,8 @@ struct Adagrad {
 constexpr auto describe(std::type_identity<Adagrad>) {
   return fields(
       field("lr", &Adagrad::lr, "Peak learning rate, before the schedule.", above(0)),
-      field("lr_decay", &Adagrad::lr_decay,
-            "The learning rate is divided by 1 + this times the updates so far.", at_least(0)),
+      field("lr_decay", &Adagrad::lr_decay, "The learning rate is divided by 1 + lr_decay * updates so far.",
+            at_least(0)),
       field("weight_decay", &Adagrad::weight_decay, "Weight decay, added to the gradient (L2 penalty).",
             at_least(0)),
       field("initial_accumulator_value", &Adagrad::initial_accumulator_value,

@@ -163,7 +163,7 @@ std::unique_ptr<Optimizer> build(const Muon& settings, const OptimizerInputs& in
   }
   if (matrices.empty() && inputs.all_names.empty()) {  // other ranks may have matrices
     throw std::runtime_error(
-        "muon updates matrices, and the model has none besides those of optimizer.adamw_for: use adamw.");
+        "muon updates matrices, and the model has none other than those of optimizer.adamw_for: use adamw.");
   }
   return std::make_unique<MuonOptimizer>(settings, std::move(matrices), std::move(others));
 }

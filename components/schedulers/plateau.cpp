@@ -84,7 +84,7 @@ class PlateauSchedule final : public Scheduler {
     const double step = better_ == Better::min ? -settings_.threshold : settings_.threshold;
     // best - threshold * best would be NaN for an infinite best, and nothing would ever be better.
     const double bound = settings_.threshold_mode == ThresholdMode::rel ? *best_ * (1 + step) : *best_ + step;
-    return better_ == Better::min ? value < bound : value > bound;
+    return is_better(better_, value, bound);
   }
 
   Plateau settings_;

@@ -1,11 +1,15 @@
 #include "components/support/shape_text.hpp"
 
+#include <vector>
+
+#include "registry/wording.hpp"
+
 namespace runner {
 
 std::string shape_text(torch::IntArrayRef shape) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) out += (i ? ", " : "") + std::to_string(shape[i]);
-  return out + "]";
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : shape) sizes.push_back(std::to_string(size));
+  return "[" + joined(sizes) + "]";
 }
 
 std::string form_text(const torch::Tensor& tensor) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 
 namespace runner {
 
@@ -13,7 +13,7 @@ IndexSplit stratified_split(std::span<const std::int64_t> labels, double eval_sh
   for (std::size_t i = 0; i < labels.size(); ++i) by_class[labels[i]].push_back(static_cast<std::int64_t>(i));
   IndexSplit split;
   for (auto& [label, order] : by_class) {
-    SampleRandom random(example_seed(seed, 0, static_cast<std::uint64_t>(label)));
+    ExampleRandom random(example_seed(seed, 0, static_cast<std::uint64_t>(label)));
     for (std::size_t i = order.size(); i > 1; --i) {
       std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
     }

@@ -8,6 +8,7 @@
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/cut_lines.hpp"
 #include "components/trackers/support/json_number.hpp"
+#include "components/trackers/support/place.hpp"
 #include "components/trackers/support/tracker_files.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "components/trackers/support/zip_writer.hpp"
@@ -29,10 +30,13 @@ constexpr auto describe(std::type_identity<Comet>) {
 
 constexpr const char *outcome_key = "Outcome", *message_key = "Message";
 
+std::int64_t id_of(const Json& message) { return message.at("payload").at("message_id").get<std::int64_t>(); }
+
 // Only messages of metrics have a step. How an earlier attempt ended is not kept in a resumed run.
 std::optional<bool> is_kept(std::string_view line, const RunFacts& facts) {
   const Json message = read_json(line);
   const Json& payload = message.at("payload");
+  if (const auto last = place_integer(facts, "messages"); last && id_of(message) > *last) return false;
   if (payload.contains("metric")) return facts.keeps(payload["metric"].at("step").get<std::int64_t>());
   const std::string key = payload.value("key", "");
   if (facts.resumed_at && (key == outcome_key || key == message_key)) return false;
@@ -88,6 +92,8 @@ class CometExperiment : public Tracker {
 
   void flush() override { file_.append(std::exchange(waiting_, {})); }
 
+  State place() const override { return {.integers = {{"messages", messages_}}}; }
+
   void finish(const RunEnd& end) override {
     constexpr const char* words[] = {"finished", "stopped", "failed"};
     other(outcome_key, words[static_cast<int>(end.outcome)]);
@@ -104,10 +110,9 @@ class CometExperiment : public Tracker {
 
   void take_up(const std::filesystem::path& path) {
     cut_unfinished_line(path);
-    cut_lines(path, [&](std::string_view line) { return is_kept(line, facts_); });
+    cut_lines(path, [&](const BackwardLines::Line& line) { return is_kept(line.text, facts_); });
     BackwardLines lines(path);
-    if (const auto last = lines.next())
-      messages_ = read_json(last->text).at("payload").at("message_id").get<std::int64_t>();
+    if (const auto last = lines.next()) messages_ = id_of(read_json(last->text));
   }
 
   Json experiment(const RunEnd& end) const {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "components/trackers/support/place.hpp"
 #include "components/trackers/tracker.hpp"
 #include "registry/live_line.hpp"
 #include "registry/number_text.hpp"
@@ -53,6 +54,8 @@ class ConsoleTracker : public Tracker {
  public:
   explicit ConsoleTracker(ConsoleParameters settings) : settings_(std::move(settings)) {}
 
+  void start(const RunFacts& facts) override { seen_ = place_integer(facts, "seen").value_or(0); }
+
   void log(const Record& record) override {
     std::string values;
     for (const auto& [name, value] : record.values) {
@@ -62,6 +65,8 @@ class ConsoleTracker : public Tracker {
     print("step=" + std::to_string(record.step) + " epoch=" + number_text(record.epoch) +
           " time=" + number_text(record.time) + values + "\n");
   }
+
+  State place() const override { return {.integers = {{"seen", seen_}}}; }
 
  private:
   bool wanted(const std::string& name) const {

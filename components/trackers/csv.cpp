@@ -2,14 +2,17 @@
 // table is copied to a temporary file, with the new column empty in the existing rows, and renamed into
 // place, so that a reader always finds a complete table. Numbers that are not finite are written as nan, inf
 // and -inf, which Python's float() accepts.
+#include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <unordered_map>
 
 #include "components/support/tables/csv_cell.hpp"
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/cut_lines.hpp"
+#include "components/trackers/support/place.hpp"
 #include "components/trackers/support/tracker_files.hpp"
 #include "components/trackers/tracker.hpp"
 #include "registry/number_text.hpp"
@@ -41,8 +44,9 @@ std::vector<std::string> cells_of(std::istream& in) {
   return cells;
 }
 
-// By the first two cells, step and epoch; nothing if the row does not start with them.
-std::optional<bool> is_kept(std::string_view row, const RunFacts& facts) {
+// By the first two cells, step and epoch; nothing if the row does not start with them. Rows of the
+// checkpoint's step may be on both sides of it: of these, those after the checkpoint are not kept.
+std::optional<bool> is_kept(std::string_view row, bool after_checkpoint, const RunFacts& facts) {
   std::int64_t step = 0;
   double epoch = 0;
   const char* const end = row.data() + row.size();
@@ -50,7 +54,7 @@ std::optional<bool> is_kept(std::string_view row, const RunFacts& facts) {
   if (bad_step != std::errc{} || after_step == end) return std::nullopt;
   const auto [after_epoch, bad_epoch] = std::from_chars(after_step + 1, end, epoch);
   if (bad_epoch != std::errc{}) return std::nullopt;
-  return facts.keeps(step, epoch);
+  return facts.keeps(step, epoch) && !(after_checkpoint && step == facts.resumed_at);
 }
 
 class CsvTable : public Tracker {
@@ -69,15 +73,15 @@ class CsvTable : public Tracker {
       throw std::runtime_error(path_.string() + " already exists and was not written by this tracker.");
     }
     columns_.erase(columns_.begin(), columns_.begin() + 3);
+    const std::streamoff header = in.tellg();
     if (facts.starts_over()) {  // the recipe, and thus the columns, may have changed
       columns_.clear();
       std::filesystem::resize_file(path_, 0);
     } else if (facts.resumed_at) {
-      cut_lines(
-          path_, [&](std::string_view row) { return is_kept(row, facts); },
-          static_cast<std::uint64_t>(in.tellg()));
+      cut_rows(facts, header);
     }
-    for (const std::string& column : columns_) places_.emplace(column, places_.size());
+    rows_ = rows_after(header);
+    for (const std::string& column : columns_) index_.emplace(column, index_.size());
     file_ = AppendFile(path_);
   }
 
@@ -85,19 +89,41 @@ class CsvTable : public Tracker {
     add_columns(record);
     std::vector<std::string> row(columns_.size());
     for (const auto& [name, value] : record.values) {
-      row[places_.at(name)] = number_text(value);
+      row[index_.at(name)] = number_text(value);
     }
     std::string line =
         std::to_string(record.step) + "," + number_text(record.epoch) + "," + number_text(record.time);
     for (const std::string& each : row) line += "," + each;
     file_.append(line + "\n");
+    ++rows_;
   }
 
+  // Not the size of the file, because all rows grow when a column is added.
+  State place() const override { return {.integers = {{"rows", rows_}}}; }
+
  private:
+  std::int64_t rows_after(std::streamoff header) const {
+    std::ifstream in(path_, std::ios::binary);
+    in.seekg(header);
+    return std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+  }
+
+  void cut_rows(const RunFacts& facts, std::streamoff header) const {
+    const auto rows = place_integer(facts, "rows");
+    std::int64_t row = rows_after(header);
+    cut_lines(
+        path_,
+        [&](const BackwardLines::Line& line) {
+          --row;
+          return is_kept(line.text, rows && row >= *rows, facts);
+        },
+        static_cast<std::uint64_t>(header));
+  }
+
   void add_columns(const Record& record) {
     const std::size_t before = columns_.size();
     for (const auto& [name, value] : record.values) {
-      if (places_.try_emplace(name, columns_.size()).second) columns_.push_back(name);
+      if (index_.try_emplace(name, columns_.size()).second) columns_.push_back(name);
     }
     if (file_.size() == 0) {
       file_.append(header_of(columns_));
@@ -137,8 +163,9 @@ class CsvTable : public Tracker {
 
   std::filesystem::path path_;
   AppendFile file_;
-  std::vector<std::string> columns_;                     // after step, epoch and time
-  std::unordered_map<std::string, std::size_t> places_;  // index of each in columns_
+  std::int64_t rows_ = 0;                               // after the header
+  std::vector<std::string> columns_;                    // after step, epoch and time
+  std::unordered_map<std::string, std::size_t> index_;  // of each in columns_
 };
 
 struct Csv {

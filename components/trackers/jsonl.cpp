@@ -2,11 +2,14 @@
 // that are not finite are strings: "NaN", "Infinity", "-Infinity". texts.jsonl, only if something logs
 // text: {"step": .., "tag": .., "text": ..}.
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include "components/support/io/read_json.hpp"
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/cut_lines.hpp"
 #include "components/trackers/support/json_number.hpp"
+#include "components/trackers/support/place.hpp"
 #include "components/trackers/tracker.hpp"
 
 namespace runner {
@@ -14,14 +17,25 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Nothing if the line is not from this tracker. Texts have no epoch.
-std::optional<bool> is_kept(std::string_view line, const RunFacts& facts) {
-  const nlohmann::json record = read_json_or_null(line);
+// Nothing if the line is not from this tracker. Texts have no epoch. `size` is that of the file when the
+// checkpoint was taken; it decides about lines of the checkpoint's step, because only they may be on both
+// sides of it.
+std::optional<bool> is_kept(const BackwardLines::Line& line, const RunFacts& facts,
+                            std::optional<std::int64_t> size) {
+  const nlohmann::json record = read_json_or_null(line.text);
   if (!record.is_object()) return std::nullopt;
   const auto step = record.find("step"), epoch = record.find("epoch");
   if (step == record.end() || !step->is_number_integer()) return std::nullopt;
-  if (epoch == record.end() || !epoch->is_number()) return facts.keeps(step->get<std::int64_t>());
-  return facts.keeps(step->get<std::int64_t>(), epoch->get<double>());
+  const auto at = step->get<std::int64_t>();
+  if (at == facts.resumed_at && size && std::cmp_greater_equal(line.offset, *size)) return false;
+  if (epoch == record.end() || !epoch->is_number()) return facts.keeps(at);
+  return facts.keeps(at, epoch->get<double>());
+}
+
+std::int64_t size_of(const std::filesystem::path& file) {
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(file, missing);
+  return missing ? 0 : static_cast<std::int64_t>(size);
 }
 
 class JsonLines : public Tracker {
@@ -32,7 +46,9 @@ class JsonLines : public Tracker {
   void start(const RunFacts& facts) override {
     for (const auto& path : {metrics_path_, texts_path_}) {
       cut_unfinished_line(path);
-      if (facts.resumed_at) cut_lines(path, [&](std::string_view line) { return is_kept(line, facts); });
+      if (!facts.resumed_at) continue;
+      const auto size = place_integer(facts, path.filename().string());
+      cut_lines(path, [&](const BackwardLines::Line& line) { return is_kept(line, facts, size); });
     }
     metrics_ = AppendFile(metrics_path_);
   }
@@ -46,6 +62,11 @@ class JsonLines : public Tracker {
 
   void text(std::string_view tag, std::string_view text, std::int64_t step) override {
     AppendFile(texts_path_).append(json_text({{"step", step}, {"tag", tag}, {"text", text}}) + "\n");
+  }
+
+  State place() const override {
+    return {.integers = {{metrics_path_.filename().string(), metrics_.size()},
+                         {texts_path_.filename().string(), size_of(texts_path_)}}};
   }
 
  private:

@@ -4,7 +4,6 @@
 // delete points, so those that an earlier attempt logged after the checkpoint stay; the tag
 // "runner.resumed_at" gives the step after which the new points count.
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <span>
@@ -16,6 +15,7 @@
 #include "components/trackers/support/wall_clock.hpp"
 #include "components/trackers/tracker.hpp"
 #include "registry/log.hpp"
+#include "registry/machine.hpp"
 #include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 
@@ -58,11 +58,6 @@ void check(const MLflow& mlflow, Report& report) {
     report.error("url", "must be the address of a server, without \"?\" and \"#\"");
 }
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 std::string read_token(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::string token;
@@ -72,14 +67,17 @@ std::string read_token(const std::filesystem::path& file) {
 
 // A user and password in MLFLOW_TRACKING_URI take precedence over the variables for them.
 HttpAddress find_server(const MLflow& settings) {
-  const std::string url = settings.url.empty() ? environment("MLFLOW_TRACKING_URI") : settings.url;
+  const std::string url = settings.url.empty() ? environment_variable("MLFLOW_TRACKING_URI") : settings.url;
   if (url.empty())
     throw std::runtime_error("No MLflow server is named: set tracker.url or MLFLOW_TRACKING_URI.");
   HttpAddress server = parse_http_address(url);
   Credentials& known = server.credentials;
   if (known.user.empty())
-    known = {environment("MLFLOW_TRACKING_USERNAME"), environment("MLFLOW_TRACKING_PASSWORD"), {}};
-  known.token = settings.token_file ? read_token(*settings.token_file) : environment("MLFLOW_TRACKING_TOKEN");
+    known = {environment_variable("MLFLOW_TRACKING_USERNAME"),
+             environment_variable("MLFLOW_TRACKING_PASSWORD"),
+             {}};
+  known.token =
+      settings.token_file ? read_token(*settings.token_file) : environment_variable("MLFLOW_TRACKING_TOKEN");
   return server;
 }
 

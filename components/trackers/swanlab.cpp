@@ -10,6 +10,7 @@
 #include "components/support/io/sha256.hpp"
 #include "components/trackers/support/chunk_log.hpp"
 #include "components/trackers/support/json_number.hpp"
+#include "components/trackers/support/place.hpp"
 #include "components/trackers/support/protobuf.hpp"
 #include "components/trackers/support/syncer.hpp"
 #include "components/trackers/support/tracker_files.hpp"
@@ -111,6 +112,8 @@ class SwanLabRun : public Tracker {
       sync();
   }
 
+  State place() const override { return {.integers = {{"records", log_->records()}}}; }
+
   void finish(const RunEnd& end) override {
     enum { finished = 1, crashed = 2, aborted = 3 };
     add_record(Field::finish_, -2, [&](Message& message) {
@@ -137,7 +140,10 @@ class SwanLabRun : public Tracker {
   using Clock = std::chrono::steady_clock;
 
   void take_up(const std::filesystem::path& path, const RunFacts& facts) {
-    keep_records(path, file_header, [&](std::string_view record) { return is_kept(record, facts); });
+    const auto last = place_integer(facts, "records");
+    keep_records(path, file_header, [&](std::string_view record, std::int64_t index) {
+      return (!last || index < *last) && is_kept(record, facts);
+    });
     read_chunk_log(path, file_header, [&](std::string_view record) {
       ++records_;
       if (auto described = message_of(record, Field::column)) {

@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <string>
 
+#include "components/support/io/sha256.hpp"
+#include "components/trackers/support/place.hpp"
 #include "components/trackers/support/tensorboard_writer.hpp"
 #include "components/trackers/tracker.hpp"
 
@@ -30,22 +33,17 @@ class Events : public Tracker {
   void start(const RunFacts& facts) override {
     // The id distinguishes the files of this run from others in the same folder.
     const std::string suffix = facts.id.empty() ? "" : "." + facts.id;
-    if (facts.resumed_at && !suffix.empty()) {
-      for (const auto& file : TensorBoardWriter::files(folder_, suffix)) {
-        if (facts.starts_over())
-          std::filesystem::remove(file);
-        else
-          TensorBoardWriter::cut_end(file);
-      }
-    }
+    const Files earlier = suffix.empty() ? Files{} : TensorBoardWriter::files(folder_, suffix);
     const bool is_new = !std::filesystem::exists(folder_) || std::filesystem::is_empty(folder_);
+    // Its name follows those of all files that readers may know, also of those that are removed.
     writer_ = std::make_unique<TensorBoardWriter>(folder_, suffix);
+    const bool described = facts.resumed_at && discard_later(earlier, facts);
     if (is_new || facts.starts_over())
       writer_->start_session(0);
     else if (facts.resumed_at)
       writer_->start_session(*facts.resumed_at + 1);
-    if (!facts.recipe.empty()) writer_->add_text("recipe", 0, as_code(facts.recipe));
-    if (!facts.settings.empty()) writer_->add_hparams(facts.settings, metrics_);
+    recipe_ = sha256_hex(facts.recipe);
+    if (!described || place_text(facts, "recipe") != recipe_) describe_run(facts);
     writer_->flush();
   }
 
@@ -71,6 +69,12 @@ class Events : public Tracker {
 
   void flush() override { writer_->flush(); }
 
+  // The recipe is not written again as long as it does not change.
+  State place() const override {
+    return {.integers = {{"size", writer_->size()}},
+            .texts = {{"file", writer_->path().filename().string()}, {"recipe", recipe_}}};
+  }
+
   void finish(const RunEnd& end) override {
     using Status = TensorBoardWriter::Status;
     writer_->end_session(end.outcome == Outcome::failed ? Status::failure : Status::success, end.wall_time);
@@ -79,9 +83,38 @@ class Events : public Tracker {
   }
 
  private:
+  using Files = std::vector<std::filesystem::path>;
+
+  // Removes from the files of earlier attempts what came after the checkpoint, or, if its place in them is
+  // unknown, only the end of the session: then readers discard later steps. Returns whether it is known.
+  static bool discard_later(const Files& files, const RunFacts& facts) {
+    const std::string last = place_text(facts, "file");
+    const auto size = static_cast<std::uintmax_t>(place_integer(facts, "size").value_or(0));
+    const bool known = std::ranges::any_of(files, [&](const std::filesystem::path& file) {
+      return file.filename() == last && std::filesystem::file_size(file) >= size;
+    });
+    for (const auto& file : files) {
+      const std::string name = file.filename().string();
+      if (facts.starts_over() || (known && name > last))
+        std::filesystem::remove(file);
+      else if (known && name == last)
+        std::filesystem::resize_file(file, size);
+      else
+        TensorBoardWriter::cut_end(file);
+    }
+    return known;
+  }
+
+  void describe_run(const RunFacts& facts) {
+    const std::int64_t step = std::max<std::int64_t>(facts.resumed_at.value_or(0), 0);
+    if (!facts.recipe.empty()) writer_->add_text("recipe", step, as_code(facts.recipe));
+    if (!facts.settings.empty()) writer_->add_hparams(facts.settings, metrics_);
+  }
+
   std::filesystem::path folder_;
   std::vector<std::string> metrics_;
   std::unique_ptr<TensorBoardWriter> writer_;
+  std::string recipe_;  // its digest
 };
 
 TrackerFacts facts(const TensorBoard&) { return {.images = true, .writes_files = true}; }

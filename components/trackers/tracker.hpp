@@ -48,6 +48,9 @@ struct RunFacts {
   // Of that step, the records up to and including this exact epoch are kept: a skipped update advances the
   // epoch, but not the step.
   double resumed_epoch = std::numeric_limits<double>::infinity();
+  // What this tracker's place() was when the checkpoint was taken. Empty: unknown; then only the step and the
+  // epoch of a record tell whether it is kept.
+  State place = {};
 
   bool starts_over() const { return resumed_at == -1; }
   // Whether an earlier record stays; if its epoch is not known, by its step alone.
@@ -87,6 +90,10 @@ class Tracker : public Stateful {
   virtual void artifact(std::string_view /*name*/, const std::filesystem::path& /*file*/) {}
   virtual void flush() {}  // writes or sends what earlier calls have buffered
   virtual void finish(const RunEnd& /*end*/) {}
+  // Where the output of all earlier calls ends, for example the size of a file; called after flush(). It is
+  // saved in checkpoints and may hold only what a state may. A run that is resumed gets it back as
+  // RunFacts::place, so that this tracker can discard what comes after it.
+  virtual State place() const { return {}; }
 };
 
 struct TrackerInputs {

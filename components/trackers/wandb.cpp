@@ -13,6 +13,7 @@
 #include "components/support/io/sha256.hpp"
 #include "components/trackers/support/chunk_log.hpp"
 #include "components/trackers/support/json_number.hpp"
+#include "components/trackers/support/place.hpp"
 #include "components/trackers/support/protobuf.hpp"
 #include "components/trackers/support/syncer.hpp"
 #include "components/trackers/support/tracker_files.hpp"
@@ -171,6 +172,8 @@ class WandbRun : public Tracker {
 
   void flush() override { log_->flush(); }
 
+  State place() const override { return {.integers = {{"records", log_->records()}}}; }
+
   void finish(const RunEnd& end) override {
     add_record(Field::summary, [&](Message& message) {
       for (const auto& [name, json] : last_) add_item(message, name, json);
@@ -187,7 +190,10 @@ class WandbRun : public Tracker {
  private:
   // Restores from the file: the number of rows, the last value of each metric, and which are declared.
   void take_up(const std::filesystem::path& path, const RunFacts& facts) {
-    keep_records(path, file_header, [&](std::string_view record) { return is_kept(record, facts); });
+    const auto last = place_integer(facts, "records");
+    keep_records(path, file_header, [&](std::string_view record, std::int64_t index) {
+      return (!last || index < *last) && is_kept(record, facts);
+    });
     read_chunk_log(path, file_header, [&](std::string_view record) {
       ++records_;
       const Row row = row_of(record);

@@ -28,7 +28,7 @@ class CenterCropTransform : public Transform {
   explicit CenterCropTransform(const Extent& extent) : extent_(extent) {}
 
   DataSpec output(DataSpec input) const override { return with_extent(std::move(input), extent_); }
-  void apply(Image& image, SampleRandom&) const override {
+  void apply(Image& image, ExampleRandom&) const override {
     image.crop({start(image.height(), extent_.height), start(image.width(), extent_.width), extent_.height,
                 extent_.width});
   }

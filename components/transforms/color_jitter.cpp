@@ -33,7 +33,7 @@ class ColorJitterTransform : public Transform {
   explicit ColorJitterTransform(const ColorJitter& settings) : settings_(settings) {}
 
   bool training_only() const override { return true; }
-  void apply(Image& image, SampleRandom& random) const override {
+  void apply(Image& image, ExampleRandom& random) const override {
     const ColorPlanes planes = copy(image);
     std::array<int, 4> order{0, 1, 2, 3};
     for (std::size_t i = 3; i > 0; --i) {

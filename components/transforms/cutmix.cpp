@@ -27,7 +27,7 @@ class CutmixTransform : public Transform {
 
   bool training_only() const override { return true; }
   DataSpec output(DataSpec input) const override { return with_soft_targets(std::move(input)); }
-  void apply_to_batch(Batch& batch, SampleRandom& random) const override {
+  void apply_to_batch(Batch& batch, ExampleRandom& random) const override {
     soften_targets(batch, classes_);
     if (!random.chance(settings_.p)) return;
     const std::int64_t height = batch.input.size(2);
@@ -41,7 +41,7 @@ class CutmixTransform : public Transform {
 
  private:
   // The centre is anywhere in the image, so the edge of the image may cut off a part of the rectangle.
-  Rectangle draw(SampleRandom& random, std::int64_t height, std::int64_t width) const {
+  Rectangle draw(ExampleRandom& random, std::int64_t height, std::int64_t width) const {
     const double edge = 0.5 * std::sqrt(1.0 - draw_share(random, settings_.alpha));
     const std::int64_t x = random.below(width);
     const std::int64_t y = random.below(height);

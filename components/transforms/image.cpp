@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 
 namespace runner {
 namespace {
@@ -169,7 +169,7 @@ void Image::write(const ImageTarget& target, const PixelTable& plain) const {
   }
 
   for (const Erasure& erasure : erasures_) {
-    SampleRandom noise(erasure.seed);
+    ExampleRandom noise(erasure.seed);
     for (std::int64_t channel = 0; channel < channels(); ++channel) {
       for (std::int64_t row = 0; row < erasure.part.height; ++row) {
         float* to = place(channel, erasure.part.top + row, erasure.part.left);

@@ -22,7 +22,7 @@ class MixupTransform : public Transform {
 
   bool training_only() const override { return true; }
   DataSpec output(DataSpec input) const override { return with_soft_targets(std::move(input)); }
-  void apply_to_batch(Batch& batch, SampleRandom& random) const override {
+  void apply_to_batch(Batch& batch, ExampleRandom& random) const override {
     soften_targets(batch, classes_);
     if (!random.chance(settings_.p)) return;
     const double share = draw_share(random, settings_.alpha);

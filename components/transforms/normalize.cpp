@@ -39,7 +39,7 @@ class NormalizeTransform : public Transform {
     input.pixels_final = true;
     return input;
   }
-  void apply(Image& image, SampleRandom&) const override { image.normalize(table_); }
+  void apply(Image& image, ExampleRandom&) const override { image.normalize(table_); }
 
  private:
   PixelTable table_;

@@ -59,7 +59,7 @@ class RandomCropTransform : public Transform {
   bool training_only() const override { return true; }
   DataSpec output(DataSpec input) const override { return with_extent(std::move(input), extent_); }
 
-  void apply(Image& image, SampleRandom& random) const override {
+  void apply(Image& image, ExampleRandom& random) const override {
     const auto [top, slack_below] = range(image.height(), extent_.height);
     const auto [left, slack_right] = range(image.width(), extent_.width);
     if (slack_below < 0 || slack_right < 0) {

@@ -44,7 +44,7 @@ class RandomErasingTransform : public Transform {
     input.pixels_final = true;
     return input;
   }
-  void apply(Image& image, SampleRandom& random) const override {
+  void apply(Image& image, ExampleRandom& random) const override {
     if (!random.chance(settings_.p)) return;
     const auto part = random_area(random, image.height(), image.width(), settings_.scale, shape_);
     if (!part) return;

@@ -18,7 +18,7 @@ class RandomFlipTransform : public Transform {
   explicit RandomFlipTransform(const RandomFlip& settings) : settings_(settings) {}
 
   bool training_only() const override { return true; }
-  void apply(Image& image, SampleRandom& random) const override {
+  void apply(Image& image, ExampleRandom& random) const override {
     if (random.chance(settings_.horizontal)) image.flip_horizontally();
     if (random.chance(settings_.vertical)) image.flip_vertically();
   }

@@ -36,7 +36,7 @@ class RandomResizedCropTransform : public Transform {
 
   bool training_only() const override { return true; }
   DataSpec output(DataSpec input) const override { return with_extent(std::move(input), extent_); }
-  void apply(Image& image, SampleRandom& random) const override {
+  void apply(Image& image, ExampleRandom& random) const override {
     const auto part = random_area(random, image.height(), image.width(), settings_.scale, settings_.ratio);
     image.crop(part ? *part : largest_middle(image.height(), image.width()));
     resample(image, extent_.height, extent_.width, settings_.interpolation);

@@ -28,7 +28,7 @@ class ResizeTransform : public Transform {
     const Extent own{input.input_shape.at(1), input.input_shape.at(2)};
     return with_extent(std::move(input), target(own));
   }
-  void apply(Image& image, SampleRandom&) const override {
+  void apply(Image& image, ExampleRandom&) const override {
     const Extent extent = target({image.height(), image.width()});
     // A strip of pixels would become an image that is larger than the memory.
     if (settings_.size && extent.height * extent.width > most_pixels) {

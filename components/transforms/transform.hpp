@@ -5,7 +5,7 @@
 
 #include "components/contract/batch.hpp"
 #include "components/contract/data_spec.hpp"
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "components/transforms/image.hpp"
 #include "registry/component.hpp"
 
@@ -17,7 +17,7 @@ namespace runner {
 //   constexpr auto describe(std::type_identity<Invert>) {
 //     return fields(field("p", &Invert::p, "Probability that an image is inverted.", within(0, 1)));
 //   }
-//   class Inverted final : public Transform { void apply(Image&, SampleRandom&) const override; .. };
+//   class Inverted final : public Transform { void apply(Image&, ExampleRandom&) const override; .. };
 //   std::unique_ptr<Transform> build(const Invert& settings, const TransformInputs&) {
 //     return std::make_unique<Inverted>(settings.p);
 //   }
@@ -28,8 +28,8 @@ class Transform {
 
   virtual bool training_only() const { return false; }
   virtual DataSpec output(DataSpec input) const { return input; }  // how it changes the shape of an example
-  virtual void apply(Image& /*image*/, SampleRandom& /*random*/) const {}
-  virtual void apply_to_batch(Batch& /*batch*/, SampleRandom& /*random*/) const {
+  virtual void apply(Image& /*image*/, ExampleRandom& /*random*/) const {}
+  virtual void apply_to_batch(Batch& /*batch*/, ExampleRandom& /*random*/) const {
   }  // when all examples of the batch are written, in main memory
 };
 

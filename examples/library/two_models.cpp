@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
         auto [encoder_optimizer, head_optimizer] = accelerator.prepare(encoder_adam, head_adam);
         accelerator.register_save_state_pre_hook(save_in_own_formats);
         accelerator.register_load_state_pre_hook(load_from_own_formats);
-        if (fs::exists(checkpoint)) accelerator.load_state(checkpoint);
+        if (accelerator.has_state(checkpoint)) accelerator.load_state(checkpoint);
 
         const torch::Tensor input = torch::sin(torch::arange(400.0f)).view({100, 4});
         const torch::Tensor target = input.sum(1, true);

@@ -39,7 +39,7 @@ class PointsSplit final : public Split {
     auto inputs = batch.input.accessor<float, 2>();
     auto labels = batch.target.accessor<std::int64_t, 1>();
     for (const ExampleRef& example : examples) {
-      SampleRandom random(example_seed(seed_, 0, static_cast<std::uint64_t>(example.index)));
+      ExampleRandom random(example_seed(seed_, 0, static_cast<std::uint64_t>(example.index)));
       const auto [x, y] = sampler_->draw(random);
       inputs[first][0] = static_cast<float>(x);
       inputs[first][1] = static_cast<float>(y);

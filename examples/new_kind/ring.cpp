@@ -24,7 +24,7 @@ class RingSampler final : public points::Sampler {
  public:
   explicit RingSampler(const Ring& settings) : settings_(settings) {}
 
-  std::pair<double, double> draw(SampleRandom& random) const override {
+  std::pair<double, double> draw(ExampleRandom& random) const override {
     const double radius = random.uniform(settings_.inner, settings_.outer);
     const double angle = random.uniform(0, 2 * std::numbers::pi);
     return {radius * std::cos(angle), radius * std::sin(angle)};

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "registry/component.hpp"
 
 namespace points {
@@ -12,7 +12,7 @@ namespace points {
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  virtual std::pair<double, double> draw(runner::SampleRandom& random) const = 0;
+  virtual std::pair<double, double> draw(runner::ExampleRandom& random) const = 0;
 };
 
 struct SamplerInputs {};  // what a build gets at run time, beside its own parameters: nothing

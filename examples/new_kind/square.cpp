@@ -16,7 +16,7 @@ class SquareSampler final : public points::Sampler {
  public:
   explicit SquareSampler(const Square& settings) : half_(settings.side / 2) {}
 
-  std::pair<double, double> draw(SampleRandom& random) const override {
+  std::pair<double, double> draw(ExampleRandom& random) const override {
     return {random.uniform(-half_, half_), random.uniform(-half_, half_)};
   }
 

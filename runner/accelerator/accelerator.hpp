@@ -186,6 +186,9 @@ class Accelerator {
   // checkpoint like those of recipes, atomically. Loading is strict: missing or extra state is an error.
   void save_state(const std::filesystem::path& folder);
   void load_state(const std::filesystem::path& folder);
+  // Whether save_state() has written this folder. Also finds one that was being replaced when a process was
+  // killed, which the file system may have under another name.
+  bool has_state(const std::filesystem::path& folder);
   void register_for_checkpointing(const std::string& name, Stateful& object);  // which must outlive this
   // Hooks for saving run on the main rank, hooks for loading on every rank.
   void register_save_state_pre_hook(ModelStatesHook hook);
@@ -200,8 +203,10 @@ class Accelerator {
   // --- tracking ---
 
   // Trackers write to the folder, or to servers under the name of the run; metrics.jsonl is always written.
+  // After load_state(), give the step of log() that was reached: what was logged after it is dropped.
   void init_trackers(const std::string& run_name, const std::filesystem::path& folder,
-                     std::vector<std::pair<std::string, Setting>> settings = {});
+                     std::vector<std::pair<std::string, Setting>> settings = {},
+                     std::optional<std::int64_t> resumed_at = {});
   void log(const std::vector<std::pair<std::string, double>>& values, std::int64_t step);
   void end_training();  // waits until trackers have written everything
 
@@ -240,6 +245,7 @@ class Accelerator {
   PreparedLoader<Item> prepared_loader(std::unique_ptr<BatchSource<Item>> source) {
     auto shared =
         std::make_shared<typename PreparedLoader<Item>::Shared>(std::move(source), &passes(), placement());
+    shared->place.ranks = share().ranks;
     add_loader(std::shared_ptr<Stateful>(shared, &shared->place));
     return PreparedLoader<Item>(std::move(shared));
   }

@@ -14,6 +14,7 @@
 #include "runner/engine/process.hpp"
 #include "runner/failure.hpp"
 #include "runner/launch/launch_ranks.hpp"
+#include "runner/processes.hpp"
 
 namespace runner {
 
@@ -24,7 +25,7 @@ std::vector<std::string> own_command() {
   std::vector<std::string> words;
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   if (words.empty()) throw std::runtime_error("launch() needs /proc, to start this program again");
-  words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
+  words.front() = own_program();
   return words;
 }
 
@@ -66,7 +67,7 @@ int launch(const std::function<void(World&)>& function, int ranks) {
     options.gpus.resize(static_cast<std::size_t>(ranks));
     std::iota(options.gpus.begin(), options.gpus.end(), 0);
   }
-  return launch(std::move(options), std::cerr);
+  return launch_ranks(std::move(options), std::cerr);
 }
 
 }  // namespace runner

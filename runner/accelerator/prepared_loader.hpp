@@ -134,17 +134,15 @@ class TorchBatches final : public BatchSource<typename Loader::BatchType> {
   std::optional<decltype(std::declval<Loader&>().begin())> at_;
 };
 
-// The position in the data that a checkpoint saves: passes done, and batches given in the current pass.
+// The position in the data that a checkpoint saves: passes done, and batches given to each rank in the
+// current pass.
 struct LoaderPlace final : Stateful {
-  std::int64_t epoch = 0, position = 0;
+  std::int64_t epoch = 0, position = 0, ranks = 1;
 
-  State save() const override { return {.integers = {{"epoch", epoch}, {"position", position}}}; }
-  void load(const State& state) override {
-    StateReader saved(state);
-    epoch = saved.integer("epoch");
-    position = saved.integer("position");
-    saved.finish();
-  }
+  State save() const override;
+  // On another number of ranks, the position is where the same batches have been given. Throws StateError if
+  // there is none.
+  void load(const State& state) override;
 };
 
 // A loader that gives each rank its share, equally many batches for all, on the device:

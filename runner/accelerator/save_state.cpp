@@ -43,6 +43,17 @@ class GeneratorsOfRanks final : public Stateful {
   Generators own_;
 };
 
+// The folder that is written first is next to it.
+fs::path with_parent(const fs::path& given) {
+  fs::path folder = fs::absolute(given).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // "state/"
+  return folder;
+}
+
+void recover(World& world, const fs::path& folder) {
+  world.once(World::Once::in_the_world, "the checkpoint", [&] { recover_folder(with_parent(folder)); });
+}
+
 std::string numbered(const std::string& name, std::size_t number) {
   return number == 0 ? name : name + "." + std::to_string(number);
 }
@@ -92,8 +103,7 @@ struct Accelerator::AllState {
 };
 
 void Accelerator::save_state(const fs::path& given) {
-  fs::path folder = fs::absolute(given).lexically_normal();  // has a parent folder, where it is written first
-  if (!folder.has_filename()) folder = folder.parent_path();  // "state/"
+  const fs::path folder = with_parent(given);
   if (!impl_->window.last())
     throw std::logic_error("call save_state() between two updates: gradients are being accumulated.");
   impl_->engine.prepare_to_save();
@@ -103,6 +113,7 @@ void Accelerator::save_state(const fs::path& given) {
   for (const auto& optimizer : impl_->optimizers)
     checkpoint.step = std::max(checkpoint.step, optimizer->steps);
   world().once(World::Once::in_the_world, "the checkpoint", [&] {
+    if (impl_->trackers) impl_->trackers->flush();  // what was logged before the state was saved
     fs::create_directories(folder.parent_path());
     call_save_hooks(impl_->save_hooks, checkpoint, folder);
     TemporaryFolderBeside temporary(folder);
@@ -110,7 +121,13 @@ void Accelerator::save_state(const fs::path& given) {
   });
 }
 
+bool Accelerator::has_state(const fs::path& folder) {
+  recover(world(), folder);
+  return world().any(is_main_process() && fs::exists(folder), "whether there is a checkpoint");
+}
+
 void Accelerator::load_state(const fs::path& folder) {
+  recover(world(), folder);
   const AllState all(*impl_);
   FoundCheckpoint found{folder, read_checkpoint(folder)};
   call_load_hooks(impl_->load_hooks, found.checkpoint, folder);

@@ -8,7 +8,8 @@
 namespace runner {
 
 void Accelerator::init_trackers(const std::string& run_name, const std::filesystem::path& folder,
-                                std::vector<std::pair<std::string, Setting>> settings) {
+                                std::vector<std::pair<std::string, Setting>> settings,
+                                std::optional<std::int64_t> resumed_at) {
   impl_->tracking_since = std::chrono::steady_clock::now();
   if (!is_main_process()) return;
   std::filesystem::create_directories(folder);
@@ -18,7 +19,7 @@ void Accelerator::init_trackers(const std::string& run_name, const std::filesyst
   RunFacts facts{.name = run_name, .folder = folder, .recipe = "", .settings = std::move(settings)};
   impl_->trackers =
       std::make_unique<Trackers>(build_trackers(parts, impl_->registry, {folder}), std::move(facts));
-  impl_->trackers->start();
+  impl_->trackers->start(resumed_at);
 }
 
 void Accelerator::log(const std::vector<std::pair<std::string, double>>& values, std::int64_t step) {

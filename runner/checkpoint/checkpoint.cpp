@@ -43,6 +43,9 @@ FolderContents contents_of(const fs::path& hook_files) {
       const fs::path name = entry.path().lexically_relative(hook_files);
       if (entry.is_symlink() || (!entry.is_directory() && !entry.is_regular_file()))
         throw IoError("A hook left " + name.string() + " for a checkpoint, which is not a file.");
+      if (!is_utf8(name.string()))  // manifest.json could not list it
+        throw IoError("A hook wrote " + escaped_name(name.string()) +
+                      " for a checkpoint, whose name is not UTF-8.");
       (entry.is_directory() ? found.folders : found.files).push_back(name);
     }
   } catch (const fs::filesystem_error& error) {

@@ -51,7 +51,8 @@ constexpr auto describe(std::type_identity<CheckpointSection>) {
             harmless()),
       field("every", &CheckpointSection::every,
             "How often a checkpoint is written: \"500step\", \"1ep\", \"30min\", \"never\" (not at the end "
-            "either; only a signal still saves), or \"auto\": as often as costs at most 3 % of the time.",
+            "either; a signal, `runner checkpoint` and `time_limit` still save), or \"auto\": as often as "
+            "costs at most 3 % of the time.",
             harmless()),
       field("keep", &CheckpointSection::keep, "Number of newest checkpoints to keep.", within(1, 1'000'000),
             harmless()),

@@ -3,7 +3,6 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "components/support/io/folders.hpp"
@@ -11,6 +10,7 @@
 #include "components/support/io/read_json.hpp"
 #include "registry/byte_size.hpp"
 #include "registry/log.hpp"
+#include "runner/checkpoint/step_name.hpp"
 
 namespace runner {
 
@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view prefix = "step-";
 constexpr std::string_view removed_prefix = ".removed-";
 
 void require_room(const fs::path& folder, std::uint64_t bytes) {
@@ -47,24 +46,17 @@ bool has_symbolic_links(const fs::path& folder) {
 
 }  // namespace
 
-fs::path CheckpointStore::path_of(std::int64_t step) const {
-  char text[32];
-  std::snprintf(text, sizeof text, "step-%08lld", static_cast<long long>(step));
-  return folder_ / text;
-}
+fs::path CheckpointStore::path_of(std::int64_t step) const { return folder_ / step_name(step); }
 
 std::vector<fs::path> CheckpointStore::all() const {
-  const auto step_of = [](const fs::path& path) {
-    return std::strtoll(path.filename().c_str() + prefix.size(), nullptr, 10);
-  };
-  std::vector<fs::path> found;
+  std::vector<std::int64_t> steps;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder_, none)) {
-    const fs::path& path = entry.path();
-    // Any other name is the user's: a copy called step-00000100-good is neither resumed from nor deleted.
-    if (path.filename().string().starts_with(prefix) && path == path_of(step_of(path))) found.push_back(path);
-  }
-  std::ranges::sort(found, std::greater<>{}, step_of);
+  // Any other name is the user's: a copy called step-00000100-good is neither resumed from nor deleted.
+  for (const auto& entry : fs::directory_iterator(folder_, none))
+    if (const auto step = step_of_name(entry.path().filename().string())) steps.push_back(*step);
+  std::ranges::sort(steps, std::greater<>{});
+  std::vector<fs::path> found;
+  for (const std::int64_t step : steps) found.push_back(path_of(step));
   return found;
 }
 
@@ -84,13 +76,13 @@ bool CheckpointStore::is_kept(std::int64_t step) const {
 }
 
 void CheckpointStore::write(TemporaryFolderBeside& folder, const Checkpoint& checkpoint,
-                            const CheckpointSettings& settings, std::int64_t keep,
-                            const WaitOptions& wait) const {
+                            const CheckpointSettings& settings, std::int64_t keep, const WaitOptions& wait,
+                            const std::set<fs::path>& damaged) const {
   const fs::path path = path_of(checkpoint.step);
   flush_folder(folder_.parent_path());  // the entry of the new folder has to be on disk, too
   write_checkpoint(folder, checkpoint, settings, wait);
   point_latest_to(path);
-  prune(path, keep);
+  prune(path, keep, damaged);
 }
 
 void CheckpointStore::point_latest_to(const fs::path& checkpoint) const {
@@ -108,11 +100,16 @@ void CheckpointStore::point_latest_to(const fs::path& checkpoint) const {
   }
 }
 
-void CheckpointStore::prune(const fs::path& newest, std::int64_t keep) const {
+void CheckpointStore::prune(const fs::path& newest, std::int64_t keep,
+                            const std::set<fs::path>& damaged) const {
   std::int64_t complete = 0;
   for (const fs::path& old : all()) {
     try {
       const bool kept = read_summary(old).kept;
+      if (damaged.contains(old)) {
+        if (kept) continue;
+        throw std::runtime_error("The checkpoint " + old.string() + " is damaged.");
+      }
       if (++complete > keep && !kept && old != newest) remove(old);
     } catch (const IoError& error) {
       // The next checkpoint tries again to find out whether this one is kept.
@@ -144,6 +141,12 @@ void CheckpointStore::adopt_copy_of_latest() const {
   try {
     const fs::path own = path_of(read_summary(latest).step);
     if (!fs::exists(own)) {
+      fs::rename(latest, own);
+    } else if (const std::string damage = damage_of(own); !damage.empty()) {  // copying was broken off
+      if (!damage_of(latest).empty()) return;
+      log::warning("{} is damaged: {}. It is replaced by its copy {}.", own.string(), damage,
+                   latest.filename().string());
+      remove(own);
       fs::rename(latest, own);
     } else if (read_json_file(own / "manifest.json") == read_json_file(latest / "manifest.json")) {
       remove(latest);

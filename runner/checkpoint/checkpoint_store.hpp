@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "runner/checkpoint/checkpoint.hpp"
@@ -29,20 +30,23 @@ class CheckpointStore {
   bool is_kept(std::int64_t step) const;
 
   // Writes the checkpoint, then moves `latest`, then removes old checkpoints, except the newest `keep` and
-  // those that are marked as kept. Throws IoError.
+  // those that are marked as kept. Some may be known to be damaged although their manifests can be read: they
+  // do not count. Throws IoError.
   void write(TemporaryFolderBeside& folder, const Checkpoint& checkpoint, const CheckpointSettings& settings,
-             std::int64_t keep, const WaitOptions& wait = {}) const;
+             std::int64_t keep, const WaitOptions& wait = {},
+             const std::set<std::filesystem::path>& damaged = {}) const;
 
   // Makes `latest` point to this checkpoint if it does not: a crash may have happened between writing a
   // checkpoint and moving `latest`. Throws IoError. Only warns on a file system without symbolic links.
   void point_latest_to(const std::filesystem::path& checkpoint) const;
 
   // Deletes what a crash left of checkpoints that were being written or removed. In a copy of a run that was
-  // made without links (`cp -rL`), `latest` is a folder: it becomes step-.., or is deleted if that exists.
+  // made without links (`cp -rL`), `latest` is a folder: it becomes step-.., or is deleted if that is intact.
   void clear_leftovers() const;
 
  private:
-  void prune(const std::filesystem::path& newest, std::int64_t keep) const;
+  void prune(const std::filesystem::path& newest, std::int64_t keep,
+             const std::set<std::filesystem::path>& damaged) const;
   void remove(const std::filesystem::path& old) const;
   void adopt_copy_of_latest() const;
 

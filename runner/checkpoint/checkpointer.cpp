@@ -14,13 +14,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Whether the memory of a tensor goes with it. That of from_blob() without a deleter belongs to someone else.
+bool owns_memory(const torch::Tensor& tensor) {
+  return tensor.defined() && tensor.device().is_cpu() && tensor.use_count() == 1 && tensor.has_storage() &&
+         tensor.storage().use_count() == 1 && tensor.storage().data_ptr().get_context() != nullptr;
+}
+
 // A copy that shares no memory with the run; tensors that nothing else refers to are not copied.
 State own_copy(State state) {
   for (auto& [name, part] : state.parts) part = own_copy(std::move(part));
   for (auto& [name, tensor] : state.tensors) {
-    const bool own = tensor.defined() && tensor.device().is_cpu() && tensor.use_count() == 1 &&
-                     tensor.has_storage() && tensor.storage().use_count() == 1;
-    if (!own) tensor = State{.tensors = {{name, tensor}}}.copy().tensors.at(name);
+    if (!owns_memory(tensor)) tensor = State{.tensors = {{name, tensor}}}.copy().tensors.at(name);
   }
   return state;
 }
@@ -59,6 +63,10 @@ void Checkpointer::resumed(const Progress& place) {
   policy_.resumed(place, times_.restarts());
   const auto folder = store_.path_of(place.step);
   if (!is_writer_ || !std::filesystem::exists(folder)) return;  // a new run that starts from another one
+  for (const auto& newer : store_.all()) {  // it would have been resumed from one of them, were they intact
+    if (newer == folder) break;
+    damaged_.insert(newer);
+  }
   for (const std::string& change : environment_changes(read_summary(folder), versions_, ranks_.world.size()))
     log::warning("Changed since the checkpoint was written: {}. The results may differ.", change);
 }
@@ -149,6 +157,7 @@ Checkpointer::Job Checkpointer::prepare(Checkpoint checkpoint) {
   if (is_writer_) {
     folder = store_.begin(checkpoint.step, static_cast<std::uint64_t>(bytes));
     call_save_hooks(hooks_, checkpoint, store_.path_of(checkpoint.step));
+    damaged_.erase(store_.path_of(checkpoint.step));  // it is replaced
   }
   std::filesystem::path shared;
   if (together)
@@ -165,8 +174,9 @@ Checkpointer::Job Checkpointer::prepare(Checkpoint checkpoint) {
         if (has_tensors(held->sharded.at(name))) write_part(shared, {name, rank, ranks}, state);
     };
   }
-  return
-      [this, held, folder] { store_.write(*folder, *held, settings_, keep_, {ranks_.timeout, &cancelled_}); };
+  return [this, held, folder, damaged = damaged_] {
+    store_.write(*folder, *held, settings_, keep_, {ranks_.timeout, &cancelled_}, damaged);
+  };
 }
 
 void Checkpointer::start(Job job, const Progress& now, double waited) {

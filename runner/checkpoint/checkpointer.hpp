@@ -82,6 +82,7 @@ class Checkpointer {
   const bool is_writer_;
   std::atomic<bool> cancelled_ = false;  // stops waiting for the parts of other ranks
   const std::vector<ModelStatesHook> hooks_;
+  std::set<std::filesystem::path> damaged_;  // checkpoints that the run could not be resumed from
   std::map<std::string, double> metrics_;
   std::optional<std::int64_t> saved_examples_;  // examples seen at the last checkpoint, also if still written
   std::int64_t writing_step_ = -1, durable_step_ = -1;

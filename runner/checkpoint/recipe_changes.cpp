@@ -48,8 +48,7 @@ class Comparison {
       const Value* new_value = now ? now->find(field.name) : nullptr;
       const OnResume mark = mark_of(field, inherited);
       if ((!old_value && !new_value) || field.rules.code || mark == OnResume::not_compared) continue;
-      values(old_value, new_value, field.type, mark,
-             path.empty() ? std::string(field.name) : path + "." + std::string(field.name));
+      values(old_value, new_value, field.type, mark, key_below(path, field.name));
     }
   }
 

@@ -1,18 +1,14 @@
 #include <algorithm>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <system_error>
 
 #include "registry/byte_size.hpp"
-#include "registry/host_name.hpp"
 #include "registry/wording.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/output_width.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/inference/load_run.hpp"
-#include "runner/run_folder/run_folder.hpp"
 #include "runner/terminal/format.hpp"
 #include "runner/terminal/text.hpp"
 #include "runner/train/best_files.hpp"
@@ -113,45 +109,17 @@ int list(const Arguments& arguments, Session& session) {
   return Exit::done;
 }
 
-// Requests a checkpoint; the process that trains writes it after its current step.
-int ask(const Arguments& arguments, Session& session) {
-  const fs::path folder = find_run(arguments.get("RUN"));
-  const auto owner = RunFolder::owner(folder);
-  if (!owner) throw std::runtime_error("no process is training in " + folder.string());
-  if (owner->host != host_name())
-    throw std::runtime_error("the run is on " + owner->host +
-                             ": run this command there, or send SIGUSR1 to process " +
-                             std::to_string(owner->pid));
-  if (::kill(static_cast<pid_t>(owner->pid), SIGUSR1) != 0)
-    throw std::runtime_error("cannot signal process " + std::to_string(owner->pid) + ": " +
-                             std::system_category().message(errno));
-  session.out << "requested a checkpoint from process " << owner->pid << "; `runner checkpoints "
-              << arguments.get("RUN") << "` lists it once written\n";
-  return Exit::done;
-}
-
-const Argument run_argument{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
-                            Word::file};
-
 }  // namespace
 
 Command checkpoints_command() {
   return {.name = "checkpoints",
           .summary =
               "List the checkpoints of a run, complete or damaged, and the weights of its best evaluations.",
-          .arguments = {run_argument},
+          .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
+                         Word::file}},
           .options = {{.name = "json", .doc = "The same as JSON, for programs."}},
           .examples = {{"runner checkpoints shapes", "of the last run of that name"}},
           .run = &list};
-}
-
-Command checkpoint_command() {
-  return {.name = "checkpoint",
-          .summary = "Ask a running process to save its run now.",
-          .arguments = {run_argument},
-          .examples = {{"runner checkpoint shapes", "after the current step"}},
-          .run = &ask,
-          .details = "Sends SIGUSR1 to the process that trains."};
 }
 
 }  // namespace runner::cli

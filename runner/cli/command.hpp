@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "registry/registry.hpp"
+#include "runner/exit_codes.hpp"
 #include "runner/terminal/style.hpp"
 
 namespace runner::cli {
-
-// What the program returns to the shell.
-enum Exit : int { done = 0, failed = 1, bad_input = 2 };
 
 // The meaning of a word on the command line, for shell completion.
 enum class Word {

@@ -7,7 +7,6 @@
 #include "runner/cli/commands.hpp"
 #include "runner/cli/parse.hpp"
 #include "runner/cli/recipe_files.hpp"
-#include "runner/describe/kinds.hpp"
 #include "runner/resolve.hpp"
 
 namespace runner::cli {

@@ -98,7 +98,7 @@ std::vector<Candidate> override_candidates(const std::string& recipe,
   const auto dot = typed.rfind('.');
   const std::string parent = dot == std::string::npos ? "" : typed.substr(0, dot);
   for (const KnownKey& key : paths.keys(tree, parent)) {
-    const std::string path = parent.empty() ? key.name : parent + "." + key.name;
+    const std::string path = key_below(parent, key.name);
     if (deletes) {
       found.push_back({"~" + path, std::string(key.field.doc)});
     } else {

@@ -18,10 +18,10 @@ namespace runner::cli {
 
 namespace {
 
-using State = Finding::State;
+using Verdict = Finding::Verdict;
 
-constexpr std::string_view name_of(State state) {
-  return state == State::ok ? "ok" : state == State::note ? "note" : "problem";
+constexpr std::string_view name_of(Verdict verdict) {
+  return verdict == Verdict::ok ? "ok" : verdict == Verdict::note ? "note" : "problem";
 }
 
 // Prints each finding at once: some checks take a second.
@@ -30,22 +30,22 @@ class FindingsReport {
   FindingsReport(bool as_json, Session& session) : as_json_(as_json), session_(session) {}
 
   void add(const Finding& finding) {
-    problems_ += finding.state == State::problem ? 1 : 0;
+    problems_ += finding.verdict == Verdict::problem ? 1 : 0;
     if (as_json_) {
       checks_.push_back({{"check", finding.what},
-                         {"state", name_of(finding.state)},
+                         {"state", name_of(finding.verdict)},
                          {"detail", finding.detail},
                          {"remedy", finding.remedy}});
       return;
     }
-    constexpr std::size_t state_width = 9, what_width = 18, width = 110;
+    constexpr std::size_t verdict_width = 9, what_width = 18, width = 110;
     const Style& style = session_.out_style;
-    const std::string state(name_of(finding.state));
-    const std::string coloured = finding.state == State::ok     ? style.green(state)
-                                 : finding.state == State::note ? style.yellow(state)
-                                                                : style.bold(style.red(state));
-    const std::string indent(state_width + what_width, ' ');
-    session_.out << coloured << std::string(state_width - state.size(), ' ') << finding.what
+    const std::string verdict(name_of(finding.verdict));
+    const std::string coloured = finding.verdict == Verdict::ok     ? style.green(verdict)
+                                 : finding.verdict == Verdict::note ? style.yellow(verdict)
+                                                                    : style.bold(style.red(verdict));
+    const std::string indent(verdict_width + what_width, ' ');
+    session_.out << coloured << std::string(verdict_width - verdict.size(), ' ') << finding.what
                  << std::string(what_width - std::min(what_width - 1, finding.what.size()), ' ')
                  << wrapped(finding.detail, width - indent.size(), indent) << "\n";
     if (!finding.remedy.empty())
@@ -75,10 +75,11 @@ class FindingsReport {
 Finding check_processor() {
   try {
     const std::string limited = steer_around_broken_instructions();
-    if (!limited.empty()) return {"processor", State::note, limited, "none needed: every run does the same"};
-    return {"processor", State::ok, "executes the instructions that it advertises"};
+    if (!limited.empty())
+      return {"processor", Verdict::note, limited, "none needed: every run does the same"};
+    return {"processor", Verdict::ok, "executes the instructions that it advertises"};
   } catch (const std::exception& error) {
-    return {"processor", State::problem, error.what(), "use precision=fp32 on this machine"};
+    return {"processor", Verdict::problem, error.what(), "use precision=fp32 on this machine"};
   }
 }
 
@@ -120,7 +121,7 @@ int doctor(const Arguments& arguments, Session& session) {
     trials.emplace(session.environment);
   } catch (const std::exception& error) {
     report.add(
-        {"temporary files", State::problem, error.what(), "set TMPDIR to a folder that can be written"});
+        {"temporary files", Verdict::problem, error.what(), "set TMPDIR to a folder that can be written"});
     return report.finish();
   }
   report.add(trials->one_rank());

@@ -14,11 +14,11 @@
 #include <ostream>
 
 #include "registry/byte_size.hpp"
-#include "registry/usable_cores.hpp"
+#include "registry/machine.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/distributed/nccl.hpp"
-#include "runner/engine/gpus.hpp"
+#include "runner/engine/device.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/terminal/text.hpp"
 #include "runner/version.hpp"

@@ -6,7 +6,6 @@
 #include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/offload_option.hpp"
-#include "runner/cli/recipe_files.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/inference/load_run.hpp"

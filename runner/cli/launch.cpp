@@ -31,7 +31,7 @@ int run(const Arguments& arguments, Session& session) {
       session.err << render(found, session.err_style.colour);
       return Exit::bad_input;
     }
-    return launch(std::move(options), session.err);
+    return launch_ranks(std::move(options), session.err);
   } catch (const BadLaunch& bad) {
     return refuse(bad.problem, session);
   } catch (const BadRendezvous& bad) {

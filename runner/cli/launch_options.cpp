@@ -13,6 +13,7 @@
 #include "runner/cli/option_number.hpp"
 #include "runner/distributed/meeting_place.hpp"
 #include "runner/launch/visible_gpus.hpp"
+#include "runner/processes.hpp"
 
 namespace runner::cli {
 
@@ -75,8 +76,6 @@ std::vector<int> gpus(const Arguments& arguments, const Environment& environment
   return numbers;
 }
 
-std::string counted_gpus(std::size_t count) { return count == 1 ? "1 GPU" : std::to_string(count) + " GPUs"; }
-
 // The number of ranks on this machine: that of -n, the most of --elastic, or one for each GPU. With several
 // machines, --elastic counts the ranks of all of them.
 void set_ranks(LaunchOptions& options, const Arguments& arguments) {
@@ -107,7 +106,7 @@ void set_ranks(LaunchOptions& options, const Arguments& arguments) {
   if (by_gpus > 0 && options.ranks != by_gpus)
     throw BadLaunch{{std::string(elastic ? "--elastic" : "-n") + " asks for " +
                      std::to_string(options.ranks) + " ranks, but there are " +
-                     counted_gpus(options.gpus.size()) + ": each rank needs one of its own"}};
+                     counted(options.gpus.size(), "GPU") + ": each rank needs one of its own"}};
 }
 
 Address rendezvous(const std::string& text, int machines) {
@@ -168,8 +167,7 @@ void set_restarts(LaunchOptions& options, const Arguments& arguments, const Reci
 
 // The command that each rank runs.
 void set_command(LaunchOptions& options, const Arguments& arguments) {
-  options.command = {std::filesystem::read_symlink("/proc/self/exe").string(), "run",
-                     arguments.get("RECIPE")};
+  options.command = {own_program(), "run", arguments.get("RECIPE")};
   for (const char* flag : {"dry-run", "force"})
     if (arguments.has(flag)) options.command.push_back(std::string("--") + flag);
   for (const std::string& change : arguments.all("OVERRIDE")) options.command.push_back(change);

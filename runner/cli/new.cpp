@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "components/support/io/atomic_file.hpp"
-#include "registry/is_blank.hpp"
+#include "registry/conform.hpp"
 #include "registry/log.hpp"
 #include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
@@ -108,11 +108,11 @@ void find_blanks(const Value& value, const std::string& path, std::vector<std::s
   if (is_blank(value)) found.push_back(path);
   if (const auto* list = value.as<Array>()) {
     for (std::size_t i = 0; i < list->size(); ++i)
-      find_blanks((*list)[i], path + "." + std::to_string(i), found);
+      find_blanks((*list)[i], key_below(path, std::to_string(i)), found);
   }
   if (const auto* table = value.as<Table>()) {
     for (const Member& member : *table)
-      find_blanks(member.value, (path.empty() ? "" : path + ".") + key_to_toml(member.key), found);
+      find_blanks(member.value, key_below(path, key_to_toml(member.key)), found);
   }
 }
 

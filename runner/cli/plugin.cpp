@@ -15,6 +15,7 @@
 #include "runner/plugins/plugin_error.hpp"
 #include "runner/plugins/read_stamp.hpp"
 #include "runner/plugins/skeleton.hpp"
+#include "runner/processes.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {
@@ -63,11 +64,9 @@ std::optional<fs::path> package_folder() {
 }
 
 // Runs a program, which writes to our own output; returns its exit code.
-int run_program(const std::vector<std::string>& words, Session& session) {
+int run_program(std::vector<std::string> words, Session& session) {
   session.out << session.out_style.dim(joined(words, " ")) << std::endl;
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = pointers(words);
   pid_t process = 0;
   if (const int error =
           posix_spawnp(&process, arguments.front(), nullptr, nullptr, arguments.data(), environ)) {
@@ -76,7 +75,7 @@ int run_program(const std::vector<std::string>& words, Session& session) {
   }
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return exit_code_of(status);
 }
 
 int build(const fs::path& folder, const Arguments& arguments, Session& session) {

@@ -165,13 +165,22 @@ void write(const std::string& text, const std::string& file) {
                              (errno != 0 ? ": " + std::generic_category().message(errno) : ""));
 }
 
-// Writing the predictions would destroy an input; a row or a sentence is no file.
-bool is_an_input(const std::string& file, const std::vector<std::string>& inputs) {
-  return std::ranges::any_of(inputs, [&](const std::string& input) {
+// A row or a sentence is no file.
+void require_another_output(const Arguments& arguments, const std::vector<std::string>& inputs) {
+  if (!arguments.has("out")) return;
+  const std::string out = arguments.get("out");
+  const auto is_output = [&](const std::string& input) {
     std::error_code is_no_file;
-    const bool listed = input.starts_with('@');
-    return std::filesystem::equivalent(file, listed ? input.substr(1) : input, is_no_file);
-  });
+    return std::filesystem::equivalent(out, input, is_no_file);
+  };
+  if (std::ranges::any_of(inputs, is_output))
+    throw InputError("--out " + out + " is one of the inputs and would be overwritten.");
+}
+
+std::vector<std::string> without_at_signs(std::vector<std::string> words) {
+  for (std::string& word : words)
+    if (word.starts_with('@')) word.erase(0, 1);
+  return words;
 }
 
 int run(const Arguments& arguments, Session& session) {
@@ -179,9 +188,7 @@ int run(const Arguments& arguments, Session& session) {
   if (format != "text" && format != "csv" && format != "json") {
     return refuse({"there is no format " + in_quotes(format), {"formats: text, csv, json"}}, session);
   }
-  if (arguments.has("out") && is_an_input(arguments.get("out"), arguments.all("INPUT")))
-    return refuse({"--out " + arguments.get("out") + " is one of the inputs, which it would replace"},
-                  session);
+  require_another_output(arguments, without_at_signs(arguments.all("INPUT")));
   std::size_t top = 1;
   try {
     top = static_cast<std::size_t>(whole_option(arguments, "top", 1).value_or(1));
@@ -196,8 +203,10 @@ int run(const Arguments& arguments, Session& session) {
                           session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!trained) return Exit::bad_input;
-  std::vector<std::string> inputs = inputs_of(arguments.all("INPUT"), trained->data.vocabulary > 0);
+  const bool texts = trained->data.vocabulary > 0;
+  std::vector<std::string> inputs = inputs_of(arguments.all("INPUT"), texts);
   if (trained->data.images) inputs = with_folders_opened(inputs);
+  if (!texts) require_another_output(arguments, inputs);
   Predictions all = predict(*trained, inputs);
   for (Prediction& one : all) one.classes.resize(std::min(top, one.classes.size()));
   const std::string text = format == "csv" ? as_csv(all) : format == "json" ? as_json(all) : as_text(all);

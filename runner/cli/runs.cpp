@@ -202,8 +202,8 @@ Command runs_command() {
                      Argument::Count::optional, Word::file}},
       .options = {{.name = "where",
                    .doc = "Only runs for which this is true: KEY=VALUE, or !=, <, <=, >, >=. KEY is a key of "
-                          "the recipe, or name, status, steps, best or duration. May be given several times; "
-                          "all must be true.",
+                          "the recipe, or name, status, steps, best or duration (in seconds, or 1h). May be "
+                          "given several times; all must be true.",
                    .value = "CONDITION",
                    .many = true},
                   {.name = "sort",

@@ -9,7 +9,6 @@
 #include "runner/cli/problem.hpp"
 #include "runner/inference/generate.hpp"
 #include "runner/inference/load_run.hpp"
-#include "runner/terminal/text.hpp"
 
 namespace runner::cli {
 

@@ -24,10 +24,8 @@ bool has_fraction(std::string_view text) {
   return number && std::isfinite(*number) && std::trunc(*number) != *number;
 }
 
-// As dataset.missing is by default.
 bool is_missing(std::string_view text) {
-  constexpr std::string_view known[] = {"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"};
-  return std::ranges::find(known, text) != std::end(known);
+  return std::ranges::find(usual_missing, text) != usual_missing.end();
 }
 
 void add_row(const std::vector<std::string>& values, std::vector<Column>& columns) {

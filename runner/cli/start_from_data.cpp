@@ -110,10 +110,9 @@ Found images(const fs::path& data) {
 // ---- tables
 
 std::string names_of(const std::vector<Column>& columns) {
-  std::string list;
-  for (const Column& column : columns)
-    list += (list.empty() ? "" : ", ") + quote_toml(escape_references(column.name));
-  return "[" + list + "]";
+  std::vector<std::string> names;
+  for (const Column& column : columns) names.push_back(quote_toml(escape_references(column.name)));
+  return "[" + joined(names) + "]";
 }
 
 // As written by to_csv of pandas, and by its read_csv and to_csv after that: "", "Unnamed: 0", "Unnamed:

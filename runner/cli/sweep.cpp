@@ -5,7 +5,7 @@
 #include "components/support/io/atomic_file.hpp"
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
-#include "registry/usable_cores.hpp"
+#include "registry/machine.hpp"
 #include "registry/value.hpp"
 #include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
@@ -18,11 +18,11 @@
 #include "runner/recipe.hpp"
 #include "runner/recipe/write.hpp"
 #include "runner/resolve.hpp"
+#include "runner/signals.hpp"
 #include "runner/sweep/sweep.hpp"
 #include "runner/sweep/sweep_report.hpp"
 #include "runner/terminal/format.hpp"
 #include "runner/terminal/text.hpp"
-#include "runner/train/signals.hpp"
 
 namespace runner::cli {
 
@@ -80,12 +80,17 @@ std::vector<Parameter> parsed(const std::vector<std::string>& texts) {
 }
 
 // What the sweep sets for each trial cannot be set by the user as well: one of them would be ignored.
-void require_set_once(const SweepPlan& plan) {
+void require_set_once(const SweepPlan& plan, const Recipe& recipe) {
+  const auto is_searched = [&](std::string_view key) {
+    return std::ranges::find(plan.parameters, key, &Parameter::key) != plan.parameters.end();
+  };
+  if (recipe.run.dir || is_searched("run.dir"))
+    throw std::invalid_argument(
+        "run.dir cannot be set: every trial has a folder of its own; choose that of the sweep with --dir");
+  if (recipe.checkpoint.resume == Resume::never || is_searched("checkpoint.resume"))
+    throw std::invalid_argument(
+        "checkpoint.resume cannot be set: an unfinished trial continues from its checkpoint");
   const auto key_of = [](std::string_view override) { return override.substr(0, override.find('=')); };
-  const auto is_folder = [](std::string_view key) { return key == "run.dir"; };
-  if (std::ranges::any_of(plan.overrides, is_folder, key_of) ||
-      std::ranges::any_of(plan.parameters, is_folder, &Parameter::key))
-    throw std::invalid_argument("every trial has a folder of its own; choose that of the sweep with --dir");
   for (const Parameter& parameter : plan.parameters) {
     if (std::ranges::find(plan.overrides, parameter.key, key_of) != plan.overrides.end())
       throw std::invalid_argument(in_quotes(parameter.key) + " is given twice: to search it, and as a value");
@@ -193,7 +198,7 @@ Sweep sweep_of(Request request, const Value& resolved_recipe, const Arguments& a
   Sweep sweep{.plan = std::move(request.plan), .sampler = nullptr, .identity = {}};
   SweepPlan& plan = sweep.plan;
   plan.parameters = parsed(over);
-  require_set_once(plan);
+  require_set_once(plan, recipe);
   const auto objective = objective_of(recipe);
   if (!objective) throw std::invalid_argument("the recipe has no metric to optimise; name one with --metric");
   plan.objective = *objective;
@@ -311,34 +316,35 @@ Command sweep_command() {
             "A setting to search, KEY=choice(a,b), range(0,3), uniform(0,0.5), log_uniform(1e-4,0.1) or "
             "log_int(16,1024); any other override applies to all trials. Default: [sweep] of the recipe.",
             Argument::Count::any, Word::override_}},
-      .options = {{.name = "search",
-                   .doc = "grid, random, tpe or auto: grid if all values can be tried, otherwise tpe.",
-                   .value = "HOW"},
-                  {.name = "samples", .doc = "Number of trials.", .value = "N"},
-                  {.name = "jobs",
-                   .doc = "Trials at the same time; they share the cores.",
-                   .value = "N",
-                   .letter = 'j'},
-                  {.name = "ranks",
-                   .doc = "Ranks of each trial, as with `runner launch -n`.",
-                   .value = "N",
-                   .letter = 'n'},
-                  {.name = "halving",
-                   .doc = "Stop a trial early unless it is among the best third of those that got as far."},
-                  {.name = "no-halving", .doc = "Run every trial to its end, whatever [sweep] says."},
-                  {.name = "retry-failed",
-                   .doc = "Run trials again that failed in an earlier run of the sweep."},
-                  {.name = "metric",
-                   .doc = "The metric to optimise, such as eval/accuracy; default: that of checkpoint.best.",
-                   .value = "NAME"},
-                  {.name = "mode",
-                   .doc = "max or min: which direction of --metric is better, if the metric does not say.",
-                   .value = "MODE"},
-                  {.name = "seed", .doc = "Seed of the random values.", .value = "N"},
-                  {.name = "dir",
-                   .doc = "Folder of the sweep; default: sweeps/<run.name>.",
-                   .value = "DIR",
-                   .word = Word::file}},
+      .options =
+          {{.name = "search",
+            .doc = "grid, random, tpe or auto: grid if all values can be tried, otherwise tpe.",
+            .value = "HOW"},
+           {.name = "samples", .doc = "Number of trials.", .value = "N"},
+           {.name = "jobs",
+            .doc = "Trials at the same time; they share the cores.",
+            .value = "N",
+            .letter = 'j'},
+           {.name = "ranks",
+            .doc = "Ranks of each trial, as with `runner launch -n`.",
+            .value = "N",
+            .letter = 'n'},
+           {.name = "halving",
+            .doc = "Stop a trial early unless it is among the best third of the trials that reached the same "
+                   "evaluation."},
+           {.name = "no-halving", .doc = "Run every trial to its end, whatever [sweep] says."},
+           {.name = "retry-failed", .doc = "Run trials again that failed in an earlier run of the sweep."},
+           {.name = "metric",
+            .doc = "The metric to optimise, such as eval/accuracy; default: that of checkpoint.best.",
+            .value = "NAME"},
+           {.name = "mode",
+            .doc = "max or min: which direction of --metric is better, if the metric does not say.",
+            .value = "MODE"},
+           {.name = "seed", .doc = "Seed of the random values.", .value = "N"},
+           {.name = "dir",
+            .doc = "Folder of the sweep; default: sweeps/<run.name>.",
+            .value = "DIR",
+            .word = Word::file}},
       .examples =
           {{"runner sweep recipes/shapes.toml 'optimizer.lr=choice(0.1,0.01)' 'run.seed=range(0,3)'",
             "a grid of six"},

@@ -1,17 +1,17 @@
-#include <fstream>
+#include <functional>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "components/support/io/read_json.hpp"
 #include "registry/wording.hpp"
 #include "runner/checkpoint/environment_changes.hpp"
+#include "runner/checkpoint/recorded_steps.hpp"
 #include "runner/checkpoint/replay.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/inference/load_run.hpp"
+#include "runner/input_error.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/run_folder/run_result.hpp"
@@ -23,35 +23,6 @@ namespace runner::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-// A skipped update advances the epoch, but not the step.
-using Moment = std::pair<std::int64_t, double>;  // step, epoch
-
-// What a run recorded.
-struct RecordedSteps {
-  std::map<Moment, std::map<std::string, Json>> values;  // what must be the same in a replay
-  std::map<std::int64_t, double> times;                  // since the start of the run, in seconds
-};
-
-bool depends_on_speed(const std::string& name) { return name == "time" || name.starts_with("perf/"); }
-
-RecordedSteps recorded_steps(const fs::path& run, const Moment& after, std::int64_t until) {
-  RecordedSteps recorded;
-  std::ifstream file(run / "metrics.jsonl");
-  for (std::string line; std::getline(file, line);) {
-    const Json record = read_json_or_null(line);
-    if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) continue;
-    const auto step = record["step"].get<std::int64_t>();
-    const auto epoch = record.find("epoch");
-    const Moment moment{step, epoch != record.end() && epoch->is_number() ? epoch->get<double>() : 0};
-    if (moment <= after || step > until) continue;
-    for (const auto& [name, value] : record.items())
-      if (!depends_on_speed(name)) recorded.values[moment][name] = value;
-    if (record.contains("time") && record["time"].is_number()) recorded.times.emplace(step, record["time"]);
-  }
-  return recorded;
-}
 
 // Replaces the clock in a replay, which may be faster or slower than the run was. Between two records
 // time stands still, so that whatever was due at some time (train.max_time, eval.every = "30min") is due in
@@ -63,29 +34,6 @@ std::function<double(std::int64_t)> recorded_clock(std::int64_t begin, double se
     const auto next = times.upper_bound(step);
     return next == times.begin() ? next->second : std::prev(next)->second;
   };
-}
-
-struct RecordComparison {
-  std::size_t compared = 0;      // moments with records of both
-  std::string first_difference;  // empty: none
-};
-
-// Compares what both recorded: an attempt with another train.log_every may have recorded more.
-RecordComparison compare_records(const RecordedSteps& recorded, const RecordedSteps& replayed) {
-  RecordComparison result;
-  for (const auto& [moment, values] : recorded.values) {
-    const auto again = replayed.values.find(moment);
-    if (again == replayed.values.end()) continue;
-    ++result.compared;
-    for (const auto& [name, value] : values) {
-      const auto now = again->second.find(name);
-      if (now == again->second.end() || now->second == value) continue;
-      result.first_difference = escaped_name(name) + " at step " + std::to_string(moment.first) +
-                                ": recorded " + value.dump() + ", recomputed " + now->second.dump();
-      return result;
-    }
-  }
-  return result;
 }
 
 int report_differences(const std::vector<std::string>& differences, const ReplayRange& range,
@@ -115,10 +63,10 @@ int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
   // Opened before the replay: a run that is still training deletes its oldest checkpoints.
   const auto end = range.to ? std::optional(open_to_compare(*range.to)) : std::nullopt;
   CheckpointSummary written = read_summary(range.from);
-  const RecordedSteps recorded = recorded_steps(folder, {range.begin, written.epoch}, range.end);
+  const RecordedSteps recorded = recorded_steps(folder, written.epoch, range.end);
   if (recorded.values.empty() && !end)
-    throw std::runtime_error("the run recorded nothing in " + range.text() +
-                             ", so there is nothing to compare: replay more of them (--steps)");
+    throw InputError("the run recorded nothing in " + range.text() +
+                     ", so there is nothing to compare: replay more of them (--steps)");
 
   const RunFolder scratch = RunFolder::make_temporary();
   const fs::path replay = scratch.path() / "run";
@@ -141,7 +89,7 @@ int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
   }
 
   const RecordComparison records =
-      compare_records(recorded, recorded_steps(replay, {range.begin, written.epoch}, range.end));
+      compare_records(recorded, recorded_steps(replay, written.epoch, range.end));
   std::vector<std::string> differences, missing;
   if (!records.first_difference.empty()) differences.push_back(records.first_difference);
   if (result.steps < range.end) {
@@ -154,6 +102,9 @@ int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
     missing = not_compared(*end, again);
   }
   if (!differences.empty()) return report_differences(differences, range, written, session);
+  if (records.compared == 0 && !end)
+    throw InputError("the replay recorded nothing where the run did in " + range.text() +
+                     ", so there is nothing to compare: replay more of them (--steps)");
   session.out << range.text() << " match the recorded run: " << counted(records.compared, "record")
               << (end ? " and all tensors of the checkpoint at step " + std::to_string(range.end) : "")
               << "\n";
@@ -183,8 +134,8 @@ int run(const Arguments& arguments, Session& session) {
   } catch (const BadNumber& bad) {
     return refuse({bad.message}, session);
   }
-  const auto recorded = recorded_steps(folder, {-1, 0}, std::numeric_limits<std::int64_t>::max()).values;
-  if (!recorded.empty()) request.last_step = recorded.rbegin()->first.first;
+  const auto steps = recorded_steps(folder, -1, std::numeric_limits<std::int64_t>::max()).epochs;
+  if (!steps.empty()) request.last_step = steps.rbegin()->first;
   return verify_and_retry(folder, request, session);
 }
 

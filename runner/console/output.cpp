@@ -1,23 +1,17 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 
-#include "registry/terminal_width.hpp"
+#include "registry/machine.hpp"
 #include "runner/console/console.hpp"
 
 namespace runner {
 namespace {
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 // As the C library decides: the first of the three that is set and not empty.
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string value = environment(name);
+    const std::string value = environment_variable(name);
     if (value.empty()) continue;
     for (const char* spelling : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
       if (value.find(spelling) != std::string::npos) return true;
@@ -39,11 +33,11 @@ void write_all(int descriptor, std::string_view text) {
 
 ConsoleOutput output_to(int descriptor) {
   const bool terminal = ::isatty(descriptor) == 1;
-  const std::string kind = environment("TERM");
+  const std::string kind = environment_variable("TERM");
   ConsoleOutput output;
   output.write = [descriptor](std::string_view text) { write_all(descriptor, text); };
   output.terminal = terminal && !kind.empty() && kind != "dumb";
-  output.colour = output.terminal && environment("NO_COLOR").empty();
+  output.colour = output.terminal && environment_variable("NO_COLOR").empty();
   output.utf8 = locale_is_utf8();
   if (terminal) output.width = [descriptor] { return terminal_width(descriptor); };
   output.clock = [] {

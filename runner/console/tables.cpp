@@ -91,7 +91,7 @@ std::string batch_text(const RunSummary& run, const Look& look) {
   return text;
 }
 
-std::string steps_text(std::int64_t steps) { return grouped(steps) + (steps == 1 ? " step" : " steps"); }
+std::string steps_text(std::int64_t steps) { return grouped(steps, "step"); }
 std::string epochs_text(double epochs) { return epoch_text(epochs) + (epochs == 1 ? " epoch" : " epochs"); }
 
 std::string length_text(const RunSummary& run, const Look& look) {
@@ -116,9 +116,7 @@ std::string headline(const ClosingSummary& run, const Look& look) {
                                                               : look.style.red(word);
   std::string text = painted + " after " + duration_text(run.seconds) + look.dot() + steps_text(run.steps) +
                      look.dot() + epochs_text(run.epochs);
-  if (run.skipped_steps > 0)
-    text += look.dot() + grouped(run.skipped_steps) + (run.skipped_steps == 1 ? " update" : " updates") +
-            " skipped";
+  if (run.skipped_steps > 0) text += look.dot() + grouped(run.skipped_steps, "update") + " skipped";
   return text + "\n" +
          (run.reason.empty() ? "" : wrapped(run.reason, static_cast<std::size_t>(look.width), "") + "\n");
 }

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "components/support/io/mapping_guard.hpp"
 #include "registry/arithmetic.hpp"
 #include "registry/log.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 
 namespace runner {
 
@@ -20,7 +20,7 @@ EpochOrder::EpochOrder(std::int64_t size, bool shuffle, std::uint64_t seed, std:
   high_mask_ = (std::uint64_t{1} << (bits - low_bits_)) - 1;
 
   constexpr std::uint64_t of_orders = 0x6F72646572ULL;  // keeps these keys apart from the seeds of examples
-  SampleRandom keys(
+  ExampleRandom keys(
       example_seed(seed ^ of_orders, static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(size)));
   for (std::uint64_t& key : keys_) key = keys.bits();
 }

@@ -9,9 +9,9 @@ namespace {
 
 void collect(const Value& value, const std::string& path,
              std::vector<std::pair<std::string, const Value*>>& found) {
-  const auto inner = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
   if (const auto* table = value.as<Table>()) {
-    for (const Member& member : *table) collect(member.value, inner(key_to_toml(member.key)), found);
+    for (const Member& member : *table)
+      collect(member.value, key_below(path, key_to_toml(member.key)), found);
     return;
   }
   const auto* list = value.as<Array>();
@@ -21,7 +21,8 @@ void collect(const Value& value, const std::string& path,
     found.emplace_back(path, &value);
     return;
   }
-  for (std::size_t i = 0; i < list->size(); ++i) collect((*list)[i], inner(std::to_string(i)), found);
+  for (std::size_t i = 0; i < list->size(); ++i)
+    collect((*list)[i], key_below(path, std::to_string(i)), found);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "runner/describe/markdown.hpp"
 
+#include "registry/wording.hpp"
 #include "runner/describe/kinds.hpp"
 #include "runner/describe/snippet.hpp"
 
@@ -131,10 +132,9 @@ std::string recipe_page(const Schema& recipe, const Registry& registry) {
                               : "") +
                          ".\n";
     out += "Available components and their parameters: [" + kind + "](components/" + kind + ".md).\n";
-    std::string names;
-    for (const std::string& component : registry.names(kind))
-      names += (names.empty() ? "" : ", ") + code(component);
-    if (!names.empty()) out += "\n" + names + "\n";
+    std::vector<std::string> names;
+    for (const std::string& component : registry.names(kind)) names.push_back(code(component));
+    if (!names.empty()) out += "\n" + joined(names) + "\n";
   }
   return out;
 }

@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "registry/is_blank.hpp"
+#include "registry/conform.hpp"
+#include "registry/wording.hpp"
 #include "runner/recipe/reference.hpp"
 
 namespace runner {
@@ -125,13 +126,14 @@ class Writer {
   // The line itself contains the default, so here only the type and the rules.
   static std::string meaning(FieldInfo field) {
     field.default_value.reset();
-    std::string words;
+    std::vector<std::string> words;
     for (const ChoiceInfo& choice : field.type.choices) {
-      words += (words.empty() ? "" : "; ") + quote_toml(choice.name);
-      if (!choice.doc.empty()) words += ": " + std::string(choice.doc);
+      words.push_back(quote_toml(choice.name));
+      if (!choice.doc.empty()) words.back() += ": " + std::string(choice.doc);
     }
     if (words.empty()) return summary_text(field);
-    return field.type.optional ? words + "; optional" : words;
+    if (field.type.optional) words.emplace_back("optional");
+    return joined(words, "; ");
   }
 
   void tables(const Schema& schema, const Table& table, const std::string& prefix) {
@@ -181,12 +183,10 @@ class Writer {
     const TypeInfo& type = in_list ? *field.type.element : field.type;
     out_ += "\n" + comment(field.doc, "#") + "# " + (in_list ? "[[" + path + "]]" : "[" + path + "]") + "\n";
     if (type.kind == TypeInfo::Kind::part) {
-      std::string names;
-      for (const std::string& name : registry_.names(type.part_kind))
-        names += (names.empty() ? "" : ", ") + name;
       const auto known = registry_.of_kind(type.part_kind);
       out_ += "# name = " + (known.empty() ? "\"..\"" : quote_toml(known.front()->name)) + "\n";
-      out_ += comment(names + "; runner list " + std::string(type.part_kind), "#  ");
+      out_ += comment(
+          joined(registry_.names(type.part_kind)) + "; runner list " + std::string(type.part_kind), "#  ");
       return;
     }
     for (const FieldInfo& inner : type.schema().fields) {

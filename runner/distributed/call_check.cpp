@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/engine/world.hpp"
 
 namespace runner {
@@ -50,13 +51,14 @@ void CallCheck::compare(const std::string& call) {
   // Ranks that differ from most others are named first.
   std::vector<std::pair<std::string, std::vector<int>>> calls(callers.begin(), callers.end());
   std::ranges::stable_sort(calls, {}, [](const auto& entry) { return entry.second.size(); });
-  std::string list;
+  std::vector<std::string> differing;
   for (const auto& [theirs, ranks] : calls) {
-    list += list.empty() ? "" : "; ";
-    for (const int rank : ranks) list += log::format("{}rank {}", rank == ranks.front() ? "" : ", ", rank);
-    list += ": " + theirs;
+    std::vector<std::string> names;
+    for (const int rank : ranks) names.push_back("rank " + std::to_string(rank));
+    differing.push_back(joined(names) + ": " + theirs);
   }
-  throw RankError(log::format("The ranks make different collective calls (call {}): {}.", number, list));
+  throw RankError(log::format("The ranks make different collective calls (call {}): {}.", number,
+                              joined(differing, "; ")));
 }
 
 }  // namespace runner

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "registry/host_name.hpp"
 #include "registry/log.hpp"
+#include "registry/machine.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {

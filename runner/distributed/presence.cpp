@@ -6,6 +6,7 @@
 #include <map>
 
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/distributed/store_client.hpp"
 
 namespace runner {
@@ -13,7 +14,7 @@ namespace runner {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using State = Sighting::State;
+using Phase = Sighting::Phase;
 
 // Often enough to notice failures fast, rarely enough to cost nothing.
 std::chrono::milliseconds interval_for(std::chrono::milliseconds timeout) {
@@ -44,7 +45,7 @@ Presence::~Presence() {
   try {
     {
       const std::scoped_lock lock(mutex_);
-      if (own_.state == State::running) own_.state = State::left;
+      if (own_.phase == Phase::running) own_.phase = Phase::left;
     }
     publish();
   } catch (const std::exception&) {  // the store is gone
@@ -100,8 +101,8 @@ void Presence::reached(std::int64_t step) {
 void Presence::failed(const std::string& message, bool because_of_another) {
   {
     const std::scoped_lock lock(mutex_);
-    if (own_.state != State::running) return;
-    own_.state = because_of_another ? State::stopped_by_another : State::failed;
+    if (own_.phase != Phase::running) return;
+    own_.phase = because_of_another ? Phase::stopped_by_another : Phase::failed;
     own_.message = message;
   }
   if (store_lost_) return;
@@ -129,12 +130,11 @@ void Presence::wait_for_all() {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   } while (Clock::now() < deadline);
-  std::string list;
-  for (const std::string& rank : missing) list += (list.empty() ? "" : ", ") + rank;
   const RankError error(log::format(
       "{} {} of {} did not start within {} s (distributed.timeout); {}. The output of {} shows why.",
-      missing.size() == 1 ? "Rank" : "Ranks", list, place_.size, static_cast<double>(timeout_.count()) / 1000,
-      who_is_there(), missing.size() == 1 ? "that process" : "those processes"));
+      missing.size() == 1 ? "Rank" : "Ranks", joined(missing), place_.size,
+      static_cast<double>(timeout_.count()) / 1000, who_is_there(),
+      missing.size() == 1 ? "that process" : "those processes"));
   failed(error.what(), /*because_of_another=*/true);
   throw error;
 }
@@ -142,15 +142,15 @@ void Presence::wait_for_all() {
 // "rank 0 (host a, process 12), rank 1 (host a, process 13) are there", which shows what machine is missing.
 std::string Presence::who_is_there() {
   constexpr int most = 8;
-  std::string there;
+  std::vector<std::string> there;
   int count = 0;
   for (int rank = 0; rank < place_.size; ++rank) {
     const std::optional<Sighting> sighting = seen(rank);
     if (!sighting || ++count > most) continue;
-    there += (there.empty() ? "" : ", ") + describe(rank, sighting);
+    there.push_back(describe(rank, sighting));
   }
-  if (count > most) there += log::format(" and {} more", count - most);
-  return (count == 1 ? "only " : "") + there + (count == 1 ? " is there" : " are there");
+  const std::string more = count > most ? log::format(" and {} more", count - most) : "";
+  return (count == 1 ? "only " : "") + joined(there) + more + (count == 1 ? " is there" : " are there");
 }
 
 std::optional<Sighting> Presence::seen(int rank) {
@@ -184,16 +184,15 @@ std::string Presence::who_failed_as_the_store_says() {
   const auto asked_at = Clock::now();
   while (true) {
     const bool all_have_beaten = Clock::now() - asked_at > 3 * interval_;  // those that are alive
-    std::map<Verdict, std::string> found;
+    std::map<Verdict, std::vector<std::string>> found;
     for (int rank = 0; rank < place_.size; ++rank) {
       if (rank == place_.rank) continue;
       const auto [verdict, text] = judge(rank, first[static_cast<std::size_t>(rank)]);
-      std::string& all = found[verdict];
-      all += (all.empty() ? "" : "; ") + text;
+      found[verdict].push_back(text);
     }
     found.erase(Verdict::fine);
     const bool sure = all_have_beaten || (!found.empty() && found.rbegin()->first >= Verdict::died);
-    if (sure) return found.empty() ? "the cause is unknown" : found.rbegin()->second;
+    if (sure) return found.empty() ? "the cause is unknown" : joined(found.rbegin()->second, "; ");
     std::this_thread::sleep_for(interval_ / 4);
   }
 }
@@ -210,21 +209,21 @@ std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const std::o
 std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const Sighting& now,
                                                           const std::optional<Sighting>& before) {
   const std::string name = describe(rank, now);
-  if (now.state == State::failed)
+  if (now.phase == Phase::failed)
     return {Verdict::failed, log::format("{} failed {}: {}", name, where(now), now.message)};
-  if (now.state == State::left) return {Verdict::left, log::format("{} has ended {}", name, where(now))};
+  if (now.phase == Phase::left) return {Verdict::left, log::format("{} has ended {}", name, where(now))};
   const auto own_exchange = [&] {
     const std::scoped_lock lock(mutex_);
     return std::pair(own_.collective, own_.exchange);
   }();
-  if (now.state != State::running) {  // because of another, which may be this rank
+  if (now.phase != Phase::running) {  // because of another, which may be this rank
     if (now.exchange == own_exchange.second) return {Verdict::fine, ""};
     return {Verdict::stopped, log::format("{} has stopped {}", name, where(now))};
   }
   if (gone(rank)) {
     // It may have published its reason since `now` was read.
     const std::optional<Sighting> last = seen(rank);
-    if (last && last->state != State::running) return judge(rank, *last, before);
+    if (last && last->phase != Phase::running) return judge(rank, *last, before);
     return {Verdict::died, log::format("{} died without an error message; last seen {}", name, where(now))};
   }
   if (before && now.beat == before->beat)
@@ -240,7 +239,7 @@ bool Presence::somebody_died() {
     for (int rank = 0; rank < place_.size; ++rank) {
       if (rank == place_.rank || !gone(rank)) continue;
       const std::optional<Sighting> last = seen(rank);
-      if (!last || last->state == State::running) return true;
+      if (!last || last->phase == Phase::running) return true;
     }
   } catch (const std::exception&) {
   }
@@ -249,11 +248,11 @@ bool Presence::somebody_died() {
 
 std::optional<std::string> Presence::trouble_with(int rank) {
   const std::optional<Sighting> sighting = seen(rank);
-  if (sighting && sighting->state == State::failed)
+  if (sighting && sighting->phase == Phase::failed)
     return log::format("{} failed: {}", describe(rank, sighting), sighting->message);
-  if (sighting && sighting->state == State::stopped_by_another)
+  if (sighting && sighting->phase == Phase::stopped_by_another)
     return log::format("{} has stopped: {}", describe(rank, sighting), sighting->message);
-  if ((sighting && sighting->state != State::running) || gone(rank))
+  if ((sighting && sighting->phase != Phase::running) || gone(rank))
     return log::format("{} has ended", describe(rank, sighting));
   auto& [beat, since] = last_new_[static_cast<std::size_t>(rank)];
   if (sighting && sighting->beat != beat) {

@@ -9,6 +9,8 @@
 #include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
 #include "runner/engine/process.hpp"
+#include "runner/exit_codes.hpp"
+#include "runner/input_error.hpp"
 
 namespace runner {
 
@@ -31,13 +33,13 @@ int run_rank(const Membership& member, const JoinOptions& options, const std::fu
     }
     if (world) world->failed(error);
     // Threads of the process group may still wait for a rank that does not answer: they are not joined.
-    std::_Exit(mistake ? bad_input_code : EXIT_FAILURE);
+    std::_Exit(mistake || dynamic_cast<const InputError*>(&error) ? Exit::bad_input : Exit::failed);
   } catch (...) {
     const std::runtime_error error("an exception of type " + thrown_type() +
                                    ", which is not a std::exception, ended this rank");
     messages << "runner: error: " << error.what() << "\n" << std::flush;
     if (world) world->failed(error);
-    std::_Exit(EXIT_FAILURE);
+    std::_Exit(Exit::failed);
   }
 }
 

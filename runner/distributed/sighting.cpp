@@ -16,7 +16,7 @@ std::string where(const Sighting& s) {
 
 std::string to_text(const Sighting& s) {
   const json fields{s.beat,     s.collective, s.step,    s.first_step,
-                    s.exchange, s.host,       s.process, static_cast<int>(s.state),
+                    s.exchange, s.host,       s.process, static_cast<int>(s.phase),
                     s.message};
   return fields.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -25,7 +25,7 @@ Sighting parse_sighting(const std::string& text) {
   const json j = read_json(text);
   return {j.at(0).get<std::int64_t>(), j.at(1).get<std::int64_t>(),    j.at(2).get<std::int64_t>(),
           j.at(3).get<std::int64_t>(), j.at(4).get<std::string>(),     j.at(5).get<std::string>(),
-          j.at(6).get<std::int64_t>(), j.at(7).get<Sighting::State>(), j.at(8).get<std::string>()};
+          j.at(6).get<std::int64_t>(), j.at(7).get<Sighting::Phase>(), j.at(8).get<std::string>()};
 }
 
 std::string rank_key(int rank) { return "rank/" + std::to_string(rank); }

@@ -7,7 +7,7 @@ namespace runner {
 
 // What a rank reports about itself in the store.
 struct Sighting {
-  enum class State { running, left, failed, stopped_by_another };
+  enum class Phase { running, left, failed, stopped_by_another };
 
   std::int64_t beat = 0;         // counts up while the process runs
   std::int64_t collective = 0;   // number of collectives it has started
@@ -16,7 +16,7 @@ struct Sighting {
   std::string exchange = {};     // the one it started last: "all_reduce of the gradients"
   std::string host = {};
   std::int64_t process = 0;
-  State state = State::running;
+  Phase phase = Phase::running;
   std::string message = {};  // why it failed
 };
 

@@ -4,7 +4,7 @@
 #include "registry/log.hpp"
 #include "runner/distributed/nccl.hpp"
 #include "runner/doctor/checks.hpp"
-#include "runner/engine/gpus.hpp"
+#include "runner/engine/device.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner {
@@ -20,7 +20,7 @@ Finding check_gpu(int index) {
       throw std::runtime_error("a matrix product is wrong");
     finding.detail = "multiplies matrices";
   } catch (const std::exception& error) {
-    finding.state = Finding::State::problem;
+    finding.verdict = Finding::Verdict::problem;
     finding.detail = error.what();
     finding.remedy = "look at it with `nvidia-smi`; `runner launch --gpus` can use only the others";
   }
@@ -33,20 +33,20 @@ std::vector<Finding> check_devices() {
   const std::vector<std::string> installed = installed_gpus();
   const int usable = torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0;
   if (usable == 0 && installed.empty())
-    return {{"GPUs", Finding::State::ok, "none here; ranks compute on CPUs and exchange over Gloo"}};
+    return {{"GPUs", Finding::Verdict::ok, "none here; ranks compute on CPUs and exchange over Gloo"}};
   if (usable == 0 && !has_cuda_build())
-    return {{"GPUs", Finding::State::note,
+    return {{"GPUs", Finding::Verdict::note,
              joined(installed) + ": not used, because this LibTorch is a build for CPUs",
              "build the program with a CUDA build of LibTorch: docs/distributed.md"}};
   if (usable == 0)
-    return {{"GPUs", Finding::State::problem, joined(installed) + ": LibTorch cannot use them",
+    return {{"GPUs", Finding::Verdict::problem, joined(installed) + ": LibTorch cannot use them",
              "install a driver that fits the CUDA version of LibTorch (`nvidia-smi` shows both), and look at "
              "CUDA_VISIBLE_DEVICES"}};
   std::vector<Finding> findings;
   for (int index = 0; index < usable; ++index) findings.push_back(check_gpu(index));
-  Finding nccl{"NCCL", Finding::State::ok, nccl_version()};
+  Finding nccl{"NCCL", Finding::Verdict::ok, nccl_version()};
   if (const std::string problem = nccl_problem(); !problem.empty())
-    nccl = {"NCCL", Finding::State::problem, problem, "build the program with CUDA: docs/distributed.md"};
+    nccl = {"NCCL", Finding::Verdict::problem, problem, "build the program with CUDA: docs/distributed.md"};
   findings.push_back(std::move(nccl));
   return findings;
 }

@@ -48,12 +48,12 @@ Finding check_folder(const fs::path& folder) {
                     std::round(static_cast<double>(content.size()) / 1e6 / seconds), approximately(free));
     constexpr std::uint64_t little = std::uint64_t{1} << 30;
     if (free.bytes < little) {
-      finding.state = Finding::State::note;
+      finding.verdict = Finding::Verdict::note;
       finding.remedy =
           "make room, or set run.dir to another disk: checkpoints of a large model take gigabytes";
     }
   } catch (const std::exception& error) {
-    finding.state = Finding::State::problem;
+    finding.verdict = Finding::Verdict::problem;
     finding.detail = log::format("{}: {}", folder.string(), error.what());
     finding.remedy = "set run.dir to a folder that can be written, on a disk with room";
   }

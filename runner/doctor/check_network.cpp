@@ -46,7 +46,7 @@ Finding check_loopback() {
     finding.detail = log::format("the store of a run answers at {}:{}", loopback, server.port());
     if (client->get_to_str("asked") != "answered") throw std::runtime_error("the store gives a wrong answer");
   } catch (const std::exception& error) {
-    finding.state = Finding::State::problem;
+    finding.verdict = Finding::Verdict::problem;
     finding.detail = error.what();
     finding.remedy = "ranks of one machine connect on 127.0.0.1: allow it in the firewall or sandbox";
   }
@@ -58,7 +58,7 @@ Finding check_rendezvous(const Address& address) {
   const std::string at = to_string(address);
   try {
     if (is_loopback_in_disguise(address)) {
-      finding.state = Finding::State::problem;
+      finding.verdict = Finding::Verdict::problem;
       finding.detail = log::format(
           "{} is a loopback address on this machine, which other machines cannot reach", address.host);
       finding.remedy =
@@ -81,7 +81,7 @@ Finding check_rendezvous(const Address& address) {
             "the system, so a firewall between the machines has to pass all ports above 1024";
       return finding;
     }
-    finding.state = Finding::State::problem;
+    finding.verdict = Finding::Verdict::problem;
     if (socket) {
       finding.detail = log::format("the program that answers at {} is not the store of a run", at);
       finding.remedy = "the port is in use: choose another one; `ss -ltnp` shows by which program";
@@ -93,7 +93,7 @@ Finding check_rendezvous(const Address& address) {
           "firewall";
     }
   } catch (const std::exception& error) {
-    finding.state = Finding::State::problem;
+    finding.verdict = Finding::Verdict::problem;
     finding.detail = error.what();
     finding.remedy = "give --rendezvous an address of machine 0 that every machine can reach";
   }

@@ -11,17 +11,11 @@ namespace runner {
 
 namespace {
 
-std::string first_error(const Diagnostics& found) {
-  for (const Diagnostic& diagnostic : found.all())
-    if (diagnostic.severity == Diagnostic::Severity::error) return diagnostic.message;
-  return "it cannot be read";
-}
-
 Finding check_plugins(const Registry& registry) {
   std::vector<std::string> names;
   for (const Library* library : registry.libraries())
     names.push_back(std::filesystem::path(library->path).filename().string());
-  return {"plugins", Finding::State::ok, names.empty() ? "none" : joined(names) + " loaded"};
+  return {"plugins", Finding::Verdict::ok, names.empty() ? "none" : joined(names) + " loaded"};
 }
 
 }  // namespace
@@ -31,17 +25,17 @@ std::vector<Finding> check_recipe(const std::string& recipe, const std::vector<s
   Diagnostics found;
   const auto resolved = resolve_recipe({recipe, environment, overrides}, registry, found);
   if (!resolved)
-    return {{"recipe", Finding::State::problem, log::format("{}: {}", recipe, first_error(found)),
+    return {{"recipe", Finding::Verdict::problem, log::format("{}: {}", recipe, found.first_error()),
              "runner check " + recipe + " lists all mistakes and where they are"}};
-  std::vector<Finding> findings{{"recipe", Finding::State::ok, recipe + " is valid"},
+  std::vector<Finding> findings{{"recipe", Finding::Verdict::ok, recipe + " is valid"},
                                 check_plugins(registry)};
-  Finding data{"data", Finding::State::ok, "examples can be read, and fit model, loss and metrics"};
+  Finding data{"data", Finding::Verdict::ok, "examples can be read, and fit model, loss and metrics"};
   try {
     check_deeply(*resolved, registry);
     if (!build_dataset(decode_table<Recipe>(*resolved, registry))->at_hand())
-      data = {"data", Finding::State::note, "not downloaded yet", "the first run downloads it"};
+      data = {"data", Finding::Verdict::note, "not downloaded yet", "the first run downloads it"};
   } catch (const std::exception& error) {
-    data = {"data", Finding::State::problem, failure_text(error),
+    data = {"data", Finding::Verdict::problem, failure_text(error),
             "runner data " + recipe + " examines all of it"};
   }
   findings.push_back(std::move(data));

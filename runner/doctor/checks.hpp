@@ -11,10 +11,10 @@ namespace runner {
 
 // What one check of this machine found.
 struct Finding {
-  enum class State { ok, note, problem };  // note: it works, but there is something to know
+  enum class Verdict { ok, note, problem };  // note: it works, but there is something to know
 
   std::string what;  // "precision bf16"
-  State state = State::ok;
+  Verdict verdict = Verdict::ok;
   std::string detail = {};
   std::string remedy = {};  // for a problem
 };

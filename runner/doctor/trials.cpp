@@ -11,8 +11,10 @@
 #include <fstream>
 
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/launch/rank_output.hpp"
 #include "runner/launch/rank_process.hpp"
+#include "runner/processes.hpp"
 #include "runner/runs/metrics_file.hpp"
 #include "runner/terminal/format.hpp"
 
@@ -31,7 +33,7 @@ struct Ended {
 
 // Runs this program with these arguments in a new process.
 Ended run_program(std::vector<std::string> words, const Environment& environment) {
-  words.insert(words.begin(), fs::read_symlink("/proc/self/exe").string());
+  words.insert(words.begin(), own_program());
   RankProcess process = start_rank({std::move(words), environment});
   RankOutput output(std::move(process.output), "", nullptr);
   constexpr std::chrono::seconds patience{120};
@@ -50,8 +52,8 @@ Ended run_program(std::vector<std::string> words, const Environment& environment
   if (!output.open()) ended.status = status;
   constexpr std::size_t most_lines = 4;
   const auto& lines = output.last_lines();
-  for (std::size_t i = lines.size() - std::min(lines.size(), most_lines); i < lines.size(); ++i)
-    ended.last_lines += (ended.last_lines.empty() ? "" : " / ") + lines[i];
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(lines.size(), most_lines));
+  ended.last_lines = joined(std::vector<std::string>(lines.end() - shown, lines.end()), " / ");
   return ended;
 }
 
@@ -109,7 +111,7 @@ Trials::Outcome Trials::train(const std::string& name, const std::vector<std::st
 
 Finding Trials::compared(std::string what, const Outcome& outcome, const Outcome& expected,
                          double tolerance) const {
-  Finding finding{std::move(what), Finding::State::problem, outcome.problem, outcome.remedy};
+  Finding finding{std::move(what), Finding::Verdict::problem, outcome.problem, outcome.remedy};
   if (!outcome.problem.empty()) return finding;
   if (!expected.problem.empty()) {
     finding.detail = "cannot be compared: one rank does not train";
@@ -122,7 +124,7 @@ Finding Trials::compared(std::string what, const Outcome& outcome, const Outcome
   finding.detail =
       log::format("loss {}, {} expected", measured(outcome.losses.back()), measured(expected.losses.back()));
   if (largest <= tolerance) {
-    finding.state = Finding::State::ok;
+    finding.verdict = Finding::Verdict::ok;
     return finding;
   }
   finding.detail += log::format("; they differ by up to {} %, and {} % is allowed", measured(100 * largest),
@@ -133,9 +135,9 @@ Finding Trials::compared(std::string what, const Outcome& outcome, const Outcome
 
 Finding Trials::one_rank() {
   reference_ = train("one", {"run"}, {});
-  Finding finding{"training", Finding::State::problem, reference_.problem, reference_.remedy};
+  Finding finding{"training", Finding::Verdict::problem, reference_.problem, reference_.remedy};
   if (!reference_.problem.empty()) return finding;
-  return {"training", Finding::State::ok,
+  return {"training", Finding::Verdict::ok,
           log::format("a tiny model, loss {}", measured(reference_.losses.back()))};
 }
 
@@ -143,7 +145,7 @@ Finding Trials::precision(const std::string& name) {
   constexpr double tolerance = 0.02;
   Finding finding =
       compared("precision " + name, train(name, {"run"}, {"precision=" + name}), reference_, tolerance);
-  if (finding.state == Finding::State::problem && finding.remedy.starts_with("this CPU"))
+  if (finding.verdict == Finding::Verdict::problem && finding.remedy.starts_with("this CPU"))
     finding.remedy += ", or use another precision";
   return finding;
 }

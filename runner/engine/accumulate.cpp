@@ -10,7 +10,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "registry/arithmetic.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/batch_part.hpp"

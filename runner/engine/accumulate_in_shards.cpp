@@ -1,7 +1,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/batch_part.hpp"
 #include "runner/engine/engine.hpp"

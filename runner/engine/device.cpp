@@ -1,8 +1,12 @@
 #include "runner/engine/device.hpp"
 
+#include <dlfcn.h>
 #include <torch/cuda.h>
 #include <torch/utils.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 #include "registry/wording.hpp"
@@ -35,8 +39,26 @@ torch::Device resolve_device(const std::string& name, int local_rank) {
 
 std::string describe_device(const torch::Device& device) {
   if (!device.is_cpu()) return device.str();
-  const int threads = torch::get_num_threads();
-  return "cpu, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  return "cpu, " + counted(static_cast<std::size_t>(torch::get_num_threads()), "thread");
 }
+
+std::vector<std::string> installed_gpus() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc/driver/nvidia/gpus", error), end;
+       !error && entry != end; entry.increment(error)) {
+    std::ifstream information(entry->path() / "information");
+    for (std::string line; std::getline(information, line);) {
+      constexpr std::string_view key = "Model:";
+      if (!line.starts_with(key)) continue;
+      const auto first = line.find_first_not_of(" \t", key.size());
+      names.push_back(first == std::string::npos ? "unknown" : line.substr(first));
+    }
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool has_cuda_build() { return dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD) != nullptr; }
 
 }  // namespace runner

@@ -3,7 +3,7 @@
 #include <bit>
 #include <string>
 
-#include "registry/conform.hpp"
+#include "registry/diagnostics.hpp"
 #include "registry/log.hpp"
 
 namespace runner {

@@ -142,6 +142,15 @@ void Engine::connect_ranks(const torch::nn::Module& module, ParameterValues valu
   ranks_->shard(*model_, std::move(sharding), std::move(values));
 }
 
+Engine::ParameterCounts Engine::parameter_counts() const {
+  ParameterCounts counts;
+  for (const torch::Tensor& parameter : module_->parameters()) {
+    counts.total += parameter.numel();
+    if (parameter.requires_grad()) counts.trained += parameter.numel();
+  }
+  return counts;
+}
+
 const Weights& Engine::weights() const {
   if (sharding()) return sharding()->weights;
   return owned_ ? static_cast<const Weights&>(*owned_) : *weights_;

@@ -67,6 +67,10 @@ class Engine final : public Stateful {
   // may be a submodule of the new one.
   void prepare_module(std::shared_ptr<torch::nn::Module> module);
   Model& model() const { return *model_; }  // for its structure; use weights() to access its weights
+  struct ParameterCounts {
+    std::int64_t total = 0, trained = 0;
+  };
+  ParameterCounts parameter_counts() const;  // of the whole model
   Optimizer& optimizer() const { return *optimizer_; }
   bool updates(const std::string& parameter) const { return !ranks_ || ranks_->updates(parameter); }
 

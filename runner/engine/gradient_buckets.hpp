@@ -34,9 +34,9 @@ class GradientBuckets {
   void begin_last_backward() { sending_ = true; }
   bool under_way() const { return sending_; }  // from then until finish()
 
-  // Numbers that the last bucket carries besides its gradients, so that they cost no exchange of their own.
-  // Call send_along() before finish() and take_sums_along() after it, which returns the sums over the ranks.
-  // All ranks must send equally many numbers, or none.
+  // Numbers that the last bucket carries in addition to its gradients, so that they cost no exchange of their
+  // own. Call send_along() before finish() and take_sums_along() after it, which returns the sums over the
+  // ranks. All ranks must send equally many numbers, or none.
   static constexpr std::int64_t room = 128;
   bool carries(std::int64_t numbers) const;
   void send_along(const torch::Tensor& numbers) { along_ = numbers; }

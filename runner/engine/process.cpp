@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "registry/log.hpp"
-#include "registry/usable_cores.hpp"
+#include "registry/machine.hpp"
 
 namespace runner {
 

@@ -128,7 +128,7 @@ void ShardedParameters::need(std::span<const std::size_t> needed) {
   for (const std::size_t each : needed) finish_gather(each);
 }
 
-// Besides what the current operator needs, one unit may stay: the previous one, or the next one.
+// In addition to what the current operator needs, one unit may stay: the previous one, or the next one.
 void ShardedParameters::make_room(std::span<const std::size_t> needed) {
   if (!options_.reshard_after_forward && (in_backward_ || torch::GradMode::is_enabled())) return;
   if (gathered_.empty()) return;

@@ -10,6 +10,7 @@
 
 #include "components/support/io/read_json.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/engine/flat_tensors.hpp"
 
 namespace runner {
@@ -48,9 +49,9 @@ void broadcast_numbers(World& world, const std::vector<Number*>& places, int fro
 }
 
 std::string list_of(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (const int rank : ranks) text += (rank == ranks.front() ? "" : ", ") + std::to_string(rank);
-  return text;
+  std::vector<std::string> numbers;
+  for (const int rank : ranks) numbers.push_back(std::to_string(rank));
+  return (ranks.size() == 1 ? "rank " : "ranks ") + joined(numbers);
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "components/support/io/image_uri.hpp"
+#include "registry/wording.hpp"
 #include "runner/data/prepare_splits.hpp"
 #include "runner/examine/data_findings.hpp"
+#include "runner/parts.hpp"
 #include "runner/terminal/format.hpp"
 
 namespace runner {
@@ -22,18 +24,18 @@ std::string label_text(const torch::Tensor& target, const DataSpec& data) {
   if (target.dim() == 0) return measured(target.item<double>());
   if (target.dim() != 1 || !target.is_floating_point() || target.size(0) != data.classes) return "";
   const auto [shares, classes] = target.topk(std::min<std::int64_t>(2, data.classes));
-  std::string text;
+  std::vector<std::string> largest;
   for (std::int64_t i = 0; i < shares.size(0) && shares[i].item<double>() > 0; ++i) {
-    text += (i > 0 ? ", " : "") + data.class_name(classes[i].item<std::int64_t>()) + " " +
-            measured(shares[i].item<double>());
+    largest.push_back(data.class_name(classes[i].item<std::int64_t>()) + " " +
+                      measured(shares[i].item<double>()));
   }
-  return text;
+  return joined(largest);
 }
 
 // One random choice from each of `count` equal ranges. Not evenly spaced: files often alternate the classes.
 std::vector<std::int64_t> some_of(const std::vector<std::int64_t>& examples, std::int64_t count) {
   std::vector<std::int64_t> chosen;
-  SampleRandom random(0);
+  ExampleRandom random(0);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t begin = i * std::ssize(examples) / count, end = (i + 1) * std::ssize(examples) / count;
     chosen.push_back(examples[static_cast<std::size_t>(begin + random.below(end - begin))]);
@@ -106,7 +108,7 @@ TransformPipeline without_augmentation(TransformPipeline pipeline) {
 DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
   const torch::NoGradGuard no_grad;
   const auto seed = static_cast<std::uint64_t>(recipe.run.seed);
-  const auto dataset = recipe.dataset.build({seed});
+  const auto dataset = build_dataset(recipe);
   const TransformPipeline pipeline = recipe.dataset.common.transform.empty()
                                          ? TransformPipeline{}
                                          : build_pipeline(recipe.dataset.common.transform, dataset->spec());

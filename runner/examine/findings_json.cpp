@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "registry/wording.hpp"
 #include "runner/examine/data_findings.hpp"
 
 namespace runner {
@@ -10,11 +11,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string shape_text(const std::vector<std::int64_t>& shape, torch::Dtype type) {
-  std::string text;
-  for (const std::int64_t size : shape) text += (text.empty() ? "" : " \u00d7 ") + std::to_string(size);
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : shape) sizes.push_back(std::to_string(size));
   const std::string number = std::string(c10::isFloatingType(type) ? "float" : "int") +
                              std::to_string(8 * c10::elementSize(type));  // float32, int64
-  return (text.empty() ? "scalar" : text) + " " + number;
+  return (sizes.empty() ? "scalar" : joined(sizes, " \u00d7 ")) + " " + number;
 }
 
 Json to_json(const SetFindings& set) {

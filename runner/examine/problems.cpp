@@ -24,7 +24,7 @@ std::string percent(double share) {
 
 // "1 training example", "3 validation examples"
 std::string examples_text(std::int64_t count, const SetFindings& set) {
-  return grouped(count) + " " + set.name + (count == 1 ? " example" : " examples");
+  return grouped(count, set.name + " example");
 }
 
 bool is_training(const SetFindings& set) { return set.name == "training"; }

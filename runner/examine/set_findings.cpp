@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 
 namespace runner {
 
@@ -142,8 +142,8 @@ class Examination {
   double sum_ = 0, squares_ = 0, values_ = 0;
 };
 
-ExampleRef reference(std::int64_t index, std::uint64_t seed) {
-  return {index, example_seed(seed, 0, static_cast<std::uint64_t>(index))};
+ExampleRef reference(std::int64_t index) {
+  return {index, example_seed(0, 0, static_cast<std::uint64_t>(index))};
 }
 
 // Reads several examples at once; if that fails, one by one, to find the broken ones.
@@ -182,7 +182,7 @@ SetFindings examine_set(const Split& split, std::string name, std::int64_t most)
   std::vector<ExampleRef> examples;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = i * (split.size() / count) + i * (split.size() % count) / count;
-    examples.push_back(reference(index, 0));
+    examples.push_back(reference(index));
     if (std::ssize(examples) < at_once && i + 1 < count) continue;
     read_some(split, examples, batch, examination, found);
     examples.clear();
@@ -191,9 +191,9 @@ SetFindings examine_set(const Split& split, std::string name, std::int64_t most)
   return found;
 }
 
-Batch read_example(const Split& split, std::int64_t index, std::uint64_t seed) {
+Batch read_example(const Split& split, std::int64_t index) {
   Batch batch = split.allocate(1, torch::MemoryFormat::Contiguous);
-  const ExampleRef example = reference(index, seed);
+  const ExampleRef example = reference(index);
   split.read(std::span(&example, 1), batch, 0);
   return batch;
 }

@@ -44,7 +44,7 @@ struct SetFindings {
 // Reads at most `most` examples, evenly spaced over the set.
 SetFindings examine_set(const Split& split, std::string name, std::int64_t most);
 
-// A single example, with the random seed of the first epoch.
-Batch read_example(const Split& split, std::int64_t index, std::uint64_t seed = 0);
+// A single example, as the first epoch of seed 0 has it.
+Batch read_example(const Split& split, std::int64_t index);
 
 }  // namespace runner

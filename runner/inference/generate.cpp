@@ -10,7 +10,7 @@
 
 namespace runner {
 
-std::int64_t choose_token(const torch::Tensor& logits, const TokenChoice& choice, SampleRandom& random) {
+std::int64_t choose_token(const torch::Tensor& logits, const TokenChoice& choice, ExampleRandom& random) {
   const torch::Tensor numbers = logits.to(torch::kCPU, torch::kFloat64).contiguous();
   const std::span<const double> scores(numbers.const_data_ptr<double>(), numbers.numel());
   std::vector<std::int64_t> order(scores.size());
@@ -53,7 +53,7 @@ std::vector<std::int64_t> generate(LanguageModel& model, torch::Device device,
                                    const std::vector<std::int64_t>& prompt, const Continuation& how,
                                    const std::function<void(std::int64_t)>& tell) {
   const torch::NoGradGuard no_grad;
-  SampleRandom random(how.seed);
+  ExampleRandom random(how.seed);
   std::vector<std::int64_t> all = prompt;
   DecodingCache cache;
   std::int64_t unseen = std::min<std::int64_t>(std::ssize(all), model.context());

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "components/datasets/dataset.hpp"
 #include "components/models/language_model.hpp"
 
@@ -21,7 +21,7 @@ struct TokenChoice {
 };
 
 // Samples a token from logits [vocabulary]. The same logits and random state give the same token.
-std::int64_t choose_token(const torch::Tensor& logits, const TokenChoice& choice, SampleRandom& random);
+std::int64_t choose_token(const torch::Tensor& logits, const TokenChoice& choice, ExampleRandom& random);
 
 struct Continuation {
   std::int64_t tokens = 200;  // number of tokens to generate

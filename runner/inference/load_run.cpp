@@ -4,14 +4,14 @@
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 
 #include "components/models/support/load_weights.hpp"
+#include "components/support/io/folders.hpp"
+#include "components/support/io/open_file.hpp"
+#include "components/support/io/read_json.hpp"
 #include "components/support/weights/sharded_safetensors.hpp"
-#include "components/support/weights/weights_checksum.hpp"
 #include "registry/log.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/engine/process.hpp"
@@ -59,14 +59,6 @@ std::string known_runs() {
   return "existing runs: " + names + (runs.size() > most_named ? " and more in runs/." : ".");
 }
 
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw std::runtime_error("cannot read " + path.string());
-  return text.str();
-}
-
 // Resuming a run writes the description of its data again, even if no steps are left.
 std::string damage_text(const fs::path& file, const std::string& why) {
   return "Cannot use " + file.string() + ": " + why + (why.ends_with('.') ? "" : ".") + " `runner resume " +
@@ -77,7 +69,7 @@ std::optional<DataSpec> saved_data(const fs::path& folder) {
   const fs::path file = folder / "data_spec.json";
   if (!fs::exists(file)) return std::nullopt;
   try {
-    return read_data_spec(contents(file));
+    return read_data_spec(read_file(file, largest_json));
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(damage_text(file, error.what()));
   }
@@ -85,7 +77,7 @@ std::optional<DataSpec> saved_data(const fs::path& folder) {
 
 LearntData learnt_data(const fs::path& folder, const std::optional<DataSpec>& saved) {
   const fs::path learned = folder / "dataset.json";
-  return {fs::exists(learned) ? contents(learned) : "",
+  return {fs::exists(learned) ? read_file(learned, largest_json) : "",
           saved ? saved->class_names : std::vector<std::string>{}};
 }
 
@@ -107,10 +99,19 @@ std::optional<fs::path> newest_saved_weights(const fs::path& folder) {
   return std::nullopt;
 }
 
-// Weights that the run itself has written, with a checksum.
-fs::path intact(const fs::path& weights) {
-  require_intact_weights(weights);
-  return weights;
+fs::path find_run_folder(const fs::path& run) {
+  if (run.empty()) throw InputError("The name of the run is empty; " + known_runs());
+  std::error_code ignored;
+  if (fs::is_regular_file(run, ignored)) {
+    throw InputError(run.string() + " is a file; give the run folder that holds it.");
+  }
+  if (is_run_folder(run)) return run;
+  if (const auto found = last_run_in(run)) return *found;
+  if (const auto found = last_run_in(fs::path("runs") / run); found && run.is_relative()) return *found;
+  if (fs::is_directory(run, ignored)) {
+    throw InputError("The folder " + run.string() + " is not a run: it has no recipe.toml.");
+  }
+  throw InputError("There is no run folder " + run.string() + "; " + known_runs());
 }
 
 // The data before any transform. If the data is missing: images of unknown size.
@@ -137,18 +138,9 @@ std::unique_ptr<Interpreter> TrainedRun::interpreter() const {
 }
 
 fs::path find_run(const fs::path& run) {
-  if (run.empty()) throw InputError("The name of the run is empty; " + known_runs());
-  std::error_code ignored;
-  if (fs::is_regular_file(run, ignored)) {
-    throw InputError(run.string() + " is a file; give the run folder that holds it.");
-  }
-  if (is_run_folder(run)) return run;
-  if (const auto found = last_run_in(run)) return *found;
-  if (const auto found = last_run_in(fs::path("runs") / run); found && run.is_relative()) return *found;
-  if (fs::is_directory(run, ignored)) {
-    throw InputError("The folder " + run.string() + " is not a run: it has no recipe.toml.");
-  }
-  throw InputError("There is no run folder " + run.string() + "; " + known_runs());
+  fs::path folder = find_run_folder(run);
+  refuse_pipes(folder);
+  return folder;
 }
 
 LearntData learnt_data(const fs::path& folder) {
@@ -167,8 +159,8 @@ fs::path weights_of_checkpoint(const fs::path& checkpoint) {
 fs::path find_weights(const fs::path& folder, const std::string& wanted) {
   const fs::path best = folder / "best.safetensors", last = folder / "model.safetensors";
   if (wanted.empty()) {
-    if (fs::exists(best)) return intact(best);
-    if (fs::exists(last)) return intact(last);
+    if (fs::exists(best)) return best;
+    if (fs::exists(last)) return last;
     if (const auto saved = newest_saved_weights(folder)) return *saved;
     throw std::runtime_error("The run folder " + folder.string() +
                              " contains no weights, neither best.safetensors nor model.safetensors nor a "
@@ -179,7 +171,7 @@ fs::path find_weights(const fs::path& folder, const std::string& wanted) {
     return wanted;
   }
   const fs::path& chosen = wanted == "best" ? best : last;
-  if (fs::exists(chosen)) return intact(chosen);
+  if (fs::exists(chosen)) return chosen;
   if (const auto saved = wanted == "model" ? newest_saved_weights(folder) : std::nullopt) return *saved;
   throw std::runtime_error(
       "The run folder " + folder.string() + " has no " + chosen.filename().string() + ": " +

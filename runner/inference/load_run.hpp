@@ -51,7 +51,8 @@ struct TrainedRun {
 // missing and what to do, if the run folder is incomplete.
 std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& registry, Diagnostics& diagnostics);
 
-// Finds the run folder. Throws InputError if there is no such run.
+// Finds the run folder. Throws InputError if there is no such run, and IoError if it has a pipe in place of a
+// file.
 std::filesystem::path find_run(const std::filesystem::path& run);
 
 // What the run learnt from its training data: dataset.json and data_spec.json. Old runs have neither. Throws

@@ -8,7 +8,6 @@
 #include "registry/recipe_error.hpp"
 #include "registry/registry.hpp"
 #include "runner/engine/memory.hpp"
-#include "runner/measurements.hpp"
 #include "runner/parts.hpp"
 
 namespace runner {
@@ -19,18 +18,17 @@ bool from_plugin(const Part<ModelKind>& model) {
 
 Blueprint draw_blueprint(const Recipe& recipe) {
   const auto dataset = build_dataset(recipe);
-  const DataSpec raw = dataset->spec();
-  const DataSpec data = after(build_pipeline(recipe.dataset.common.transform, raw), raw, /*training=*/true);
+  const DataSpec data = spec_after_transforms(recipe, *dataset, /*training=*/true);
   if (std::ranges::any_of(data.input_shape, [](std::int64_t size) { return size < 0; })) {
     throw RecipeError(
         recipe.dataset.origin(),
         "the images may differ in size, and nothing makes them equal: add a transform such as resize to "
         "dataset.transform");
   }
-  require_targets(recipe.loss, data);
   // One example of each class: the counts do not affect shapes.
-  const std::vector<std::int64_t> counts(static_cast<std::size_t>(data.classes), 1);
-  return {data, sketch_model(recipe, data), recipe.loss.build({data, counts})};
+  std::unique_ptr<Loss> loss = build_loss(
+      recipe, data, [&] { return std::vector<std::int64_t>(static_cast<std::size_t>(data.classes), 1); });
+  return {data, sketch_model(recipe, data), std::move(loss)};
 }
 
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
@@ -60,7 +58,7 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
     if (!small_enough) throw;  // otherwise the real model gives a better error
   }
   if (!fits(sketched)) return sketched;
-  blueprint.model = recipe.model.build({blueprint.data});
+  blueprint.model = build_bare_model(recipe, blueprint.data);
   return inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
 }
 

@@ -4,7 +4,9 @@
 #include "registry/log.hpp"
 #include "runner/data/loader.hpp"
 #include "runner/data/prepare_splits.hpp"
+#include "runner/engine/device.hpp"
 #include "runner/inspect/blueprint.hpp"
+#include "runner/inspect/build_hooks.hpp"
 #include "runner/inspect/inspection.hpp"
 #include "runner/inspect/single_example.hpp"
 #include "runner/inspect/trial_evaluation.hpp"
@@ -36,9 +38,7 @@ struct EvaluationBatch {
 // The training set is read only to find problems with its files and transforms.
 EvaluationBatch evaluation_batch(const Recipe& recipe, const Dataset& dataset) {
   if (!dataset.at_hand()) {
-    const DataSpec raw = dataset.spec();
-    const DataSpec data =
-        after(build_pipeline(recipe.dataset.common.transform, raw), raw, /*training=*/false);
+    const DataSpec data = spec_after_transforms(recipe, dataset, /*training=*/false);
     return {zero_batch(data, 2), data};
   }
   Splits splits = prepare_splits(dataset, {recipe.dataset.common, {}});
@@ -47,17 +47,23 @@ EvaluationBatch evaluation_batch(const Recipe& recipe, const Dataset& dataset) {
   return {two_of(*splits.eval, recipe, false), splits.eval->spec(), splits.train->size()};
 }
 
-std::vector<std::unique_ptr<Hook>> build_hooks(const Recipe& recipe, const Inspection& found,
-                                               const Weights& weights, const DataSpec& data) {
+// The device of the run; the CPU if this machine, which only checks the recipe, has no such device.
+torch::Device device_here(const Recipe& recipe) {
+  try {
+    return resolve_device(recipe.run.device);
+  } catch (const std::exception&) {
+    return torch::kCPU;
+  }
+}
+
+std::vector<std::unique_ptr<Hook>> hooks_of_one_rank(const Recipe& recipe, const Inspection& found,
+                                                     const Weights& weights, const DataSpec& data) {
+  if (recipe.hook.empty()) return {};
   HookInputs inputs;
-  inputs.parameters = found.parameters;
-  inputs.flops_per_example = 3 * found.forward_flops_per_example;
-  inputs.measured = measurements_of(recipe);
+  inputs.device = device_here(recipe);
   inputs.weights = &weights;
   inputs.data = data;
-  std::vector<std::unique_ptr<Hook>> hooks;
-  for (const auto& part : recipe.hook) hooks.push_back(part.build(inputs));
-  return hooks;
+  return build_hooks(recipe, found, *recipe.precision.build({inputs.device}), inputs);
 }
 
 // The check that a run on a single rank makes before its first step.
@@ -89,7 +95,8 @@ void check_deeply(const Value& resolved, const Registry& registry) {
   if (c10::multiply_integers(shape) > largest) return;
   const ModelWeights weights(*blueprint.model);
   try_evaluation(recipe, build_metrics(recipe, data, *blueprint.loss),
-                 build_hooks(recipe, found, weights, data), batch, torch::zeros(shape, found.output_type));
+                 hooks_of_one_rank(recipe, found, weights, data), batch,
+                 torch::zeros(shape, found.output_type));
 }
 
 }  // namespace runner

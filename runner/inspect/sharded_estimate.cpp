@@ -35,7 +35,7 @@ struct UnitBytes {
   std::int64_t kept_gradients = 0;
 };
 
-// The bytes of a rank at one moment, besides its part of the parameters and its optimizer state.
+// The bytes of a rank at one moment, without its part of the parameters and its optimizer state.
 struct Moment {
   std::int64_t gathered = 0, gradients = 0, exchanged = 0;
   std::int64_t updating = 0;  // temporary memory of the optimizer

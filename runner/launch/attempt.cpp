@@ -9,9 +9,10 @@
 #include <utility>
 
 #include "registry/log.hpp"
-#include "registry/process_start.hpp"
+#include "registry/machine.hpp"
 #include "runner/launch/rank_process.hpp"
 #include "runner/launch/visible_gpus.hpp"
+#include "runner/processes.hpp"
 
 namespace runner {
 
@@ -151,7 +152,7 @@ void Attempt::kill_all(int signal) {
     if (!rank.running()) continue;
     if (signal == SIGKILL) {
       rank.killed_by_us = true;
-      rank.was_suspended = rank.was_suspended || is_stopped(rank.process);
+      rank.was_suspended = rank.was_suspended || is_stopped(std::to_string(rank.process));
     }
     kill(rank.process, signal);
   }
@@ -159,8 +160,9 @@ void Attempt::kill_all(int signal) {
 
 // Suspended ranks cannot notice that others have ended.
 bool Attempt::only_suspended_are_left() const {
-  return std::ranges::all_of(
-      ranks_, [](const LaunchedRank& rank) { return !rank.running() || is_stopped(rank.process); });
+  return std::ranges::all_of(ranks_, [](const LaunchedRank& rank) {
+    return !rank.running() || is_stopped(std::to_string(rank.process));
+  });
 }
 
 void Attempt::find_folder() {

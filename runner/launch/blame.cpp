@@ -6,8 +6,9 @@
 #include <ostream>
 
 #include "registry/log.hpp"
-#include "runner/distributed/run_rank.hpp"
+#include "runner/exit_codes.hpp"
 #include "runner/launch/rank_process.hpp"
+#include "runner/processes.hpp"
 
 namespace runner {
 
@@ -30,7 +31,7 @@ Blame::Blame(const Attempt& attempt, RunStore& store) : attempt_(attempt), store
     const auto seen = store.sighting(attempt.restart(), number);
     // Without the store the cause is unknown; ranks that lose the network all fail with this exit code.
     constexpr int failed = 1;
-    const bool because_of_another = seen ? seen->state == Sighting::State::stopped_by_another
+    const bool because_of_another = seen ? seen->phase == Sighting::Phase::stopped_by_another
                                          : !store.answers() && exit_code_of(*rank.status) == failed;
     if (has_failed(rank) && !because_of_another && !rank.killed_by_us) culprits_.push_back(&rank);
   }
@@ -48,16 +49,16 @@ bool Blame::ended_together() const {
   return std::ranges::all_of(attempt_.ranks(), [&](const LaunchedRank& rank) {
     if (exit_code_of(*rank.status) != code) return false;
     // The run was saved, or had nothing to save; or every rank found the mistake in the recipe.
-    if (by_signal || code == bad_input_code) return true;
+    if (by_signal || code == Exit::bad_input) return true;
     const auto seen = store_.sighting(attempt_.restart(), rank.number);
-    return WIFEXITED(*rank.status) && seen && seen->state == Sighting::State::left;
+    return WIFEXITED(*rank.status) && seen && seen->phase == Sighting::Phase::left;
   });
 }
 
 bool Blame::failed_in_setup() const {
   return !culprits_.empty() && std::ranges::all_of(culprits_, [&](const LaunchedRank* rank) {
     const auto seen = store_.sighting(attempt_.restart(), rank->number);
-    return seen && seen->state == Sighting::State::failed && seen->step < 0;
+    return seen && seen->phase == Sighting::Phase::failed && seen->step < 0;
   });
 }
 
@@ -77,7 +78,7 @@ void Blame::explain(std::ostream& messages, bool all_shown) const {
   for (const LaunchedRank* rank : culprits_) {
     const auto seen = store_.sighting(attempt_.restart(), rank->number);
     // A rank that is killed does not tell where it is; its last message may be some steps old.
-    const bool told = seen && seen->state != Sighting::State::running;
+    const bool told = seen && seen->phase != Sighting::Phase::running;
     const bool killed = WIFSIGNALED(*rank->status) && WTERMSIG(*rank->status) == SIGKILL;
     messages << log::format("runner: rank {} (process {}) {}: {}{}.{}\n", rank->number, rank->process,
                             rank == culprits_.front() ? "failed first" : "also failed",

@@ -4,7 +4,8 @@
 #include <ostream>
 
 #include "registry/log.hpp"
-#include "runner/distributed/run_rank.hpp"
+#include "registry/wording.hpp"
+#include "runner/exit_codes.hpp"
 #include "runner/launch/attempt.hpp"
 #include "runner/launch/blame.hpp"
 #include "runner/launch/launch_signals.hpp"
@@ -39,8 +40,8 @@ int attempt_until_done(LaunchOptions options, LaunchSignals& signals, std::ostre
     const Roster roster = machines.agree(restart, offer);
     if (restart > 0)
       messages << log::format("runner: restarting with {} (restart {} of {}).\n",
-                              roster.size() == 1 ? "1 rank" : std::to_string(roster.size()) + " ranks",
-                              restart, options.max_restarts)
+                              counted(static_cast<std::size_t>(roster.size()), "rank"), restart,
+                              options.max_restarts)
                << std::flush;
     Attempt attempt(options, roster, restart, failed_at, store, signals, messages);
     attempt.wait();
@@ -48,7 +49,7 @@ int attempt_until_done(LaunchOptions options, LaunchSignals& signals, std::ostre
     const int code = blame.exit_code();
     if (code == 0 || blame.ended_together()) return code;
     blame.explain(messages, options.tee);
-    const bool would_fail_again = code == bad_input_code;
+    const bool would_fail_again = code == Exit::bad_input;
     if (attempt.interrupted() || would_fail_again || restart == options.max_restarts) return code;
     if (restart == 0 && blame.failed_in_setup()) {
       messages << "runner: not restarting: the run would fail again before its first step.\n";
@@ -66,7 +67,7 @@ int attempt_until_done(LaunchOptions options, LaunchSignals& signals, std::ostre
 
 }  // namespace
 
-int launch(LaunchOptions options, std::ostream& messages) {
+int launch_ranks(LaunchOptions options, std::ostream& messages) {
   LaunchSignals signals;  // first: threads that start later inherit the blocked signals
   try {
     return attempt_until_done(std::move(options), signals, messages);

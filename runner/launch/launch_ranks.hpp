@@ -37,6 +37,6 @@ struct BadRendezvous : std::runtime_error {
 // them) and waits for them. If one fails, reports which was the first and why, ends the others, and restarts
 // all of them if max_restarts permits. Returns the exit code: 0, or that of the rank that failed first.
 // Throws BadRendezvous.
-int launch(LaunchOptions options, std::ostream& messages);
+int launch_ranks(LaunchOptions options, std::ostream& messages);
 
 }  // namespace runner

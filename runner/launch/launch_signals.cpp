@@ -3,7 +3,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "runner/train/signals.hpp"
+#include "runner/signals.hpp"
 
 namespace runner {
 

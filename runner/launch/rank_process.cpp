@@ -12,6 +12,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "runner/processes.hpp"
+
 namespace runner {
 
 namespace {
@@ -29,13 +31,6 @@ FileDescriptor pipe_with(const std::string& text) {
   if (write(in.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     throw std::runtime_error("cannot pass the secret to a rank");
   return std::move(out);
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
 }
 
 // In the child, between fork and exec: only system calls, because the parent may have threads.
@@ -87,10 +82,6 @@ std::string describe_wait_status(int status) {
   return "signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
 }
 
-int exit_code_of(int wait_status) {
-  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
-}
-
 bool has_handler(pid_t process, int signal) {
   std::ifstream in("/proc/" + std::to_string(process) + "/status");
   constexpr std::string_view caught = "SigCgt:";
@@ -98,15 +89,6 @@ bool has_handler(pid_t process, int signal) {
     if (line.starts_with(caught))
       return (std::stoull(line.substr(caught.size()), nullptr, 16) >> (signal - 1) & 1) != 0;
   return false;
-}
-
-bool is_stopped(pid_t process) {
-  std::ifstream in("/proc/" + std::to_string(process) + "/stat");
-  std::string line;
-  std::getline(in, line);
-  const auto name_end = line.rfind(')');  // the name itself may hold anything
-  if (name_end == std::string::npos || name_end + 2 >= line.size()) return false;
-  return line[name_end + 2] == 'T';  // 't' would be a debugger
 }
 
 }  // namespace runner

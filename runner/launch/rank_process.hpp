@@ -28,11 +28,7 @@ RankProcess start_rank(const RankStart& start);
 
 // "exit code 1", "signal 9 (Killed)".
 std::string describe_wait_status(int status);
-// As in a shell: the exit code, or 128 + the signal.
-int exit_code_of(int wait_status);
 // Whether the process handles the signal, so that the signal does not end it.
 bool has_handler(pid_t process, int signal);
-// Whether a signal (SIGSTOP) has stopped the process; one that a debugger holds may take as long as it likes.
-bool is_stopped(pid_t process);
 
 }  // namespace runner

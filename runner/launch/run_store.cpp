@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "registry/host_name.hpp"
 #include "registry/log.hpp"
+#include "registry/machine.hpp"
 #include "runner/distributed/store_protocol.hpp"
 
 namespace runner {

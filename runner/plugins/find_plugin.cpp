@@ -44,15 +44,14 @@ std::vector<fs::path> libraries_in(const fs::path& folder) {
 }
 
 [[noreturn]] void not_found(const std::string& name, const std::vector<fs::path>& folders) {
-  std::vector<std::string> hints, names;
-  std::string looked;
+  std::vector<std::string> hints, names, looked;
   for (const fs::path& folder : folders) {
-    looked += (looked.empty() ? "" : ", ") + (folder.empty() ? fs::path(".") : folder).string();
+    looked.push_back((folder.empty() ? fs::path(".") : folder).string());
     for (const fs::path& library : libraries_in(folder.empty() ? "." : folder))
       names.push_back(library.filename().string());
   }
   if (const auto meant = nearest(name, names)) hints.push_back("did you mean " + in_quotes(*meant) + "?");
-  hints.push_back("looked in: " + looked);
+  hints.push_back("looked in: " + joined(looked));
   hints.push_back(
       "--plugin FILE loads one from elsewhere, and RUNNER_PLUGIN_PATH names more folders to look in");
   throw PluginError("there is no plugin " + in_quotes(name), std::move(hints));

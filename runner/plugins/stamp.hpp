@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "components/contract/example_random.hpp"
 #include "components/contract/histogram.hpp"
 #include "components/contract/interval.hpp"
 #include "components/contract/measured.hpp"
 #include "components/contract/progress.hpp"
 #include "components/contract/requests.hpp"
-#include "components/contract/sample_random.hpp"
 #include "components/contract/state.hpp"
 #include "components/contract/weights.hpp"
 #include "components/datasets/dataset.hpp"
@@ -158,7 +158,7 @@ constexpr PluginStamp own_stamp() {
       .add("Progress", sizeof(Progress))
       .add("Cursor", sizeof(Cursor))
       .add("Interval", sizeof(Interval))
-      .add("SampleRandom", sizeof(SampleRandom))
+      .add("ExampleRandom", sizeof(ExampleRandom))
       .add("Requests", sizeof(Requests))
       .add("Note", sizeof(Note))
       .add("Histogram", sizeof(Histogram))

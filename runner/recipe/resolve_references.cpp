@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 #include "runner/recipe/key_path.hpp"
 #include "runner/recipe/nesting.hpp"
 #include "runner/recipe/reference.hpp"
@@ -259,8 +260,7 @@ class Resolver {
       }
     }
     if (const auto* list = where.as<Array>()) {
-      hints.push_back(path.text(part) + " has " + std::to_string(list->size()) +
-                      (list->size() == 1 ? " item" : " items") + ", counted from 0");
+      hints.push_back(path.text(part) + " has " + counted(list->size(), "item") + ", counted from 0");
     }
     if (const auto meant = nearest(path.parts[part].text, names)) {
       KeyPath better = path;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "registry/suggest.hpp"
+#include "registry/wording.hpp"
 #include "runner/recipe/merge.hpp"
 
 namespace runner {
@@ -99,9 +100,7 @@ class Application {
 
   void no_such_item(std::size_t part, const Array& list) {
     const std::string name = setting_.path.text(part);
-    const std::string count =
-        list.empty() ? "is empty"
-                     : "has " + std::to_string(list.size()) + (list.size() == 1 ? " item" : " items");
+    const std::string count = list.empty() ? "is empty" : "has " + counted(list.size(), "item");
     std::vector<std::string> hints;
     if (!list.empty())
       hints.push_back("the first one is " + name + ".0, the last one " + name + "." +

@@ -5,11 +5,11 @@
 #include <limits>
 #include <string>
 
+#include "registry/ascii.hpp"
+
 namespace runner {
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The word without its underscores; none if one of them is not between two digits.
 std::optional<std::string> plain_digits(std::string_view word) {

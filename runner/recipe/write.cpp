@@ -47,7 +47,7 @@ class Writer {
     }
     for (const Member& member : table) {
       if (!is_section(member)) continue;
-      const std::string inner = (path.empty() ? "" : path + ".") + key_to_toml(member.key);
+      const std::string inner = key_below(path, key_to_toml(member.key));
       if (const auto* list = member.value.as<Array>()) {
         for (const Value& item : *list) section("[[" + inner + "]]", *item.as<Table>(), inner);
       } else {

@@ -15,9 +15,8 @@
 #include "components/support/io/file_lock.hpp"
 #include "components/support/io/folders.hpp"
 #include "components/support/io/io_error.hpp"
-#include "registry/host_name.hpp"
 #include "registry/log.hpp"
-#include "registry/process_start.hpp"
+#include "registry/machine.hpp"
 
 namespace runner {
 
@@ -64,8 +63,9 @@ fs::path make_numbered(const fs::path& wanted) {
 // Files that a run writes before its recipe.toml. A start that was interrupted leaves nothing else.
 bool left_by_a_start(const fs::path& file) {
   const std::string name = file.filename().string();
-  return name == lock_name || name == "plugins" || name == "plugins.json" ||
-         name.starts_with(".plugins.json.") || name.starts_with(".recipe.toml.");
+  return name == lock_name || name == "plugins" || name == "plugins.json" || name == start_note ||
+         name.starts_with(".plugins.json.") || name.starts_with(".recipe.toml.") ||
+         name.starts_with("." + std::string(start_note) + ".");
 }
 
 bool holds_nothing(const fs::path& path) {
@@ -99,6 +99,7 @@ class RunFolder::Lock {
   // Retries, because owner() of another process takes the lock for a moment.
   static std::unique_ptr<FileLock> take(const fs::path& folder) {
     try {
+      refuse_pipes(folder);
       auto lock = FileLock::try_lock(folder / lock_name);
       for (int attempt = 0; !lock && attempt < lock_attempts; ++attempt) {
         std::this_thread::sleep_for(lock_pause);

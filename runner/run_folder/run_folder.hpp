@@ -10,6 +10,9 @@
 
 namespace runner {
 
+// The file that names the checkpoint of another run that a run was started from.
+inline constexpr std::string_view start_note = "started_from.txt";
+
 // The folder that a run writes, readable by other tools: recipe.toml, metrics.jsonl, log.txt, checkpoints/,
 // model.safetensors, result.json. Only one process at a time may write to it: the folder is locked while the
 // object exists, and a lock left by a dead process does not block a new one. A file system without locks only

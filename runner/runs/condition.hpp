@@ -8,7 +8,7 @@
 namespace runner {
 
 // "optimizer.name=sgd", "optimizer.lr<=0.01", "status!=failed", "best>0.9": compares a key of the recipe, or
-// name, status, steps, best or duration (in seconds), with a value. Numbers are compared as numbers.
+// name, status, steps, best or duration (in seconds, or "1h"), with a value. Numbers are compared as numbers.
 struct Condition {
   std::string key, comparison, value;
 

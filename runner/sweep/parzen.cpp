@@ -29,7 +29,7 @@ std::vector<double> kernel_weights(std::size_t count) {
   return weights;
 }
 
-std::size_t choose(const std::vector<double>& weights, SampleRandom& random) {
+std::size_t choose(const std::vector<double>& weights, ExampleRandom& random) {
   double left = random.uniform();
   for (std::size_t i = 0; i + 1 < weights.size(); ++i) {
     left -= weights[i];
@@ -47,7 +47,7 @@ class CategoryKernels final : public Kernels {
     own_ = (1 + rest) / (1 + rest * choices_);
   }
 
-  double draw(std::size_t kernel, SampleRandom& random) const override {
+  double draw(std::size_t kernel, ExampleRandom& random) const override {
     const auto any = static_cast<double>(random.below(static_cast<std::int64_t>(choices_)));
     if (kernel == values_.size() || random.chance(other_ * choices_)) return any;
     return values_[kernel];
@@ -88,7 +88,7 @@ class NumberKernels final : public Kernels {
     widths_.push_back(high_ - low_);
   }
 
-  double draw(std::size_t kernel, SampleRandom& random) const override {
+  double draw(std::size_t kernel, ExampleRandom& random) const override {
     const double below = cdf(low_, kernel), above = cdf(high_, kernel);
     const double drawn = centres_[kernel] + widths_[kernel] * normal_quantile(random.uniform(below, above));
     const double inside = std::clamp(drawn, low_, high_);
@@ -149,7 +149,7 @@ Parzen::Parzen(const std::vector<Parameter>& parameters, const std::vector<Point
   }
 }
 
-Point Parzen::draw(SampleRandom& random) const {
+Point Parzen::draw(ExampleRandom& random) const {
   const std::size_t kernel = choose(weights_, random);
   Point point;
   for (const auto& kernels : kernels_) point.push_back(kernels->draw(kernel, random));

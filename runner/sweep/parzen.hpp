@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "runner/sweep/space.hpp"
 
 namespace runner {
@@ -13,7 +13,7 @@ namespace runner {
 class Kernels {
  public:
   virtual ~Kernels() = default;
-  virtual double draw(std::size_t kernel, SampleRandom& random) const = 0;
+  virtual double draw(std::size_t kernel, ExampleRandom& random) const = 0;
   virtual double log_density(std::size_t kernel, double value) const = 0;
 };
 
@@ -24,7 +24,7 @@ class Parzen {
   // Points in the order in which they were tried. If there are many, the oldest have less weight.
   Parzen(const std::vector<Parameter>& parameters, const std::vector<Point>& points);
 
-  Point draw(SampleRandom& random) const;
+  Point draw(ExampleRandom& random) const;
   double log_density(const Point& point) const;
 
  private:

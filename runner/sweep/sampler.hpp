@@ -40,6 +40,6 @@ std::unique_ptr<Sampler> random_sampler(std::vector<Parameter> parameters, std::
 std::unique_ptr<Sampler> tpe_sampler(std::vector<Parameter> parameters, std::uint64_t seed);
 
 // A random value; all are equally likely, or, for a logarithmic parameter, their logarithms are.
-double random_value(const Parameter& parameter, class SampleRandom& random);
+double random_value(const Parameter& parameter, class ExampleRandom& random);
 
 }  // namespace runner

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "registry/wording.hpp"
 #include "runner/sweep/sampler.hpp"
 
@@ -42,7 +42,7 @@ class RandomSampler final : public Sampler {
       : parameters_(std::move(parameters)), seed_(seed) {}
 
   std::optional<Point> next(std::int64_t trial, std::span<const Observation>) const override {
-    SampleRandom random(example_seed(seed_, 0, static_cast<std::uint64_t>(trial)));
+    ExampleRandom random(example_seed(seed_, 0, static_cast<std::uint64_t>(trial)));
     Point point;
     for (const Parameter& parameter : parameters_) point.push_back(random_value(parameter, random));
     return point;
@@ -55,7 +55,7 @@ class RandomSampler final : public Sampler {
 
 }  // namespace
 
-double random_value(const Parameter& parameter, SampleRandom& random) {
+double random_value(const Parameter& parameter, ExampleRandom& random) {
   if (parameter.countable())
     return parameter.value(
         static_cast<std::size_t>(random.below(static_cast<std::int64_t>(parameter.count()))));

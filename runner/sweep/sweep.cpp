@@ -23,18 +23,32 @@ namespace {
 
 constexpr std::chrono::milliseconds pause{50};
 
+// What earlier attempts of a trial have left.
+struct EarlierAttempts {
+  std::uintmax_t output = 0;          // bytes
+  fs::file_time_type result_at = {};  // when its result was written
+};
+
+fs::file_time_type result_time(const fs::path& folder) {
+  std::error_code none;
+  const auto time = fs::last_write_time(folder / "result.json", none);
+  return none ? fs::file_time_type() : time;
+}
+
 // Why the trial failed: the last error message in its output, if any, after that of earlier attempts; for a
 // run that diverged, which is no error of the program, what its result says.
-std::string reason(const fs::path& output, std::uintmax_t earlier, int exit_code, const fs::path& folder) {
+std::string reason(const fs::path& output, const EarlierAttempts& earlier, int exit_code,
+                   const fs::path& folder) {
   std::ifstream file(output);
-  file.seekg(static_cast<std::streamoff>(earlier));
+  file.seekg(static_cast<std::streamoff>(earlier.output));
   std::string found;
   for (std::string line; std::getline(file, line);) {
     if (line.find("error: ") != std::string::npos) found = line;
   }
   if (!found.empty()) return found;
   if (exit_code > 128) return "ended by signal " + std::to_string(exit_code - 128);
-  if (std::string message = read_run(folder).message; !message.empty()) return message;
+  const std::string message = read_run(folder).message;
+  if (!message.empty() && result_time(folder) != earlier.result_at) return message;
   return "exit code " + std::to_string(exit_code) + "; see " + output.string();
 }
 
@@ -112,7 +126,7 @@ class RunningTrial {
     take_results();
     trial_.outcome = outcome_of(*code, hopeless_, interrupted);
     if (trial_.outcome == Trial::Outcome::failed) {
-      trial_.message = reason(command_.output, earlier_output_, *code, plan_.trial_folder(trial_.number));
+      trial_.message = reason(command_.output, earlier_, *code, plan_.trial_folder(trial_.number));
     } else if (trial_.outcome == Trial::Outcome::finished && !trial_.value) {
       trial_.outcome = Trial::Outcome::failed;
       trial_.message = plan_.objective.metric + (measured_ ? " was never finite" : " was never measured");
@@ -127,7 +141,7 @@ class RunningTrial {
   void start() {
     std::error_code none;
     const std::uintmax_t size = fs::file_size(command_.output, none);
-    earlier_output_ = none ? 0 : size;
+    earlier_ = {none ? 0 : size, result_time(plan_.trial_folder(trial_.number))};
     process_ = TrialProcess::start(command_, lock_);
   }
 
@@ -146,7 +160,7 @@ class RunningTrial {
   TrialCommand command_;
   fs::path lock_;
   std::unique_ptr<TrialProcess> process_;
-  std::uintmax_t earlier_output_ = 0;  // bytes
+  EarlierAttempts earlier_;
   bool hopeless_ = false, measured_ = false;
 };
 

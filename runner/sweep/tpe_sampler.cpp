@@ -45,7 +45,7 @@ class TpeSampler final : public Sampler {
     for (std::size_t i = 0; i < observations.size(); ++i)
       (good[i] ? of_good : of_others).push_back(observations[i].point);
     const Parzen likely(parameters_, of_good), unlikely(parameters_, of_others);
-    SampleRandom random(example_seed(seed_, 1, static_cast<std::uint64_t>(trial)));
+    ExampleRandom random(example_seed(seed_, 1, static_cast<std::uint64_t>(trial)));
     Point best;
     double best_score = -INFINITY;
     for (int i = 0; i < candidates; ++i) {

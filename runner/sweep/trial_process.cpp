@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "components/support/io/file_lock.hpp"
+#include "runner/processes.hpp"
 
 namespace runner {
 
@@ -36,13 +37,6 @@ class OutputFile {
  private:
   int number_;
 };
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
 
 }  // namespace
 
@@ -90,7 +84,7 @@ std::optional<int> TrialProcess::exit_code() {
   int status = 0;
   if (::waitpid(process_, &status, WNOHANG) != process_) return std::nullopt;
   process_ = -1;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return exit_code_of(status);
 }
 
 }  // namespace runner

@@ -26,6 +26,10 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
+std::string grouped(std::int64_t number, std::string_view noun) {
+  return grouped(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
 std::string measured(double value) {
   if (std::isnan(value)) return "nan";  // whatever its sign
   if (std::isinf(value)) return printed("%g", value);

@@ -18,7 +18,8 @@ struct Look {
   std::string times() const { return utf8 ? " × " : " x "; }
 };
 
-std::string grouped(std::int64_t number);   // 11,173,962
+std::string grouped(std::int64_t number);                         // 11,173,962
+std::string grouped(std::int64_t number, std::string_view noun);  // 11,173,962 steps, 1 step
 std::string measured(double value);         // about four significant digits: 0.4312, 1.2e-05, 12,345, nan
 std::string duration_text(double seconds);  // 0.4s, 42s, 3m 12s, 2h 05m, 3d 04h
 std::string epoch_text(double epoch);       // 3, 2.25

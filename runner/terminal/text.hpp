@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "registry/wording.hpp"
+
 namespace runner {
 
 // Two columns, the second broken at `width` and aligned; the first may hold colour codes.
@@ -14,11 +16,7 @@ std::string two_columns(const std::vector<std::pair<std::string, std::string>>& 
 // Breaks at spaces so that no line is longer than the width; lines after the first start with the indent.
 std::string wrapped(std::string_view text, std::size_t width, std::string_view indent);
 
-std::string joined(const std::vector<std::string>& words, std::string_view separator = ", ");
-
 // Columns on a terminal: colour codes take none, a wide character two.
 std::size_t visible_width(std::string_view text);
-
-std::string counted(std::size_t count, std::string_view noun);  // "1 error", "2 errors"
 
 }  // namespace runner

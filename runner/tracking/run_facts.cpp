@@ -17,11 +17,11 @@ namespace {
 void flatten(const Value& value, const std::string& path,
              std::vector<std::pair<std::string, Setting>>& settings) {
   if (value.secret) return;
-  const auto below = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
   if (const auto* table = value.as<Table>()) {
-    for (const Member& member : *table) flatten(member.value, below(member.key), settings);
+    for (const Member& member : *table) flatten(member.value, key_below(path, member.key), settings);
   } else if (const auto* list = value.as<Array>()) {
-    for (std::size_t i = 0; i < list->size(); ++i) flatten((*list)[i], below(std::to_string(i)), settings);
+    for (std::size_t i = 0; i < list->size(); ++i)
+      flatten((*list)[i], key_below(path, std::to_string(i)), settings);
   } else if (const auto* flag = value.as<bool>()) {
     settings.emplace_back(path, *flag);
   } else if (const auto* whole = value.as<std::int64_t>()) {

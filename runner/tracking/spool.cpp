@@ -88,7 +88,8 @@ void Spool::remove_front() {
 
 void Spool::cut(const RunFacts& facts) {
   if (size_ == 0) return;
-  const auto items = front(size_);
+  // If the tracker's place is known, it had processed all items when the checkpoint was taken.
+  const auto items = facts.place.empty() ? front(size_) : std::vector<SharedItem>{};
   const fs::path draft = file_.string() + ".new";
   fs::remove(draft);
   std::size_t kept = 0;

@@ -48,6 +48,7 @@ TrackerWorker::TrackerWorker(NamedTracker tracker, const RunFacts& facts, const 
       queue_(memory_for(tracker, patience), open_spool(tracker, facts, folder)) {
   if (essential_) {
     tracker_->start(run_);
+    keep_place();
     started_ = true;
   } else {
     state_ = file_.exists() ? file_.read() : saved;
@@ -93,10 +94,11 @@ bool TrackerWorker::end(const SharedItem& item) {
 }
 
 bool TrackerWorker::flush(double seconds) {
+  all_written_ = false;
   if (facts_.remote || (off_ && !essential_)) return true;  // on disk already
   // A tracker that hangs delays one checkpoint, not every one.
-  const bool written = queue_.wait_until_empty(ItemQueue::Seconds(behind_ ? 0 : seconds));
-  if (written || essential_) return behind_ = false, written;
+  all_written_ = queue_.wait_until_empty(ItemQueue::Seconds(behind_ ? 0 : seconds));
+  if (all_written_ || essential_) return behind_ = false, all_written_;
   behind_ = true;
   try {
     queue_.move_to_disk();
@@ -120,6 +122,12 @@ State TrackerWorker::state() const {
   return state_;
 }
 
+State TrackerWorker::place() const {
+  if (!all_written_) return {};
+  const std::lock_guard lock(mutex_);
+  return place_;
+}
+
 void TrackerWorker::work() {
   try {
     send_all();
@@ -138,6 +146,7 @@ void TrackerWorker::send_all() {
   if (!started_) {
     if (!state_.empty()) tracker_->load(state_);
     attempt([&] { tracker_->start(run_); });
+    keep_place();
     keep_state();
   }
   const ItemQueue::Seconds for_more(essential_      ? 0
@@ -153,6 +162,7 @@ void TrackerWorker::send_all() {
       ended_ = ended_ || std::holds_alternative<RunEnd>(*item);
     }
     attempt([&] { tracker_->flush(); });
+    keep_place();
     keep_state();
     queue_.done();
   }
@@ -209,6 +219,12 @@ void TrackerWorker::keep_state() {
   file_.write(state, ended_);
   const std::lock_guard lock(mutex_);
   state_ = std::move(state);
+}
+
+void TrackerWorker::keep_place() {
+  State place = tracker_->place();
+  const std::lock_guard lock(mutex_);
+  place_ = std::move(place);
 }
 
 void TrackerWorker::give_up(const std::string& reason) {

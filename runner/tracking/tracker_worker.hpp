@@ -31,6 +31,7 @@ struct TrackerPatience {
   // Before a checkpoint, for waiting items to be written. An essential tracker that takes longer causes a
   // message; the items that all others together have not written by then are moved to disk.
   double essential_flush = 10, other_flush = 1;
+  double other_process = 10;  // at the start: for another process that sends what an earlier attempt left
   std::size_t in_memory = 4096;
 };
 
@@ -59,6 +60,8 @@ class TrackerWorker {
   bool essential() const { return essential_; }
   bool remote() const { return facts_.remote; }
   State state() const;  // from any thread
+  // The tracker's place() after the last flush(); empty if that could not wait until everything was written.
+  State place() const;
   std::size_t waiting() const { return queue_.size(); }
 
  private:
@@ -73,6 +76,7 @@ class TrackerWorker {
   void attempt(Call call);
   void note_away(const char* reason);
   void keep_state();
+  void keep_place();
   void give_up(const std::string& reason);
   void switch_off(const std::exception& reason);
 
@@ -85,12 +89,14 @@ class TrackerWorker {
   TrackerStateFile file_;
   ItemQueue queue_;
   bool started_ = false, ended_ = false;
-  double last_record_ = 0;                      // wall time of the last record
-  bool told_waiting_ = false, behind_ = false;  // used by the training thread
+  double last_record_ = 0;  // wall time of the last record
+  // Used by the training thread.
+  bool told_waiting_ = false, behind_ = false;
+  bool all_written_ = false;  // when flush() was called last
   bool away_ = false, told_away_ = false;
   std::atomic<bool> off_ = false;
   mutable std::mutex mutex_;
-  State state_;
+  State state_, place_;
   std::string failure_;
   std::promise<void> over_;
   std::future<void> when_over_ = over_.get_future();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "components/trackers/support/append_file.hpp"
@@ -14,6 +15,8 @@
 namespace runner {
 
 namespace {
+
+constexpr const char* places = "/places";  // no tracker has this name
 
 State part_of(const State& saved, const std::string& name) {
   const auto found = saved.parts.find(name);
@@ -36,25 +39,38 @@ void Trackers::start(std::optional<std::int64_t> resumed_at, double resumed_epoc
   facts_.resumed_at = resumed_at;
   facts_.resumed_epoch = resumed_epoch;
   const std::filesystem::path folder = tracking_folder(facts_.folder);
-  if (std::ranges::any_of(trackers_, [](const NamedTracker& each) { return !each.essential; })) {
-    lock_ = FileLock::try_lock(folder / "lock");
-    if (!lock_)
-      throw std::runtime_error("Another process is sending the metrics of " + facts_.folder.string() +
-                               "; wait until it has ended.");
-  }
+  if (!lock_other_trackers())
+    std::erase_if(trackers_, [](const NamedTracker& each) { return !each.essential; });
   if (!trackers_.empty()) identify(facts_, saved_);
   for (NamedTracker& each : trackers_) {
     const bool essential = each.essential;
     const std::string name = each.name;
+    RunFacts own = facts_;
+    if (resumed_at) own.place = part_of(part_of(saved_, places), name);
     try {
       workers_.push_back(
-          std::make_unique<TrackerWorker>(std::move(each), facts_, folder, part_of(saved_, name), patience_));
+          std::make_unique<TrackerWorker>(std::move(each), own, folder, part_of(saved_, name), patience_));
     } catch (const std::exception& error) {
       if (essential) throw;
       log::warning("Tracker \"{}\" is switched off: {} The run continues without it.", name, error.what());
     }
   }
   trackers_.clear();
+}
+
+bool Trackers::lock_other_trackers() {
+  using Clock = std::chrono::steady_clock;
+  if (std::ranges::all_of(trackers_, &NamedTracker::essential)) return true;
+  const auto end = Clock::now() + std::chrono::duration<double>(patience_.other_process);
+  const std::filesystem::path file = tracking_folder(facts_.folder) / "lock";
+  while (!(lock_ = FileLock::try_lock(file)) && Clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  if (!lock_)
+    log::warning(
+        "Another process is sending the metrics of {}. The run continues without its other trackers; only "
+        "metrics.jsonl is written.",
+        facts_.folder.string());
+  return lock_ != nullptr;
 }
 
 Trackers::~Trackers() {
@@ -124,6 +140,8 @@ State Trackers::save() const {
   for (const auto& worker : workers_) {
     State part = worker->state();
     if (!part.empty()) state.parts[worker->name()] = std::move(part);
+    State place = worker->place();
+    if (!place.empty()) state.parts[places].parts[worker->name()] = std::move(place);
   }
   return state;
 }

@@ -22,16 +22,17 @@ class Trackers final : public Stateful {
   Trackers(const Trackers&) = delete;
   Trackers& operator=(const Trackers&) = delete;
 
-  // The id of the run and the states of the trackers, from a checkpoint; call it before start().
+  // The id of the run, and the states and places of the trackers, from a checkpoint; call it before start().
   void load(const State& saved) override { saved_ = saved; }
   // The same, to be saved in a checkpoint. Calls flush() first, so that everything logged before a checkpoint
   // is on disk before it.
   State save() const override;
 
   // Starts the trackers. A resumed run drops what an earlier attempt logged after that step, or in that step
-  // after that exact epoch; if the step is 0, everything. Essential trackers start immediately, so that an
-  // unwritable folder is found before training, and their exceptions are passed on. The others start in the
-  // background.
+  // after that exact epoch or the place of the tracker; if the step is -1, everything. Essential trackers
+  // start immediately, so that an unwritable folder is found before training, and their exceptions are passed
+  // on. The others start in the background. If another process is sending their data, they are switched off
+  // with a warning, because the run must not fail for them.
   void start(std::optional<std::int64_t> resumed_at = {},
              double resumed_epoch = std::numeric_limits<double>::infinity());
 
@@ -58,6 +59,7 @@ class Trackers final : public Stateful {
 
  private:
   void put(Item item);
+  bool lock_other_trackers();  // than the essential ones; false: another process has locked them
 
   std::vector<NamedTracker> trackers_;  // until they start
   RunFacts facts_;

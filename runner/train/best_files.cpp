@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
-#include <cstdlib>
+#include <cmath>
 #include <set>
 
 #include "components/support/io/folders.hpp"
+#include "components/support/io/is_missing.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/weights_checksum.hpp"
 #include "registry/number_text.hpp"
+#include "runner/checkpoint/resume.hpp"
+#include "runner/checkpoint/step_name.hpp"
 #include "runner/train/kept_weights.hpp"
 
 namespace runner {
@@ -18,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view prefix = "step-";
+constexpr std::string_view ending = ".safetensors";
 
 template <class Number>
 Number number_of(const Metadata& metadata, const std::string& key) {
@@ -31,21 +33,19 @@ Number number_of(const Metadata& metadata, const std::string& key) {
 }  // namespace
 
 fs::path BestFiles::path_of(std::int64_t step) const {
-  char name[48];
-  std::snprintf(name, sizeof name, "step-%08lld.safetensors", static_cast<long long>(step));
-  return subfolder() / name;
+  return subfolder() / (step_name(step) + std::string(ending));
 }
 
 void BestFiles::write(Run& run) const {
   const BestModel& best = *run.best;
   const auto kept = std::ranges::find(best.kept(), run.progress.step, &BestModel::Kept::step);
   if (run.engine.world().is_main()) fs::create_directory(subfolder());
-  save_weights(run, best.weights(), path_of(kept->step),
-               {{"metric", best.rule().metric},
-                {"mode", best.rule().mode == Better::max ? "max" : "min"},
-                {"value", number_text(kept->value)},
-                {"step", std::to_string(kept->step)},
-                {"epoch", number_text(kept->epoch)}});
+  save_run_weights(run, best.weights(), path_of(kept->step),
+                   {{"metric", best.rule().metric},
+                    {"mode", best.mode_name()},
+                    {"value", number_text(kept->value)},
+                    {"step", std::to_string(kept->step)},
+                    {"epoch", number_text(kept->epoch)}});
   if (run.engine.world().is_main() && best.is_best(kept->step)) lead_to(kept->step);
 }
 
@@ -63,9 +63,14 @@ void BestFiles::remove_displaced(BestModel& best) const {
 std::vector<std::int64_t> BestFiles::unusable(const BestModel& best) const {
   std::vector<std::int64_t> steps;
   for (const auto& one : best.kept()) {
+    const fs::path file = path_of(one.step);
     try {
-      require_intact_weights(path_of(one.step));
-    } catch (const std::exception&) {
+      if (is_missing(file))
+        steps.push_back(one.step);
+      else
+        require_intact_weights(file);
+    } catch (const std::exception& error) {
+      if (!is_about_checkpoint(error)) throw;  // an error of the disk or of memory: the file may be intact
       steps.push_back(one.step);
     }
   }
@@ -88,31 +93,33 @@ void BestFiles::restore(const BestModel& best) const {
 }
 
 std::vector<fs::path> BestFiles::files() const {
-  std::vector<fs::path> files;
+  std::set<std::int64_t> steps;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(subfolder(), none)) {
-    const std::string name = entry.path().filename().string();
+    const fs::path name = entry.path().filename();
     // Any other name is the user's: a copy called step-00000100-good.safetensors.
-    if (name.starts_with(prefix) &&
-        entry.path() == path_of(std::strtoll(name.c_str() + prefix.size(), nullptr, 10)))
-      files.push_back(entry.path());
+    const auto step = name.extension() == ending ? step_of_name(name.stem().string()) : std::nullopt;
+    if (step) steps.insert(*step);
   }
-  std::ranges::sort(files);
+  std::vector<fs::path> files;
+  for (const std::int64_t step : steps) files.push_back(path_of(step));
   return files;
 }
 
 std::vector<BestFiles::Listed> BestFiles::all() const {
   std::vector<Listed> all;
-  bool highest = true;
+  Better mode = Better::max;
   for (const fs::path& file : files()) {
     Listed listed{.file = file};
     try {
       require_intact_weights(file);
       const Metadata metadata = read_safetensors_metadata(file);
-      const auto metric = metadata.find("metric"), mode = metadata.find("mode");
-      highest = mode == metadata.end() || mode->second == "max";
-      listed.kept = {number_of<double>(metadata, "value"), number_of<std::int64_t>(metadata, "step"),
-                     number_of<double>(metadata, "epoch")};
+      const auto metric = metadata.find("metric"), saved_mode = metadata.find("mode");
+      mode = saved_mode != metadata.end() && saved_mode->second == "min" ? Better::min : Better::max;
+      const double value = number_of<double>(metadata, "value");
+      if (std::isnan(value))  // it could not be compared with others
+        throw std::runtime_error(file.string() + " is damaged: the value of its metric is not a number.");
+      listed.kept = {value, number_of<std::int64_t>(metadata, "step"), number_of<double>(metadata, "epoch")};
       if (metric != metadata.end()) listed.metric = metric->second;
       listed.bytes = fs::file_size(file);
     } catch (const std::exception& error) {
@@ -124,7 +131,7 @@ std::vector<BestFiles::Listed> BestFiles::all() const {
   // Equally good ones stay in the order of their steps; damaged ones come last.
   std::ranges::stable_sort(all, [&](const Listed& one, const Listed& other) {
     if (one.damage.empty() != other.damage.empty()) return one.damage.empty();
-    return highest ? one.kept.value > other.kept.value : one.kept.value < other.kept.value;
+    return is_better(mode, one.kept.value, other.kept.value);
   });
   return all;
 }

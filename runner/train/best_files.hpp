@@ -19,7 +19,8 @@ class BestFiles {
   // Deletes files that are no longer among the best. Call it only when no checkpoint refers to them.
   void remove_displaced(BestModel& best) const;
 
-  // After loading a checkpoint: the steps whose files are missing or damaged.
+  // After loading a checkpoint: the steps whose files are missing or damaged. Throws if one cannot be read
+  // for another reason, such as a failing disk.
   std::vector<std::int64_t> unusable(const BestModel& best) const;
   // Deletes files of evaluations that are not in the checkpoint, and makes best.safetensors the best of the
   // others. Keeps files that the user has named.

@@ -11,7 +11,7 @@ bool BestModel::admit(const Progress& progress, const Measurements& measurements
   // If all updates since then were skipped, these are the same weights.
   if (std::ranges::find(kept_, progress.step, &Kept::step) != kept_.end()) return false;
   const auto place =
-      std::ranges::find_if(kept_, [&](const Kept& other) { return better(*value, other.value); });
+      std::ranges::find_if(kept_, [&](const Kept& other) { return is_better(mode(), *value, other.value); });
   const auto most = static_cast<std::size_t>(rule_.keep);
   if (place == kept_.end() && kept_.size() >= most) return false;
   std::erase(displaced_, progress.step);  // if the run resumed with another metric: the file is in use again
@@ -33,7 +33,7 @@ std::int64_t BestModel::newest_step() const {
 
 State BestModel::save() const {
   State state{.integers = {{"count", static_cast<std::int64_t>(kept_.size())}},
-              .texts = {{"metric", rule_.metric}}};
+              .texts = {{"metric", rule_.metric}, {"mode", mode_name()}}};
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     const std::string number = "." + std::to_string(i);
     state.integers["step" + number] = kept_[i].step;
@@ -48,7 +48,8 @@ void BestModel::load(const State& state) {
   kept_.clear();
   displaced_.clear();
   const std::int64_t count = saved.integer("count");
-  const bool comparable = saved.text("metric") == rule_.metric;
+  const bool same_metric = saved.text("metric") == rule_.metric;
+  const bool comparable = saved.text("mode") == mode_name() && same_metric;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::string number = "." + std::to_string(i);
     const Kept one{saved.number("value" + number), saved.integer("step" + number),

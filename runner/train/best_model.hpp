@@ -39,14 +39,13 @@ class BestModel final : public Stateful {
   // keeps.
   std::string weights() const { return rule_.metric.substr(0, rule_.metric.find('/')); }
 
+  Better mode() const { return rule_.mode == Better::max ? Better::max : Better::min; }
+  std::string mode_name() const { return mode() == Better::max ? "max" : "min"; }
+
   State save() const override;
   void load(const State& state) override;
 
  private:
-  bool better(double value, double other) const {
-    return rule_.mode == Better::max ? value > other : value < other;
-  }
-
   BestRule rule_;
   std::vector<Kept> kept_;
   std::vector<std::int64_t> displaced_;

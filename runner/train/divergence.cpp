@@ -77,14 +77,14 @@ bool DivergenceGuard::refuses(const WindowLoss& loss, const Window& window, std:
   const double value = value_of(loss.sum) / loss.weight;
   if (std::isfinite(value)) return false;
   loss_is_finite_ = false;
-  const bool goes_on = rule_ == OnDivergence::resume || (precision_skips_ && in_a_row_ + 1 < most_in_a_row);
+  const bool goes_on = rule_ == OnDivergence::go_on || (precision_skips_ && in_a_row_ + 1 < most_in_a_row);
   if (goes_on && told_) return false;
   const std::string cause = cause_in_data(window, world);
   const std::string what = loss_problem(value, step, cause);
   if (goes_on) {
     log::warning("{}; {}.", what,
-                 rule_ == OnDivergence::resume ? "training continues (train.on_divergence = \"continue\")"
-                                               : "the precision skips such updates");
+                 rule_ == OnDivergence::go_on ? "training continues (train.on_divergence = \"continue\")"
+                                              : "the precision skips such updates");
     told_ = true;
     return false;
   }

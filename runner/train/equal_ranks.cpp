@@ -22,12 +22,11 @@ std::string fingerprint(const std::string& text) { return sha256_hex(text).subst
 // tracker.
 void claim_settings(const Value& value, const std::string& path, Claims& claims) {
   if (value.secret) return;
-  const auto below = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
   if (const Table* table = value.as<Table>()) {
-    for (const Member& member : *table) claim_settings(member.value, below(member.key), claims);
+    for (const Member& member : *table) claim_settings(member.value, key_below(path, member.key), claims);
   } else if (const Array* array = value.as<Array>(); array && !array->empty()) {
     for (std::size_t i = 0; i < array->size(); ++i)
-      claim_settings((*array)[i], below(std::to_string(i)), claims);
+      claim_settings((*array)[i], key_below(path, std::to_string(i)), claims);
   } else {
     const std::string text = to_toml(value);
     claims.emplace_back(path,

@@ -5,7 +5,6 @@
 #include "registry/arithmetic.hpp"
 #include "registry/log.hpp"
 #include "runner/engine/pack_state.hpp"
-#include "runner/inspect/trial_evaluation.hpp"
 #include "runner/train/feed.hpp"
 #include "runner/train/kept_weights.hpp"
 
@@ -124,18 +123,6 @@ Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches, cons
     std::ranges::move(more.texts, std::back_inserter(all.texts));
   }
   return all;
-}
-
-void rehearse_evaluation(Run& run) {
-  if (!run.data.eval || run.metrics.empty()) return;
-  LoaderOptions options = evaluation_options(run.recipe, run.engine);
-  options.batch_size = 2;
-  options.workers = 0;
-  auto loaded = Loader(*run.data.eval, options).next();
-  if (!loaded || loaded->batch.size() == 0) return;  // unreadable examples, which the recipe skips
-  const torch::Tensor output = run.engine.predict(loaded->batch);
-  run.engine.finish_passes();
-  try_evaluation(run.recipe, run.metrics, run.hooks, loaded->batch, output);
 }
 
 }  // namespace runner

@@ -29,8 +29,4 @@ Evaluation evaluate(
 // The same for all weights: the trained ones, and those that hooks keep.
 Evaluation evaluate_all(Run& run, std::optional<std::int64_t> most_batches, const Evaluating& evaluating);
 
-// Evaluates two examples with the run's metrics and hooks, so that a mismatch is found before training
-// begins. Changes nothing; throws what an evaluation would throw.
-void rehearse_evaluation(Run& run);
-
 }  // namespace runner

@@ -1,6 +1,6 @@
 #include "runner/train/feed.hpp"
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 
 namespace runner {
 

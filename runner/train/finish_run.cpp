@@ -94,7 +94,7 @@ std::vector<std::pair<std::string, std::filesystem::path>> save_all_weights(Run&
     log::error("The weights contain NaN or infinity; model.safetensors is not written.");
   } else {
     files.emplace_back("model", folder.file("model.safetensors"));
-    save_weights(run, "eval", files.back().second);
+    save_run_weights(run, "eval", files.back().second);
   }
   for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->tensors.empty()) {
@@ -102,7 +102,7 @@ std::vector<std::pair<std::string, std::filesystem::path>> save_all_weights(Run&
       continue;
     }
     files.emplace_back(weights->name + " model", folder.file(weights->name + ".safetensors"));
-    save_weights(run, weights->name, files.back().second);
+    save_run_weights(run, weights->name, files.back().second);
   }
   return files;
 }

@@ -3,7 +3,7 @@
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/utils.h>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "components/models/support/load_weights.hpp"
 #include "registry/log.hpp"
 #include "runner/train/feed.hpp"
@@ -83,8 +83,8 @@ KeptWeightsInPlace::KeptWeightsInPlace(Run& run, const KeptWeights& weights)
   if (weights.statistics_batches > 0) recompute_batch_statistics(run, weights.statistics_batches);
 }
 
-void save_weights(Run& run, const std::string& name, const std::filesystem::path& path,
-                  const std::map<std::string, std::string>& metadata) {
+void save_run_weights(Run& run, const std::string& name, const std::filesystem::path& path,
+                      const std::map<std::string, std::string>& metadata) {
   std::optional<KeptWeightsInPlace> in_place;
   for (const KeptWeights* weights : kept_weights(run)) {
     if (weights->name == name) in_place.emplace(run, *weights);

@@ -24,7 +24,7 @@ class KeptWeightsInPlace {
 
 // Saves weights as safetensors under PyTorch's names, atomically: the weights that a hook keeps under this
 // name, otherwise the trained ones.
-void save_weights(Run& run, const std::string& name, const std::filesystem::path& path,
-                  const std::map<std::string, std::string>& metadata = {});
+void save_run_weights(Run& run, const std::string& name, const std::filesystem::path& path,
+                      const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace runner

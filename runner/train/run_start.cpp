@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "components/support/io/backward_lines.hpp"
+#include "components/support/io/is_missing.hpp"
+#include "components/support/io/open_file.hpp"
 #include "components/support/io/read_json.hpp"
 #include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
@@ -73,8 +74,6 @@ bool require_compatible(const fs::path& saved_recipe, const Value& resolved, con
   if (!changes.empty()) log::info("continuing with another recipe:\n{}", changes_table(changes));
   return std::ranges::any_of(changes, decides_the_end);
 }
-
-constexpr std::string_view start_note = "started_from.txt";
 
 // The path as given on the command line: links such as `latest` are not resolved, because they change.
 std::string note_of(const fs::path& checkpoint) {
@@ -168,10 +167,13 @@ nlohmann::json last_record(const fs::path& file) {
 }  // namespace
 
 std::optional<fs::path> noted_start(const fs::path& run) {
-  std::ifstream file(run / start_note);
-  std::string line;
-  if (!std::getline(file, line) || line.empty()) return std::nullopt;
-  return line;
+  constexpr std::size_t longest_path = 1 << 16;
+  const fs::path file = run / start_note;
+  if (is_missing(file)) return std::nullopt;
+  std::string path = read_file(file, longest_path);
+  if (path.ends_with('\n')) path.pop_back();  // only one: a path may hold line ends
+  if (path.empty()) return std::nullopt;
+  return path;
 }
 
 std::string why_not_started_over(const fs::path& run) {
@@ -205,6 +207,8 @@ RunStart find_start(const Recipe& recipe, const Value& resolved, const Registry&
 void note_start(const RunFolder& folder, const RunStart& start, const TrainOptions& options) {
   if (start.of_another_run && options.resume_from)
     folder.write(start_note, note_of(*options.resume_from) + "\n");
+  else if (!start.resumed_at)
+    fs::remove(folder.file(start_note));  // of an earlier start that was cut short
 }
 
 double lost_seconds(const RunFolder& folder, const Checkpoint& checkpoint) {

@@ -12,10 +12,9 @@ RunSummary summary_of(const Run& run, const std::string& recipe_file, const std:
   summary.name = recipe.run.name;
   summary.recipe = recipe_file;
   summary.model = recipe.model.name();
-  for (const torch::Tensor& parameter : run.engine.model().parameters()) {
-    summary.parameters += parameter.numel();
-    if (parameter.requires_grad()) summary.trained_parameters += parameter.numel();
-  }
+  const auto [parameters, trained] = run.engine.parameter_counts();
+  summary.parameters = parameters;
+  summary.trained_parameters = trained;
   summary.dataset = recipe.dataset.name();
   summary.train_examples = run.data.train->size();
   summary.eval_examples = run.data.eval ? run.data.eval->size() : 0;

@@ -109,7 +109,8 @@ class Loop {
     engine_.world().reached(run_.progress.step);
     agree();
     run_.within_step = false;
-    if (repeats && control_.checkpoints) {  // at once: until then, a killed run would record it once more
+    evaluation_to_save_ = repeats && over();
+    if (repeats && control_.checkpoints) {  // at once, so that a killed run does not repeat it once more
       checkpoint_wanted_ = true;
       save_if_wanted();
     }
@@ -349,7 +350,7 @@ class Loop {
   void save_at_end() {
     if (!control_.checkpoints || diverged()) return;
     engine_.prepare_to_save();
-    control_.checkpoints->at_end(run_.progress, interrupted());
+    control_.checkpoints->at_end(run_.progress, interrupted() || evaluation_to_save_);
   }
 
   Run& run_;
@@ -361,6 +362,8 @@ class Loop {
   const RunClock clock_;
   Agreement agreed_;
   bool any_hooks_ = false;  // on any rank
+  // This process only repeated an evaluation; without a checkpoint, the next one would repeat it again.
+  bool evaluation_to_save_ = false;
   bool checkpoint_wanted_ = false;
 };
 

@@ -16,6 +16,7 @@
 #include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "runner/run_folder/run_folder.hpp"
+#include "runner/signals.hpp"
 #include "runner/tracking/build_trackers.hpp"
 #include "runner/tracking/rank_folders.hpp"
 #include "runner/tracking/run_facts.hpp"
@@ -23,11 +24,10 @@
 #include "runner/train/evaluate.hpp"
 #include "runner/train/finish_run.hpp"
 #include "runner/train/kept_weights.hpp"
-#include "runner/train/rehearse_training.hpp"
+#include "runner/train/rehearsal.hpp"
 #include "runner/train/run_start.hpp"
 #include "runner/train/run_summary.hpp"
 #include "runner/train/sample_images.hpp"
-#include "runner/train/signals.hpp"
 #include "runner/train/train.hpp"
 
 namespace runner {

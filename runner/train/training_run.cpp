@@ -11,6 +11,7 @@
 #include "runner/engine/own_groups.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/inspect/blueprint.hpp"
+#include "runner/inspect/build_hooks.hpp"
 #include "runner/measurements.hpp"
 #include "runner/parts.hpp"
 #include "runner/train/equal_ranks.hpp"
@@ -21,33 +22,17 @@ namespace runner {
 
 namespace {
 
-std::unique_ptr<Loss> build_loss(const Recipe& recipe, const Split& train) {
-  const DataSpec data = train.spec();
-  require_targets(recipe.loss, data);
-  const bool counted = recipe.loss.facts().needs_class_counts;
-  return recipe.loss.build({data, counted ? class_counts(train, data.classes) : std::vector<std::int64_t>{}});
+std::unique_ptr<Loss> loss_for(const Recipe& recipe, const Split& train) {
+  return build_loss(recipe, train.spec(), [&] { return class_counts(train, train.spec().classes); });
 }
 
-HookInputs hook_inputs(const Engine& engine, const Inspection& inspection, const DataSpec& data) {
+HookInputs place_of_hooks(const Engine& engine, const DataSpec& data) {
   HookInputs inputs;
-  inputs.parameters = inspection.parameters;
-  inputs.flops_per_example =
-      3 * inspection.forward_flops_per_example;  // backward does the work twice: inputs, weights
   inputs.ranks = engine.world().size();
   inputs.device = engine.device();
-  inputs.compute_type = engine.precision().compute_type();
-  inputs.precision_skips = engine.precision().skips_updates();
   inputs.weights = &engine.weights();
   inputs.data = data;
   return inputs;
-}
-
-std::vector<std::unique_ptr<Hook>> build_hooks(const std::vector<Part<HookKind>>& parts, HookInputs inputs,
-                                               const std::vector<Measured>& measured) {
-  inputs.measured = measured;
-  std::vector<std::unique_ptr<Hook>> hooks;
-  for (const auto& part : parts) hooks.push_back(part.build(inputs));
-  return hooks;
 }
 
 // If weights differ from rank to rank, so would their averages, and evaluations of these. Gradients that each
@@ -120,7 +105,7 @@ Run::Run(const Recipe& recipe_, World& world, const std::optional<EarlierPlan>& 
       engine(engine_options(recipe), world),
       data(open_shared_data(recipe, world, learnt)),
       plan(make_plan(recipe.train, global_batch_size(recipe, world), data.train->size(), earlier)),
-      loss(build_loss(recipe, *data.train)),
+      loss(loss_for(recipe, *data.train)),
       metrics(build_metrics(recipe, data.eval ? data.eval->spec() : data.train->spec(), *loss)),
       measured(measurements_of(recipe)),
       learning_rate(recipe.scheduler, plan.schedule_steps(), static_cast<double>(plan.steps_per_epoch),
@@ -140,7 +125,8 @@ Run::Run(const Recipe& recipe_, World& world, const std::optional<EarlierPlan>& 
         return build_optimizer(recipe, make_groups(parameters, recipe.optimizer.common), engine);
       },
       std::move(initial.values));
-  if (!recipe.hook.empty()) hooks = build_hooks(recipe.hook, hook_inputs(engine, inspection, spec), measured);
+  if (!recipe.hook.empty())
+    hooks = build_hooks(recipe, inspection, engine.precision(), place_of_hooks(engine, spec));
   require_fitting_hooks(recipe, hooks, engine);
   if (recipe.checkpoint.best) best = best_model(*recipe.checkpoint.best, measured);
   progress.total_steps = plan.total_steps.value_or(0);

@@ -1,11 +1,13 @@
 """Run folders whose JSON files are damaged: every command says what is wrong in words of its own, with exit code 1 or 2, or does without the file."""
 
 import json
+import os
 import pathlib
 import random
 import shutil
+import subprocess
 
-from run_helpers import THOROUGH, main, run
+from run_helpers import RUNNER, THOROUGH, environment, main, run
 
 TABLE = """
 model = { name = "mlp", hidden = [4] }
@@ -124,5 +126,22 @@ def what_describes_the_data_is_named_with_the_remedy(folder):
         run("predict", run_folder, "3,u", cwd=folder)
 
 
+def a_pipe_in_place_of_a_file_is_refused(folder):
+    """Opening one would wait for a process that writes to it."""
+    run_folder = trained(folder, TABLE)
+    for name in (".lock", "metrics.jsonl", "log.txt", "started_from.txt", "data_spec.json", "dataset.json"):
+        file = run_folder / name
+        before = file.read_bytes() if file.exists() else None
+        file.unlink(missing_ok=True)
+        os.mkfifo(file)
+        for command in (["predict", run_folder, "3,u"], ["resume", run_folder], ["recipe.toml", f"run.dir={run_folder}"]):
+            done = subprocess.run([RUNNER, *map(str, command)], capture_output=True, text=True, env=environment(), cwd=folder, timeout=60)
+            assert done.returncode in (1, 2) and f"{file} is a pipe" in done.stderr, (name, command, done)
+        file.unlink()
+        if before is not None:
+            file.write_bytes(before)
+    run("predict", run_folder, "3,u", cwd=folder)
+
+
 if __name__ == "__main__":
-    main([what_describes_the_data_is_named_with_the_remedy, a_run_on_a_table, a_run_on_texts])
+    main([what_describes_the_data_is_named_with_the_remedy, a_pipe_in_place_of_a_file_is_refused, a_run_on_a_table, a_run_on_texts])

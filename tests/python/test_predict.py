@@ -258,9 +258,10 @@ def what_cannot_be_predicted_is_told_and_nothing_is_written(folder):
     for words in ((done, "1,a,2", "--top", "none"), (done, "1,a,2", "--format", "xml")):
         assert run("predict", *words, check=False, cwd=folder).returncode == 2
     (folder / "rows.csv").write_text("age,city,income\n30,Rome,50\n")
-    for given in ("rows.csv", "@rows.csv"):
+    (folder / "list.txt").write_text("31,Rome,50\nrows.csv\n")
+    for given in ("rows.csv", "@rows.csv", "@list.txt"):
         told = run("predict", done, given, "-o", "./rows.csv", check=False, cwd=folder)
-        assert told.returncode == 2 and "is one of the inputs" in told.stderr, told
+        assert told.returncode == 2 and "is one of the inputs and would be overwritten" in " ".join(told.stderr.split()), told
     assert (folder / "rows.csv").read_text() == "age,city,income\n30,Rome,50\n"
     told = run("predict", done, "30,Rome,50", "-o", "nowhere/said.csv", check=False, cwd=folder)
     assert told.returncode == 1 and "No such file or directory" in told.stderr, told
@@ -346,6 +347,10 @@ def a_folder_of_images_is_each_image_in_it(folder):
         (folder / "photos" / name).write_text("no image")
     said = json.loads(run("predict", folder / "run", "photos", "--format", "json", cwd=folder).stdout)
     assert [one["input"] for one in said] == ["photos/a.jpg", "photos/b.png", "photos/in/c.png"], said
+    photo = (folder / "photos/b.png").read_bytes()
+    refused = run("predict", folder / "run", "photos", "-o", "photos/b.png", cwd=folder, check=False)
+    assert refused.returncode == 2 and "would be overwritten" in " ".join(refused.stderr.split()), refused
+    assert (folder / "photos/b.png").read_bytes() == photo
     told = run("predict", folder / "run", "photos", cwd=folder).stderr
     assert "neither JPEG nor PNG: 1, for example photos/notes.txt" in " ".join(told.split()), told
     (folder / "photos/gone.png").symlink_to("/nowhere/gone.png")

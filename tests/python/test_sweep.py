@@ -83,6 +83,11 @@ def mistakes_cost_no_trial(folder):
                   ["optimizer.lr=choice(0.1)", "run.dir=x"], ["run.dir=choice(a,b)"]):
         done = run("sweep", SHAPES, *words, *SMALL, "--dir", folder / "s", check=False)
         assert done.returncode == 2 and "error" in done.stderr, (words, done)
+    fixed = folder / "fixed.toml"
+    for setting, told in (("run.dir = 'x'", "run.dir cannot be set"), ("checkpoint.resume = 'never'", "checkpoint.resume cannot be set")):
+        fixed.write_text(f"extends = '{SHAPES.absolute()}'\n{setting}\n")
+        done = run("sweep", fixed, "optimizer.lr=choice(0.1)", *SMALL, "--dir", folder / "s", check=False)
+        assert done.returncode == 2 and told in done.stderr, (setting, done)
     assert not (folder / "s/trials").exists()
     run("sweep", SHAPES, "run.seed=range(0,1)", *SMALL, "--dir", folder / "s")
     other = run("sweep", SHAPES, "run.seed=range(0,2)", *SMALL, "--dir", folder / "s", check=False)

@@ -143,6 +143,13 @@ class TensorBoardReads(unittest.TestCase):
                 points = server.wait_for("scalars/scalars?" + tag, until=lambda points: points[-1][1] == 80)
                 self.assertEqual([step for _, step, _ in points], list(range(1, 81)))
 
+    def test_a_resumed_run_shows_the_step_of_its_checkpoint_once(self):
+        scratch = Path(self.scratch.name) / "placed"
+        subprocess.run([PROGRAM.parent / "tracker_tool", "tensorboard", scratch, "placed"], check=True)
+        reader = read(scratch / "tensorboard")
+        self.assertEqual([point.step for point in reader.Scalars("train/loss")], list(range(1, 81)))
+        self.assertEqual([point.step for point in reader.Scalars("eval/accuracy")], [20, 40, 60, 80])
+
     def test_a_killed_and_resumed_run(self):
         scratch = Path(self.scratch.name) / "killed-run"
         run_folder = scratch / "run"
@@ -166,6 +173,7 @@ class TensorBoardReads(unittest.TestCase):
         self.assertEqual((image.step, image.width, image.height), (0, 4 * 34 - 2, 4 * 34 - 2))
         (image,) = reader.Images("samples/evaluation")
         self.assertEqual((image.width, image.height), (4 * 34 - 2, 4 * 34 - 2))
+        self.assertEqual(len(reader.Tensors("recipe/text_summary")), 1)  # it has not changed
         weights = [tag for tag in reader.Tags()["histograms"] if "weight" in tag]
         self.assertTrue(weights)
         steps = [point.step for point in reader.Histograms(weights[0])]

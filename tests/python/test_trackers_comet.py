@@ -66,10 +66,11 @@ class Comet(unittest.TestCase):
         self.assertEqual(float(rows["minimum", "metric", "train/loss"]), 1 / 200, rows)
 
     def test_resumed_stopped_and_failed(self):
-        write("comet", self.folder / "resumed", "resumed")
-        _, messages = read(self.folder / f"resumed/comet/{ID}.zip")
-        self.assertEqual(metrics(messages, "train/loss"), [(n, 1 / n) for n in range(1, 81)])
-        self.assertEqual(metrics(messages, "eval/accuracy"), [(n, n / 1000) for n in (20, 40, 60, 80)])
+        for scenario in ("resumed", "placed"):
+            write("comet", self.folder / scenario, scenario)
+            _, messages = read(self.folder / scenario / f"comet/{ID}.zip")
+            self.assertEqual(metrics(messages, "train/loss"), [(n, 1 / n) for n in range(1, 81)])
+            self.assertEqual(metrics(messages, "eval/accuracy"), [(n, n / 1000) for n in (20, 40, 60, 80)])
         write("comet", self.folder / "retried", "retried")
         _, messages = read(self.folder / f"retried/comet/{ID}.zip")
         others = {m["payload"]["key"]: m["payload"]["value"] for m in messages if m["type"] == "log_other"}

@@ -96,11 +96,12 @@ class SwanLab(unittest.TestCase):
                                   "model.note": "\ufffdä"})
 
     def test_resumed_killed_stopped_failed(self):
-        write("swanlab", self.folder / "resumed", "resumed")
-        records = read(self.folder / "resumed" / FOLDER)
-        self.assertEqual([s.step for s in of_kind(records, "scalar") if s.key == "train/loss"], list(range(1, 81)))
-        self.assertEqual([s.step for s in of_kind(records, "scalar") if s.key == "eval/accuracy"], [20, 40, 60, 80])
-        self.assertEqual((len(of_kind(records, "start")), len(of_kind(records, "finish"))), (1, 1))
+        for scenario in ("resumed", "placed"):
+            write("swanlab", self.folder / scenario, scenario)
+            records = read(self.folder / scenario / FOLDER)
+            self.assertEqual([s.step for s in of_kind(records, "scalar") if s.key == "train/loss"], list(range(1, 81)))
+            self.assertEqual([s.step for s in of_kind(records, "scalar") if s.key == "eval/accuracy"], [20, 40, 60, 80])
+            self.assertEqual((len(of_kind(records, "start")), len(of_kind(records, "finish"))), (1, 1))
         write("swanlab", self.folder / "killed", "killed", returncode=-9)
         records = read(self.folder / "killed" / FOLDER)
         self.assertEqual(len([s for s in of_kind(records, "scalar") if s.key == "train/loss"]), 100)

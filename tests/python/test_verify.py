@@ -18,7 +18,7 @@ def a_run_can_be_verified(folder):
     assert "steps 51 to 60 match the recorded run" in done.stdout and "all tensors" in done.stdout, done.stdout
     assert "steps 51 to 56 match" in run("verify", folder / "run", "--steps", "6").stdout
     nothing = run("verify", folder / "run", "--steps", "3", check=False)  # the first record is at step 55
-    assert nothing.returncode == 1 and "nothing to compare" in nothing.stderr, nothing
+    assert nothing.returncode == 2 and "nothing to compare" in nothing.stderr, nothing
     # With as many threads as the run had, whatever this machine or shell would choose.
     done = subprocess.run([RUNNER, "verify", folder / "run"], env=environment(OMP_NUM_THREADS="2"), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "match the recorded run" in done.stdout, done
@@ -65,6 +65,19 @@ def updates_that_were_skipped_are_no_difference(folder):
         assert "match the recorded run" in done.stdout, done
 
 
+def an_update_that_only_one_of_them_skipped_is_a_difference(folder):
+    run(write_recipe(folder), f"run.dir={folder}/run", "checkpoint.every=40step", "checkpoint.at_end=false")
+    metrics = folder / "run/metrics.jsonl"
+    records = [json.loads(line) for line in metrics.read_text().splitlines()]
+    assert "steps 41 to 60 match the recorded run: 4 records" in run("verify", folder / "run", "--from", 40).stdout
+    update = 8 / 400  # in epochs
+    for key, more, difference in (("step", 1, "step at epoch 0.9: recorded 46, recomputed 45"), ("epoch", update, "epoch at step 45: recorded")):
+        changed = [{**line, key: line[key] + more} if line["step"] > 40 else line for line in records]
+        metrics.write_text("".join(json.dumps(line) + "\n" for line in changed))
+        done = run("verify", folder / "run", "--from", 40, check=False)
+        assert done.returncode == 1 and f"First difference: {difference}" in done.stdout, done
+
+
 def a_replay_that_is_interrupted_accuses_nobody(folder):
     run(write_recipe(folder), f"run.dir={folder}/run", "train.max_steps=6000", "checkpoint.every=3000step", "eval.every=never",
         "train.log_every=100step")
@@ -101,5 +114,5 @@ def a_forced_change_is_no_false_alarm(folder):
     assert "steps 41 to 45 match" in done.stdout, done.stdout
 
 
-main([a_run_can_be_verified, updates_that_were_skipped_are_no_difference, a_tensor_that_comes_out_differently_is_named, a_replay_that_is_interrupted_accuses_nobody,
+main([a_run_can_be_verified, updates_that_were_skipped_are_no_difference, an_update_that_only_one_of_them_skipped_is_a_difference, a_tensor_that_comes_out_differently_is_named, a_replay_that_is_interrupted_accuses_nobody,
       a_replay_does_not_depend_on_the_clock, a_replay_does_not_depend_on_the_time_limit_of_a_job, a_forced_change_is_no_false_alarm])

@@ -92,8 +92,12 @@ TEST_CASE("diagnostics: a warning is not an error", "[diagnostics]") {
   diagnostics.warning({}, "old");
   CHECK(diagnostics.ok());
   CHECK(diagnostics.warnings() == 1);
+  CHECK(diagnostics.first_error().empty());
   CHECK(render(diagnostics) == "recipe: warning: old\n");
   CHECK_THAT(render(diagnostics, true), ContainsSubstring("\033[1;33mwarning: \033[0m"));
+  diagnostics.error({}, "wrong");
+  diagnostics.error({}, "wrong, too");
+  CHECK(diagnostics.first_error() == "wrong");
 }
 
 TEST_CASE("diagnostics: a message cannot smuggle terminal commands", "[diagnostics]") {

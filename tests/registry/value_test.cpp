@@ -25,6 +25,11 @@ TEST_CASE("value: a table keeps the order of its keys", "[value]") {
   CHECK(keys.member("a")->key == "a");
 }
 
+TEST_CASE("value: the path of a key begins with its table", "[value]") {
+  CHECK(key_below("", "optimizer") == "optimizer");
+  CHECK(key_below("optimizer.group", "0") == "optimizer.group.0");
+}
+
 TEST_CASE("value: equal data, whatever the order of keys and the origin", "[value]") {
   Value elsewhere = number(1);
   elsewhere.origin.line = 7;

@@ -25,6 +25,15 @@ TEST_CASE("what would bury a message is shortened") {
   CHECK(many.ends_with(" more"));
 }
 
+TEST_CASE("words are joined, and things counted") {
+  CHECK(joined({}) == "");
+  CHECK(joined({"a", "b", "c"}) == "a, b, c");
+  CHECK(joined({"", "b"}, " or ") == "b");
+  CHECK(counted(1, "error") == "1 error");
+  CHECK(counted(0, "error") == "0 errors");
+  CHECK(counted(2, "error") == "2 errors");
+}
+
 TEST_CASE("an article fits its noun") {
   CHECK(with_article("optimizer") == "an optimizer");
   CHECK(with_article("model") == "a model");

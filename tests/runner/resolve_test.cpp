@@ -58,6 +58,29 @@ TEST_CASE("a mistake in a recipe written in C++ is found", "[resolve]") {
   CHECK_THAT(render(found), ContainsSubstring("did you mean \"hidden\"?"));
 }
 
+TEST_CASE("two trackers of one name may not write the same files", "[resolve]") {
+  Registry registry = Registry::of_linked();
+  const auto complaint = [&](const std::string& trackers) {
+    testing::Recipes files(R"(
+model = { name = "mlp" }
+dataset = { name = "synthetic" }
+optimizer = { name = "sgd" }
+train.max_steps = 2
+tracker = [)" + trackers + "]\n");
+    Diagnostics found;
+    resolve_recipe({files.folder / "main.toml"}, registry, found);
+    return render(found);
+  };
+  const auto same_files = ContainsSubstring("would write the same files as an earlier");
+  CHECK_THAT(complaint(R"({name="wandb", project="a"}, {name="wandb", project="b"})"), same_files);
+  CHECK_THAT(complaint(R"({name="csv"}, {name="csv", file="metrics.csv"})"), same_files);
+  CHECK_THAT(complaint(R"({name="console"}, {name="console"})"),
+             ContainsSubstring("is \"console\" with the same settings as an earlier one: delete one"));
+  CHECK_THAT(complaint(R"({name="wandb"}, {name="wandb", logging_dir="other"})"),
+             !ContainsSubstring("error"));
+  CHECK_THAT(complaint(R"({name="csv"}, {name="csv", file="other.csv"})"), !ContainsSubstring("error"));
+}
+
 TEST_CASE("plugins of a recipe written in C++ are looked for, anywhere", "[resolve][plugins]") {
   Registry registry = Registry::of_linked();
   Diagnostics found;

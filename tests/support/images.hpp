@@ -55,7 +55,7 @@ inline torch::Tensor transformed(const Transform& transform, std::int64_t channe
   const auto pixels = pattern(channels, height, width);
   Scratch scratch;
   Image image(ImageView::planar(pixels.data(), channels, height, width), scratch);
-  SampleRandom random(seed);
+  ExampleRandom random(seed);
   transform.apply(image, random);
   return written(image);
 }

@@ -19,17 +19,18 @@ constexpr auto describe(std::type_identity<Vault>) {
 // Says how long its secret is: it has arrived.
 class VaultTracker : public Tracker {
  public:
-  VaultTracker(Vault params, std::filesystem::path folder) : params_(std::move(params)), folder_(folder) {}
-  void start(const RunFacts&) override { std::ofstream(folder_ / "vault.txt") << params_.token.size(); }
+  VaultTracker(Vault settings, std::filesystem::path folder)
+      : settings_(std::move(settings)), folder_(folder) {}
+  void start(const RunFacts&) override { std::ofstream(folder_ / "vault.txt") << settings_.token.size(); }
   void log(const Record&) override {}
 
  private:
-  Vault params_;
+  Vault settings_;
   std::filesystem::path folder_;
 };
 
-std::unique_ptr<Tracker> build(const Vault& params, const TrackerInputs& inputs) {
-  return std::make_unique<VaultTracker>(params, inputs.folder);
+std::unique_ptr<Tracker> build(const Vault& settings, const TrackerInputs& inputs) {
+  return std::make_unique<VaultTracker>(settings, inputs.folder);
 }
 
 const Registration<TrackerKind> registration{"vault", "Has a secret.", &build};

@@ -1,7 +1,8 @@
 // Writes what a tracker writes of a small run, for the readers of others to judge:
-//   tracker_tool TRACKER FOLDER whole|killed|resumed|many|wide [key=value ..]
+//   tracker_tool TRACKER FOLDER whole|killed|resumed|placed|many|wide [key=value ..]
 // whole: 200 steps; killed: 100 steps and SIGKILL; resumed: 60 steps, and then 41 to 80 of a run resumed at
-// 40; many: 100,000 steps of one metric; wide: 3 steps of 500 metrics.
+// 40; placed: the same, and what came after the checkpoint begins with its own step; many: 100,000 steps of
+// one metric; wide: 3 steps of 500 metrics.
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -82,10 +83,15 @@ void run(const std::string& scenario, Tracker& tracker, RunFacts facts, const au
     log_steps(tracker, 1, 100);
     tracker.flush();
     std::raise(SIGKILL);
-  } else if (scenario == "resumed" || scenario == "retried") {
-    const bool failed = scenario == "retried";
-    log_steps(tracker, 1, failed ? 40 : 60);
+  } else if (scenario == "resumed" || scenario == "retried" || scenario == "placed") {
+    const bool failed = scenario == "retried", placed = scenario == "placed";
+    log_steps(tracker, 1, failed || placed ? 40 : 60);
     tracker.flush();
+    if (placed) {
+      facts.place = tracker.place();
+      log_steps(tracker, 40, 60);
+      tracker.flush();
+    }
     if (failed) tracker.finish({Outcome::failed, "out of memory", 1700000200});
     auto second = another();
     const State state = tracker.save();

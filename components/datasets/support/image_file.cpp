@@ -6,6 +6,7 @@
 #include "components/datasets/dataset.hpp"
 #include "components/support/io/exif_orientation.hpp"
 #include "components/support/io/image_codec.hpp"
+#include "components/support/io/is_hidden.hpp"
 #include "components/support/io/open_file.hpp"
 #include "registry/log.hpp"
 
@@ -38,8 +39,6 @@ bool is_image_file(const fs::path& path) {
   std::ranges::transform(ending, ending.begin(), [](unsigned char letter) { return std::tolower(letter); });
   return ending == ".jpg" || ending == ".jpeg" || ending == ".jfif" || ending == ".png";
 }
-
-bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
 bool leads_nowhere(const fs::path& path) {
   std::error_code ignored;

@@ -12,8 +12,6 @@ namespace runner {
 bool is_image_file(const std::filesystem::path& path);                      // by its name
 inline constexpr const char* image_endings = ".jpg, .jpeg, .jfif or .png";  // in any case
 
-bool is_hidden(const std::filesystem::path& path);  // by its name
-
 bool leads_nowhere(const std::filesystem::path& path);  // a link whose target is missing
 
 // What a search for images skips: how many of each, and one of them.

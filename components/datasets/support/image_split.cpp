@@ -46,7 +46,7 @@ void ImageSplit::read(std::span<const ExampleRef> examples, Batch& batch, std::i
                       " channel(s), but " + std::to_string(after_.input_shape[0]) + " are expected.");
     }
     Image image(source, scratch);
-    SampleRandom random(example.seed);
+    ExampleRandom random(example.seed);
     try {
       for (const auto& transform : transforms_) transform->apply(image, random);
     } catch (const DataError& error) {  // transforms do not know which image it is
@@ -65,7 +65,7 @@ void ImageSplit::read(std::span<const ExampleRef> examples, Batch& batch, std::i
 }
 
 void ImageSplit::finish(Batch& batch, std::uint64_t seed) const {
-  SampleRandom random(seed);
+  ExampleRandom random(seed);
   for (const auto& transform : transforms_) transform->apply_to_batch(batch, random);
 }
 

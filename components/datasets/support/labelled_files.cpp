@@ -6,6 +6,7 @@
 
 #include "components/datasets/dataset.hpp"
 #include "components/datasets/support/image_file.hpp"
+#include "components/support/io/is_hidden.hpp"
 #include "components/support/stratified_split.hpp"
 
 namespace runner {

@@ -8,6 +8,8 @@
 #include "components/support/io/sha256.hpp"
 #include "components/support/io/tar.hpp"
 #include "registry/log.hpp"
+#include "registry/resolve_path.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -16,9 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string file_list(const PublishedFiles& published) {
-  std::string list;
-  for (const PublishedFile& file : published.files) list += (list.empty() ? "" : ", ") + file.name;
-  return list;
+  std::vector<std::string> names;
+  for (const PublishedFile& file : published.files) names.push_back(file.name);
+  return joined(names);
 }
 
 bool is_present(const fs::path& path) {
@@ -28,18 +30,12 @@ bool is_present(const fs::path& path) {
 
 // True if the folder has all of the files, false if it has none; throws if it has only some, or damaged ones.
 bool complete(const PublishedFiles& published, const fs::path& folder) {
-  std::string missing;
-  std::size_t found = 0;
-  for (const PublishedFile& file : published.files) {
-    if (!is_present(folder / file.name)) {
-      missing += (missing.empty() ? "" : ", ") + file.name;
-      continue;
-    }
-    ++found;
-  }
-  if (found == 0) return false;
+  std::vector<std::string> missing;
+  for (const PublishedFile& file : published.files)
+    if (!is_present(folder / file.name)) missing.push_back(file.name);
+  if (missing.size() == published.files.size()) return false;
   if (!missing.empty()) {
-    throw DataError(folder.string() + " holds only a part of " + published.title + ": " + missing +
+    throw DataError(folder.string() + " holds only a part of " + published.title + ": " + joined(missing) +
                     " is missing. Unpack " + shown_url(published.url) + " there again.");
   }
   for (const PublishedFile& file : published.files) {
@@ -63,7 +59,7 @@ void verify(const PublishedFiles& published, const fs::path& folder) {
   }
 }
 
-// An archive is at most a little larger than its contents; it may hold other files besides those needed.
+// An archive is at most a little larger than its contents; it may also hold files that are not needed.
 std::int64_t most_bytes(const PublishedFiles& published) {
   std::size_t sum = 64u << 20;
   for (const PublishedFile& file : published.files) sum += 2 * file.size;
@@ -108,8 +104,8 @@ void fetch(const PublishedFiles& published, const fs::path& target) {
 fs::path cache_folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache && fs::path(cache).is_absolute()) return fs::path(cache) / "runner";
-  const char* home = std::getenv("HOME");
-  return home && *home ? fs::path(home) / ".cache" / "runner" : fs::path();
+  const fs::path home = home_folder();
+  return home.empty() ? home : home / ".cache" / "runner";
 }
 
 bool is_complete(const PublishedFiles& published, const fs::path& dir) {
@@ -128,7 +124,8 @@ fs::path find_or_fetch(const PublishedFiles& published, const fs::path& dir, boo
   const bool nowhere = dir.empty() && cache_folder().empty();
   std::string problem = download ? "" : "Downloading is switched off (download = false)";
   if (download && nowhere)
-    problem = "There is no folder to download to: neither HOME nor XDG_CACHE_HOME is set";
+    problem =
+        "There is no folder to download to: XDG_CACHE_HOME is not set, and this user has no home folder";
   if (problem.empty()) {
     try {
       fetch(published, target);

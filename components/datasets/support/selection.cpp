@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 
 namespace runner {
 
@@ -14,7 +14,7 @@ namespace {
 using Indices = std::vector<std::int64_t>;
 
 // Moves a random choice of `count` entries to the front, in random order (Fisher and Yates).
-void shuffle_front(Indices& order, std::size_t count, SampleRandom& random) {
+void shuffle_front(Indices& order, std::size_t count, ExampleRandom& random) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto rest = static_cast<std::int64_t>(order.size() - i);
     std::swap(order[i], order[i + static_cast<std::size_t>(random.below(rest))]);
@@ -100,7 +100,7 @@ std::vector<std::int64_t> random_sample(const Split& split, std::int64_t count, 
   count = std::clamp<std::int64_t>(count, 0, split.size());
   std::vector<Indices> groups = by_class(split);
   const auto quota = quotas(groups, count, split.size());
-  SampleRandom random(scatter(seed + golden_gamma));
+  ExampleRandom random(scatter(seed + golden_gamma));
   Indices chosen;
   chosen.reserve(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < groups.size(); ++i) {

@@ -16,7 +16,7 @@ struct Point {
 };
 using Colour = std::array<float, 3>;  // 0..1
 
-float draw(SampleRandom& random, float low, float high) {
+float draw(ExampleRandom& random, float low, float high) {
   return static_cast<float>(random.uniform(low, high));
 }
 float length(Point p) { return std::sqrt(p.x * p.x + p.y * p.y); }
@@ -91,7 +91,7 @@ class Canvas {
   }
 
   // Converts to bytes, with triangular noise: the sum of two random bytes for each value.
-  void write(SampleRandom& random, float noise, std::uint8_t* planes) const {
+  void write(ExampleRandom& random, float noise, std::uint8_t* planes) const {
     std::uint64_t word = 0;
     for (int i = 0; i < 3 * pixels; ++i) {
       if (i % 4 == 0) word = random.bits();
@@ -110,11 +110,11 @@ class Canvas {
   std::array<float, std::size_t{3} * pixels> values_;
 };
 
-Colour any_colour(SampleRandom& random) {
+Colour any_colour(ExampleRandom& random) {
   return {draw(random, 0, 1), draw(random, 0, 1), draw(random, 0, 1)};
 }
 
-Colour colour_unlike(const Colour& other, SampleRandom& random) {
+Colour colour_unlike(const Colour& other, ExampleRandom& random) {
   constexpr float least_difference = 1.0f;  // summed over the channels
   for (int attempt = 0; attempt < 16; ++attempt) {
     const Colour colour = any_colour(random);
@@ -127,7 +127,7 @@ Colour colour_unlike(const Colour& other, SampleRandom& random) {
   return opposite;
 }
 
-void paint_stroke(Canvas& canvas, SampleRandom& random) {
+void paint_stroke(Canvas& canvas, ExampleRandom& random) {
   const Point start{draw(random, 0, drawing_size), draw(random, 0, drawing_size)};
   const float angle = draw(random, 0, 2 * pi), reach = draw(random, 5, 14),
               half_width = draw(random, 0.4f, 1.0f);
@@ -141,7 +141,7 @@ void paint_stroke(Canvas& canvas, SampleRandom& random) {
 
 }  // namespace
 
-void draw_shape(int shape, SampleRandom& random, std::uint8_t* planes) {
+void draw_shape(int shape, ExampleRandom& random, std::uint8_t* planes) {
   Canvas canvas;
   const Colour background = any_colour(random);
   canvas.shade(background, {draw(random, -0.008f, 0.008f), draw(random, -0.008f, 0.008f)});

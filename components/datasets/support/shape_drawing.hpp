@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 
 namespace runner {
 
@@ -17,6 +17,6 @@ inline constexpr std::array<std::string_view, 10> shape_names = {
 // Draws the shape at a random place, in a random size, rotation and colour, over a shaded background with a
 // few strokes, and adds noise. `planes` are red, green and blue. Neither colour nor place says anything about
 // the shape, so a linear model learns next to nothing from the pixels.
-void draw_shape(int shape, SampleRandom& random, std::uint8_t* planes);
+void draw_shape(int shape, ExampleRandom& random, std::uint8_t* planes);
 
 }  // namespace runner

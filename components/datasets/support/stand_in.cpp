@@ -7,10 +7,9 @@ namespace runner {
 namespace {
 
 std::string examples_of(const DataSpec& spec) {
-  std::string text;
-  for (const std::int64_t extent : spec.input_shape)
-    text += (text.empty() ? "" : " x ") + std::to_string(extent);
-  return text + " in " + std::to_string(spec.classes) + " classes";
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : spec.input_shape) sizes.push_back(std::to_string(size));
+  return joined(sizes, " x ") + " in " + std::to_string(spec.classes) + " classes";
 }
 
 }  // namespace

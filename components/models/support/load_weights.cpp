@@ -159,7 +159,7 @@ void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem
   std::vector<std::pair<std::string, torch::Tensor>> tensors;
   for (const auto& [name, tensor] : weights) tensors.emplace_back(name, tensor);
   metadata["format"] = "pt";
-  metadata[checksum_key] = weights_checksum({tensors.begin(), tensors.end()});
+  metadata[checksum_key] = weights_checksum({tensors.begin(), tensors.end()}, metadata);
   write_safetensors(path, tensors, metadata);
 }
 

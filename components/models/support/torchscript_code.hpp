@@ -8,7 +8,7 @@
 
 namespace runner {
 
-// What TorchScript code does besides computing with tensors: writing or mapping files, printing, calling
+// What TorchScript code does apart from computing with tensors: writing or mapping files, printing, calling
 // other machines, using classes and operators that are not LibTorch's own; "" if it does none of these. The
 // text completes "code that ..".
 std::string effect_of_code(std::string_view code);

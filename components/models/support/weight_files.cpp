@@ -6,6 +6,7 @@
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/torch_file.hpp"
 #include "components/support/weights/weight_index.hpp"
+#include "components/support/weights/weights_checksum.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -26,7 +27,10 @@ WeightFiles read_one(const fs::path& path) {
     return {
         "torch.save (" + read.layout + where + ")", std::move(read.tensors), std::move(read.others), {file}};
   }
-  if (looks_like_safetensors(file->bytes())) return {"safetensors", read_safetensors(file), {}, {file}};
+  if (looks_like_safetensors(file->bytes())) {
+    require_intact_weights(file);
+    return {"safetensors", read_safetensors(file), {}, {file}};
+  }
   fail(path, std::string("it is neither a safetensors file nor one written by Python's torch.save") +
                  (file->bytes().empty() ? "; it is empty" : ""));
 }

@@ -27,7 +27,7 @@ struct WeightFiles {
   void give_back(const torch::Tensor& tensor) const;
 };
 
-// Throws std::runtime_error, which names the file and the reason.
+// Throws std::runtime_error, which names the file and the reason. A file with a checksum is compared with it.
 WeightFiles read_weight_files(const std::filesystem::path& path);
 
 }  // namespace runner

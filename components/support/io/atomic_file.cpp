@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "components/support/io/open_file.hpp"
+#include "registry/ascii.hpp"
 
 namespace runner {
 
@@ -23,7 +24,6 @@ bool is_leftover(std::string_view name) {
   const auto of_kind = [&](std::string_view kind) { return target.ends_with(kind); };
   constexpr std::string_view kinds[] = {".safetensors", ".toml", ".json", ".html", ".txt"};
   if (std::ranges::none_of(kinds, of_kind)) return false;
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto is_random = [&](char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   };

@@ -5,8 +5,10 @@
 namespace runner {
 
 BackwardLines::BackwardLines(const std::filesystem::path& path, std::uint64_t begin)
-    : in_(path, std::ios::binary), begin_(begin), start_(begin) {
+    : begin_(begin), start_(begin) {
   std::error_code missing;
+  if (!std::filesystem::is_regular_file(path, missing)) return;  // opening a pipe would wait for a writer
+  in_.open(path, std::ios::binary);
   const auto size = std::filesystem::file_size(path, missing);
   if (!missing) start_ = std::max<std::uint64_t>(begin, size);
 }

@@ -10,7 +10,7 @@
 namespace runner {
 
 // The lines of a text file from the last to the first, without reading more of it than needed. A file that
-// does not exist has no lines.
+// does not exist, or is not a regular file, has no lines.
 class BackwardLines {
  public:
   explicit BackwardLines(const std::filesystem::path& path, std::uint64_t begin = 0);

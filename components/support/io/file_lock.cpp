@@ -54,7 +54,7 @@ void FileLock::note(std::string_view text) const {
 }
 
 FileLock::State FileLock::state_of(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // it may be a pipe
   if (descriptor < 0) return State::free;
   State state = State::free;
   if (flock_uninterrupted(descriptor, LOCK_SH | LOCK_NB) != 0)

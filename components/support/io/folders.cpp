@@ -63,6 +63,22 @@ void put_back(const fs::path& aside, const fs::path& folder) {
     fail("rename to", folder);
 }
 
+// Whether this is the name of an unfinished folder for the final one: ".unfinished-state-4711" for "state".
+bool is_unfinished(const std::string& name, const fs::path& final_path) {
+  const std::string begin = TemporaryFolderBeside::prefix + final_path.filename().string() + "-";
+  return name.starts_with(begin) && name.find_first_not_of("0123456789", begin.size()) == std::string::npos;
+}
+
+// Of processes that were killed: what they had not finished, and what they had replaced.
+void remove_leftovers(const fs::path& final_path) {
+  std::error_code ignored;  // what cannot be read or removed does no harm
+  std::vector<fs::path> left;
+  if (fs::exists(final_path, ignored)) left.push_back(aside_of(final_path));
+  for (const auto& entry : fs::directory_iterator(final_path.parent_path(), ignored))
+    if (is_unfinished(entry.path().filename().string(), final_path)) left.push_back(entry.path());
+  for (const fs::path& path : left) fs::remove_all(path, ignored);
+}
+
 // NFS and some cluster file systems cannot exchange two names.
 bool cannot_exchange(int problem) { return problem == EINVAL || problem == ENOSYS || problem == EOPNOTSUPP; }
 
@@ -71,9 +87,8 @@ bool cannot_exchange(int problem) { return problem == EINVAL || problem == ENOSY
 TemporaryFolderBeside::TemporaryFolderBeside(fs::path final_path)
     : final_(std::move(final_path)),
       path_(final_.parent_path() / (prefix + final_.filename().string() + "-" + std::to_string(::getpid()))) {
-  put_back(aside_of(final_), final_);
-  std::error_code ignored;  // left by an earlier process with the same id
-  fs::remove_all(path_, ignored);
+  recover_folder(final_);
+  remove_leftovers(final_);
   if (::mkdir(path_.c_str(), 0777) != 0) fail("make the folder", path_);
 }
 
@@ -98,8 +113,6 @@ void TemporaryFolderBeside::replace() {
   if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, final_.c_str(), RENAME_EXCHANGE) == 0) return;
   if (!cannot_exchange(errno)) fail("rename to", final_);
   const fs::path aside = aside_of(final_);
-  std::error_code ignored;
-  fs::remove_all(aside, ignored);  // older than the existing folder
   if (::rename(final_.c_str(), aside.c_str()) != 0) fail("rename", final_);
   if (::rename(path_.c_str(), final_.c_str()) != 0) {
     const int problem = errno;
@@ -110,6 +123,8 @@ void TemporaryFolderBeside::replace() {
   path_ = aside;
 }
 
+void recover_folder(const fs::path& final_path) { put_back(aside_of(final_path), final_path); }
+
 void clear_unfinished_folders(const fs::path& folder) {
   std::error_code ignored;  // folders that cannot be removed do no harm
   std::vector<fs::path> entries;
@@ -119,6 +134,15 @@ void clear_unfinished_folders(const fs::path& folder) {
     if (name.starts_with(replaced_prefix)) put_back(path, folder / name.substr(replaced_prefix.size()));
     if (name.starts_with(replaced_prefix) || name.starts_with(TemporaryFolderBeside::prefix))
       fs::remove_all(path, ignored);
+  }
+}
+
+void refuse_pipes(const fs::path& folder) {
+  std::error_code ignored;  // what cannot be examined is reported when it is opened
+  for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    std::error_code unknown;
+    if (entry->is_fifo(unknown)) throw IoError(entry->path().string() + " is a pipe, not a file.");
   }
 }
 

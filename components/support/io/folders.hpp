@@ -10,7 +10,8 @@ void flush_file(const std::filesystem::path& file);
 
 // A folder that exists completely or not at all: filled under a temporary name next to it, flushed and then
 // renamed. An existing folder is replaced atomically; if the file system cannot do that, it is renamed first
-// and then removed. Leaves nothing if destroyed before commit(). Throws IoError.
+// and then removed. Leaves nothing if destroyed before commit(), and removes what a process that was killed
+// has left of the same folder. Throws IoError.
 class TemporaryFolderBeside {
  public:
   explicit TemporaryFolderBeside(std::filesystem::path final_path);
@@ -33,6 +34,13 @@ class TemporaryFolderBeside {
 
 // Removes unfinished folders left by a crash, and restores the names of folders that were being replaced.
 void clear_unfinished_folders(const std::filesystem::path& folder);
+
+// If a crash happened while this folder was being replaced, restores its name. Call it before reading one
+// that a TemporaryFolderBeside has written.
+void recover_folder(const std::filesystem::path& final_path);
+
+// Throws IoError if the folder has a pipe in place of a file: opening one waits for another process.
+void refuse_pipes(const std::filesystem::path& folder);
 
 // Where temporary files go: TMPDIR, or /tmp. Throws IoError if it is not a folder.
 std::filesystem::path temporary_folder();

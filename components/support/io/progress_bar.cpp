@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "registry/terminal_width.hpp"
+#include "registry/machine.hpp"
 
 namespace runner {
 

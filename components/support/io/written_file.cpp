@@ -17,7 +17,7 @@
 #include "components/support/io/private_mapping.hpp"
 #include "components/support/io/sha256.hpp"
 #include "registry/arithmetic.hpp"
-#include "registry/usable_cores.hpp"
+#include "registry/machine.hpp"
 
 namespace runner {
 

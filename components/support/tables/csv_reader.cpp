@@ -145,9 +145,9 @@ std::string_view CsvReader::quoted_value() {
 }
 
 void CsvReader::require_all_columns() const {
-  throw IoError(file_ + ":" + std::to_string(row_line_) + ": the row has " + std::to_string(values_.size()) +
-                (values_.size() == 1 ? " value, where " : " values, where ") +
-                std::to_string(columns_.size()) + " are expected (" + listed(columns_) +
+  throw IoError(file_ + ":" + std::to_string(row_line_) + ": the row has " +
+                counted(values_.size(), "value") + ", where " + std::to_string(columns_.size()) +
+                " are expected (" + listed(columns_) +
                 "). Is a separator or a quote missing, or one too many?" +
                 (first_row_ ? " Lines before the table are skipped with dataset.skip_lines." : ""));
 }

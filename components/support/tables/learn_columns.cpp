@@ -7,6 +7,7 @@
 #include <set>
 
 #include "components/support/io/io_error.hpp"
+#include "components/support/tables/column_roles.hpp"
 #include "components/support/tables/number.hpp"
 #include "registry/log.hpp"
 #include "registry/number_text.hpp"
@@ -19,8 +20,6 @@ namespace {
 
 constexpr const char* trim_remedy =
     "It removes each of these characters from the end: name only characters in which no class ends";
-
-enum class Role { unknown, numeric, categorical, target, ignored };
 
 struct Distribution {
   std::int64_t count = 0;
@@ -40,142 +39,14 @@ struct Distribution {
 
 using Distinct = std::set<std::string, std::less<>>;
 
-struct Cell {
-  std::int64_t line = 0;
-  std::string text = {};
-};
-
-// Detects numbers that count the rows; rows that belong to another part of the file leave gaps.
-struct Counting {
-  bool counts = true;
-  std::optional<double> first = {};
-  double last = 0;
-
-  void add(double number) {
-    counts = counts && std::trunc(number) == number && (!first || number > last);
-    if (!first) first = number;
-    last = number;
-  }
-  bool counts_rows(std::int64_t rows) const {
-    return counts && first && last - *first < static_cast<double>(rows);
-  }
-};
-
-struct Contents {  // of one column
-  std::int64_t numbers = 0, texts = 0;
-  Counting counting = {};
-  std::int64_t otherwise = 0;            // texts that are numbers in another notation
-  std::vector<Cell> cells = {};          // the first few texts
-  std::optional<NumberFormat> notation;  // of the first one in another notation
-
-  void add(const CsvReader& row, std::size_t column) {
-    constexpr std::size_t shown = 3;
-    const std::string_view text = row.values()[column];
-    ++texts;
-    if (cells.size() < shown) cells.push_back({row.line(), std::string(text)});
-    const auto other = other_notation(text);
-    otherwise += other.has_value();
-    if (other && (!notation || !parse_number(text, *notation))) notation = other;
-  }
-
-  std::string shown() const {
-    std::string list;
-    for (const Cell& cell : cells)
-      list += (list.empty() ? "" : ", ") + in_quotes(cell.text) + " in line " + std::to_string(cell.line);
-    return list + (texts > std::ssize(cells) ? " .." : "");
-  }
-};
-
-std::string setting_of(const NumberFormat& format) {
-  std::string text;
-  const auto add = [&](const std::string& setting) {
-    text += (text.empty() ? "dataset." : ", dataset.") + setting;
-  };
-  if (format.decimal != '.') add("decimal = \",\"");
-  if (format.thousands) add(std::string("thousands = \"") + format.thousands + "\"");
-  for (const std::string& unit : format.units) add("units = [" + in_quotes(unit) + "]");
-  return text;
-}
-
 struct Learner {
   const TablePart& training;
   const ColumnChoice& choice;
   std::size_t most_bytes;
-  std::vector<Role> roles = std::vector<Role>(training.columns().size(), Role::unknown);
+  std::vector<ColumnRole> roles = column_roles(training, choice);
 
   bool missing(const CsvReader& row, std::size_t column) const {
     return training.format().is_missing(row.values()[column]);
-  }
-
-  void assign(const std::vector<std::string>& names, Role role) {
-    for (const std::string& name : names)
-      roles[find_column(training.columns(), name, training.name())] = role;
-  }
-
-  std::vector<Contents> look() const {
-    std::vector<Contents> contents(roles.size());
-    training.each([&](const CsvReader& row) {
-      for (std::size_t i = 0; i < roles.size(); ++i) {
-        if (roles[i] != Role::unknown || missing(row, i)) continue;
-        Contents& found = contents[i];
-        if (const auto number = parse_number(row.values()[i], training.format().numbers)) {
-          ++found.numbers;
-          found.counting.add(*number);
-        } else {
-          found.add(row, i);
-        }
-      }
-    });
-    return contents;
-  }
-
-  // Text among numbers is far more often a mistake than a category: the user has to decide.
-  void decide(std::size_t column, const Contents& found) {
-    const std::string& name = training.columns()[column];
-    if (found.numbers + found.texts == 0) {
-      log::warning("{}: column {} is ignored: it has no value in the training set.", training.name(),
-                   in_quotes(name));
-      roles[column] = Role::ignored;
-    } else if (found.otherwise > 0 &&
-               found.numbers + found.otherwise >= 9 * (found.texts - found.otherwise)) {
-      throw IoError(log::format(
-          "{}: column {} looks numeric, but is not in the expected number format: {}. If these are numbers, "
-          "set how they are written ({}); if not, name the column in dataset.categorical or dataset.ignore.",
-          training.name(), in_quotes(name), found.shown(), setting_of(*found.notation)));
-    } else if (found.texts > 0 && found.numbers >= 9 * found.texts) {
-      throw IoError(log::format(
-          "{}:{}: column {} contains {} numbers and {} other {}: {}. Correct them, or add them to "
-          "dataset.missing, or name the column in dataset.categorical or dataset.ignore.",
-          training.name(), found.cells.front().line, in_quotes(name), found.numbers, found.texts,
-          found.texts == 1 ? "value" : "values", found.shown()));
-    } else {
-      roles[column] = found.texts == 0 ? Role::numeric : Role::categorical;
-      if (roles[column] == Role::numeric) look_for_row_numbers(name, found);
-    }
-  }
-
-  // In a file that is sorted by class, the row number reveals the class.
-  void look_for_row_numbers(const std::string& name, const Contents& found) const {
-    constexpr std::int64_t too_few_to_tell = 10;
-    if (found.numbers < std::max(training.size(), too_few_to_tell) ||
-        !found.counting.counts_rows(training.rows_in_file()))
-      return;
-    log::warning(
-        "{}: column {} counts the rows, and the model learns from it. If these are only row numbers, name "
-        "the column in dataset.ignore; if not, in dataset.numeric.",
-        training.name(), in_quotes(name));
-  }
-
-  void assign_roles() {
-    assign({choice.target}, Role::target);
-    assign(choice.numeric, Role::numeric);
-    assign(choice.categorical, Role::categorical);
-    assign(choice.ignore, Role::ignored);
-    if (std::ranges::find(roles, Role::unknown) == roles.end()) return;
-    const std::vector<Contents> contents = look();
-    for (std::size_t i = 0; i < roles.size(); ++i) {
-      if (roles[i] == Role::unknown) decide(i, contents[i]);
-    }
   }
 
   using Written = std::map<std::string, std::string, std::less<>>;  // a class, as the file writes it
@@ -204,11 +75,11 @@ struct Learner {
     };
     training.each([&](const CsvReader& row) {
       for (std::size_t i = 0; i < roles.size(); ++i) {
-        if (roles[i] == Role::ignored || missing(row, i)) continue;
-        if (roles[i] == Role::numeric) numbers[i].add(finite_number(row, i, training.format().numbers));
-        if (roles[i] == Role::categorical) note(i, row.values()[i]);
-        if (roles[i] == Role::target && !choice.regression) note(i, class_of(row, i, written));
-        if (roles[i] == Role::target && choice.regression)
+        if (roles[i] == ColumnRole::ignored || missing(row, i)) continue;
+        if (roles[i] == ColumnRole::numeric) numbers[i].add(finite_number(row, i, training.format().numbers));
+        if (roles[i] == ColumnRole::categorical) note(i, row.values()[i]);
+        if (roles[i] == ColumnRole::target && !choice.regression) note(i, class_of(row, i, written));
+        if (roles[i] == ColumnRole::target && choice.regression)
           numbers[i].add(finite_number(row, i, training.format().numbers));
       }
     });
@@ -217,16 +88,16 @@ struct Learner {
         .file = training.columns(), .target = choice.target, .separator = training.format().csv.separator};
     for (std::size_t i = 0; i < roles.size(); ++i) {
       const std::string& name = training.columns()[i];
-      if (roles[i] == Role::numeric) columns.numeric.push_back(numeric(name, numbers[i]));
-      if (roles[i] == Role::categorical) columns.categorical.push_back(categorical(name, values[i]));
-      if (roles[i] == Role::target && !choice.regression) columns.classes = classes(values[i]);
-      if (roles[i] == Role::target && choice.regression && choice.standardize_target) {
+      if (roles[i] == ColumnRole::numeric) columns.numeric.push_back(numeric(name, numbers[i]));
+      if (roles[i] == ColumnRole::categorical) columns.categorical.push_back(categorical(name, values[i]));
+      if (roles[i] == ColumnRole::target && !choice.regression) columns.classes = classes(values[i]);
+      if (roles[i] == ColumnRole::target && choice.regression && choice.standardize_target) {
         columns.target_mean = numbers[i].mean;
         columns.target_deviation = numbers[i].deviation();
       }
     }
     if (columns.numeric.empty() && columns.categorical.empty())
-      throw IoError(training.name() + " has no column to learn from besides the target.");
+      throw IoError(training.name() + " has no column to learn from except the target.");
     return columns;
   }
 
@@ -355,9 +226,7 @@ std::size_t find_column(const std::vector<std::string>& columns, const std::stri
 }
 
 TableColumns learn_columns(const TablePart& training, const ColumnChoice& choice, std::size_t most_bytes) {
-  Learner learner{training, choice, most_bytes};
-  learner.assign_roles();
-  return learner.learn();
+  return Learner{training, choice, most_bytes}.learn();
 }
 
 }  // namespace runner

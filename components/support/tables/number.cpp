@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "registry/ascii.hpp"
 #include "registry/trimmed.hpp"
 #include "registry/wording.hpp"
 
@@ -36,8 +37,6 @@ std::string without_units(std::string_view text, const std::vector<std::string>&
   }
   return sign + std::string(text);
 }
-
-bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
 // In the usual notation; no value if the separators are not between groups of three digits.
 std::optional<std::string> in_usual_notation(const std::string& text, const NumberFormat& format) {

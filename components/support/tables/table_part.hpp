@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "components/support/io/mapped_file.hpp"
@@ -11,6 +13,10 @@
 #include "components/support/tables/number.hpp"
 
 namespace runner {
+
+// What usually means a missing value.
+inline constexpr std::array<std::string_view, 8> usual_missing{"",    "?",   "NA",   "N/A",
+                                                               "NaN", "nan", "null", "NULL"};
 
 // The format of a table.
 struct TableFormat {

@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 
 namespace runner {
 
@@ -17,16 +17,16 @@ constexpr Words qualities = {"bright", "old", "quiet", "red", "small", "strange"
 constexpr Words deeds = {"finds", "follows", "hears", "likes", "paints", "remembers", "sees", "wants"};
 
 template <std::size_t N>
-std::string pick(SampleRandom& random, const std::array<std::string_view, N>& words) {
+std::string pick(ExampleRandom& random, const std::array<std::string_view, N>& words) {
   return std::string(words[static_cast<std::size_t>(random.below(N))]);
 }
 
-std::string thing(SampleRandom& random) {
+std::string thing(ExampleRandom& random) {
   const std::string quality = random.chance(0.5) ? pick(random, qualities) + " " : "";
   return "the " + quality + pick(random, things);
 }
 
-std::string sentence(SampleRandom& random) {
+std::string sentence(ExampleRandom& random) {
   const std::string person = pick(random, people), deed = pick(random, deeds);
   std::string text = person + " " + deed + " " + thing(random);
   if (random.chance(0.3)) text += ", and " + pick(random, people) + " " + pick(random, deeds) + " it too";
@@ -36,7 +36,8 @@ std::string sentence(SampleRandom& random) {
 }  // namespace
 
 std::string generated_sentence(std::int64_t number, std::int64_t label, std::int64_t classes) {
-  SampleRandom random(example_seed(2, static_cast<std::uint64_t>(label), static_cast<std::uint64_t>(number)));
+  ExampleRandom random(
+      example_seed(2, static_cast<std::uint64_t>(label), static_cast<std::uint64_t>(number)));
   // Usually an adjective that only this class has; if there are more classes than adjectives, its number.
   const auto own = [&] {
     const auto count = static_cast<std::int64_t>(qualities.size());
@@ -50,7 +51,7 @@ std::string generated_sentence(std::int64_t number, std::int64_t label, std::int
 
 std::string generated_text() {
   constexpr std::size_t length = 200'000;
-  SampleRandom random(1);
+  ExampleRandom random(1);
   std::string text;
   while (text.size() < length) text += sentence(random) + (random.chance(0.3) ? "\n" : " ");
   return text;

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <string>
 
 #include "components/contract/tokenizer.hpp"
+#include "components/support/text/regex.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -83,5 +85,23 @@ class JsonStep {
   std::string place_;
   std::set<std::string> asked_;
 };
+
+// The "pattern" of a step of a tokenizer.json: {"String": ".."} or {"Regex": ".."}.
+inline std::shared_ptr<const Regex> pattern_of(JsonStep& step) {
+  JsonStep pattern(step.at("pattern"), step.place() + "'s pattern");
+  const bool literal = pattern.has("String");
+  const auto text = pattern.get<std::string>(literal ? "String" : "Regex");
+  pattern.finish();
+  if (text.empty()) pattern.fail("is empty");
+  return std::make_shared<const Regex>(literal ? Regex::literal(text) : Regex(text));
+}
+
+// Steps of a tokenizer.json may make a text longer, and a sequence of them exponentially longer. No real
+// tokenizer exceeds this limit.
+inline void require_moderate(std::size_t before, std::size_t after, const std::string& step) {
+  if (after <= 32 * before + (std::size_t{1} << 16)) return;
+  throw std::runtime_error("its " + step + " makes a text of " + std::to_string(before) +
+                           " bytes more than 32 times as long");
+}
 
 }  // namespace runner

@@ -4,8 +4,7 @@
 
 #include "components/support/text/byte_level.hpp"
 #include "components/support/text/code_points.hpp"
-#include "components/support/text/expansion.hpp"
-#include "components/support/text/pattern_of.hpp"
+#include "components/support/text/json_step.hpp"
 #include "components/support/text/unicode.hpp"
 
 namespace runner {

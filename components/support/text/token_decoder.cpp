@@ -3,8 +3,7 @@
 #include <charconv>
 
 #include "components/support/text/byte_level.hpp"
-#include "components/support/text/code_points.hpp"
-#include "components/support/text/expansion.hpp"
+#include "components/support/text/json_step.hpp"
 #include "components/support/text/normalizer.hpp"
 #include "components/support/text/unicode.hpp"
 #include "registry/utf8.hpp"

@@ -12,7 +12,7 @@ std::unique_ptr<Tokenizer> byte_tokenizer();
 
 // Numbered in the order of the code points. A character that is not among them is an error or, with
 // `unknown`, becomes an additional token.
-std::unique_ptr<Tokenizer> char_tokenizer(const std::set<char32_t>& characters, bool unknown = false);
+std::unique_ptr<Tokenizer> char_tokenizer(const std::set<char32_t>& characters, bool unknown);
 
 // Lowercase words, numbered from 2: 0 is padding, 1 is any other word.
 std::unique_ptr<Tokenizer> word_tokenizer(std::vector<std::string> words);

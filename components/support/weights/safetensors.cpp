@@ -50,6 +50,9 @@ struct Item {
 // In the same order as the Python package, so that equal weights give equal files.
 std::vector<Item> in_file_order(const std::filesystem::path& path,
                                 const std::vector<std::pair<std::string, torch::Tensor>>& tensors) {
+  if (tensors.size() > most_tensors)
+    cannot_write(path, "a file can hold " + std::to_string(most_tensors) + " tensors, not " +
+                           std::to_string(tensors.size()));
   std::vector<Item> items;
   std::set<std::string> names;
   for (const auto& [name, tensor] : tensors) {
@@ -107,7 +110,11 @@ std::map<std::string, torch::Tensor> read_safetensors(const std::shared_ptr<Priv
 }
 
 Metadata read_safetensors_metadata(const std::filesystem::path& path) {
-  return read_header(*PrivateMapping::open(path, PrivateMapping::Access::read_only)).metadata;
+  return read_safetensors_metadata(PrivateMapping::open(path, PrivateMapping::Access::read_only));
+}
+
+Metadata read_safetensors_metadata(const std::shared_ptr<PrivateMapping>& file) {
+  return read_header(*file).metadata;
 }
 
 WrittenFile write_safetensors(const std::filesystem::path& path,

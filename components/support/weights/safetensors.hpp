@@ -27,6 +27,7 @@ std::map<std::string, torch::Tensor> read_safetensors(const std::filesystem::pat
 std::map<std::string, torch::Tensor> read_safetensors(const std::shared_ptr<PrivateMapping>& file);
 
 Metadata read_safetensors_metadata(const std::filesystem::path& path);
+Metadata read_safetensors_metadata(const std::shared_ptr<PrivateMapping>& file);
 
 // Written completely or not at all. Tensors may be on any device and in any layout. The checksums are
 // computed while the file is written. `done_with` is called after a tensor was read, from two threads.

@@ -13,7 +13,8 @@
 namespace runner::safetensors {
 
 constexpr std::uint64_t longest_header = 100'000'000;  // as in the reference implementation
-// A tensor object takes about 500 bytes besides its values; the largest models have about 100,000 tensors.
+// A tensor object takes about 500 bytes in addition to its values; the largest models have about 100,000
+// tensors.
 constexpr std::size_t most_tensors = 500'000, most_metadata = 100'000;
 
 struct TypeName {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "registry/value.hpp"
 #include "registry/wording.hpp"
 
 namespace runner::pickle {
@@ -15,10 +16,6 @@ namespace {
 constexpr std::array<std::string_view, 8> usual_keys{"state_dict", "model_state_dict", "model",   "module",
                                                      "net",        "network",          "weights", "params"};
 constexpr int deepest = 4;
-
-std::string joined(const std::string& path, const std::string& key) {
-  return path.empty() ? key : path + "." + key;
-}
 
 bool has_tensors(const Dict& dict) {
   return std::ranges::any_of(dict.items, [](const auto& item) {
@@ -39,14 +36,14 @@ class Search {
         return key && *key == wanted;
       });
       if (item == dict->items.end()) continue;
-      if (auto found = in(*item->second, joined(path, std::string(wanted)), depth + 1)) return found;
+      if (auto found = in(*item->second, key_below(path, wanted), depth + 1)) return found;
     }
     if (has_tensors(*dict)) return WeightsDict{path, dict};
 
     std::optional<WeightsDict> only;
     for (const auto& [key, value] : dict->items) {
       const auto* name = key->as<std::string>();
-      auto found = name ? in(*value, joined(path, *name), depth + 1) : std::nullopt;
+      auto found = name ? in(*value, key_below(path, *name), depth + 1) : std::nullopt;
       if (found && only) {
         throw PickleError("it holds several sets of weights (" + in_quotes(only->path) + " and " +
                           in_quotes(found->path) + "): save only the one that you need");

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "components/trackers/support/little_endian.hpp"
+#include "components/trackers/support/tracker_files.hpp"
 
 namespace runner {
 namespace {
@@ -33,15 +34,11 @@ std::string_view chunk_at(std::string_view bytes, std::size_t position) {
                                                                                   : std::string_view{};
 }
 
-std::int64_t end_of_whole_records(const std::filesystem::path& path, std::string_view header) {
-  if (!std::filesystem::exists(path) || std::filesystem::file_size(path) == 0) return 0;
-  return read_chunk_log(path, header, [](std::string_view) {});
-}
-
 }  // namespace
 
 ChunkLog::ChunkLog(const std::filesystem::path& path, std::string_view header) {
-  const std::int64_t end = end_of_whole_records(path, header);
+  const std::int64_t end =
+      is_missing_or_empty(path) ? 0 : read_chunk_log(path, header, [&](std::string_view) { ++records_; });
   if (end > 0) std::filesystem::resize_file(path, static_cast<std::uintmax_t>(end));
   file_ = AppendFile(path);
   if (end == 0) file_.append(header);
@@ -66,6 +63,7 @@ void ChunkLog::add(std::string_view record) {
     at = static_cast<std::size_t>(position_) + waiting_.size() - before;
   }
   position_ = static_cast<std::int64_t>(at);
+  ++records_;
 }
 
 void ChunkLog::flush() {
@@ -99,13 +97,14 @@ std::int64_t read_chunk_log(const std::filesystem::path& path, std::string_view 
 }
 
 void keep_records(const std::filesystem::path& path, std::string_view header,
-                  const std::function<bool(std::string_view record)>& wanted) {
+                  const std::function<bool(std::string_view record, std::int64_t index)>& wanted) {
   const std::filesystem::path draft = path.string() + ".new";
   std::filesystem::remove(draft);
   {
     ChunkLog kept(draft, header);
+    std::int64_t index = 0;
     read_chunk_log(path, header, [&](std::string_view record) {
-      if (wanted(record)) kept.add(record);
+      if (wanted(record, index++)) kept.add(record);
     });
     kept.flush();
   }

@@ -24,19 +24,21 @@ class ChunkLog {
   void flush();                       // writes the buffered records at once
 
   const std::filesystem::path& path() const { return file_.path(); }
+  std::int64_t records() const { return records_; }  // in the file, and buffered
 
  private:
   AppendFile file_;
   std::string waiting_;
   std::int64_t position_ = 0;  // in the file, after the buffered records
+  std::int64_t records_ = 0;
 };
 
 // Visits every complete record of a file, in order. Returns the offset at which the last one ends.
 std::int64_t read_chunk_log(const std::filesystem::path& path, std::string_view header,
                             const std::function<void(std::string_view record)>& visit);
 
-// Removes all other records; the file is replaced atomically.
+// Removes all other records; the file is replaced atomically. `index`: the number of records before this one.
 void keep_records(const std::filesystem::path& path, std::string_view header,
-                  const std::function<bool(std::string_view record)>& wanted);
+                  const std::function<bool(std::string_view record, std::int64_t index)>& wanted);
 
 }  // namespace runner

@@ -1,18 +1,16 @@
 #include "components/trackers/support/cut_lines.hpp"
 
-#include "components/support/io/backward_lines.hpp"
-
 namespace runner {
 
 void cut_lines(const std::filesystem::path& path,
-               const std::function<std::optional<bool>(std::string_view line)>& is_kept,
+               const std::function<std::optional<bool>(const BackwardLines::Line& line)>& is_kept,
                std::uint64_t begin) {
   if (!std::filesystem::is_regular_file(path)) return;
   const auto size = std::filesystem::file_size(path);
   auto end = size;
   BackwardLines lines(path, begin);
   while (const auto line = lines.next()) {
-    const auto kept = is_kept(line->text);
+    const auto kept = is_kept(*line);
     if (!kept) continue;
     if (*kept) break;
     end = line->offset;

@@ -4,7 +4,8 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <string_view>
+
+#include "components/support/io/backward_lines.hpp"
 
 namespace runner {
 
@@ -12,7 +13,7 @@ namespace runner {
 // backwards, only as far as the last line that is kept. A line of which nothing is known, for example from an
 // editor, is treated like the line before it. Lines before `begin` stay.
 void cut_lines(const std::filesystem::path& path,
-               const std::function<std::optional<bool>(std::string_view line)>& is_kept,
+               const std::function<std::optional<bool>(const BackwardLines::Line& line)>& is_kept,
                std::uint64_t begin = 0);
 
 }  // namespace runner

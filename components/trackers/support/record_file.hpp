@@ -27,6 +27,7 @@ class RecordFile {
   void flush();
 
   const std::filesystem::path& path() const { return file_.path(); }
+  std::int64_t size() const { return file_.size(); }  // of what is flushed
 
  private:
   AppendFile file_;

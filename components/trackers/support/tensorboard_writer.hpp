@@ -51,6 +51,7 @@ class TensorBoardWriter {
 
   void flush() { events_->flush(); }
   const std::filesystem::path& path() const { return events_->path(); }
+  std::int64_t size() const { return events_->size(); }  // of the file
 
   // The event files of earlier writers with this suffix.
   static std::vector<std::filesystem::path> files(const std::filesystem::path& folder,

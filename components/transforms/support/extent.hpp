@@ -14,8 +14,8 @@ struct Extent {
 };
 
 // Reports an error if both are given, or only one of height and width.
-template <class Params>
-void check_extent(const Params& settings, Report& report) {
+template <class Settings>
+void check_extent(const Settings& settings, Report& report) {
   if (settings.height.has_value() != settings.width.has_value()) {
     report.error(settings.height ? "height" : "width",
                  "needs the other one, too: height and width are given together");
@@ -23,16 +23,16 @@ void check_extent(const Params& settings, Report& report) {
     report.error("size", "cannot be combined with the others: give either size, or height and width");
   }
 }
-template <class Params>
-void check_extent_given(const Params& settings, Report& report) {
+template <class Settings>
+void check_extent_given(const Settings& settings, Report& report) {
   check_extent(settings, report);
   if (!settings.size && !settings.height && !settings.width)
     report.error("size", "is missing: give size, or height and width");
 }
 
 // The given height and width; `size` means a square.
-template <class Params>
-std::optional<Extent> given_extent(const Params& settings) {
+template <class Settings>
+std::optional<Extent> given_extent(const Settings& settings) {
   if (settings.size) return Extent{*settings.size, *settings.size};
   if (settings.height && settings.width) return Extent{*settings.height, *settings.width};
   return std::nullopt;

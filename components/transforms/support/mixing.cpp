@@ -13,7 +13,7 @@ namespace {
 
 // The logarithm of a draw from the Gamma distribution of scale 1 (Marsaglia and Tsang). Draws for a small
 // shape are often too small for a double.
-double draw_log_gamma(SampleRandom& random, double shape) {
+double draw_log_gamma(ExampleRandom& random, double shape) {
   if (shape < 1) {
     const double above = draw_log_gamma(random, shape + 1);
     return above + std::log(1.0 - random.uniform()) / shape;
@@ -30,7 +30,7 @@ double draw_log_gamma(SampleRandom& random, double shape) {
 
 }  // namespace
 
-double draw_share(SampleRandom& random, double alpha) {
+double draw_share(ExampleRandom& random, double alpha) {
   alpha = std::max(alpha, 1e-300);  // logarithms of draws for less would be infinite
   const double one = draw_log_gamma(random, alpha);
   const double other = draw_log_gamma(random, alpha);

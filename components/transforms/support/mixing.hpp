@@ -2,7 +2,7 @@
 
 #include "components/contract/batch.hpp"
 #include "components/contract/data_spec.hpp"
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 
 namespace runner {
 
@@ -10,7 +10,7 @@ namespace runner {
 // last), and so are the targets, which become a share for each class.
 
 // A share between 0 and 1, from the symmetric Beta distribution.
-double draw_share(SampleRandom& random, double alpha);
+double draw_share(ExampleRandom& random, double alpha);
 
 // Converts class indices to shares: 1 for the class, 0 for the others. Targets that are shares stay the same.
 void soften_targets(Batch& batch, std::int64_t classes);

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "components/transforms/image.hpp"
 #include "registry/diagnostics.hpp"
 
@@ -13,7 +13,7 @@ namespace runner {
 
 // A rectangle with a random share of the image's area and a random shape, at a random place; nothing if none
 // of ten draws fits. `ratio` is width : height. As torchvision's RandomResizedCrop and RandomErasing do.
-inline std::optional<Rectangle> random_area(SampleRandom& random, std::int64_t height, std::int64_t width,
+inline std::optional<Rectangle> random_area(ExampleRandom& random, std::int64_t height, std::int64_t width,
                                             const std::vector<double>& scale,
                                             const std::vector<double>& ratio) {
   const auto area = static_cast<double>(height * width);

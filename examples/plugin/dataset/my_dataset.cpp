@@ -41,7 +41,7 @@ class Spirals final : public Split {
     auto points = batch.input.accessor<float, 2>();
     auto labels = batch.target.accessor<std::int64_t, 1>();
     for (const ExampleRef& example : examples) {
-      SampleRandom random(example_seed(seed_, 0, static_cast<std::uint64_t>(example.index)));
+      ExampleRandom random(example_seed(seed_, 0, static_cast<std::uint64_t>(example.index)));
       const std::int64_t label = example.index % 2;
       const double turn = random.uniform();
       const double angle = (turn * 2 + static_cast<double>(label)) * std::numbers::pi;

@@ -19,7 +19,7 @@ class MyTransformInvert final : public Transform {
   explicit MyTransformInvert(const MyTransform& settings) : settings_(settings) {}
 
   bool training_only() const override { return true; }  // it is random
-  void apply(Image& image, SampleRandom& random) const override {
+  void apply(Image& image, ExampleRandom& random) const override {
     if (!random.chance(settings_.p)) return;
     const ImageView before = image.pixels();
     std::uint8_t* after = image.draft(before.height, before.width);  // channel after channel

@@ -11,7 +11,7 @@ int main() {
   const std::uint8_t pixels[] = {0, 200};
   Scratch scratch;
   Image image(ImageView::planar(pixels, 1, 1, 2), scratch);
-  SampleRandom random(1);
+  ExampleRandom random(1);
   transform->apply(image, random);
   const ImageView inverted = image.pixels();
   if (*inverted.at(0, 0, 0) != 255 || *inverted.at(0, 0, 1) != 55) {

@@ -81,7 +81,7 @@ void OffloadedWeights::need(std::span<const std::size_t> needed) {
   announce_next(needed.back());
 }
 
-// Besides what this operator needs, the unit used last may stay: residual layers use it again.
+// In addition to what this operator needs, the unit used last may stay: residual layers use it again.
 void OffloadedWeights::make_room(std::span<const std::size_t> needed) {
   if (present_.empty()) return;
   const auto spare = [&, last = present_.back()](std::size_t unit) {

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_all.hpp>
 
+#include <limits>
+
 namespace runner {
 namespace {
 
@@ -9,6 +11,15 @@ using Catch::Matchers::ContainsSubstring;
 
 const std::vector<Measured> measured{
     {"eval/accuracy", Better::max}, {"eval/loss", Better::min}, {"eval/recall/*", Better::max}, {"eval/odd"}};
+
+TEST_CASE("a measurement is better in the direction of its metric; NaN never is") {
+  CHECK(is_better(Better::max, 2, 1));
+  CHECK(!is_better(Better::max, 1, 1));
+  CHECK(is_better(Better::min, 1, 2));
+  CHECK(!is_better(Better::min, 2, 1));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const Better better : {Better::max, Better::min}) CHECK(!is_better(better, nan, 1));
+}
 
 TEST_CASE("the direction is the measurement's own") {
   CHECK(direction_of({"eval/accuracy"}, measured, "x") == Better::max);

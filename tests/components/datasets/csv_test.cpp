@@ -264,7 +264,7 @@ TEST_CASE_METHOD(Fixture, "what is wrong in a table is told with its place and a
   refuses("age\tbuys\n1\tno\n", "Set dataset.separator = \"tab\".", {{"separator", ","}});
   refuses("age,buys\n1,no\n2,no\n", "the target \"buys\" is the same in all training rows");
   refuses("age,buys\n1,\n2,\n", "the target column \"buys\" has no value in the training set");
-  refuses("buys\nno\nyes\n", "has no column to learn from besides the target");
+  refuses("buys\nno\nyes\n", "has no column to learn from except the target");
   refuses("age,x,buys\n1,,no\n2,,yes\n", "column \"x\" has no value in the training set",
           {{"numeric", Setting::list({"x"})}});
   refuses(people, "no column \"size\"", {{"numeric", Setting::list({"size"})}});

@@ -88,6 +88,17 @@ TEST_CASE("lr_finder says where no rate helps, and ends at a loss that is not a 
   CHECK_THAT(requests.take_notes().at(0).text, ContainsSubstring("No rate in this range"));
 }
 
+TEST_CASE("lr_finder ends at a gradient that is not a number, unless the precision skips such updates") {
+  const bool skips = GENERATE(false, true);
+  auto hook = part<HookKind>("lr_finder").build({.precision_skips = skips});
+  Requests requests;
+  for (int i = 0; i < 30; ++i) take_step(*hook, 1 + 0.01 * i, requests);
+  hook->before_update({}, 1, NAN, requests);
+  hook->after_step({}, requests);
+  CHECK(requests.take_skip() == !skips);
+  CHECK(requests.stop_reason().has_value() == !skips);
+}
+
 TEST_CASE("lr_finder shows thousands of points without those at which the loss explodes") {
   auto hook = part<HookKind>("lr_finder", {{"steps", 10'000}, {"smoothing", 0.0}}).build({});
   Requests requests;

@@ -64,6 +64,21 @@ TEST_CASE("console prints every n-th record of those that have what is wanted") 
         "step=5 epoch=0 time=0 train/loss=1\n");
 }
 
+TEST_CASE("console prints every n-th record in a resumed run, too") {
+  const auto build = [] { return part<TrackerKind>("console", {{"every", 2}}).build({}); };
+  const std::string text = captured([&] {
+    const auto first = build();
+    first->log({1, 0, 0, {{"x", 1}}});
+    RunFacts facts;
+    facts.resumed_at = 1;
+    facts.place = first->place();
+    const auto resumed = build();
+    resumed->start(facts);
+    for (int step = 2; step <= 3; ++step) resumed->log({step, 0, 0, {{"x", 1}}});
+  });
+  CHECK(text == "step=1 epoch=0 time=0 x=1\nstep=3 epoch=0 time=0 x=1\n");
+}
+
 TEST_CASE("console waits for room in a pipe that another program has made non-blocking") {
   int pipe_ends[2];
   REQUIRE(pipe2(pipe_ends, O_NONBLOCK) == 0);

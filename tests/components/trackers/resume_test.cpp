@@ -28,6 +28,17 @@ void run(const char* name, const TemporaryFolder& folder, std::optional<std::int
   tracker->flush();
 }
 
+// How often this text is in the files of a folder.
+std::size_t times(const TemporaryFolder& folder, const std::string& text) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
+    if (!entry.is_regular_file()) continue;
+    const std::string bytes = read_text(entry.path());
+    for (auto at = bytes.find(text); at != std::string::npos; at = bytes.find(text, at + 1)) ++count;
+  }
+  return count;
+}
+
 TEST_CASE("metrics.jsonl of a resumed run is cut after the checkpoint") {
   TemporaryFolder folder;
   run("jsonl", folder, {}, {at(1), at(2), at(2, "eval/y"), at(3), at(10)});
@@ -74,17 +85,79 @@ TEST_CASE("a record of the checkpoint's step that was logged after it is logged 
   };
   attempt({}, {0.25, 0.5, 0.75, 1.0});
   attempt(7, {0.75});
-  std::string all;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
-    if (entry.is_regular_file()) all += read_text(entry.path());
-  const auto times = [&](const std::string& value) {
-    std::size_t count = 0;
-    for (auto at = all.find(value); at != std::string::npos; at = all.find(value, at + 1)) ++count;
-    return count;
-  };
-  CHECK(times("1000.25") == 1);
-  CHECK(times("1000.5") == 1);
-  CHECK(times("1000.75") == 1);
+  CHECK(times(folder, "1000.25") == 1);
+  CHECK(times(folder, "1000.5") == 1);
+  CHECK(times(folder, "1000.75") == 1);
+}
+
+// A tracker of one run, started and with what it logs at one step and epoch.
+std::unique_ptr<Tracker> started(const char* name, const TemporaryFolder& folder,
+                                 const std::optional<State>& place) {
+  auto tracker = part<TrackerKind>(name).build({folder.path()});
+  RunFacts facts{"x", folder.path(), {}, {}};
+  facts.id = "0123456789abcdef0123456789abcdef";
+  facts.started_at = 1700000000;
+  if (place) {
+    facts.resumed_at = 7;
+    facts.resumed_epoch = 0.5;
+    facts.place = *place;
+  }
+  tracker->start(facts);
+  return tracker;
+}
+
+void log_at_seven(Tracker& tracker, const std::string& when, double value) {
+  tracker.log({7, 0.5, 0, {{when + "_record", value}}});
+  tracker.text(when + "_text", "a text", 7);
+  tracker.image(when + "_image", {when + " png", 1, 1}, 7);
+  tracker.histogram(when + "_histogram", {-1, 1, 4, 0.5, 2, {0, 1}, {1, 3}}, 7);
+  tracker.flush();
+}
+
+TEST_CASE("what was logged at the moment of the checkpoint is there once, whatever came after it") {
+  const char* name = GENERATE("jsonl", "csv", "tensorboard", "wandb", "swanlab", "comet");
+  CAPTURE(name);
+  TemporaryFolder whole, resumed;
+  State place;
+  for (const TemporaryFolder* folder : {&whole, &resumed}) {
+    const auto tracker = started(name, *folder, {});
+    log_at_seven(*tracker, "early", 1234567.5);
+    place = tracker->place();
+    log_at_seven(*tracker, "late", 7654321.5);
+  }
+  CHECK_FALSE(place.empty());
+  for (int attempt = 0; attempt < 2; ++attempt)
+    log_at_seven(*started(name, resumed, place), "late", 7654321.5);
+  for (const std::string when : {"early", "late"}) {
+    CHECK(times(whole, when + "_record") >= 1);
+    for (const char* what : {"_record", "_text", "_image", "_histogram", " png"}) {
+      INFO(when << what);
+      CHECK(times(resumed, when + what) == times(whole, when + what));
+    }
+  }
+  for (const char* value : {"1234567.5", "7654321.5"}) CHECK(times(resumed, value) == times(whole, value));
+}
+
+TEST_CASE("a run that is resumed twice keeps what each attempt logged before its last checkpoint") {
+  const std::string name = GENERATE("jsonl", "csv", "tensorboard", "wandb", "swanlab", "comet");
+  CAPTURE(name);
+  TemporaryFolder folder;
+  std::optional<State> place;
+  for (const std::string when : {"first", "second"}) {
+    const auto tracker = started(name.c_str(), folder, place);
+    log_at_seven(*tracker, when, 1);
+    place = tracker->place();
+    log_at_seven(*tracker, "late", 2);
+  }
+  started(name.c_str(), folder, place);
+  if (name == "csv") {  // columns stay
+    CHECK(read_text(folder / "metrics.csv") ==
+          "step,epoch,time,first_record,late_record,second_record\n7,0.5,0,1,,\n7,0.5,0,,,1\n");
+  } else {
+    CHECK(times(folder, "first_record") >= 1);
+    CHECK(times(folder, "second_record") >= 1);
+    CHECK(times(folder, "late_record") == 0);
+  }
 }
 
 TEST_CASE("texts.jsonl holds every text, and of a resumed run those up to the checkpoint") {

@@ -56,6 +56,37 @@ TEST_CASE("tensorboard writes into its folder of the run and lets others see it 
   CHECK(std::filesystem::file_size(files[0]) > size);
 }
 
+TEST_CASE("tensorboard gets the recipe of a resumed run again only if it has changed") {
+  TemporaryFolder folder;
+  std::optional<State> place;
+  const auto start = [&](const std::string& recipe) {
+    auto tracker = part<TrackerKind>("tensorboard").build({folder.path()});
+    RunFacts facts{"x", folder.path(), recipe, {{"optimizer.lr", 0.1}}};
+    facts.id = "0123456789abcdef0123456789abcdef";
+    if (place) {
+      facts.resumed_at = 3;
+      facts.place = *place;
+    }
+    tracker->start(facts);
+    place = tracker->place();
+    std::string written;
+    for (const auto& file : files_in(folder / "tensorboard")) written += read_text(file);
+    return written;
+  };
+  const auto times = [](const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+  };
+  CHECK(times(start("lr = 0.1\n"), "lr = 0.1") == 1);
+  const std::string same = start("lr = 0.1\n");
+  CHECK(times(same, "lr = 0.1") == 1);
+  CHECK(times(same, "session_start_info") == 1);
+  const std::string changed = start("lr = 0.2\n");
+  CHECK(times(changed, "lr = 0.1") == 1);
+  CHECK(times(changed, "lr = 0.2") == 1);
+}
+
 TEST_CASE("the end of a session is taken back, in a long event file too") {
   for (const int records : {3, 40'000}) {
     TemporaryFolder folder;

@@ -32,7 +32,7 @@ struct Eager {
 };
 
 TEST_CASE("image: any sequence of crops, paddings, flips and erasures equals doing each at once") {
-  SampleRandom random(GENERATE(range(0, 60)));
+  ExampleRandom random(GENERATE(range(0, 60)));
   const std::int64_t channels = random.chance(0.5) ? 3 : random.below(4) + 1;
   const auto pixels = pattern(channels, 9, 12);
   auto interleaved =

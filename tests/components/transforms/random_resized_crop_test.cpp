@@ -14,7 +14,7 @@ using testing::transform;
 using testing::transformed;
 
 TEST_CASE("random_resized_crop: area and shape stay within what was asked for, and use all of it") {
-  SampleRandom random(3);
+  ExampleRandom random(3);
   double smallest = 1, largest = 0, narrowest = 9, widest = 0;
   for (int i = 0; i < 2000; ++i) {
     const auto part = random_area(random, 200, 300, {0.1, 0.6}, {0.5, 2.0});

@@ -33,7 +33,7 @@ TEST_CASE("resize also takes pixels that lie side by side, or that were cut and 
   Scratch scratch;
   Image image(ImageView::interleaved(mirrored.data(), 13, 17, 3), scratch);
   image.flip_horizontally();
-  SampleRandom random(0);
+  ExampleRandom random(0);
   resize->apply(image, random);
   CHECK(torch::equal(testing::written(image), transformed(*resize, 3, 13, 17)));
 }

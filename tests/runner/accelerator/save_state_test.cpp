@@ -3,6 +3,8 @@
 #include <torch/optim/schedulers/step_lr.h>
 
 #include <catch2/catch_all.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "runner/accelerator/accelerator.hpp"
 #include "runner/checkpoint/checkpoint.hpp"
@@ -101,6 +103,107 @@ TEST_CASE("accelerator: a state may be saved in the current folder", "[accelerat
   for (int again = 0; again < 2; ++again) CHECK_NOTHROW(accelerator.save_state("completed/"));
   CHECK_NOTHROW(accelerator.load_state("completed/"));
   std::filesystem::current_path(before);
+}
+
+TEST_CASE("accelerator: a state that was being replaced when the process was killed is found and loaded",
+          "[accelerator]") {
+  const TemporaryFolder folder;
+  World alone;
+  torch::nn::Linear model = model_of_test();
+  Accelerator accelerator(alone, {.device = "cpu"});
+  accelerator.prepare(model);
+  CHECK_FALSE(accelerator.has_state(folder / "state"));
+  accelerator.save_state(folder / "state");
+  const bool asks_first = GENERATE(false, true);
+  // As on a file system that cannot exchange two names, between the two renames.
+  std::filesystem::rename(folder / "state", folder / ".replaced-state");
+  if (asks_first) CHECK(accelerator.has_state(folder / "state/"));
+  CHECK_NOTHROW(accelerator.load_state(folder / "state"));
+}
+
+TEST_CASE("accelerator: trackers of a resumed training drop what was logged after its state",
+          "[accelerator]") {
+  const TemporaryFolder folder;
+  World alone;
+  const auto train = [&](std::optional<std::int64_t> resumed_at, std::int64_t until, bool save) {
+    torch::nn::Linear model = model_of_test();
+    Accelerator accelerator(alone, {.device = "cpu"});
+    accelerator.prepare(model);
+    if (resumed_at) accelerator.load_state(folder / "state");
+    accelerator.init_trackers("small", folder / "run", {}, resumed_at);
+    for (std::int64_t step = resumed_at.value_or(0) + 1; step <= until; ++step) {
+      accelerator.log({{"loss", 1.0 / static_cast<double>(step)}}, step);
+      if (save && step == 2) {
+        accelerator.save_state(folder / "state");
+        // What was logged before is on disk.
+        CHECK_THAT(read_text(folder / "run/metrics.jsonl"), ContainsSubstring("\"step\":2"));
+      }
+    }
+    accelerator.end_training();
+  };
+  train(std::nullopt, 4, true);
+  train(2, 3, false);
+  std::ifstream metrics(folder / "run/metrics.jsonl");
+  std::vector<std::int64_t> steps;
+  for (std::string line; std::getline(metrics, line);)
+    steps.push_back(nlohmann::json::parse(line).at("step").get<std::int64_t>());
+  CHECK(steps == std::vector<std::int64_t>{1, 2, 3});
+}
+
+namespace {
+
+// Gives `batches` of the 12 to each rank, and saves; or loads. Returns the examples that this rank gets after
+// that.
+std::vector<std::int64_t> pass_in_parts(World& world, const std::filesystem::path& folder,
+                                        std::optional<std::int64_t> batches) {
+  torch::nn::Linear model = model_of_test();
+  Accelerator accelerator(world, {.device = "cpu"});
+  auto [prepared, loader] = accelerator.prepare(model, loader_of<Sequential>(12, 1));
+  if (!batches) accelerator.load_state(folder);
+  std::vector<std::int64_t> examples;
+  for (auto& batch : accelerator.skip_first_batches(loader, batches ? 0 : loader.position())) {
+    if (!batches) examples.push_back(batch.data[0][0].template item<std::int64_t>());
+    if (batches && loader.position() == *batches) {
+      accelerator.save_state(folder);
+      break;
+    }
+  }
+  return examples;
+}
+
+}  // namespace
+
+TEST_CASE("accelerator: on another number of ranks, a pass continues after the same examples",
+          "[accelerator][ranks]") {
+  const TemporaryFolder folder;
+  on_ranks(2, [&](World& world) { pass_in_parts(world, folder / "state", 3); });
+  SECTION("on fewer") {
+    World alone;
+    CHECK(pass_in_parts(alone, folder / "state", std::nullopt) ==
+          std::vector<std::int64_t>{6, 7, 8, 9, 10, 11});
+  }
+  SECTION("on more") {
+    std::vector<std::vector<std::int64_t>> examples(3);
+    on_ranks(3, [&](World& world) {
+      examples[static_cast<std::size_t>(world.rank())] = pass_in_parts(world, folder / "state", std::nullopt);
+    });
+    CHECK(examples == std::vector<std::vector<std::int64_t>>{{6, 9}, {7, 10}, {8, 11}});
+  }
+}
+
+TEST_CASE("accelerator: a number of ranks that cannot continue in the middle of a pass is refused",
+          "[accelerator]") {
+  LoaderPlace saved, other;
+  saved.ranks = 2;
+  saved.position = 3;
+  saved.epoch = 5;
+  other.ranks = 4;
+  CHECK_THROWS_WITH(other.load(saved.save()), ContainsSubstring("after 6 batches") &&
+                                                  ContainsSubstring("use as many ranks as before (2)"));
+  saved.position = 0;
+  other.load(saved.save());
+  CHECK(other.epoch == 5);
+  CHECK(other.position == 0);
 }
 
 TEST_CASE("accelerator: parameters of two models with the same name keep their own optimizer state",

@@ -1,5 +1,6 @@
 #include "runner/checkpoint/checkpointer.hpp"
 
+#include <array>
 #include <catch2/catch_all.hpp>
 #include <fstream>
 
@@ -130,6 +131,16 @@ TEST_CASE("checkpointer: a save that failed is tried again when the run fails be
   checkpointer.at_end(place_at(10), true);
   CHECK(run.steps() == Steps{10});
   CHECK(CheckpointStore(run.folder.path()).is_kept(10));
+}
+
+TEST_CASE("checkpointer: a hook's file whose name is not UTF-8 is refused by its name", "[checkpoint]") {
+  SmallRun run;
+  const ModelStatesHook hook = [](ModelStates&, const fs::path& folder) {
+    write_file(folder / "caf\xE9.bin", "of a hook");
+  };
+  Checkpointer checkpointer = run.checkpointer({.async = false}, {hook});
+  CHECK_THROWS_WITH(checkpointer.after_step(place_at(1), true),
+                    ContainsSubstring("caf") && ContainsSubstring("whose name is not UTF-8"));
 }
 
 TEST_CASE("checkpointer: after a failure, a hook may throw anything", "[checkpoint]") {
@@ -278,4 +289,61 @@ TEST_CASE("checkpointer: a damaged checkpoint does not count as one of those to 
   train(checkpointer, 2, 3);
   CHECK(fs::exists(store.path_of(3) / "manifest.json"));
   CHECK(fs::exists(store.path_of(1) / "manifest.json"));
+}
+
+namespace {
+
+// Gives out its own memory, as a hook of a plugin may, and goes on changing it.
+class SharesMemory final : public Stateful {
+ public:
+  State save() const override {
+    return {.tensors = {{"weight", torch::from_blob(numbers_.data(), {4}, torch::kFloat32)}}};
+  }
+  void load(const State&) override {}
+  void change() { numbers_.fill(7); }
+
+ private:
+  mutable std::array<float, 4> numbers_{1, 1, 1, 1};
+};
+
+}  // namespace
+
+TEST_CASE("checkpointer: memory that a state shares with its owner is copied before training goes on",
+          "[checkpoint]") {
+  SmallRun run;
+  SharesMemory object;
+  run.states.emplace_back("object", &object);
+  const ModelStatesHook changes = [&](ModelStates&, const fs::path&) { object.change(); };
+  {
+    Checkpointer checkpointer = run.checkpointer({}, {changes});
+    checkpointer.after_step(place_at(1), true);
+    checkpointer.at_end(place_at(1), false);
+  }
+  const Checkpoint saved = read_checkpoint(CheckpointStore(run.folder.path()).path_of(1));
+  CHECK(torch::equal(saved.states.at("object").tensors.at("weight"), torch::ones({4})));
+}
+
+TEST_CASE(
+    "checkpointer: newer checkpoints than the one that the run resumes from are damaged and do not count",
+    "[checkpoint]") {
+  SmallRun run;
+  const CheckpointSection section{.every = "1step", .keep = 2};
+  {
+    Checkpointer checkpointer = run.checkpointer(section);
+    train(checkpointer, 0, 3);
+    checkpointer.at_end(place_at(3), false);
+  }
+  CHECK(run.steps() == Steps{3, 2});
+  const CheckpointStore store(run.folder.path());
+  // Damage that the manifest does not show.
+  const fs::path weights = store.path_of(3) / "model.safetensors";
+  fs::resize_file(weights, fs::file_size(weights) - 1);
+  Checkpointer checkpointer = run.checkpointer(section);
+  checkpointer.resumed(place_at(2));
+  checkpointer.after_step(place_at(4), true);
+  checkpointer.at_end(place_at(4), false);
+  CHECK(store.all() == std::vector{store.path_of(4), store.path_of(3), store.path_of(2)});
+  checkpointer.after_step(place_at(5), true);
+  checkpointer.at_end(place_at(5), false);
+  CHECK(run.steps() == Steps{5, 4});
 }

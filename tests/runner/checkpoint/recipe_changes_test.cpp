@@ -147,7 +147,24 @@ TEST_CASE("recipe changes: a longer run is another one if something decides by t
   CHECK(effect("1ep", "train.epochs=9") == OnResume::harmless);
   CHECK(effect("7step", "train.epochs=9") == OnResume::course);
   CHECK(effect("0.7ep", "train.epochs=9") == OnResume::course);
+  CHECK(effect("0.1ep", "train.epochs=9") == OnResume::harmless);  // in spite of rounding
   CHECK(effect_since("[eval]\nevery = \"7step\"\n", "train.epochs=9") == OnResume::harmless);
+}
+
+TEST_CASE("recipe changes: a run with a time limit may end between two evaluations", "[checkpoint]") {
+  const std::string plateau = "[scheduler]\nname = \"plateau\"\n";
+  const auto effect = [&](const std::string& every) {
+    Recipes files("[model]\nname = \"mlp\"\n[dataset]\nname = \"idx\"\ndir = \"/data\"\n" +
+                  ("[optimizer]\nname = \"adam\"\n[train]\nmax_time = \"1h\"\n" + plateau) +
+                  "[eval]\nevery = \"" + every + "\"\n");
+    std::filesystem::copy_file(files.folder / "main.toml", files.folder / "saved.toml");
+    const auto changes =
+        changes_since(files.folder / "saved.toml", resolved(files, {"train.max_time=2h"}), registry());
+    REQUIRE(changes.size() == 1);
+    return changes.front().effect;
+  };
+  CHECK(effect("1ep") == OnResume::course);
+  CHECK(effect("7step") == OnResume::course);
 }
 
 TEST_CASE("recipe changes: other evaluations are harmless unless something decides by them", "[checkpoint]") {
@@ -200,6 +217,9 @@ TEST_CASE("recipe changes: a component that cannot load the saved state is impos
   CHECK(effect_since(early_stop, "hook=[]") == OnResume::fixed);
   CHECK(effect_since(early_stop, "hook+={name=\"freeze\", match=[\"*\"]}") == OnResume::course);
   CHECK(effect_since(early_stop, "hook+={name=\"time_limit\", limit=\"1h\"}") == OnResume::harmless);
+  CHECK(effect_since(early_stop,
+                     "hook=[{name=\"time_limit\", limit=\"1h\"},"
+                     "{name=\"early_stop\", metric=\"eval/loss\"}]") == OnResume::fixed);  // moved
   CHECK(effect_since("[[hook]]\nname = \"time_limit\"\nlimit = \"1h\"\n", "hook=[]") == OnResume::harmless);
   CHECK(effect_since("[[hook]]\nname = \"time_limit\"\nlimit = \"1h\"\n", "hook.0.limit=2h") ==
         OnResume::harmless);
@@ -251,6 +271,14 @@ TEST_CASE("recipe changes: a saved recipe that lacks required keys is compared, 
   CHECK(some[1].key == "checkpoint.best.metric");
   CHECK(some[2].key == "hook.0.limit");
   CHECK(some[2].before == "\"???\"");
+
+  // What a hook with a blank decided is unknown.
+  files.write("blank_hook.toml", std::string(recipe) + "[[hook]]\nname = \"early_stop\"\n");
+  const auto hooks = changes_since(files.folder / "blank_hook.toml", resolved(files), registry());
+  CAPTURE(changes_table(hooks));
+  const auto replaced = std::ranges::find(hooks, "hook.0", &RecipeChange::key);
+  REQUIRE(replaced != hooks.end());
+  CHECK(replaced->effect == OnResume::course);
 }
 
 TEST_CASE("recipe changes: the table shows key, values and effect", "[checkpoint]") {

@@ -32,7 +32,7 @@ class Numbered : public ImageSplit {
     if (broken_.contains(index))
       throw DataError("image-" + std::to_string(index) + ".png: the file is cut off.");
     scratch.decoded.resize(3 * 8 * 8);
-    SampleRandom noise(static_cast<std::uint64_t>(index));
+    ExampleRandom noise(static_cast<std::uint64_t>(index));
     for (auto& pixel : scratch.decoded) pixel = static_cast<std::uint8_t>(noise.bits());
     return ImageView::planar(scratch.decoded.data(), 3, 8, 8);
   }

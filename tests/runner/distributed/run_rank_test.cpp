@@ -6,13 +6,21 @@
 
 #include "runner/distributed/sighting.hpp"
 #include "runner/distributed/store_server.hpp"
+#include "runner/input_error.hpp"
 #include "tests/support/in_child.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace runner;
 using namespace runner::testing;
 
-TEST_CASE("run_rank: whatever its work throws, the rank says so and ends with an exit code") {
+namespace {
+
+struct EndOfRank {
+  int code = 0;
+  Sighting seen;  // what it told the other ranks
+};
+
+EndOfRank end_of_rank(const std::function<int(World&)>& work) {
   constexpr auto secret = "0123456789abcdef";
   const TemporaryFolder folder;
   const std::filesystem::path file = folder / "secret";
@@ -25,14 +33,26 @@ TEST_CASE("run_rank: whatever its work throws, the rank says so and ends with an
 
   const int status = in_child([&] {
     std::ostringstream messages;
-    run_rank(member, {}, [](World&) -> int { throw 42; }, messages);
+    run_rank(member, {}, work, messages);
     return true;
   });
   REQUIRE(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 1);
   const auto text = server.get(attempt_name(0) + "/" + rank_key(0));
   REQUIRE(text);
-  const Sighting seen = parse_sighting(*text);
-  CHECK(seen.state == Sighting::State::failed);
-  CHECK_THAT(seen.message, Catch::Matchers::ContainsSubstring("int"));
+  return {WEXITSTATUS(status), parse_sighting(*text)};
+}
+
+}  // namespace
+
+TEST_CASE("run_rank: whatever its work throws, the rank says so and ends with an exit code") {
+  const EndOfRank end = end_of_rank([](World&) -> int { throw 42; });
+  CHECK(end.code == 1);
+  CHECK(end.seen.phase == Sighting::Phase::failed);
+  CHECK_THAT(end.seen.message, Catch::Matchers::ContainsSubstring("int"));
+}
+
+TEST_CASE("run_rank: bad input has an exit code of its own, as without ranks") {
+  const EndOfRank end = end_of_rank([](World&) -> int { throw InputError("the checkpoint does not fit"); });
+  CHECK(end.code == 2);
+  CHECK(end.seen.phase == Sighting::Phase::failed);
 }

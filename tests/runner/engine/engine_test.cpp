@@ -159,6 +159,15 @@ TEST_CASE("engine: a loop by hand gives the gradients of accumulate(), and is he
   CHECK_THROWS_WITH(second.backward(by_hand->weight.sum()), ContainsSubstring("more often"));
 }
 
+TEST_CASE("engine: counts the parameters of the model, and those that are trained") {
+  Engine engine = engine_for(std::make_shared<SmallModel>(std::vector<float>{1, 2, 3}), OnOutOfMemory::stop);
+  CHECK(engine.parameter_counts().total == 4);
+  CHECK(engine.parameter_counts().trained == 4);
+  engine.set_trainable({{"bias", false}});
+  CHECK(engine.parameter_counts().total == 4);
+  CHECK(engine.parameter_counts().trained == 3);
+}
+
 TEST_CASE("engine: what it remembers goes into a fresh one") {
   const Quiet quiet;
   const auto model = std::make_shared<Cramped>(3), other = std::make_shared<Cramped>(3);

@@ -1,5 +1,6 @@
 #include "runner/run_folder/run_folder.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,7 +10,7 @@
 #include <sstream>
 #include <thread>
 
-#include "registry/host_name.hpp"
+#include "registry/machine.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -43,8 +44,9 @@ TEST_CASE("a start that was cut short before it wrote its recipe can be repeated
   const TemporaryFolder scratch;
   RunSection run;
   run.dir = scratch.path() / "run";
-  for (const char* name : {".lock", "plugins/model.so", "plugins/model.so.4711.part", "plugins.json",
-                           ".plugins.json.aB3dEf", ".recipe.toml.4711-12"})
+  for (const char* name :
+       {".lock", "plugins/model.so", "plugins/model.so.4711.part", "plugins.json", ".plugins.json.aB3dEf",
+        ".recipe.toml.4711-12", "started_from.txt", ".started_from.txt.4711-12"})
     write_file(*run.dir / name, "left");
   CHECK_FALSE(RunFolder::find(run));
   const RunFolder again = RunFolder::create(run);
@@ -107,6 +109,17 @@ TEST_CASE("an owner that is not the process of the note is not named") {
   CHECK(RunFolder::owner(*run.dir)->host == "elsewhere");
   std::ofstream(*run.dir / ".lock") << note;
   CHECK(RunFolder::owner(*run.dir)->pid == ::getpid());
+}
+
+TEST_CASE("a run folder with a pipe in place of a file is refused, and does not make anyone wait") {
+  const TemporaryFolder scratch;
+  for (const char* name : {".lock", "metrics.jsonl"}) {
+    REQUIRE(::mkfifo((scratch / name).c_str(), 0600) == 0);
+    CHECK_FALSE(RunFolder::owner(scratch.path()));
+    CHECK_THROWS_WITH(RunFolder::open(scratch.path()),
+                      ContainsSubstring((scratch / name).string() + " is a pipe"));
+    fs::remove(scratch / name);
+  }
 }
 
 TEST_CASE("what killed writes have left is cleared, and nothing else") {

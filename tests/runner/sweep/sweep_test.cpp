@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 #include "components/support/io/file_lock.hpp"
 #include "runner/sweep/halving.hpp"
 #include "runner/sweep/importance.hpp"
@@ -80,7 +80,7 @@ TEST_CASE("the density around tried values is a density, and draws follow it", "
     }
   }
   CHECK_THAT(area, Catch::Matchers::WithinAbs(1.0, 1e-3));
-  SampleRandom random(1);
+  ExampleRandom random(1);
   int drawn = 0;
   for (int i = 0; i < 4000; ++i) {
     const Point point = parzen.draw(random);
@@ -125,7 +125,7 @@ TEST_CASE("the density of integers on a logarithmic scale is Optuna's", "[sweep]
   agrees({tried[0]}, {-6.819012922156659, -8.429749279184213, -11.309854339945776, -8.627653799909146});
   agrees(tried, {-6.707862851388194, -8.743723176415067, -12.40129435676221, -8.476835010319316});
   const Parzen parzen(space, tried);
-  SampleRandom random(2);
+  ExampleRandom random(2);
   for (int i = 0; i < 500; ++i) {
     const double drawn = parzen.draw(random)[0];
     CHECK((drawn >= 16 && drawn <= 1024 && drawn == std::round(drawn)));
@@ -138,7 +138,7 @@ TEST_CASE("integers on a logarithmic scale come up as often as Optuna's", "[swee
   const Parameter parameter = parse_parameter("layers=log_int(1,8)");
   constexpr int draws = 20000;
   std::vector<int> counts(9);
-  SampleRandom random(5);
+  ExampleRandom random(5);
   for (int i = 0; i < draws; ++i) ++counts.at(static_cast<std::size_t>(random_value(parameter, random)));
   for (int value = 1; value <= 8; ++value) {
     const double share = std::log((value + 0.5) / (value - 0.5)) / std::log(8.5 / 0.5);
@@ -190,7 +190,7 @@ TEST_CASE("the setting that matters explains the results", "[sweep]") {
   const std::vector<Parameter> parameters{parse_parameter("a=choice(x,y,z)"),
                                           parse_parameter("b=uniform(0,1)")};
   std::vector<Observation> seen;
-  SampleRandom random(3);
+  ExampleRandom random(3);
   for (int i = 0; i < 60; ++i) {
     const Point point{random_value(parameters[0], random), random_value(parameters[1], random)};
     seen.push_back({point, 10 * point[0] + 0.1 * random.uniform()});
@@ -294,6 +294,29 @@ TEST_CASE("a trial does not start while an earlier process of it holds the lock"
   }
   CHECK(code == 0);
   CHECK_FALSE(testing::read_text(folder / "log").empty());
+}
+
+// This program itself, which finds no test of that name and fails without a word about an error.
+TEST_CASE("a trial that fails again does not report the reason of its earlier attempt", "[sweep]") {
+  const testing::TemporaryFolder folder;
+  const SweepPlan plan{.recipe = "r.toml",
+                       .overrides = {"--warn", "NoTests"},
+                       .parameters = {parse_parameter("run.seed=choice(7)")},
+                       .folder = folder.path(),
+                       .retry_failed = true};
+  {
+    TrialJournal journal(folder / "trials.jsonl", 1);
+    journal.start({.number = 0, .point = {0}});
+    journal.end({.number = 0, .point = {0}, .outcome = Trial::Outcome::failed, .message = "disk full"});
+  }
+  testing::write_file(plan.trial_folder(0) / "result.json",
+                      R"({"outcome": "failed", "message": "disk full"})");
+  const auto ignore = [](const Trial&) {};
+  const auto trials = run_sweep(plan, *grid_sampler(plan.parameters),
+                                {.started = ignore, .ended = ignore, .interrupted = [] { return false; }});
+  REQUIRE(trials.size() == 1);
+  CHECK(trials[0].outcome == Trial::Outcome::failed);
+  CHECK_THAT(trials[0].message, Catch::Matchers::StartsWith("exit code "));
 }
 
 }  // namespace

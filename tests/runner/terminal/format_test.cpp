@@ -15,6 +15,8 @@ TEST_CASE("numbers for people") {
   CHECK(grouped(999) == "999");
   CHECK(grouped(1000) == "1,000");
   CHECK(grouped(11173962) == "11,173,962");
+  CHECK(grouped(1, "step") == "1 step");
+  CHECK(grouped(1000, "step") == "1,000 steps");
   CHECK(grouped(-1234567) == "-1,234,567");
 
   CHECK(measured(0.43124) == "0.4312");

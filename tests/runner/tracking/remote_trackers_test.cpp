@@ -277,8 +277,26 @@ TEST_CASE("a run that is still running is not sent by another process") {
   Trackers thread(list("csv", std::make_unique<Recorder>(seen)), run.facts);
   thread.start();
   CHECK_THROWS_WITH(send_later({}, run.facts), ContainsSubstring("still running"));
-  Trackers second(list("csv", std::make_unique<Recorder>(seen)), run.facts);
-  CHECK_THROWS_WITH(second.start(), ContainsSubstring("Another process"));
+}
+
+TEST_CASE("a run that starts while another process sends its data goes on with metrics.jsonl alone") {
+  Case run;
+  Quiet quiet;
+  Seen essential, other;
+  const auto sending = FileLock::try_lock(run.folder / "tracking/lock");
+  REQUIRE(sending);
+  auto trackers = list("jsonl", std::make_unique<Recorder>(essential), true);
+  trackers.push_back({"csv", std::make_unique<Recorder>(other)});
+  TrackerPatience impatient = hasty;
+  impatient.other_process = 0;
+  Trackers thread(std::move(trackers), run.facts, impatient);
+  thread.start();
+  thread.log(at(1));
+  thread.finish(Outcome::finished);
+  CHECK(essential.steps == steps_to(1));
+  CHECK(other.order.empty());
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(log::warnings()[0], ContainsSubstring("Another process"));
 }
 
 TEST_CASE("before they start, trackers change nothing, and save what was loaded") {

@@ -195,6 +195,81 @@ TEST_CASE("a checkpoint waits for an essential tracker, however slow the disk is
   thread.finish(Outcome::finished);
 }
 
+// Its output ends after as many records as it was told.
+struct Placed : Gate {
+  Placed(Seen& seen_, std::optional<std::int64_t>& place_) : Gate(seen_), given(place_) { open = true; }
+  void start(const RunFacts& facts) override {
+    const auto found = facts.place.integers.find("records");
+    if (found != facts.place.integers.end()) given = found->second;
+    Gate::start(facts);
+  }
+  State place() const override {
+    return {.integers = {{"records", static_cast<std::int64_t>(seen.steps.size())}}};
+  }
+  std::optional<std::int64_t>& given;
+};
+
+TEST_CASE("a resumed run gives each tracker back where its output ended when the checkpoint was taken") {
+  const bool essential = GENERATE(false, true);
+  Case run;
+  Seen before, after;
+  std::optional<std::int64_t> nothing, given;
+  State checkpoint;
+  {
+    Trackers trackers(list("csv", std::make_unique<Placed>(before, nothing), essential), run.facts);
+    trackers.start();
+    for (const std::int64_t step : {1, 2, 2}) trackers.log(at(step));
+    checkpoint = trackers.save();
+    trackers.log(at(2));
+    trackers.finish(Outcome::failed);
+  }
+  CHECK_FALSE(nothing);
+  const auto resume = [&](std::int64_t step) {
+    given.reset();
+    Trackers trackers(list("csv", std::make_unique<Placed>(after, given), essential), run.facts);
+    trackers.load(checkpoint);
+    trackers.start(step);
+    trackers.finish(Outcome::finished);
+  };
+  resume(2);
+  CHECK(given == 3);
+  checkpoint = {};  // of another run, or of an earlier version
+  resume(2);
+  CHECK_FALSE(given);
+}
+
+TEST_CASE("a tracker that has fallen behind has no place in a checkpoint") {
+  Case run;
+  Seen seen;
+  std::optional<std::int64_t> nothing;
+  auto made = std::make_unique<Placed>(seen, nothing);
+  made->open = false;
+  Gate& gate = *made;
+  Trackers trackers(list("csv", std::move(made)), run.facts, {.other_flush = 0.001});
+  trackers.start();
+  trackers.log(at(1));
+  gate.wait_until_held();
+  CHECK(trackers.save().parts.empty());
+  gate.let_go();
+  trackers.finish(Outcome::finished);
+}
+
+TEST_CASE("what waits on disk since a checkpoint is logged once, also if it has the step of the checkpoint") {
+  const bool place_is_known = GENERATE(true, false);
+  Case run;
+  RunFacts facts = run.facts;
+  facts.resumed_at = 7;
+  if (place_is_known) facts.place.integers["records"] = 1;
+  Spool spool(run.folder / "csv.spool");
+  const auto text = std::make_shared<const Item>(TextItem{"tag", "text", 7});
+  spool.append({&text, 1});
+  spool.cut(facts);
+  CHECK(spool.size() == (place_is_known ? 0 : 1));
+  CHECK(Spool(run.folder / "csv.spool").size() == spool.size());
+  spool.append({&text, 1});  // it can be used as before
+  CHECK(spool.front(1).size() == 1);
+}
+
 TEST_CASE("a checkpoint does not wait for a tracker that is stuck: what was logged before it is on disk") {
   Case run;
   Seen seen;

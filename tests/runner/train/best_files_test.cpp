@@ -90,6 +90,42 @@ TEST_CASE("best files: one that is damaged is listed as such, after the others")
   CHECK_FALSE(all[2].damage.empty());
 }
 
+TEST_CASE(
+    "best files: equally good ones are listed in the order of their steps, however many digits they have") {
+  SmallRun run;
+  const std::int64_t late = GENERATE(7, 100'000'000);  // one digit more than the others
+  run.evaluate(late, 1);
+  run.evaluate(20'000'000, 1);
+  const auto all = BestFiles(run.folder.path()).all();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].kept.step == std::min<std::int64_t>(late, 20'000'000));
+}
+
+TEST_CASE("best files: a value that is not a number does not disturb the order of the others") {
+  SmallRun run;
+  for (const auto& [step, loss] : {std::pair{1, -1.0}, {3, -3.0}, {4, -2.0}}) run.evaluate(step, loss);
+  const BestFiles files(run.folder.path());
+  write_safetensors(files.path_of(2), {{"weight", torch::ones({2})}},
+                    {{"metric", "eval/loss"}, {"mode", "min"}, {"value", "nan"}, {"step", "2"}});
+  std::vector<fs::path> listed;
+  for (const auto& each : files.all()) listed.push_back(each.file);
+  CHECK(listed == std::vector{files.path_of(3), files.path_of(4), files.path_of(1), files.path_of(2)});
+  CHECK_THAT(files.all().back().damage, Catch::Matchers::ContainsSubstring("is not a number"));
+}
+
+TEST_CASE("best files: one that cannot be read is an error, and none is deleted for it") {
+  SmallRun run;
+  run.evaluate(1, 3);
+  run.evaluate(2, 2);
+  const BestFiles files(run.folder.path());
+  fs::remove(files.path_of(1));
+  CHECK(files.unusable(run.best) == std::vector<std::int64_t>{1});
+  fs::create_directory(files.path_of(1));
+  CHECK_THROWS_WITH(files.unusable(run.best),
+                    Catch::Matchers::ContainsSubstring("step-00000001.safetensors is a folder"));
+  CHECK(run.files() == Names{"step-00000001.safetensors", "step-00000002.safetensors"});
+}
+
 TEST_CASE("best files: a wrong bit in the weights is noticed") {
   SmallRun run;
   run.evaluate(1, 3);

@@ -66,6 +66,9 @@ TEST_CASE("the best evaluations survive a checkpoint, fewer where the recipe kee
   CHECK(other.kept().empty());  // numbers of another measurement say nothing
   CHECK(admitted(other, 3, 4.0));
   CHECK(other.take_displaced() == std::vector<std::int64_t>{2, 1});  // the file of step 3 is in use again
+  BestModel reversed({"eval/loss", Better::max, 3});
+  reversed.load(best.save());
+  CHECK(reversed.kept().empty());  // the lowest losses are not among the highest
   again.forget(2);
   CHECK(again.is_best(3));
 }

@@ -55,7 +55,7 @@ TEST_CASE("divergence: a loss that is not finite is refused, and names what is w
   CHECK_THAT(by_data.problem(), ContainsSubstring("inputs of its batch are not finite"));
 
   const log::Silence silence;
-  DivergenceGuard lenient(OnDivergence::resume, false);
+  DivergenceGuard lenient(OnDivergence::go_on, false);
   CHECK_FALSE(lenient.refuses(loss_of(infinite), {}, 1, true, alone));
   CHECK(lenient.problem().empty());
   log::clear_warnings();

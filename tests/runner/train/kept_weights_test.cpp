@@ -155,8 +155,8 @@ TEST_CASE("what hooks keep is measured under their names, and saved by name") {
     const torch::NoGradGuard no_grad;
     for (auto& parameter : run.engine.model().parameters()) parameter.zero_();
   }
-  save_weights(run, "ema", files.folder / "ema.safetensors");
-  save_weights(run, "eval", files.folder / "model.safetensors");
+  save_run_weights(run, "ema", files.folder / "ema.safetensors");
+  save_run_weights(run, "eval", files.folder / "model.safetensors");
   CHECK(read_safetensors(files.folder / "ema.safetensors").at("conv1.weight").abs().sum().item<double>() > 0);
   CHECK(read_safetensors(files.folder / "model.safetensors").at("conv1.weight").abs().sum().item<double>() ==
         0);

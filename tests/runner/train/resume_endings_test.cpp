@@ -120,6 +120,33 @@ TEST_CASE("resume: an evaluation that was repeated is recorded once, even if the
   require_equal_runs(whole, resumed);
 }
 
+TEST_CASE("resume: what hooks report at the end of an interrupted run is not kept", "[resume]") {
+  const Recipes files(table_recipe);
+  const fs::path whole = files.folder / "whole", resumed = files.folder / "resumed";
+  const std::vector<std::string> overrides{"hook=[" + usual_part("lr_finder") + "]"};
+  train_in(files, whole, overrides);
+  train_in(files, resumed, overrides, 5);
+  REQUIRE(fs::exists(resumed / "texts.jsonl"));  // the part of the curve that exists so far
+  train_in(files, resumed, overrides);
+  require_equal_runs(whole, resumed);
+  CHECK(read_text(whole / "texts.jsonl") == read_text(resumed / "texts.jsonl"));
+}
+
+TEST_CASE("resume: a last evaluation that was repeated is not repeated by every further start", "[resume]") {
+  const Recipes files(table_recipe);
+  const fs::path whole = files.folder / "whole", resumed = files.folder / "resumed";
+  const std::vector<std::string> overrides{R"(hook=[{name="failing_in_tests"}])", "eval.every=13step",
+                                           "checkpoint.at_end=false"};
+  train_in(files, whole, overrides);
+  failing_call = "after_eval_batch";
+  CHECK_THROWS_WITH(train_in(files, resumed, overrides),
+                    Catch::Matchers::ContainsSubstring("after_eval_batch"));
+  train_in(files, resumed, overrides);
+  CHECK(last_state(resumed)["progress"]["texts"].contains("ended"));
+  train_in(files, resumed, overrides);
+  CHECK(records(whole) == records(resumed));
+}
+
 TEST_CASE("resume: weights that are not finite are not saved when a run fails", "[resume]") {
   const bool diverges = GENERATE(false, true);
   const Recipes files(R"(

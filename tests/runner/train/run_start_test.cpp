@@ -208,6 +208,21 @@ TEST_CASE("a start from a checkpoint of another run is noted before anything els
   CHECK(logged_steps(second.file("metrics.jsonl")) == std::vector<std::int64_t>{7, 8});
 }
 
+TEST_CASE("the note of a start that was cut short does not count for a run that starts from nothing") {
+  Runs runs;
+  fs::create_directories(runs.folder());
+  write_file(runs.file("started_from.txt"), "/of/another/run/checkpoints/latest\n");
+  runs.interrupt_after(4);
+  CHECK_FALSE(noted_start(runs.folder()));
+}
+
+TEST_CASE("a path with a line end is noted as a whole") {
+  const TemporaryFolder folder;
+  CHECK_FALSE(noted_start(folder.path()));
+  write_file(folder / "started_from.txt", "/two\nlines/step-00000006\n");
+  CHECK(noted_start(folder.path()) == fs::path("/two\nlines/step-00000006"));
+}
+
 TEST_CASE("a start that failed can be repeated in the same folder, with what failed put right") {
   Runs runs;
   CHECK_THROWS_WITH(runs.train({"tracker+=unbuildable_in_tests"}), ContainsSubstring("no such server"));

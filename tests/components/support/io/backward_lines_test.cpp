@@ -1,5 +1,7 @@
 #include "components/support/io/backward_lines.hpp"
 
+#include <sys/stat.h>
+
 #include <catch2/catch_all.hpp>
 
 #include "tests/support/files.hpp"
@@ -36,6 +38,8 @@ TEST_CASE("lines of a file come from the last one to the first, with their place
   CHECK(lines_of("\n") == Lines{""});
   CHECK(lines_of("one\n\nthree\nfour") == Lines{"four", "three", "", "one"});
   CHECK(all(folder / "missing").empty());
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK(all(folder / "pipe").empty());  // without waiting for a writer
   write_file(folder / "text", "header\n1\n2\n");
   CHECK(all(folder / "text", 7) == Lines{"2", "1"});
   CHECK(all(folder / "text", 100).empty());

@@ -1,7 +1,11 @@
 #include "components/support/io/folders.hpp"
 
-#include <catch2/catch_all.hpp>
+#include <sys/stat.h>
 
+#include <catch2/catch_all.hpp>
+#include <set>
+
+#include "components/support/io/io_error.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -47,4 +51,45 @@ TEST_CASE("folders that a crash left are removed, and one that was being replace
   CHECK(read_text(folder / "a/file") == "old");
   CHECK(read_text(folder / "b/file") == "new");
   CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator{}) == 2);
+}
+
+TEST_CASE("a folder that is written removes what killed processes have left of it, and nothing else",
+          "[io]") {
+  const TemporaryFolder folder;
+  const fs::path state = folder / "state";
+  for (const char* left : {".unfinished-state-77", ".unfinished-state-4711", ".replaced-state"})
+    write_file(folder / left / "file", "left");
+  write_file(state / "file", "old");
+  for (const char* other : {".unfinished-state-2-77", ".unfinished-hooks-state-77", ".unfinished-state-mine"})
+    write_file(folder / other / "file", "of another");
+  {
+    TemporaryFolderBeside again(state);
+    write_file(again.path() / "file", "new");
+    again.commit();
+  }
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder.path())) names.insert(entry.path().filename());
+  CHECK(names == std::set<std::string>{".unfinished-hooks-state-77", ".unfinished-state-2-77",
+                                       ".unfinished-state-mine", "state"});
+  CHECK(read_text(state / "file") == "new");
+}
+
+TEST_CASE("a folder that was being replaced when the process was killed gets its name back", "[io]") {
+  const TemporaryFolder folder;
+  write_file(folder / ".replaced-state/file", "old");
+  recover_folder(folder / "state");
+  CHECK(read_text(folder / "state/file") == "old");
+  write_file(folder / ".replaced-state/file", "older");
+  recover_folder(folder / "state");
+  CHECK(read_text(folder / "state/file") == "old");
+}
+
+TEST_CASE("a pipe in place of a file is refused by its name", "[io]") {
+  const TemporaryFolder folder;
+  write_file(folder / "log.txt", "text");
+  CHECK_NOTHROW(refuse_pipes(folder.path()));
+  REQUIRE(::mkfifo((folder / "metrics.jsonl").c_str(), 0600) == 0);
+  CHECK_THROWS_AS(refuse_pipes(folder.path()), IoError);
+  CHECK_THROWS_WITH(refuse_pipes(folder.path()),
+                    (folder / "metrics.jsonl").string() + " is a pipe, not a file.");
 }

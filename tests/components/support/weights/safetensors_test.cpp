@@ -162,6 +162,8 @@ TEST_CASE("safetensors: what cannot be written leaves what was there") {
   CHECK_THROWS_WITH(write_safetensors(path, {{"\xff", torch::ones({1})}}), ContainsSubstring("UTF-8"));
   CHECK_THROWS_WITH(write_safetensors(folder / "no/such/a", {{"a", torch::ones({1})}}),
                     ContainsSubstring("No such file"));
+  const auto more_than_can_be_read = std::vector(500'001, std::pair(std::string("a"), torch::Tensor()));
+  CHECK_THROWS_WITH(write_safetensors(path, more_than_can_be_read), ContainsSubstring("500001"));
   CHECK(read_text(path) == before);
   CHECK(files_in(folder.path()) == 1);
 }

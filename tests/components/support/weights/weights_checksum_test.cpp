@@ -37,6 +37,36 @@ TEST_CASE("weights checksum: a file with one wrong bit is refused by its name") 
                     ContainsSubstring(path.string()) && ContainsSubstring("do not match its checksum"));
 }
 
+TEST_CASE("weights checksum: the metadata counts, except the checksum itself") {
+  const std::map<std::string, torch::Tensor> tensors{{"weight", torch::ones({2})}};
+  const std::string checksum = weights_checksum(tensors, {{"value", "0.5"}});
+  CHECK(checksum == weights_checksum(tensors, {{"value", "0.5"}, {checksum_key, "any"}}));
+  CHECK(checksum != weights_checksum(tensors, {{"value", "0.25"}}));
+  CHECK(checksum != weights_checksum(tensors));
+}
+
+TEST_CASE("weights checksum: a file with a wrong bit is refused wherever weights are read, with a remedy") {
+  const TemporaryFolder folder;
+  const auto path = folder / "mine.safetensors";
+  save_weights({{"weight", torch::ones({4})}}, path);
+  CHECK(read_weight_files(path).tensors.contains("weight"));
+  Metadata metadata = read_safetensors_metadata(path);
+  write_safetensors(path, {{"weight", torch::zeros({4})}}, metadata);  // by a tool that keeps the metadata
+  CHECK_THROWS_WITH(read_weight_files(path),
+                    ContainsSubstring(path.string()) && ContainsSubstring("remove \"runner.checksum\""));
+  metadata.erase(checksum_key);
+  write_safetensors(path, {{"weight", torch::zeros({4})}}, metadata);
+  CHECK(read_weight_files(path).tensors.at("weight").sum().item<double>() == 0);
+}
+
+TEST_CASE("weights checksum: a tensor that cannot be written is named") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_WITH(save_weights({{"empty", torch::Tensor()}}, folder / "model.safetensors"),
+                    ContainsSubstring("tensor \"empty\" is undefined"));
+  CHECK_THROWS_WITH(save_weights({{"sparse", torch::ones({2, 2}).to_sparse()}}, folder / "model.safetensors"),
+                    ContainsSubstring("tensor \"sparse\" has the type"));
+}
+
 TEST_CASE("weights checksum: a file without one is as good as its header") {
   const TemporaryFolder folder;
   write_safetensors(folder / "other.safetensors", {{"weight", torch::rand({10})}});

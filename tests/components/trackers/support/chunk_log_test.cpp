@@ -31,6 +31,7 @@ TEST_CASE("a chunk log gives back what was added, over the borders of its blocks
   CHECK(records_in(log.path()).empty());
   log.flush();
   CHECK(records_in(log.path()) == examples());
+  CHECK(log.records() == static_cast<std::int64_t>(examples().size()));
 }
 
 TEST_CASE("a chunk log goes on after the last whole record, wherever the process was killed") {
@@ -46,6 +47,7 @@ TEST_CASE("a chunk log goes on after the last whole record, wherever the process
     auto expected = records_in(folder / "torn.log");
     CHECK(expected.size() < examples().size());
     ChunkLog log(folder / "torn.log", header);
+    CHECK(log.records() == static_cast<std::int64_t>(expected.size()));
     log.add("after");
     log.flush();
     expected.emplace_back("after");
@@ -60,7 +62,8 @@ TEST_CASE("a chunk log drops records, and leaves a foreign file alone") {
     for (const char* record : {"keep 1", "drop", "keep 2"}) log.add(record);
     log.flush();
   }
-  keep_records(folder / "x.log", header, [](std::string_view record) { return record.starts_with("keep"); });
+  keep_records(folder / "x.log", header,
+               [](std::string_view record, std::int64_t) { return record.starts_with("keep"); });
   CHECK(records_in(folder / "x.log") == std::vector<std::string>{"keep 1", "keep 2"});
   std::ofstream(folder / "y.log") << "something else";
   CHECK_THROWS_WITH(ChunkLog(folder / "y.log", header),

@@ -23,7 +23,7 @@ TEST_CASE("mixup mixes inputs and targets alike with the example before, as torc
   const auto mixup = transform("mixup", {{"alpha", 0.4}}, image_spec(3, 8, 10));
   const Batch before = batch_of(examples, format);
   Batch batch = batch_of(examples, format);
-  SampleRandom random(5);
+  ExampleRandom random(5);
   mixup->apply_to_batch(batch, random);
 
   const torch::Tensor shares = torch::one_hot(before.target, 10).to(torch::kFloat32);
@@ -42,7 +42,7 @@ TEST_CASE("cutmix pastes one rectangle from the example before, and mixes target
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Batch before = batch_of(5, format);
     Batch batch = batch_of(5, format);
-    SampleRandom random(seed);
+    ExampleRandom random(seed);
     cutmix->apply_to_batch(batch, random);
     const torch::Tensor changed = (batch.input != before.input)[0][0];
     const torch::Tensor expected = torch::where(changed, before.input.roll(1, 0), before.input);
@@ -60,7 +60,7 @@ TEST_CASE("cutmix pastes one rectangle from the example before, and mixes target
 
 TEST_CASE("mixing: shares follow the Beta distribution") {
   const double alpha = GENERATE(5e-324, 0.001, 0.2, 1.0, 4.0);
-  SampleRandom random(9);
+  ExampleRandom random(9);
   double sum = 0, square = 0;
   for (int i = 0; i < 50000; ++i) {
     const double share = draw_share(random, alpha);
@@ -75,7 +75,7 @@ TEST_CASE("mixing: shares follow the Beta distribution") {
 TEST_CASE("mixing: targets become shares even where a batch is left alone, so that all batches are alike") {
   const auto mixup = transform("mixup", {{"p", 0}}, image_spec(3, 8, 10));
   Batch batch = batch_of(4, torch::MemoryFormat::Contiguous);
-  SampleRandom random(1);
+  ExampleRandom random(1);
   mixup->apply_to_batch(batch, random);
   CHECK(torch::equal(batch.target, torch::eye(4, 10)));
   CHECK(torch::equal(batch.input, batch_of(4, torch::MemoryFormat::Contiguous).input));

@@ -1,4 +1,4 @@
-#include "runner/launch/recovery_timer.hpp"
+#include "runner/launch/attempt.hpp"
 
 #include <catch2/catch_all.hpp>
 

@@ -3,21 +3,21 @@
 #include <array>
 #include <set>
 
-#include "components/contract/sample_random.hpp"
+#include "components/contract/example_random.hpp"
 
 namespace runner {
 namespace {
 
-TEST_CASE("sample_random: equal seeds give equal draws, and the numbers never change between versions") {
+TEST_CASE("example_random: equal seeds give equal draws, and the numbers never change between versions") {
   // SplitMix64 from seed 0, as published.
-  SampleRandom random(0);
+  ExampleRandom random(0);
   CHECK(random.bits() == 0xE220A8397B1DCDAFULL);
   CHECK(random.bits() == 0x6E789E6AA1B965F4ULL);
   CHECK(random.bits() == 0x06C45D188009454FULL);
 }
 
-TEST_CASE("sample_random: whole numbers are equally likely") {
-  SampleRandom random(7);
+TEST_CASE("example_random: whole numbers are equally likely") {
+  ExampleRandom random(7);
   std::array<int, 7> counts{};
   for (int i = 0; i < 70000; ++i) counts[static_cast<std::size_t>(random.below(7))]++;
   double chi_square = 0;
@@ -26,8 +26,8 @@ TEST_CASE("sample_random: whole numbers are equally likely") {
   CHECK(random.below(1) == 0);
 }
 
-TEST_CASE("sample_random: reals are in range, with the right mean; normal numbers have deviation 1") {
-  SampleRandom random(11);
+TEST_CASE("example_random: reals are in range, with the right mean; normal numbers have deviation 1") {
+  ExampleRandom random(11);
   double sum = 0, normal = 0, square = 0;
   for (int i = 0; i < 100000; ++i) {
     const double value = random.uniform();
@@ -42,7 +42,7 @@ TEST_CASE("sample_random: reals are in range, with the right mean; normal number
   CHECK_THAT(square / 100000, Catch::Matchers::WithinAbs(1, 0.02));
 }
 
-TEST_CASE("sample_random: the seed of a sample depends on run, epoch and index, each in its own way") {
+TEST_CASE("example_random: the seed of an example depends on run, epoch and index, each in its own way") {
   std::set<std::uint64_t> seeds;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     for (std::uint64_t epoch = 0; epoch < 10; ++epoch) {

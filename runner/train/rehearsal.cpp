@@ -1,9 +1,10 @@
-#include "runner/train/rehearse_training.hpp"
+#include "runner/train/rehearsal.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "runner/inspect/single_example.hpp"
+#include "runner/inspect/trial_evaluation.hpp"
 #include "runner/train/feed.hpp"
 
 namespace runner {
@@ -27,6 +28,18 @@ void rehearse_single_example(Run& run) {
     if (!is_about_single_example(error)) throw;
     throw std::runtime_error(single_example_problem(run.plan, run.recipe.loader, ranks));
   }
+}
+
+void rehearse_evaluation(Run& run) {
+  if (!run.data.eval || run.metrics.empty()) return;
+  LoaderOptions options = evaluation_options(run.recipe, run.engine);
+  options.batch_size = 2;
+  options.workers = 0;
+  auto loaded = Loader(*run.data.eval, options).next();
+  if (!loaded || loaded->batch.size() == 0) return;  // unreadable examples, which the recipe skips
+  const torch::Tensor output = run.engine.predict(loaded->batch);
+  run.engine.finish_passes();
+  try_evaluation(run.recipe, run.metrics, run.hooks, loaded->batch, output);
 }
 
 }  // namespace runner

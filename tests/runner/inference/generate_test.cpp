@@ -38,7 +38,7 @@ std::unique_ptr<Model> model(const std::string& name, const DataSpec& data) {
 
 std::set<std::int64_t> chosen(const torch::Tensor& logits, const TokenChoice& choice) {
   std::set<std::int64_t> tokens;
-  SampleRandom random(1);
+  ExampleRandom random(1);
   for (int i = 0; i < 2000; ++i) tokens.insert(choose_token(logits, choice, random));
   return tokens;
 }
@@ -91,7 +91,7 @@ TEST_CASE("sample: tokens are drawn by their probability, among those that may b
   CHECK(chosen(logits, {.top_p = 1.0}) == std::set<std::int64_t>{0, 1, 2, 4});
   CHECK(chosen(logits, {.top_k = 2, .top_p = 0.5}) == std::set<std::int64_t>{1});
 
-  SampleRandom random(7);
+  ExampleRandom random(7);
   std::array<int, 5> counts{};
   for (int i = 0; i < 20000; ++i) ++counts[choose_token(logits, {.temperature = 2}, random)];
   // By hand: square roots of the probabilities, over their sum.
@@ -102,7 +102,7 @@ TEST_CASE("sample: tokens are drawn by their probability, among those that may b
 }
 
 TEST_CASE("sample: what is not finite is refused", "[sample]") {
-  SampleRandom random(1);
+  ExampleRandom random(1);
   CHECK_THROWS_WITH(choose_token(torch::tensor({1.0, std::nan("")}), {}, random),
                     ContainsSubstring("not finite"));
 }
@@ -119,7 +119,7 @@ TEST_CASE("sample: with the cache the text is what it is without", "[sample]") {
   CHECK(told == cached);
 
   const torch::NoGradGuard no_grad;
-  SampleRandom random(how.seed);
+  ExampleRandom random(how.seed);
   std::vector<std::int64_t> all = prompt;
   for (std::int64_t i = 0; i < how.tokens; ++i) {
     const auto logits = built->forward({.input = torch::tensor(all, torch::kInt64).unsqueeze(0)});

@@ -1,4 +1,4 @@
-#include "runner/train/signals.hpp"
+#include "runner/signals.hpp"
 
 #include <poll.h>
 #include <unistd.h>

@@ -65,6 +65,42 @@ TEST_CASE("checkpoint store: a folder that the user made beside them is not a ch
   for (const std::string& name : names) CHECK(fs::exists(run.store().folder() / name));
 }
 
+TEST_CASE("checkpoint store: one that is known to be damaged does not count as one of those to keep",
+          "[checkpoint]") {
+  const TwoCheckpoints run;
+  const auto write = [&](std::int64_t step, const std::set<fs::path>& damaged) {
+    Checkpoint next;
+    next.step = step;
+    next.states["model"].tensors["weight"] = torch::ones({4});
+    run.store().write(*run.store().begin(step, 100), next, {}, 2, {}, damaged);
+  };
+  write(3, {run.newest()});
+  CHECK(run.store().all() ==
+        std::vector{run.store().path_of(3), run.store().path_of(2), run.store().path_of(1)});
+  write(4, {run.newest()});
+  CHECK(run.store().all() == std::vector{run.store().path_of(4), run.store().path_of(3)});
+}
+
+TEST_CASE("checkpoint store: of a copy without links that was broken off, the whole checkpoint is kept",
+          "[checkpoint]") {
+  const TwoCheckpoints run;
+  const fs::path latest = run.store().folder() / "latest";
+  fs::remove(latest);
+  fs::copy(run.newest(), latest, fs::copy_options::recursive);
+  const fs::path broken = GENERATE(fs::path("step-00000002"), fs::path("latest"));
+  const bool without_manifest = GENERATE(false, true);
+  CAPTURE(broken, without_manifest);
+  if (without_manifest)
+    fs::remove(run.store().folder() / broken / "manifest.json");
+  else
+    fs::resize_file(run.store().folder() / broken / "model.safetensors", 20);
+  run.store().clear_leftovers();
+  CHECK(damage_of(run.newest()) == "");
+  // Without its manifest, `latest` could be anything, and stays until the link takes its name.
+  const bool stays = without_manifest && broken == "latest";
+  CHECK(fs::is_symlink(latest) != stays);
+}
+
 TEST_CASE("a run folder that is taken for a checkpoint is told from one", "[checkpoint]") {
   const TwoCheckpoints run;
   CHECK_THROWS_WITH(read_checkpoint(run.store().folder().parent_path()),

@@ -25,9 +25,9 @@ constexpr std::uint64_t example_seed(std::uint64_t seed, std::uint64_t epoch, st
 
 // SplitMix64: one word of state, so that every example can have its own generator. The distributions are
 // implemented here because those of the standard library differ between implementations.
-class SampleRandom {
+class ExampleRandom {
  public:
-  constexpr explicit SampleRandom(std::uint64_t seed) : state_(seed) {}
+  constexpr explicit ExampleRandom(std::uint64_t seed) : state_(seed) {}
 
   constexpr std::uint64_t bits() {
     state_ += golden_gamma;

@@ -8,4 +8,8 @@ namespace runner {
 // a batch is tried before training begins, so that the error does not come later. Does not change the run.
 void rehearse_single_example(Run& run);
 
+// Evaluates two examples with the run's metrics and hooks, so that a mismatch is found before training
+// begins. Changes nothing; throws what an evaluation would throw.
+void rehearse_evaluation(Run& run);
+
 }  // namespace runner

@@ -1,4 +1,4 @@
-#include "runner/train/signals.hpp"
+#include "runner/signals.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
