@@ -5,9 +5,13 @@
 namespace runner {
 namespace {
 
-// A view holds the storage but not the tensor, so both counts are checked.
+// A view holds the storage but not the tensor, so both counts are checked. They are read without ordering:
+// only dropping a reference of our own makes what other threads did with the memory happen before its reuse.
 bool unused(const torch::Tensor& tensor) {
-  return tensor.use_count() == 1 && tensor.storage().use_count() == 1;
+  if (tensor.use_count() != 1 || tensor.storage().use_count() != 1) return false;
+  static_cast<void>(torch::Tensor(tensor));
+  static_cast<void>(c10::Storage(tensor.storage()));
+  return true;
 }
 
 bool unused(const Batch& batch) {
