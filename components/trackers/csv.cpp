@@ -2,10 +2,8 @@
 // table is copied to a temporary file, with the new column empty in the existing rows, and renamed into
 // place, so that a reader always finds a complete table. Numbers that are not finite are written as nan, inf
 // and -inf, which Python's float() accepts.
-#include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -44,17 +42,20 @@ std::vector<std::string> cells_of(std::istream& in) {
   return cells;
 }
 
-// By the first two cells, step and epoch; nothing if the row does not start with them. Rows of the
-// checkpoint's step may be on both sides of it: of these, those after the checkpoint are not kept.
-std::optional<bool> is_kept(std::string_view row, bool after_checkpoint, const RunFacts& facts) {
+struct Moment {
   std::int64_t step = 0;
   double epoch = 0;
+};
+
+// The first two cells; nothing if the row does not start with them.
+std::optional<Moment> moment_of(std::string_view row) {
+  Moment moment;
   const char* const end = row.data() + row.size();
-  const auto [after_step, bad_step] = std::from_chars(row.data(), end, step);
+  const auto [after_step, bad_step] = std::from_chars(row.data(), end, moment.step);
   if (bad_step != std::errc{} || after_step == end) return std::nullopt;
-  const auto [after_epoch, bad_epoch] = std::from_chars(after_step + 1, end, epoch);
+  const auto [after_epoch, bad_epoch] = std::from_chars(after_step + 1, end, moment.epoch);
   if (bad_epoch != std::errc{}) return std::nullopt;
-  return facts.keeps(step, epoch) && !(after_checkpoint && step == facts.resumed_at);
+  return moment;
 }
 
 class CsvTable : public Tracker {
@@ -78,9 +79,8 @@ class CsvTable : public Tracker {
       columns_.clear();
       std::filesystem::resize_file(path_, 0);
     } else if (facts.resumed_at) {
-      cut_rows(facts, header);
+      cut_rows(facts, static_cast<std::uint64_t>(header));
     }
-    rows_ = rows_after(header);
     for (const std::string& column : columns_) index_.emplace(column, index_.size());
     file_ = AppendFile(path_);
   }
@@ -95,29 +95,43 @@ class CsvTable : public Tracker {
         std::to_string(record.step) + "," + number_text(record.epoch) + "," + number_text(record.time);
     for (const std::string& each : row) line += "," + each;
     file_.append(line + "\n");
-    ++rows_;
+    rows_of_step_ = record.step == step_ ? rows_of_step_ + 1 : 1;
+    step_ = record.step;
   }
 
   // Not the size of the file, because all rows grow when a column is added.
-  State place() const override { return {.integers = {{"rows", rows_}}}; }
+  State place() const override { return {.integers = {{"step", step_}, {"rows_of_step", rows_of_step_}}}; }
 
  private:
-  std::int64_t rows_after(std::streamoff header) const {
-    std::ifstream in(path_, std::ios::binary);
-    in.seekg(header);
-    return std::count(std::istreambuf_iterator<char>(in), {}, '\n');
-  }
-
-  void cut_rows(const RunFacts& facts, std::streamoff header) const {
-    const auto rows = place_integer(facts, "rows");
-    std::int64_t row = rows_after(header);
+  // Rows of the checkpoint's step may be on both sides of it. If its place is known, the first ones are kept,
+  // as many as there were. The file is read backwards, only as far as that step.
+  void cut_rows(const RunFacts& facts, std::uint64_t header) {
+    const auto last = place_integer(facts, "step"), rows = place_integer(facts, "rows_of_step");
+    step_ = *facts.resumed_at;
+    rows_of_step_ = count_rows_of_step(header);
     cut_lines(
         path_,
-        [&](const BackwardLines::Line& line) {
-          --row;
-          return is_kept(line.text, rows && row >= *rows, facts);
+        [&](const BackwardLines::Line& line) -> std::optional<bool> {
+          const auto moment = moment_of(line.text);
+          if (!moment) return std::nullopt;
+          const bool too_many =
+              last && moment->step == step_ && rows_of_step_ > (last == step_ ? rows.value_or(0) : 0);
+          const bool kept = facts.keeps(moment->step, moment->epoch) && !too_many;
+          if (!kept && moment->step == step_) --rows_of_step_;
+          return kept;
         },
-        static_cast<std::uint64_t>(header));
+        header);
+  }
+
+  std::int64_t count_rows_of_step(std::uint64_t header) const {
+    std::int64_t count = 0;
+    BackwardLines lines(path_, header);
+    while (const auto line = lines.next()) {
+      const auto moment = moment_of(line->text);
+      if (moment && moment->step < step_) break;
+      if (moment && moment->step == step_) ++count;
+    }
+    return count;
   }
 
   void add_columns(const Record& record) {
@@ -163,7 +177,7 @@ class CsvTable : public Tracker {
 
   std::filesystem::path path_;
   AppendFile file_;
-  std::int64_t rows_ = 0;                               // after the header
+  std::int64_t step_ = -1, rows_of_step_ = 0;           // of the last row
   std::vector<std::string> columns_;                    // after step, epoch and time
   std::unordered_map<std::string, std::size_t> index_;  // of each in columns_
 };
