@@ -66,7 +66,7 @@ TINY = ["model=mlp", "model.hidden=[16]", "dataset=synthetic", "~dataset.transfo
 
 
 def moved_to(folder, step):
-    """The run's checkpoint as if it had been written after so many steps, at the place in the data where the run would be then, with a record of each in metrics.jsonl, metrics.csv and TensorBoard."""
+    """The run's checkpoint as if it had been written after so many steps, at the place in the data where the run would be then, with a record of each."""
     checkpoint = next(path for path in (folder / "checkpoints").iterdir() if not path.is_symlink())
     state = json.loads((checkpoint / "state.json").read_text())
     progress = state["progress"]["integers"]
@@ -76,6 +76,11 @@ def moved_to(folder, step):
     progress.update({"step": step, "examples": epoch * examples + position, "epoch": epoch, "cursor.epoch": epoch,
                      "cursor.position": position})
     state["progress"]["numbers"]["exact_epoch"] = epoch + position / examples
+    write_records(folder, step)
+    places = state["trackers"]["parts"]["/places"]["parts"]
+    places["jsonl"]["integers"]["metrics.jsonl"] = (folder / "metrics.jsonl").stat().st_size
+    places["csv"]["integers"]["step"] = step
+    places["tensorboard"]["integers"]["size"] = next((folder / "tensorboard").iterdir()).stat().st_size
     text = json.dumps(state)
     (checkpoint / "state.json").write_text(text)
     manifest = json.loads((checkpoint / "manifest.json").read_text())
@@ -85,6 +90,10 @@ def moved_to(folder, step):
     checkpoint.rename(checkpoint.with_name(f"step-{step:08}"))
     (folder / "checkpoints/latest").unlink()
     (folder / "checkpoints/latest").symlink_to(f"step-{step:08}")
+
+
+def write_records(folder, step):
+    """A record of each step in metrics.jsonl, metrics.csv and TensorBoard."""
     with open(folder / "metrics.jsonl", "w") as records, open(folder / "metrics.csv", "w") as rows:
         rows.write("step,epoch,time,train/loss,train/lr\n")
         for i in range(1, step + 1):
