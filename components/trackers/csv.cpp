@@ -50,8 +50,9 @@ struct Moment {
 // The first two cells; nothing if the row does not start with them.
 std::optional<Moment> moment_of(std::string_view row) {
   Moment moment;
-  const char* const end = row.data() + row.size();
-  const auto [after_step, bad_step] = std::from_chars(row.data(), end, moment.step);
+  const char* const begin = row.data();
+  const char* const end = begin + row.size();
+  const auto [after_step, bad_step] = std::from_chars(begin, end, moment.step);
   if (bad_step != std::errc{} || after_step == end) return std::nullopt;
   const auto [after_epoch, bad_epoch] = std::from_chars(after_step + 1, end, moment.epoch);
   if (bad_epoch != std::errc{}) return std::nullopt;

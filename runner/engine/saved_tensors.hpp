@@ -37,8 +37,8 @@ class SwappedWeights {
     own_.add(held.held_buffers());
     for (const NamedTensor& parameter : held.held_parameters())
       if (values.contains(parameter.name)) own_.add(parameter.tensor);
-    for (auto all : {held.held_parameters(), held.held_buffers()})
-      for (NamedTensor& each : all)
+    for (const auto& all : {held.held_parameters(), held.held_buffers()})
+      for (const NamedTensor& each : all)
         if (const auto value = values.find(each.name); value != values.end())
           each.tensor.copy_(value->second);
   }
