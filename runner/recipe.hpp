@@ -208,7 +208,7 @@ struct Recipe {
   TrainSection train;
   EvalSection eval;
   CheckpointSection checkpoint;
-  DistributedSection distributed;
+  DistributedOptions distributed;
   std::vector<Part<TrackerKind>> tracker;
   std::vector<Part<HookKind>> hook;
   std::optional<SweepSection> sweep;

@@ -110,7 +110,7 @@ void check_backend(const Recipe& recipe, Report& report) {
 }
 
 void check_sharding(const Recipe& recipe, Report& report) {
-  const DistributedSection& distributed = recipe.distributed;
+  const DistributedOptions& distributed = recipe.distributed;
   if (distributed.gather == GatherAs::compute && !recipe.precision.facts().weights_cast_to)
     report.error("distributed.gather",
                  "= \"compute\" needs a precision that casts the weights for every layer, such as \"bf16\"; "
@@ -132,7 +132,7 @@ void check_shards(const Recipe& recipe, Report& report) {
 // Graphs record only operators on the GPU, not what the CPU does in the middle of a pass.
 void check_graphs(const Recipe& recipe, Report& report) {
   if (!recipe.train.cuda_graphs) return;
-  const DistributedSection& distributed = recipe.distributed;
+  const DistributedOptions& distributed = recipe.distributed;
   const auto refuse = [&](bool together, const std::string& with) {
     if (together)
       report.error("train.cuda_graphs", "cannot be combined with " + with + ": delete one of the two");

@@ -95,8 +95,7 @@ class CometExperiment : public Tracker {
   State place() const override { return {.integers = {{"messages", messages_}}}; }
 
   void finish(const RunEnd& end) override {
-    constexpr const char* words[] = {"finished", "stopped", "failed"};
-    other(outcome_key, words[static_cast<int>(end.outcome)]);
+    other(outcome_key, name_of(end.outcome));
     if (!end.message.empty()) other(message_key, end.message);
     flush();
     ZipWriter archive(archive_path());

@@ -145,10 +145,11 @@ class MLflowRun : public Tracker {
 
   void finish(const RunEnd& end) override {
     flush();
-    constexpr const char* words[] = {"FINISHED", "KILLED", "FAILED"};
     if (!end.message.empty()) set_tag(message_tag, end.message);
     api_->post("runs/update", {{"run_id", run_},
-                               {"status", words[static_cast<int>(end.outcome)]},
+                               {"status", end.outcome == Outcome::finished ? "FINISHED"
+                                          : end.outcome == Outcome::failed ? "FAILED"
+                                                                           : "KILLED"},
                                {"end_time", milliseconds(end.wall_time)}});
   }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "components/contract/histogram.hpp"
+#include "components/contract/outcome.hpp"
 #include "components/contract/state.hpp"
 #include "registry/component.hpp"
 
@@ -59,8 +60,6 @@ struct RunFacts {
     return keeps(step) && (step != resumed_at || epoch <= resumed_epoch);
   }
 };
-
-enum class Outcome { finished, stopped, failed };
 
 struct RunEnd {
   Outcome outcome = Outcome::finished;

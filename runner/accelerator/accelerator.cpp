@@ -31,7 +31,7 @@ EngineOptions engine_options(const AcceleratorOptions& options, const Registry& 
     throw std::invalid_argument(
         "distributed.batch has no effect here: batch sizes are those of your loaders.");
   Diagnostics diagnostics;
-  conform(encode_table(options.distributed), schema_of<DistributedSection>(), registry, diagnostics);
+  conform(encode_table(options.distributed), schema_of<DistributedOptions>(), registry, diagnostics);
   if (!diagnostics.ok()) throw std::invalid_argument("distributed: " + render(diagnostics));
   EngineOptions engine;
   engine.device = options.device;

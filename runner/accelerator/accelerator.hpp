@@ -38,7 +38,7 @@ struct AcceleratorOptions {
   bool device_placement = true;          // false: models and batches stay where they are
   MemoryFormat memory_format = MemoryFormat::automatic;  // automatic: contiguous
   std::uint64_t seed = 0;                                // of the order of the data
-  DistributedSection distributed = {};                   // how ranks exchange gradients; only strategy = ddp
+  DistributedOptions distributed = {};                   // how ranks exchange gradients; only strategy = ddp
   std::vector<ComponentChoice> trackers = {};            // in addition to metrics.jsonl
 };
 

@@ -20,9 +20,9 @@ namespace {
 std::optional<RunEnd> end_of(const std::filesystem::path& folder) {
   const RunRecord run = read_run(folder);
   if (run.status == "running" || run.status == "unknown") return std::nullopt;
-  const Outcome outcome = run.status == "finished" ? Outcome::finished
-                          : run.status == "failed" ? Outcome::failed
-                                                   : Outcome::stopped;
+  Outcome outcome = Outcome::stopped;
+  for (const Outcome each : {Outcome::finished, Outcome::interrupted, Outcome::failed})
+    if (run.status == name_of(each)) outcome = each;
   const auto written =
       std::chrono::file_clock::to_sys(std::filesystem::last_write_time(folder / "result.json"));
   return RunEnd{outcome, run.message, std::chrono::duration<double>(written.time_since_epoch()).count()};

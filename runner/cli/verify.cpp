@@ -82,7 +82,7 @@ int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
                     .resume_from = range.from,
                     .interrupt_at = range.end,
                     .recorded_time = recorded_clock(range.begin, written.seconds, recorded.times)});
-  if (result.outcome == RunResult::Outcome::interrupted && result.steps < range.end) {
+  if (result.outcome == Outcome::interrupted && result.steps < range.end) {
     session.err << "interrupted at step " << result.steps << " of " << range.text()
                 << ": nothing was compared\n";
     return result.exit_code();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "components/contract/outcome.hpp"
 #include "registry/live_line.hpp"
 
 namespace runner {
@@ -70,9 +71,7 @@ struct BestResult {
 };
 
 struct ClosingSummary {
-  enum class Ending { finished, stopped, failed };
-
-  Ending ending = Ending::finished;
+  Outcome outcome = Outcome::finished;
   std::string reason;  // why it was stopped or failed
   std::int64_t steps = 0;
   std::int64_t skipped_steps = 0;

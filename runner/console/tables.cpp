@@ -107,13 +107,11 @@ std::string length_text(const RunSummary& run, const Look& look) {
 }
 
 std::string headline(const ClosingSummary& run, const Look& look) {
-  using Ending = ClosingSummary::Ending;
-  std::string word = "finished";
-  if (run.ending == Ending::stopped) word = "stopped";
-  if (run.ending == Ending::failed) word = "failed";
-  const std::string painted = run.ending == Ending::finished  ? look.style.green(word)
-                              : run.ending == Ending::stopped ? look.style.yellow(word)
-                                                              : look.style.red(word);
+  // What a signal has interrupted is stopped for the reader, and the reason says how.
+  const bool finished = run.outcome == Outcome::finished, failed = run.outcome == Outcome::failed;
+  const std::string painted = finished ? look.style.green("finished")
+                              : failed ? look.style.red("failed")
+                                       : look.style.yellow("stopped");
   std::string text = painted + " after " + duration_text(run.seconds) + look.dot() + steps_text(run.steps) +
                      look.dot() + epochs_text(run.epochs);
   if (run.skipped_steps > 0) text += look.dot() + grouped(run.skipped_steps, "update") + " skipped";

@@ -137,7 +137,7 @@ StorePointer own_store(const Membership& member, const JoinOptions& options,
 
 }  // namespace
 
-JoinOptions join_options(const DistributedSection& distributed, const std::string& device,
+JoinOptions join_options(const DistributedOptions& distributed, const std::string& device,
                          const Place& place) {
   return {timeout_of(distributed), distributed.check_collectives,
           rank_gpu(device, distributed.backend, place)};

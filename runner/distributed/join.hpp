@@ -18,7 +18,7 @@ struct JoinOptions {
 
 // The options from the recipe, for a rank that computes on this device. Throws std::runtime_error if device
 // and backend do not fit.
-JoinOptions join_options(const DistributedSection& distributed, const std::string& device,
+JoinOptions join_options(const DistributedOptions& distributed, const std::string& device,
                          const Place& place);
 
 // Finds the other ranks and returns when all have joined. Without `member`, a world of this process alone.

@@ -30,7 +30,7 @@ torch::Device resolve_device(const std::string& name, int local_rank) {
   const int index = device.has_index() ? device.index() : 0;
   if (!device.is_cuda() || index >= available) {
     throw std::runtime_error(
-        "run.device is " + in_quotes(name) + ", but this machine has " +
+        "device = " + in_quotes(name) + " cannot be used: this machine has " +
         (available == 0 ? "no CUDA device" : std::to_string(available) + " CUDA device(s)") +
         "; use \"auto\" or \"cpu\"");
   }

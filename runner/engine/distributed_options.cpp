@@ -8,8 +8,8 @@
 
 namespace runner {
 
-void check(const DistributedSection& distributed, Report& report) {
-  const DistributedSection defaults;
+void check(const DistributedOptions& distributed, Report& report) {
+  const DistributedOptions defaults;
   if (distributed.reproducible) {
     if (distributed.strategy != RankStrategy::ddp)
       report.error("reproducible", "works only with strategy = \"ddp\"");
@@ -62,7 +62,7 @@ void check(const DistributedSection& distributed, Report& report) {
     report.error("bucket_size", "is too small: at least 1KiB, such as \"25MiB\"");
 }
 
-void check_ranks(const DistributedSection& distributed, int ranks, Report& report) {
+void check_ranks(const DistributedOptions& distributed, int ranks, Report& report) {
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
   if (distributed.reproducible && !(power_of_two && ranks <= distributed.shards))
     report.error("reproducible",

@@ -69,7 +69,7 @@ constexpr auto describe(std::type_identity<Backend>) {
                  choice("nccl", Backend::nccl, "NVIDIA GPUs"));
 }
 
-struct DistributedSection {
+struct DistributedOptions {
   RankStrategy strategy = RankStrategy::ddp;
   BatchOf batch = BatchOf::rank;
   bool reproducible = false;
@@ -90,67 +90,67 @@ struct DistributedSection {
   Backend backend = Backend::automatic;
   bool check_collectives = false;
 };
-constexpr auto describe(std::type_identity<DistributedSection>) {
+constexpr auto describe(std::type_identity<DistributedOptions>) {
   return fields(
-      field("strategy", &DistributedSection::strategy, "What each rank keeps, and what ranks exchange.",
+      field("strategy", &DistributedOptions::strategy, "What each rank keeps, and what ranks exchange.",
             changes_course()),
-      field("batch", &DistributedSection::batch, "What loader.batch_size counts.", changes_course()),
+      field("batch", &DistributedOptions::batch, "What loader.batch_size counts.", changes_course()),
       field(
-          "reproducible", &DistributedSection::reproducible,
+          "reproducible", &DistributedOptions::reproducible,
           "Bit-identical results on any power-of-two number of ranks; slower, because each shard is computed "
           "separately.",
           changes_course()),
-      field("shards", &DistributedSection::shards,
+      field("shards", &DistributedOptions::shards,
             "With reproducible: the parts that a batch is divided into, and the largest number of ranks.",
             within(1, 1024), changes_course()),
-      field("timeout", &DistributedSection::timeout,
+      field("timeout", &DistributedOptions::timeout,
             "How long a rank waits for another before the run fails and names it.", in_units({"s"}), above(0),
             harmless()),
       field(
-          "bucket_size", &DistributedSection::bucket_size,
+          "bucket_size", &DistributedOptions::bucket_size,
           "Size of the buckets in which gradients are reduced: small ones start earlier, large ones use the "
           "network better.",
           changes_course()),
-      field("compression", &DistributedSection::compression, "Compression of gradients before they are sent.",
+      field("compression", &DistributedOptions::compression, "Compression of gradients before they are sent.",
             changes_course()),
-      field("powersgd_rank", &DistributedSection::powersgd_rank,
+      field("powersgd_rank", &DistributedOptions::powersgd_rank,
             "With powersgd: the rank of the matrices that are sent; higher is more exact.", within(1, 1024),
             fixed()),
-      field("average_every", &DistributedSection::average_every,
+      field("average_every", &DistributedOptions::average_every,
             "With local_sgd: steps between two averages of the weights.", within(1, 1'000'000),
             changes_course()),
-      field("unit_size", &DistributedSection::unit_size,
+      field("unit_size", &DistributedOptions::unit_size,
             "With zero3: size of the units in which weights are gathered; small ones need less memory.",
             changes_course()),
-      field("reshard_after_forward", &DistributedSection::reshard_after_forward,
+      field("reshard_after_forward", &DistributedOptions::reshard_after_forward,
             "With zero3: free gathered weights after the forward pass and gather them again for backward.",
             harmless()),
-      field("prefetch", &DistributedSection::prefetch,
+      field("prefetch", &DistributedOptions::prefetch,
             "With zero3: gather the next unit while the current one is in use.", harmless()),
-      field("shard_group", &DistributedSection::shard_group,
+      field("shard_group", &DistributedOptions::shard_group,
             "With zero3: number of neighbouring ranks that share one copy of the weights; 0: all ranks.",
             within(0, 65536), changes_course()),
-      field("gather", &DistributedSection::gather,
+      field("gather", &DistributedOptions::gather,
             "With zero3: the number format in which weights are gathered.", changes_course()),
-      field("offload", &DistributedSection::offload,
+      field("offload", &DistributedOptions::offload,
             "With zero3: where each rank keeps its part of the weights and of the optimizer state.",
             harmless()),
       field(
-          "offload_dir", &DistributedSection::offload_dir,
+          "offload_dir", &DistributedOptions::offload_dir,
           "With offload = \"disk\": the folder of the temporary files, on a disk; default: TMPDIR, or /tmp.",
           harmless()),
-      field("sync_batch_norm", &DistributedSection::sync_batch_norm,
+      field("sync_batch_norm", &DistributedOptions::sync_batch_norm,
             "Compute batch-norm statistics over the batches of all ranks.", changes_course()),
-      field("backend", &DistributedSection::backend, "Communication backend.", changes_course()),
-      field("check_collectives", &DistributedSection::check_collectives,
+      field("backend", &DistributedOptions::backend, "Communication backend.", changes_course()),
+      field("check_collectives", &DistributedOptions::check_collectives,
             "Compare every collective call across ranks and name the rank that differs; slow, for debugging.",
             harmless()));
 }
-void check(const DistributedSection& distributed, class Report& report);
+void check(const DistributedOptions& distributed, class Report& report);
 // What the settings require of the number of ranks, which only a launcher knows.
-void check_ranks(const DistributedSection& distributed, int ranks, class Report& report);
+void check_ranks(const DistributedOptions& distributed, int ranks, class Report& report);
 
-inline std::chrono::milliseconds timeout_of(const DistributedSection& distributed) {
+inline std::chrono::milliseconds timeout_of(const DistributedOptions& distributed) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * distributed.timeout.amount));
 }
 

@@ -27,7 +27,7 @@ namespace {
 
 // Refuses combinations of settings of which one is not in [distributed].
 void require_compatible(const EngineOptions& options, const Precision& precision) {
-  const DistributedSection& distributed = options.distributed;
+  const DistributedOptions& distributed = options.distributed;
   if (distributed.compression == Compression::powersgd && precision.skips_updates())
     throw std::runtime_error(
         "distributed.compression = \"powersgd\" carries its error over to the next gradient, which this "
@@ -119,7 +119,7 @@ void Engine::adopt(torch::nn::Module& module, bool channels_last, ParameterValue
 }
 
 void Engine::connect_ranks(const torch::nn::Module& module, ParameterValues values) {
-  const DistributedSection& distributed = options_.distributed;
+  const DistributedOptions& distributed = options_.distributed;
   ranks_ = std::make_unique<RankSync>(*world_, distributed);
   ranks_->prepare(weights_->held_parameters(), weights_->held_buffers());
   require_compatible(options_, *precision_);

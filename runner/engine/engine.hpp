@@ -142,6 +142,9 @@ class Engine final : public Stateful {
   // Every rank calls it after its last predict() or pass(), even if it had none, and before ranks exchange
   // anything else: if each rank holds a part of the weights, ranks need each other until then.
   void finish_passes();
+  // Sets the running mean and variance of every batch-norm layer to the average over the passes that the
+  // function makes, with the current weights. Does not call it if the model has no such layer.
+  void average_batch_statistics(const std::function<void()>& make_passes);
 
   // The precision's state, which parameters are frozen, the size of micro-batches that fits, and the weight
   // of an example.

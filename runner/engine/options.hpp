@@ -37,7 +37,7 @@ struct EngineOptions {
   std::optional<double> clip_value = {};  // each gradient element is limited to this size
   OnOutOfMemory on_out_of_memory = OnOutOfMemory::stop;
   bool graphs = false;  // record passes and replay them: on GPUs, with batches of fixed shapes
-  DistributedSection distributed = {};  // for several ranks
+  DistributedOptions distributed = {};  // for several ranks
   // How sharded parameters may be divided for the optimizer: facts().updates_by of its part.
   UpdatesBy updates_by = UpdatesBy::parameter;
   // The type in which sharded parameters may be gathered: facts().weights_cast_to of the precision's part.

@@ -42,7 +42,7 @@ std::vector<int> share_out(const std::vector<NamedTensor>& parameters, int ranks
   return share_out(bytes, ranks);
 }
 
-RankSync::RankSync(World& world, const DistributedSection& options) : world_(world), options_(options) {
+RankSync::RankSync(World& world, const DistributedOptions& options) : world_(world), options_(options) {
   if (options_.compression == Compression::powersgd)
     power_sgd_ = std::make_unique<PowerSgd>(world_, options_.powersgd_rank);
 }

@@ -24,7 +24,7 @@ struct ShardingOptions;
 // Keeps the weights of all ranks equal: the part of an update that exists only with several ranks.
 class RankSync final : public Stateful {
  public:
-  RankSync(World& world, const DistributedSection& options);
+  RankSync(World& world, const DistributedOptions& options);
   ~RankSync() override;
 
   // The parameters and buffers to keep equal. prepare() also copies those of rank 0 to all ranks and checks
@@ -82,7 +82,7 @@ class RankSync final : public Stateful {
   void make_buckets();
 
   World& world_;
-  const DistributedSection options_;
+  const DistributedOptions options_;
   std::vector<NamedTensor> parameters_;
   std::unordered_map<std::string, std::size_t> places_;  // of each name in parameters_
   std::vector<int> owners_;

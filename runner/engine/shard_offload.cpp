@@ -19,7 +19,7 @@ namespace {
 // Smaller tensors would cost more for pages and mappings than they save.
 constexpr std::size_t least_bytes = 64 << 10;
 
-std::filesystem::path folder_on_disk(const DistributedSection& distributed) {
+std::filesystem::path folder_on_disk(const DistributedOptions& distributed) {
   auto folder = distributed.offload_dir ? *distributed.offload_dir : temporary_folder();
   struct statfs found{};
   if (::statfs(folder.c_str(), &found) == 0 && found.f_type == TMPFS_MAGIC)
@@ -84,7 +84,7 @@ class OptimizerOnDisk final : public Optimizer {
 
 }  // namespace
 
-ShardOffload::ShardOffload(const DistributedSection& distributed, const torch::Device& device)
+ShardOffload::ShardOffload(const DistributedOptions& distributed, const torch::Device& device)
     : kind_(distributed.offload) {
   if (kind_ == Offload::cpu && device.is_cpu())
     throw std::runtime_error(

@@ -17,7 +17,7 @@ namespace runner {
 class ShardOffload {
  public:
   // Throws if the device or the folder does not allow this kind of offloading.
-  ShardOffload(const DistributedSection& distributed, const torch::Device& device);
+  ShardOffload(const DistributedOptions& distributed, const torch::Device& device);
 
   void apply_to(ShardingOptions& options) const;
   // Creates the optimizer so that its state is stored where its parameters are.

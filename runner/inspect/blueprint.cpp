@@ -69,7 +69,7 @@ namespace {
 std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, bool hollow, const World& world,
                          const torch::Device& device) {
   if (!device.is_cpu()) return weights;
-  const DistributedSection& distributed = recipe.distributed;
+  const DistributedOptions& distributed = recipe.distributed;
   const std::int64_t gradients = recipe.model.common.freeze.empty() ? weights : 0;
   std::int64_t rank = weights + gradients;
   if (!world.alone() && distributed.strategy == RankStrategy::zero2)

@@ -98,7 +98,7 @@ std::int64_t depth_of(std::int64_t leaves) { return std::bit_width(static_cast<s
 
 // Memory in addition to the gradients, which are views of the buckets in which they are sent.
 std::int64_t exchange_bytes(const Recipe& recipe, const Sizes& sizes, const RankEstimate& found) {
-  const DistributedSection& distributed = recipe.distributed;
+  const DistributedOptions& distributed = recipe.distributed;
   std::int64_t bytes = sizes.largest;  // gradients are computed one at a time
   // Weights are sent later, some at a time.
   const std::int64_t at_once = static_cast<std::int64_t>(distributed.bucket_size.bytes) + sizes.largest;
@@ -136,7 +136,7 @@ OptimizerBytes optimizer_bytes_of_rank(const Recipe& recipe,
 }
 
 RankEstimate estimate_ranks(const Recipe& recipe, Model& model, int ranks) {
-  const DistributedSection& distributed = recipe.distributed;
+  const DistributedOptions& distributed = recipe.distributed;
   if (distributed.strategy == RankStrategy::zero3) return estimate_sharded(recipe, model, ranks);
   if (distributed.reproducible) TreeSum::require(distributed.shards, ranks);
   const std::vector<NamedTensor> parameters = outlines(model.named_parameters()),

@@ -27,15 +27,6 @@ int RunResult::exit_code() const {
   return outcome == Outcome::interrupted ? 128 + signal : 0;
 }
 
-std::string_view name_of(RunResult::Outcome outcome) {
-  switch (outcome) {
-    case RunResult::Outcome::finished: return "finished";
-    case RunResult::Outcome::stopped: return "stopped";
-    case RunResult::Outcome::interrupted: return "interrupted";
-    default: return "failed";
-  }
-}
-
 std::string result_json(const RunResult& result, const std::filesystem::path& run_folder) {
   Json json{{"outcome", name_of(result.outcome)},
             {"message", result.message},

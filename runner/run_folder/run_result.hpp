@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "components/contract/outcome.hpp"
 #include "runner/objective.hpp"
 
 namespace runner {
 
 // How a run ended, and its results. Written as result.json for every outcome.
 struct RunResult {
-  enum class Outcome { finished, stopped, interrupted, failed };
   struct Best {
     std::string metric;
     double value = 0;
@@ -38,8 +38,6 @@ struct RunResult {
 
   int exit_code() const;  // 0 finished or stopped, 1 failed, 128 + signal
 };
-
-std::string_view name_of(RunResult::Outcome outcome);  // "finished"
 
 // The text of result.json; paths inside the run folder are relative to it.
 std::string result_json(const RunResult& result, const std::filesystem::path& run_folder);

@@ -14,21 +14,6 @@ namespace runner {
 
 namespace {
 
-RunResult::Outcome outcome_of(const TrainingEnd& end) {
-  switch (end.why) {
-    case TrainingEnd::finished: return RunResult::Outcome::finished;
-    case TrainingEnd::stopped: return RunResult::Outcome::stopped;
-    case TrainingEnd::diverged: return RunResult::Outcome::failed;
-    case TrainingEnd::interrupted: break;
-  }
-  return RunResult::Outcome::interrupted;
-}
-
-Outcome tracked_outcome(const TrainingEnd& end) {
-  if (end.why == TrainingEnd::finished) return Outcome::finished;
-  return end.why == TrainingEnd::diverged ? Outcome::failed : Outcome::stopped;
-}
-
 // result.json and report.html.
 RunResult write_result(RunResult result, const RunFolder& folder) {
   if (folder.temporary()) {
@@ -70,13 +55,13 @@ void attempt(const std::function<void()>& step) noexcept {
 void write_failed_start(const std::string& message, const RunFolder& folder) {
   auto earlier = read_ordered_json_file_or_null(folder.file("result.json"));
   if (earlier.is_object()) {
-    earlier["outcome"] = name_of(RunResult::Outcome::failed);
+    earlier["outcome"] = name_of(Outcome::failed);
     earlier["message"] = message;
     using Json = nlohmann::ordered_json;
     folder.write("result.json", earlier.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
     RunResult result;
-    result.outcome = RunResult::Outcome::failed;
+    result.outcome = Outcome::failed;
     result.message = message;
     result.warnings = log::warnings();
     result.versions = versions_and_threads();
@@ -111,14 +96,14 @@ RunResult finish_run(const ReportedRun& reported, const TrainingEnd& end) {
   const auto& [run, journal, trackers, console, folder] = reported;
   auto files = save_all_weights(run, folder);
   RunResult result = result_of(run, journal);
-  result.outcome = outcome_of(end);
+  result.outcome = end.outcome;
   result.message = end.reason;
   result.signal = end.signal;
   result.files = std::move(files);
   trackers.flush();  // the report reads metrics.jsonl
   RunResult written = write_result(result, folder);
   send_artifacts(run, folder, trackers);
-  trackers.finish(tracked_outcome(end), end.reason);
+  trackers.finish(end.outcome, end.reason);
   written.warnings = log::warnings();  // including those of trackers that could not send everything
   close(written, journal, console);
   return result;
@@ -136,7 +121,7 @@ void fail_run(const ReportedRun& reported, const std::exception& error) {
   const auto& [run, journal, trackers, console, folder] = reported;
   RunResult result;
   attempt([&] { result = result_of(run, journal); });
-  result.outcome = RunResult::Outcome::failed;
+  result.outcome = Outcome::failed;
   attempt([&] { result.message = failure_text(error); });
   attempt([&] { log::write_to_files("error: " + result.message); });
   attempt([&] { trackers.flush(); });  // the report reads metrics.jsonl

@@ -57,13 +57,10 @@ RunResult result_of(const Run& run, const Journal& journal) {
 }
 
 ClosingSummary closing_of(const RunResult& result, const Journal& journal) {
-  using Ending = ClosingSummary::Ending;
   ClosingSummary closing;
-  closing.ending = result.outcome == RunResult::Outcome::finished ? Ending::finished
-                   : result.outcome == RunResult::Outcome::failed ? Ending::failed
-                                                                  : Ending::stopped;
+  closing.outcome = result.outcome;
   closing.reason = result.message;
-  if (result.outcome == RunResult::Outcome::interrupted)
+  if (result.outcome == Outcome::interrupted)
     closing.reason = result.message.empty() ? "interrupted" : "interrupted: " + result.message;
   closing.steps = result.steps;
   closing.skipped_steps = result.skipped_steps;

@@ -59,7 +59,7 @@ double learning_rate_factor(Run& run, const std::optional<double>& asked) {
 }
 
 TrainingEnd end_of(const Run& run) {
-  return run.ended->empty() ? TrainingEnd{} : TrainingEnd{TrainingEnd::stopped, *run.ended};
+  return run.ended->empty() ? TrainingEnd{} : TrainingEnd{Outcome::stopped, *run.ended};
 }
 
 class Loop {
@@ -324,10 +324,9 @@ class Loop {
       save_at_end();
     }
     remove_displaced();
-    if (diverged()) return {TrainingEnd::diverged, run_.divergence.problem()};
+    if (diverged()) return {Outcome::failed, run_.divergence.problem()};
     if (interrupted())
-      return {TrainingEnd::interrupted, reason_of_any(run_.requests.interrupt_reason()),
-              agreed_.events.signal};
+      return {Outcome::interrupted, reason_of_any(run_.requests.interrupt_reason()), agreed_.events.signal};
     return end_of(run_);
   }
 

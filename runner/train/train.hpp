@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "components/contract/outcome.hpp"
 #include "runner/train/journal.hpp"
 #include "runner/train/training_run.hpp"
 
@@ -25,11 +26,9 @@ struct LoopControl {
 };
 
 struct TrainingEnd {
-  enum Why { finished, stopped, interrupted, diverged };
-
-  Why why = finished;
-  std::string reason = {};  // why a hook stopped the run, or what went wrong
-  int signal = 0;           // the signal that interrupted it, on any rank
+  Outcome outcome = Outcome::finished;  // failed: the weights have diverged
+  std::string reason = {};              // why a hook stopped the run, or what went wrong
+  int signal = 0;                       // the signal that interrupted it, on any rank
 };
 
 // The training loop: from the current progress of the run to its end, or until a hook or a signal stops it.

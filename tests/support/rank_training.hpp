@@ -60,7 +60,7 @@ class LossOfSome final : public Loss {
 };
 
 struct Case {
-  DistributedSection distributed = {};
+  DistributedOptions distributed = {};
   std::string optimizer = "adamw";
   bool norm = false;
   std::optional<double> clip_norm = 0.3;

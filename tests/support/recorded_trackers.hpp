@@ -31,8 +31,8 @@ struct Recorder : Tracker {
     seen.texts.push_back(std::string(tag) + "=" + std::string(text));
   }
   void finish(const RunEnd& end) override {
-    constexpr const char* words[] = {", finished", ", stopped", ", failed"};
-    seen.order += words[static_cast<int>(end.outcome)];
+    seen.order += ", ";
+    seen.order += name_of(end.outcome);
     if (!end.message.empty()) seen.order += ": " + end.message;
     seen.end = end.wall_time;
   }

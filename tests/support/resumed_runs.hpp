@@ -108,7 +108,7 @@ inline void compare(const Recipes& files, const std::vector<std::string>& overri
   train_in(files, whole, overrides);
   for (const std::int64_t stop : stops) {
     const RunResult result = train_in(files, resumed, overrides, stop);
-    CHECK(result.outcome == RunResult::Outcome::interrupted);
+    CHECK(result.outcome == Outcome::interrupted);
     CHECK(result.steps == stop);
   }
   train_in(files, resumed, overrides);

@@ -65,7 +65,7 @@ struct Case {
   std::optional<double> clip_norm = 0.5;
   // On four ranks one of them gets no example of a batch of 3, and three none of a batch of 1.
   std::vector<std::int64_t> batches = {5, 3, 1};
-  DistributedSection distributed = {};
+  DistributedOptions distributed = {};
   int freeze_after = -1;  // steps: the first half of the parameters
   OnOutOfMemory on_full = OnOutOfMemory::stop;
 };

@@ -206,7 +206,7 @@ TEST_CASE("the closing table has the curve, the best result, the files and the w
   Desk desk(false);
   Console console(desk.output, desk.output);
   ClosingSummary run;
-  run.ending = ClosingSummary::Ending::stopped;
+  run.outcome = Outcome::stopped;
   run.reason = "eval/accuracy has not improved for 5 evaluations";
   run.steps = 1955;
   run.skipped_steps = 2;

@@ -36,7 +36,7 @@ Batch growing(std::int64_t step, std::int64_t count) {
 
 class Fp8Trainee {
  public:
-  Fp8Trainee(World& world, const DistributedSection& distributed)
+  Fp8Trainee(World& world, const DistributedOptions& distributed)
       : world_(world), engine(options_of(distributed), world) {
     engine.prepare(std::make_shared<Wide>(), [](const auto& parameters) {
       return part<OptimizerKind>("sgd", {{"lr", 0.001}}).build({make_groups(parameters, {})});
@@ -57,7 +57,7 @@ class Fp8Trainee {
   State weights() const { return engine.weights_state(false).save().copy(); }
 
  private:
-  static EngineOptions options_of(const DistributedSection& distributed) {
+  static EngineOptions options_of(const DistributedOptions& distributed) {
     EngineOptions options;
     options.precision = [](const PrecisionInputs& inputs) {
       return part<PrecisionKind>("fp8", {{"amax_history", 4}}).build(inputs);
@@ -76,7 +76,7 @@ class Fp8Trainee {
 }  // namespace
 
 TEST_CASE("ranks: what fp8 has measured is the same on all of them, so that they resume from a checkpoint") {
-  DistributedSection distributed;
+  DistributedOptions distributed;
   distributed.strategy = GENERATE(RankStrategy::ddp, RankStrategy::local_sgd);
   distributed.average_every = 2;
   on_ranks(2, [&](World& world) {
@@ -100,7 +100,7 @@ TEST_CASE("ranks: what fp8 has measured is the same on all of them, so that they
 }
 
 TEST_CASE("ranks: reproducible training in fp8 has the same bits on any number of them") {
-  DistributedSection distributed;
+  DistributedOptions distributed;
   distributed.reproducible = true;
   const auto trained = [&](World& world) {
     Fp8Trainee trainee(world, distributed);

@@ -31,8 +31,8 @@ TEST_CASE("an item comes back from the disk as it was, whatever it holds") {
       read_item(write_item(HistogramItem{"h", {-1, 2, 3, 4, 5, {0.5, 2}, {1, 2}}, 9})));
   CHECK(histogram.histogram.limits == std::vector<double>{0.5, 2});
   CHECK((histogram.histogram.sum_of_squares == 5 && histogram.step == 9));
-  const auto end = std::get<RunEnd>(read_item(write_item(RunEnd{Outcome::stopped, "why", 1.5e9})));
-  CHECK((end.outcome == Outcome::stopped && end.message == "why" && end.wall_time == 1.5e9));
+  const auto end = std::get<RunEnd>(read_item(write_item(RunEnd{Outcome::interrupted, "why", 1.5e9})));
+  CHECK((end.outcome == Outcome::interrupted && end.message == "why" && end.wall_time == 1.5e9));
   const auto artifact = std::get<ArtifactItem>(read_item(write_item(ArtifactItem{"a", "/x/y"})));
   CHECK((artifact.name == "a" && artifact.file == "/x/y"));
 }

@@ -191,9 +191,9 @@ TEST_CASE("resume: a run that a hook has stopped stays stopped if nothing that d
     return train_in(files, run, overrides);
   };
   const RunResult first = with("");
-  REQUIRE(first.outcome == RunResult::Outcome::stopped);
+  REQUIRE(first.outcome == Outcome::stopped);
   const RunResult again = with("loader.workers=1");
-  CHECK(again.outcome == RunResult::Outcome::stopped);
+  CHECK(again.outcome == Outcome::stopped);
   CHECK(again.steps == first.steps);
   CHECK(again.message == first.message);
   CHECK(with("train.max_steps=14").steps > first.steps);
@@ -204,7 +204,7 @@ TEST_CASE("a search of learning rates that ends at gradients beyond the range of
   const RunResult result = train_in(files, files.folder / "run",
                                     {"precision=fp16", "train.max_steps=40",
                                      R"(hook=[{name="lr_finder", steps=30, highest=1e20, diverged=1e30}])"});
-  CHECK(result.outcome == RunResult::Outcome::stopped);
+  CHECK(result.outcome == Outcome::stopped);
 }
 
 TEST_CASE("resume: a time limit interrupts the run, and the same command continues it", "[resume]") {
@@ -216,13 +216,12 @@ TEST_CASE("resume: a time limit interrupts the run, and the same command continu
   train_in(files, whole, {limit("1000h")});
   for (std::int64_t step = 1; step < 4; ++step) {  // each process has time for one step
     const RunResult result = train_in(files, resumed, {limit("10.000001h")});
-    CHECK(result.outcome == RunResult::Outcome::interrupted);
+    CHECK(result.outcome == Outcome::interrupted);
     CHECK(result.exit_code() == 128 + SIGTERM);
     CHECK_THAT(result.message, Catch::Matchers::ContainsSubstring("time limit"));
     CHECK(result.steps == step);
   }
-  CHECK(train_in(files, resumed, {limit("1000h")}, {}, /*force=*/true).outcome ==
-        RunResult::Outcome::finished);
+  CHECK(train_in(files, resumed, {limit("1000h")}, {}, /*force=*/true).outcome == Outcome::finished);
   require_equal_runs(whole, resumed);
 }
 
@@ -234,11 +233,11 @@ TEST_CASE("resume: a run that a hook stopped continues with another recipe", "[r
            std::to_string(evaluations) + "}]";
   };
   const RunResult stopped = train_in(files, run, {patience(1)});
-  CHECK(stopped.outcome == RunResult::Outcome::stopped);
+  CHECK(stopped.outcome == Outcome::stopped);
   REQUIRE(stopped.steps < last_step);
   CHECK(train_in(files, run, {patience(1)}).steps == stopped.steps);  // it has ended
   const RunResult continued = train_in(files, run, {patience(50)}, {}, /*force=*/true);
-  CHECK(continued.outcome == RunResult::Outcome::finished);
+  CHECK(continued.outcome == Outcome::finished);
   CHECK(continued.steps == last_step);
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("a run that was killed before its first checkpoint starts over; other 
   runs.interrupt_after(2);
   runs.forget_checkpoints();
   std::ofstream(runs.file("notes.txt")) << "mine";
-  CHECK(runs.train().outcome == RunResult::Outcome::finished);
+  CHECK(runs.train().outcome == Outcome::finished);
   CHECK(logged_steps(runs.file("metrics.jsonl")) == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
   CHECK(read_text(runs.file("notes.txt")) == "mine");
 }
@@ -152,7 +152,7 @@ TEST_CASE("a checkpoint that does not fit the recipe leaves the run as it was") 
   CHECK(read_text(runs.file("metrics.jsonl")) == metrics);
   CHECK_THAT(read_text(runs.file("log.txt")), ContainsSubstring("error: "));
   fs::remove_all(newest);
-  CHECK(runs.train().outcome == RunResult::Outcome::finished);
+  CHECK(runs.train().outcome == Outcome::finished);
 }
 
 TEST_CASE("a checkpoint with a state that the run does not have is refused by name") {
@@ -228,7 +228,7 @@ TEST_CASE("a start that failed can be repeated in the same folder, with what fai
   CHECK_THROWS_WITH(runs.train({"tracker+=unbuildable_in_tests"}), ContainsSubstring("no such server"));
   CHECK(fs::exists(runs.file("recipe.toml")));
   CHECK(runs.result()["outcome"] == "failed");
-  CHECK(runs.train().outcome == RunResult::Outcome::finished);
+  CHECK(runs.train().outcome == Outcome::finished);
 }
 
 TEST_CASE("a resumed run that cannot be built says so in result.json and in its log") {
@@ -238,7 +238,7 @@ TEST_CASE("a resumed run that cannot be built says so in result.json and in its 
   CHECK(runs.result()["outcome"] == "failed");
   CHECK(runs.result()["steps"] == 4);  // what the run reached is still true
   CHECK_THAT(read_text(runs.file("log.txt")), ContainsSubstring("error: "));
-  CHECK(runs.train().outcome == RunResult::Outcome::finished);
+  CHECK(runs.train().outcome == Outcome::finished);
 }
 
 TEST_CASE("a resumed run does not keep the weights of the attempt before") {
@@ -273,12 +273,12 @@ TEST_CASE("a run that was started from a checkpoint of another run is continued 
   Runs second;
   second.train({}, {.resume_from = given, .interrupt_at = 5});
   SECTION("from its own checkpoint") {
-    CHECK(second.train({}, {.resume_from = given}).outcome == RunResult::Outcome::finished);
+    CHECK(second.train({}, {.resume_from = given}).outcome == Outcome::finished);
     CHECK(logged_steps(second.file("metrics.jsonl")) == std::vector<std::int64_t>{5, 6});
   }
   SECTION("from the same start, without one of its own") {
     second.forget_checkpoints();
-    CHECK(second.train().outcome == RunResult::Outcome::finished);
+    CHECK(second.train().outcome == Outcome::finished);
     CHECK(logged_steps(second.file("metrics.jsonl")) == std::vector<std::int64_t>{5, 6});
   }
   SECTION("but not from another checkpoint") {
@@ -296,7 +296,7 @@ TEST_CASE("a resumed run does not need the file of its initial weights") {
   const std::string setting = "model.weights=" + weights.string();
   runs.train({setting}, {.interrupt_at = 4});
   fs::remove(weights);
-  CHECK(runs.train({setting}).outcome == RunResult::Outcome::finished);
+  CHECK(runs.train({setting}).outcome == Outcome::finished);
 }
 
 TEST_CASE("a finished run without a checkpoint is not started over") {

@@ -71,7 +71,7 @@ struct Line {
 TEST_CASE("train: one update over all points is that of the sums by hand") {
   LineRun line({1, 2, 3}, {2, 4, 9}, {"train.accumulation_steps=2"});  // batches of 2 and 1 in one window
   const Trained trained = train_line(line);
-  CHECK(trained.end.why == TrainingEnd::finished);
+  CHECK(trained.end.outcome == Outcome::finished);
   CHECK_THAT(line.slope(), near(0.1 * 2 * (2 + 8 + 27) / 3.0));
   CHECK_THAT(line.offset(), near(0.1 * 2 * (2 + 4 + 9) / 3.0));
 
@@ -119,7 +119,7 @@ TEST_CASE("train: a signal ends the run after the step it came in, without an ev
   LineRun line({1, 2, 3, 4}, {1, 2, 3, 4}, {"loader.batch_size=1", "optimizer.lr=0.01"});
   const Trained trained =
       train_line(line, {.signal = [&] { return line.run.progress.step >= 2 ? SIGTERM : 0; }, .folder = {}});
-  CHECK(trained.end.why == TrainingEnd::interrupted);
+  CHECK(trained.end.outcome == Outcome::interrupted);
   CHECK(trained.end.signal == SIGTERM);
   CHECK(line.run.progress.step == 2);
   for (const auto& record : trained.records) CHECK_FALSE(record.contains("eval/loss"));
@@ -132,14 +132,14 @@ TEST_CASE("train: what is left of an interrupted run gives the weights of a whol
   train_line(whole);
   train_line(parts, {.signal = [&] { return parts.run.progress.step == 4 ? SIGINT : 0; }, .folder = {}});
   REQUIRE(parts.run.progress.step == 4);
-  CHECK(train_line(parts).end.why == TrainingEnd::finished);
+  CHECK(train_line(parts).end.outcome == Outcome::finished);
   CHECK(parts.slope() == whole.slope());
   CHECK(parts.offset() == whole.offset());
 }
 
 TEST_CASE("train: a limit on the steps ends it early") {
   LineRun line({1, 2, 3, 4}, {1, 2, 3, 4}, {"loader.batch_size=1", "optimizer.lr=0.01"});
-  CHECK(train_line(line, {.signal = {}, .folder = {}, .steps = 3}).end.why == TrainingEnd::finished);
+  CHECK(train_line(line, {.signal = {}, .folder = {}, .steps = 3}).end.outcome == Outcome::finished);
   CHECK(line.run.progress.step == 3);
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("train: a hook that asks to stop is heard after the step, and its reas
                {"loader.batch_size=1", "eval.every=1step", "optimizer.lr=0.01",
                 "hook+={name=\"early_stop\", metric=\"eval/loss\", patience=1, min_delta=1000.0}"});
   const Trained trained = train_line(line);
-  CHECK(trained.end.why == TrainingEnd::stopped);
+  CHECK(trained.end.outcome == Outcome::stopped);
   CHECK_THAT(trained.end.reason, ContainsSubstring("eval/loss"));
   CHECK(line.run.progress.step == 2);  // the first evaluation is the best so far, the second no better
   CHECK(line.run.ended == trained.end.reason);
@@ -190,7 +190,7 @@ TEST_CASE("train: hooks that need what local_sgd does not have are refused", "[r
 TEST_CASE("train: data that is not finite is the cause that is given, also if a hook stops the run") {
   LineRun line({1, std::nanf("")}, {1, 2}, {"loader.batch_size=1", "hook+=nan_guard"});
   const Trained trained = train_line(line);
-  CHECK(trained.end.why == TrainingEnd::diverged);
+  CHECK(trained.end.outcome == Outcome::failed);
   CHECK(trained.end.reason ==
         "the loss is not a number in step 2, because inputs of its batch are not finite numbers: correct the "
         "data, which `runner data` examines");
@@ -199,7 +199,7 @@ TEST_CASE("train: data that is not finite is the cause that is given, also if a 
 TEST_CASE("train: a loss that is not finite ends the run with the weights of the step before") {
   LineRun line({1, 2}, {1e18F, 2e18F}, {"loader.batch_size=1", "train.epochs=5", "optimizer.lr=1000000.0"});
   const Trained trained = train_line(line);
-  CHECK(trained.end.why == TrainingEnd::diverged);
+  CHECK(trained.end.outcome == Outcome::failed);
   CHECK_THAT(trained.end.reason, ContainsSubstring("diverged"));
   CHECK(std::isfinite(line.slope()));
 }
