@@ -26,25 +26,21 @@ bool PrivateMapping::contains(const void* address) const {
   return at >= begin && at < begin + bytes_.size();
 }
 
-// For whole pages, including other bytes on the first and the last one.
-bool PrivateMapping::advise(std::span<const std::byte> some, int advice) const {
-  if (some.empty() || !contains(some.data())) return false;
+// For whole pages, including other bytes on the first and the last one. Errors are ignored: it is only a
+// hint.
+void PrivateMapping::advise(std::span<const std::byte> some, int advice) const {
+  if (some.empty() || !contains(some.data())) return;
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(some.data()) / page * page;
   const auto end = std::min(reinterpret_cast<std::uintptr_t>(some.data() + some.size()),
                             reinterpret_cast<std::uintptr_t>(bytes_.data() + bytes_.size()));
-  return ::madvise(reinterpret_cast<void*>(begin), end - begin, advice) == 0;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
 }
 
-// Errors are ignored: it is only a hint.
 void PrivateMapping::will_need(std::span<const std::byte> some) const { advise(some, MADV_WILLNEED); }
 
 void PrivateMapping::give_back(std::span<const std::byte> some) const {
   if (access_ == Access::read_only) advise(some, MADV_DONTNEED);
-}
-
-bool PrivateMapping::read_now(std::span<const std::byte> some) const {
-  return advise(some, MADV_POPULATE_READ);
 }
 
 PrivateMapping::~PrivateMapping() {

@@ -32,16 +32,12 @@ class PrivateMapping {
   // from the disk again later. Writable memory is never given back.
   void will_need(std::span<const std::byte> some) const;
   void give_back(std::span<const std::byte> some) const;
-
-  // Reads some of the bytes now, all at once, which is faster than page by page when they are touched. False
-  // if the kernel cannot do that or the disk fails; reading from the file reports why.
-  bool read_now(std::span<const std::byte> some) const;
   const std::filesystem::path& path() const { return path_; }
 
  private:
   PrivateMapping(std::filesystem::path path, std::span<std::byte> bytes, Access access)
       : path_(std::move(path)), bytes_(bytes), access_(access), guard_(path_, bytes.data(), bytes.size()) {}
-  bool advise(std::span<const std::byte> some, int advice) const;
+  void advise(std::span<const std::byte> some, int advice) const;
 
   std::filesystem::path path_;
   std::span<std::byte> bytes_;

@@ -55,18 +55,3 @@ TEST_CASE("private mapping: what was written is not given back, and neither is o
   read_only->give_back(own);
   CHECK(std::ranges::all_of(own, [](std::byte each) { return each == std::byte{7}; }));
 }
-
-TEST_CASE("private mapping: bytes are read at once, and it is said if they cannot be") {
-  const TemporaryFolder folder;
-  const auto path = file_of(folder, 5 * page + 10);
-  const auto file = PrivateMapping::open(path, Access::read_only);
-  CHECK(file->read_now(file->bytes()));
-  CHECK(file->read_now(file->bytes().last(1)));
-  CHECK(file->bytes()[4 * page] == std::byte{5});
-
-  std::filesystem::resize_file(path, 2 * page);  // what is gone cannot be read; the rest can
-  CHECK_FALSE(file->read_now(file->bytes()));
-  CHECK(file->read_now(file->bytes().first(2 * page)));
-  const std::vector<std::byte> own(page);
-  CHECK_FALSE(file->read_now(own));
-}
