@@ -84,4 +84,16 @@ void append_utf8(std::string& text, char32_t code_point) {
   }
 }
 
+std::size_t utf8_characters(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_utf8));
+}
+
+std::string_view utf8_prefix(std::string_view text, std::size_t most) {
+  std::size_t bytes = 0;
+  for (; bytes < text.size(); ++bytes) {
+    if (!continues_utf8(text[bytes]) && most-- == 0) break;
+  }
+  return text.substr(0, bytes);
+}
+
 }  // namespace runner

@@ -24,6 +24,10 @@ std::string without_nul(std::string text);
 
 void append_utf8(std::string& text, char32_t code_point);
 
+// How many characters the text has, which is well-formed, and the first `most` of them.
+std::size_t utf8_characters(std::string_view text);
+std::string_view utf8_prefix(std::string_view text, std::size_t most);
+
 inline bool continues_utf8(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
 }  // namespace runner

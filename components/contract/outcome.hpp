@@ -18,4 +18,8 @@ constexpr std::string_view name_of(Outcome outcome) {
   return "failed";
 }
 
+constexpr bool ended_well(Outcome outcome) {
+  return outcome == Outcome::finished || outcome == Outcome::stopped;
+}
+
 }  // namespace runner

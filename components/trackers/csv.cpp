@@ -2,6 +2,8 @@
 // table is copied to a temporary file, with the new column empty in the existing rows, and renamed into
 // place, so that a reader always finds a complete table. Numbers that are not finite are written as nan, inf
 // and -inf, which Python's float() accepts.
+//
+// A table outside the run folder could be that of another run, so the state says which one is this run's own.
 #include <charconv>
 #include <fstream>
 #include <stdexcept>
@@ -10,6 +12,7 @@
 #include "components/support/tables/csv_cell.hpp"
 #include "components/trackers/support/append_file.hpp"
 #include "components/trackers/support/cut_lines.hpp"
+#include "components/trackers/support/path_below.hpp"
 #include "components/trackers/support/place.hpp"
 #include "components/trackers/support/tracker_files.hpp"
 #include "components/trackers/tracker.hpp"
@@ -63,27 +66,23 @@ class CsvTable : public Tracker {
  public:
   explicit CsvTable(std::filesystem::path path) : path_(std::move(path)) {}
 
+  State save() const override {
+    if (own_.empty()) return {};
+    return {.texts = {{"file", own_}}};
+  }
+  void load(const State& state) override {
+    StateReader saved(state);
+    own_ = saved.text("file");
+    saved.finish();
+  }
+
   void start(const RunFacts& facts) override {
+    const bool claimed = claim_outside(facts.folder);
     cut_unfinished_line(path_);
-    if (is_missing_or_empty(path_)) {
-      file_ = AppendFile(path_);
-      return;
-    }
-    std::ifstream in(path_, std::ios::binary);
-    columns_ = cells_of(in);
-    if (columns_.size() < 3 || columns_[0] != "step" || columns_[1] != "epoch" || columns_[2] != "time") {
-      throw std::runtime_error(path_.string() + " already exists and was not written by this tracker.");
-    }
-    columns_.erase(columns_.begin(), columns_.begin() + 3);
-    const std::streamoff header = in.tellg();
-    if (facts.starts_over()) {  // the recipe, and thus the columns, may have changed
-      columns_.clear();
-      std::filesystem::resize_file(path_, 0);
-    } else if (facts.resumed_at) {
-      cut_rows(facts, static_cast<std::uint64_t>(header));
-    }
-    for (const std::string& column : columns_) index_.emplace(column, index_.size());
+    if (!is_missing_or_empty(path_)) take_up(facts);
     file_ = AppendFile(path_);
+    // At once, so that a run that starts at the same time finds out.
+    if (claimed && file_.size() == 0) file_.append(header_of({}));
   }
 
   void log(const Record& record) override {
@@ -104,6 +103,36 @@ class CsvTable : public Tracker {
   State place() const override { return {.integers = {{"step", step_}, {"rows_of_step", rows_of_step_}}}; }
 
  private:
+  // Whether the table is outside the run folder; then it must be empty, or this run's own.
+  bool claim_outside(const std::filesystem::path& run) {
+    const std::filesystem::path table = std::filesystem::weakly_canonical(path_);
+    if (path_below(std::filesystem::weakly_canonical(run), table)) return false;
+    if (own_ != table.string() && !is_missing_or_empty(path_)) {
+      throw std::runtime_error(path_.string() +
+                               " holds the rows of another run: set another file or logging_dir. By default, "
+                               "the table is in the run folder.");
+    }
+    own_ = table.string();
+    return true;
+  }
+
+  void take_up(const RunFacts& facts) {
+    std::ifstream in(path_, std::ios::binary);
+    columns_ = cells_of(in);
+    if (columns_.size() < 3 || columns_[0] != "step" || columns_[1] != "epoch" || columns_[2] != "time") {
+      throw std::runtime_error(path_.string() + " already exists and was not written by this tracker.");
+    }
+    columns_.erase(columns_.begin(), columns_.begin() + 3);
+    const std::streamoff header = in.tellg();
+    if (facts.starts_over()) {  // the recipe, and thus the columns, may have changed
+      columns_.clear();
+      std::filesystem::resize_file(path_, 0);
+    } else if (facts.resumed_at) {
+      cut_rows(facts, static_cast<std::uint64_t>(header));
+    }
+    for (const std::string& column : columns_) index_.emplace(column, index_.size());
+  }
+
   // Rows of the checkpoint's step may be on both sides of it. If its place is known, the first ones are kept,
   // as many as there were. The file is read backwards, only as far as that step.
   void cut_rows(const RunFacts& facts, std::uint64_t header) {
@@ -177,6 +206,7 @@ class CsvTable : public Tracker {
   }
 
   std::filesystem::path path_;
+  std::string own_;  // the table outside the run folder that belongs to this run
   AppendFile file_;
   std::int64_t step_ = -1, rows_of_step_ = 0;           // of the last row
   std::vector<std::string> columns_;                    // after step, epoch and time

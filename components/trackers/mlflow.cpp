@@ -104,10 +104,16 @@ class MLflowRun : public Tracker {
 
   void start(const RunFacts& facts) override {
     if (!api_) api_.emplace(find_server(settings_));
+    const std::string earlier = run_;
     understood([&] {
-      known_ = !run_.empty() || find_run(facts);
+      known_ = is_there() || find_run(facts);
       if (!known_) create_run(facts);
     });
+    if (!known_ && !earlier.empty()) {
+      log::warning(
+          "{} does not know the run {}, so a new one is created there, without what was sent before.",
+          api_->server(), earlier);
+    }
     undescribed_ = facts;
   }
 
@@ -147,9 +153,9 @@ class MLflowRun : public Tracker {
     flush();
     if (!end.message.empty()) set_tag(message_tag, end.message);
     api_->post("runs/update", {{"run_id", run_},
-                               {"status", end.outcome == Outcome::finished ? "FINISHED"
-                                          : end.outcome == Outcome::failed ? "FAILED"
-                                                                           : "KILLED"},
+                               {"status", ended_well(end.outcome)               ? "FINISHED"
+                                          : end.outcome == Outcome::interrupted ? "KILLED"
+                                                                                : "FAILED"},
                                {"end_time", milliseconds(end.wall_time)}});
   }
 
@@ -167,9 +173,8 @@ class MLflowRun : public Tracker {
   // requests to it. If it is never called, the next process starts the run again.
   void describe_run(const RunFacts& facts) {
     understood([&] {
-      const Json there = known_ ? data_there() : Json::object();
-      send_params(facts.settings, keys_of(there, "params"));
-      if (keys_of(there, "tags").contains(message_tag))
+      send_params(facts.settings, keys_of(data_there_, "params"));
+      if (keys_of(data_there_, "tags").contains(message_tag))
         api_->post("runs/delete-tag", {{"run_id", run_}, {"key", message_tag}});
     });
     if (known_) api_->post("runs/update", {{"run_id", run_}, {"status", "RUNNING"}});
@@ -187,6 +192,18 @@ class MLflowRun : public Tracker {
 
   void set_tag(const char* name, const std::string& value) {
     api_->post("runs/set-tag", {{"run_id", run_}, {"key", name}, {"value", valid_utf8(value, longest_tag)}});
+  }
+
+  // Whether the server knows the id: it may be another server than before, or have lost its data.
+  bool is_there() {
+    if (run_.empty()) return false;
+    try {
+      data_there_ = data_of(api_->get_run(run_).at("run"));
+      return true;
+    } catch (const MlflowRefusal& refusal) {
+      if (refusal.code != 404) throw;
+      return false;
+    }
   }
 
   // By its tag: an earlier request may have created the run although its response was lost.
@@ -239,9 +256,10 @@ class MLflowRun : public Tracker {
   void take(const Json& run) {
     run_ = run.at("info").at("run_id");
     artifact_uri_ = run.at("info").value("artifact_uri", "");
+    data_there_ = data_of(run);
   }
 
-  Json data_there() { return api_->get("runs/get", "run_id", run_).at("run").value("data", Json::object()); }
+  static Json data_of(const Json& run) { return run.value("data", Json::object()); }
 
   static std::set<std::string> keys_of(const Json& data, const char* kind) {
     std::set<std::string> keys;
@@ -303,6 +321,7 @@ class MLflowRun : public Tracker {
   std::optional<MlflowApi> api_;
   std::string experiment_, run_, artifact_uri_;
   bool known_ = false;                   // the run exists on the server, from an earlier attempt
+  Json data_there_;                      // its parameters and tags
   std::optional<RunFacts> undescribed_;  // what describe_run() still has to send
   std::vector<Json> metrics_;            // not yet sent
   MlflowNames names_;

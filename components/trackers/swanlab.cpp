@@ -117,9 +117,9 @@ class SwanLabRun : public Tracker {
   void finish(const RunEnd& end) override {
     enum { finished = 1, crashed = 2, aborted = 3 };
     add_record(Field::finish_, -2, [&](Message& message) {
-      message.add_enum(1, end.outcome == Outcome::finished ? finished
-                          : end.outcome == Outcome::failed ? crashed
-                                                           : aborted);
+      message.add_enum(1, ended_well(end.outcome)               ? finished
+                          : end.outcome == Outcome::interrupted ? aborted
+                                                                : crashed);
       if (!end.message.empty()) add_text(message, 2, end.message);
       add_timestamp(message, 3, end.wall_time);
     });

@@ -77,7 +77,7 @@ class Events : public Tracker {
 
   void finish(const RunEnd& end) override {
     using Status = TensorBoardWriter::Status;
-    writer_->end_session(end.outcome == Outcome::failed ? Status::failure : Status::success, end.wall_time);
+    writer_->end_session(ended_well(end.outcome) ? Status::success : Status::failure, end.wall_time);
     if (!end.message.empty()) writer_->add_text("end of the run", 0, end.message);
     writer_->flush();
   }

@@ -179,7 +179,10 @@ class WandbRun : public Tracker {
       for (const auto& [name, json] : last_) add_item(message, name, json);
     });
     add_record(Field::exit_, [&](Message& message) {
-      message.add_int32(1, end.outcome == Outcome::failed ? 1 : 0);
+      constexpr int success = 0, failure = 1, interrupted = 255;  // as W&B's own library reports them
+      message.add_int32(1, ended_well(end.outcome)               ? success
+                           : end.outcome == Outcome::interrupted ? interrupted
+                                                                 : failure);
       message.add_int32(2, static_cast<std::int32_t>(runtime_));
     });
     log_->flush();

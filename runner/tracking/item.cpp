@@ -1,6 +1,9 @@
 #include "runner/tracking/item.hpp"
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -50,8 +53,8 @@ Json to_json(const Item& item) {
                    return Json::array({Kind::artifact, bytes_of(each.name), bytes_of(each.file.string())});
                  },
                  [](const RunEnd& each) {
-                   return Json::array(
-                       {Kind::end, static_cast<int>(each.outcome), bytes_of(each.message), each.wall_time});
+                   return Json::array({Kind::end, std::string(name_of(each.outcome)), bytes_of(each.message),
+                                       each.wall_time});
                  }},
       item);
 }
@@ -71,15 +74,23 @@ HistogramItem read_histogram(const Json& json) {
           json[2]};
 }
 
+Outcome outcome_named(const std::string& name) {
+  for (const Outcome each : {Outcome::finished, Outcome::stopped, Outcome::interrupted, Outcome::failed})
+    if (name == name_of(each)) return each;
+  throw std::runtime_error("A run cannot end as " + in_quotes(name) + ".");
+}
+
 }  // namespace
 
-void deliver(const Item& item, Tracker& tracker) {
+void deliver(const Item& item, Tracker& tracker, const std::filesystem::path& run_folder) {
   std::visit(
       Overloaded{[&](const Record& each) { tracker.log(each); },
                  [&](const TextItem& each) { tracker.text(each.tag, each.text, each.step); },
                  [&](const ImageItem& each) { tracker.image(each.tag, each.image, each.step); },
                  [&](const HistogramItem& each) { tracker.histogram(each.tag, each.histogram, each.step); },
-                 [&](const ArtifactItem& each) { tracker.artifact(each.name, each.file); },
+                 [&](const ArtifactItem& each) {
+                   tracker.artifact(each.name, std::filesystem::absolute(run_folder / each.file));
+                 },
                  [&](const RunEnd& each) { tracker.finish(each); }},
       item);
 }
@@ -106,7 +117,7 @@ Item read_item(std::string_view bytes) {
     case Kind::image: return ImageItem{text_of(json[1]), {text_of(json[2]), json[3], json[4]}, json[5]};
     case Kind::histogram: return read_histogram(json);
     case Kind::artifact: return ArtifactItem{text_of(json[1]), text_of(json[2])};
-    default: return RunEnd{static_cast<Outcome>(json[1].get<int>()), text_of(json[2]), json[3]};
+    default: return RunEnd{outcome_named(json[1].get<std::string>()), text_of(json[2]), json[3]};
   }
 }
 

@@ -26,7 +26,7 @@ struct HistogramItem {
 };
 struct ArtifactItem {
   std::string name;
-  std::filesystem::path file;
+  std::filesystem::path file;  // relative to the run folder, or absolute
 };
 
 // Everything that a tracker receives, from the start of a run to its end.
@@ -34,7 +34,7 @@ using Item = std::variant<Record, TextItem, ImageItem, HistogramItem, ArtifactIt
 
 using SharedItem = std::shared_ptr<const Item>;
 
-void deliver(const Item& item, Tracker& tracker);
+void deliver(const Item& item, Tracker& tracker, const std::filesystem::path& run_folder);
 
 // False for what a resumed run will log again, and for the end of the earlier attempt.
 bool is_kept(const Item& item, const RunFacts& facts);

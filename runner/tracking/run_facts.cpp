@@ -34,21 +34,36 @@ void flatten(const Value& value, const std::string& path,
 }
 
 // 32 hexadecimal digits: every tracking service accepts them as an id, or as the start of one.
+constexpr std::size_t id_length = 32;
+constexpr std::string_view id_digits = "0123456789abcdef";
+
 std::string new_id() {
   std::random_device random;
   std::string id;
-  while (id.size() < 32) id += "0123456789abcdef"[random() % 16];
+  while (id.size() < id_length) id += id_digits[random() % id_digits.size()];
   return id;
+}
+
+// Both become part of the names of files, so only what the program itself writes is accepted.
+bool take_identity(const std::string& id, double started_at, RunFacts& facts) {
+  constexpr double year_5000 = 95'617'584'000;
+  const bool valid = id.size() == id_length && id.find_first_not_of(id_digits) == std::string::npos &&
+                     started_at > 0 && started_at < year_5000;
+  if (valid) facts.id = id, facts.started_at = started_at;
+  return valid;
 }
 
 bool read_identity(const std::filesystem::path& file, RunFacts& facts) {
   const auto json = read_json_file_or_null(file);
-  if (!json.is_object() || !json.contains("id") || !json["id"].is_string() || !json.contains("started_at") ||
-      !json["started_at"].is_number())
-    return false;
-  facts.id = json["id"];
-  facts.started_at = json["started_at"];
-  return true;
+  return json.is_object() && json.contains("id") && json["id"].is_string() && json.contains("started_at") &&
+         json["started_at"].is_number() && take_identity(json["id"], json["started_at"], facts);
+}
+
+bool read_identity(const State& saved, RunFacts& facts) {
+  const auto id = saved.texts.find("id");
+  const auto started_at = saved.numbers.find("started_at");
+  return id != saved.texts.end() && started_at != saved.numbers.end() &&
+         take_identity(id->second, started_at->second, facts);
 }
 
 }  // namespace
@@ -63,13 +78,10 @@ RunFacts run_facts(const RunSection& run, const std::filesystem::path& folder, c
 void identify(RunFacts& facts, const State& saved) {
   const std::filesystem::path file = facts.folder / "run.json";
   if (read_identity(file, facts)) return;
+  const bool is_known = read_identity(saved, facts);
   if (std::filesystem::exists(file))
     log::warning("{} is damaged and is rewritten{}.", file.string(),
-                 saved.texts.contains("id") ? " from the checkpoint" : "; the run gets a new id");
-  if (saved.texts.contains("id") && saved.numbers.contains("started_at")) {
-    facts.id = saved.texts.at("id");
-    facts.started_at = saved.numbers.at("started_at");
-  }
+                 is_known ? " from the checkpoint" : "; the run gets a new id");
   if (facts.id.empty()) facts.id = new_id();
   if (facts.started_at == 0) facts.started_at = wall_clock();
   AtomicFile out(file);

@@ -1,6 +1,10 @@
 #include "runner/tracking/send_later.hpp"
 
+#include <algorithm>
+
 #include "components/support/io/file_lock.hpp"
+#include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/tracking/run_facts.hpp"
 #include "runner/tracking/trackers.hpp"
 
@@ -36,13 +40,22 @@ std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts f
   std::vector<std::unique_ptr<TrackerWorker>> workers;
   for (NamedTracker& each : trackers) {
     if (each.essential) continue;
-    sent.push_back({each.name, has_everything(folder, each.name)});
-    if (sent.back().nothing_to_do) continue;
-    workers.push_back(std::make_unique<TrackerWorker>(std::move(each), facts, folder, State{}, patience));
-    workers.back()->close(end ? std::make_shared<const Item>(*end) : nullptr);
+    const std::string name = each.name;
+    SentLater& result = sent.emplace_back(SentLater{.tracker = name});
+    try {
+      result.nothing_to_do = result.complete = has_everything(folder, name);
+      if (result.nothing_to_do) continue;
+      workers.push_back(std::make_unique<TrackerWorker>(std::move(each), facts, folder, State{}, patience));
+      workers.back()->close(end ? std::make_shared<const Item>(*end) : nullptr);
+    } catch (const std::exception& error) {  // the others are sent all the same
+      log::warning("Tracker {} is skipped: {}", in_quotes(name), error.what());
+    }
   }
-  for (const auto& worker : workers) worker->join();
-  for (SentLater& each : sent) each.complete = has_everything(folder, each.tracker);
+  for (const auto& worker : workers) {
+    worker->join();
+    std::ranges::find(sent, worker->name(), &SentLater::tracker)->complete =
+        has_everything(folder, worker->name());
+  }
   return sent;
 }
 

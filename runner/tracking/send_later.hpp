@@ -14,7 +14,8 @@ struct SentLater {
 };
 
 // Sends each tracker of an ended run the data that could not be sent during the run. A tracker that has not
-// received the end of the run gets it, too: as failed, if the process was killed and the end is unknown.
+// received the end of the run gets it, too: as failed, if the process was killed and the end is unknown. A
+// tracker whose saved state cannot be read is skipped with a warning.
 // Throws std::runtime_error if the run is still running, or had no trackers.
 std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts facts,
                                   const std::optional<RunEnd>& end = {});

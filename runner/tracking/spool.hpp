@@ -15,7 +15,11 @@ namespace runner {
 // front(). Throws std::runtime_error that names the file.
 class Spool {
  public:
-  explicit Spool(std::filesystem::path file);  // continues an existing file, without a torn last item
+  static constexpr std::uint64_t most_sent = 64 << 20;
+
+  // Continues an existing file, without a torn last item. Items that have been processed are removed from the
+  // file once they take more than `longest_sent` bytes and the others take less.
+  explicit Spool(std::filesystem::path file, std::uint64_t longest_sent = most_sent);
 
   std::size_t size() const { return size_; }
   void append(std::span<const SharedItem> items);  // and flushes them
@@ -28,8 +32,13 @@ class Spool {
 
  private:
   void write_sent(std::uint64_t bytes);
+  template <class IsKept>
+  void rewrite(std::size_t count, IsKept is_kept);
+  void drop_sent();
+  std::filesystem::path draft() const { return file_.string() + ".new"; }
 
   std::filesystem::path file_, sent_file_;
+  std::uint64_t longest_sent_;
   std::uint64_t sent_ = 0;  // bytes at the start of the file
   std::size_t size_ = 0;    // items after those
   std::uint64_t front_bytes_ = 0;

@@ -13,20 +13,31 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json parsed(const std::filesystem::path& path) {
-  Json json = read_json_file_or_null(path);
-  if (!json.is_object() || !json.contains("state"))
-    throw std::runtime_error(path.string() + " is damaged: it does not hold the state of a tracker.");
-  return json;
+template <class Parse>
+auto parsed(const std::filesystem::path& path, Parse parse) {
+  try {
+    return parse(read_json_file(path));
+  } catch (const JsonError&) {
+  } catch (const Json::exception&) {
+  } catch (const StateError&) {
+  }
+  throw std::runtime_error(
+      path.string() +
+      " is damaged: it does not hold the state of a tracker. Delete it; the tracker then "
+      "starts a new run.");
 }
 
 }  // namespace
 
 bool TrackerStateFile::exists() const { return std::filesystem::exists(path_); }
 
-State TrackerStateFile::read() const { return state_from_json(parsed(path_).at("state"), {}, ""); }
+State TrackerStateFile::read() const {
+  return parsed(path_, [](const auto& json) { return state_from_json(json.at("state"), {}, ""); });
+}
 
-bool TrackerStateFile::ended() const { return parsed(path_).value("ended", false); }
+bool TrackerStateFile::ended() const {
+  return parsed(path_, [](const auto& json) { return json.value("ended", false); });
+}
 
 void TrackerStateFile::write(const State& state, bool ended) {
   if (!state.tensors.empty()) throw std::logic_error("The state of a tracker may not hold tensors.");

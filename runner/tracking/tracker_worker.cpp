@@ -157,7 +157,7 @@ void TrackerWorker::send_all() {
       if (ended_) break;  // nothing is delivered after the end of the run
       // A separate attempt, so that the end of a run need not wait for both.
       if (std::holds_alternative<RunEnd>(*item)) attempt([&] { tracker_->flush(); });
-      attempt([&] { deliver(*item, *tracker_); });
+      attempt([&] { deliver(*item, *tracker_, run_of(run_.folder)); });
       if (const auto* record = std::get_if<Record>(item.get())) last_record_ = record->wall_time;
       ended_ = ended_ || std::holds_alternative<RunEnd>(*item);
     }

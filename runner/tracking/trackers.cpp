@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "components/trackers/support/append_file.hpp"
+#include "components/trackers/support/path_below.hpp"
 #include "components/trackers/support/wall_clock.hpp"
 #include "registry/log.hpp"
+#include "registry/wording.hpp"
 #include "runner/tracking/rank_folders.hpp"
 #include "runner/tracking/run_facts.hpp"
 
@@ -17,6 +20,16 @@ namespace runner {
 namespace {
 
 constexpr const char* places = "/places";  // no tracker has this name
+
+void check_name(const std::string& name) {
+  for (const char* const taken : {"step", "epoch", "time"}) {
+    if (name == taken)
+      throw std::invalid_argument("Nothing can be logged as " + in_quotes(name) +
+                                  ": every record has its step, epoch and time already. Use another name, "
+                                  "such as " +
+                                  in_quotes("train/" + name) + ".");
+  }
+}
 
 State part_of(const State& saved, const std::string& name) {
   const auto found = saved.parts.find(name);
@@ -82,24 +95,29 @@ Trackers::~Trackers() {
 }
 
 void Trackers::log(Record record) {
+  for (const auto& [name, value] : record.values) check_name(name);
   if (record.wall_time == 0) record.wall_time = wall_clock();
   put(std::move(record));
 }
 
 void Trackers::text(std::string tag, std::string text, std::int64_t step) {
+  check_name(tag);
   put(TextItem{std::move(tag), std::move(text), step});
 }
 
 void Trackers::image(std::string tag, Picture image, std::int64_t step) {
+  check_name(tag);
   put(ImageItem{std::move(tag), std::move(image), step});
 }
 
 void Trackers::histogram(std::string tag, Histogram histogram, std::int64_t step) {
+  check_name(tag);
   put(HistogramItem{std::move(tag), std::move(histogram), step});
 }
 
 void Trackers::artifact(std::string name, std::filesystem::path file) {
-  put(ArtifactItem{std::move(name), std::filesystem::absolute(file)});
+  auto below = path_below(run_of(facts_.folder), file);  // so that the run folder can be moved
+  put(ArtifactItem{std::move(name), below ? *std::move(below) : std::filesystem::absolute(file)});
 }
 
 void Trackers::put(Item item) {

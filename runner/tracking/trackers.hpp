@@ -36,7 +36,8 @@ class Trackers final : public Stateful {
   void start(std::optional<std::int64_t> resumed_at = {},
              double resumed_epoch = std::numeric_limits<double>::infinity());
 
-  // These throw std::runtime_error after an essential tracker has failed.
+  // These throw std::runtime_error after an essential tracker has failed, and std::invalid_argument for a
+  // name that every record uses already: "step", "epoch" or "time".
   void log(Record record);
   void text(std::string tag, std::string text, std::int64_t step);
   void image(std::string tag, Picture image, std::int64_t step);

@@ -75,7 +75,7 @@ class Comet(unittest.TestCase):
         _, messages = read(self.folder / f"retried/comet/{ID}.zip")
         others = {m["payload"]["key"]: m["payload"]["value"] for m in messages if m["type"] == "log_other"}
         self.assertEqual((others["Outcome"], others.get("Message")), ("finished", None))
-        for scenario, message in (("stopped", "interrupted"), ("failed", "the loss is not a number")):
+        for scenario, message in (("stopped", "no longer better"), ("interrupted", "SIGINT"), ("failed", "the loss is not a number")):
             write("comet", self.folder / scenario, scenario)
             _, messages = read(self.folder / scenario / f"comet/{ID}.zip")
             self.assertEqual([m["payload"]["value"] for m in messages if m["type"] == "log_other"][-2:], [scenario, message])

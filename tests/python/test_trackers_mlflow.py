@@ -227,6 +227,15 @@ class MLflow(unittest.TestCase):
         self.assertGreater((folder / "tracking/mlflow.spool").stat().st_size, 0)
 
 
+def usual_answer(path, **experiment):
+    """What MLflow answers of its one experiment, without any earlier run."""
+    if "get-by-name" in path:
+        return {"experiment": {"experiment_id": "1", **experiment}}
+    if "runs/create" in path:
+        return {"run": {"info": {"run_id": "r", "artifact_uri": "mlflow-artifacts:/1/r/artifacts"}}}
+    return {"run": {"data": {}}} if "runs/get" in path else {}
+
+
 class Answers(unittest.TestCase):
     """Servers that answer otherwise than MLflow does when all is well."""
 
@@ -241,11 +250,7 @@ class Answers(unittest.TestCase):
             if other is not None:
                 return other
             taken.extend((item["key"], item.get("step")) for item in items)
-            if "get-by-name" in path:
-                return {"experiment": {"experiment_id": "1", **server}}
-            if "runs/create" in path:
-                return {"run": {"info": {"run_id": "r", "artifact_uri": "mlflow-artifacts:/1/r/artifacts"}}}
-            return {"run": {"data": {}}} if "runs/get" in path else {}
+            return usual_answer(path, **server)
 
         with tracker_tools.scratch() as folder, Stub(reply) as stub:
             done = write("mlflow", folder, "whole", f"url={stub.address}", returncode=returncode)
@@ -287,6 +292,66 @@ class Answers(unittest.TestCase):
                 _, _, heard = self.sent(lambda path, items: answer if where in path else None, 1)
                 self.assertIn(said, heard)
                 self.assertNotIn("hush", heard)
+
+    def test_how_a_run_ended(self):
+        for scenario, status in (("whole", "FINISHED"), ("stopped", "FINISHED"), ("interrupted", "KILLED"), ("failed", "FAILED")):
+            with self.subTest(scenario=scenario), tracker_tools.scratch() as folder, Stub(lambda _, path, __: usual_answer(path)) as stub:
+                write("mlflow", folder, scenario, f"url={stub.address}")
+                self.assertEqual([json.loads(body)["status"] for _, path, body in stub.requests if "runs/update" in path], [status])
+
+    def test_what_a_deleted_run_refuses_is_kept_until_it_is_restored(self):
+        stages, taken = ["deleted"], []
+
+        def reply(_, path, body):
+            metrics = json.loads(body).get("metrics", []) if "log-batch" in path else []
+            if "runs/get" in path:
+                return {"run": {"info": {"lifecycle_stage": stages[-1]}, "data": {}}}
+            if metrics and stages[-1] == "deleted":
+                return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": "The run r must be in the 'active' state"}
+            taken.extend((item["key"], item["step"]) for item in metrics)
+            return usual_answer(path)
+
+        with tracker_tools.scratch() as scratch, Stub(reply) as stub:
+            folder = Path(scratch) / "run"
+            (Path(scratch) / "r.toml").write_text(TEXT)
+            runner = lambda *words: subprocess.run([RUNNER, *map(str, words)], capture_output=True, text=True, env=environment())
+            done = runner(Path(scratch) / "r.toml", f'tracker=[{{name="mlflow",url="{stub.address}"}}]', f"run.dir={folder}", "train.max_steps=1")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            said = " ".join((done.stdout + done.stderr).split())
+            self.assertIn(f"The run was deleted on {stub.address}", said)
+            self.assertNotIn("refused the metric", said)
+            self.assertEqual(taken, [])
+            logged = {(name, r["step"]) for r in records(folder) for name in r if name not in ("step", "epoch", "time")}
+            self.assertLess(len(logged), 20)  # more of them are an error in any case
+            self.assertGreater((folder / "tracking/mlflow.spool").stat().st_size, 0)
+            self.assertEqual(runner("track", folder).returncode, 1)
+            stages.append("active")
+            done = runner("track", folder)
+            self.assertEqual((done.returncode, done.stdout), (0, "mlflow: has everything now\n"), done.stderr)
+            self.assertEqual(set(taken), logged)
+
+    def test_a_server_that_does_not_know_the_run_gets_a_new_one(self):
+        created, batches = [], []
+
+        def reply(_, path, body):
+            if "runs/get" in path:
+                return 404, {"error_code": "RESOURCE_DOES_NOT_EXIST", "message": "Run 'r1' not found"}
+            if "runs/create" in path:
+                created.append(f"r{len(created) + 1}")
+                return {"run": {"info": {"run_id": created[-1], "artifact_uri": f"mlflow-artifacts:/1/{created[-1]}/artifacts"}}}
+            batches.extend([json.loads(body)] if "log-batch" in path else [])
+            return usual_answer(path)
+
+        with tracker_tools.scratch() as folder, Stub(reply) as stub:
+            said = write("mlflow", folder, "resumed", f"url={stub.address}").stderr
+            last_update = [json.loads(body) for _, path, body in stub.requests if "runs/update" in path][-1]
+        self.assertIn("does not know the run r1", said)
+        self.assertEqual(created, ["r1", "r2"])
+        sent = {run: [item["step"] for batch in batches if batch["run_id"] == run for item in batch.get("metrics", []) if item["key"] == "train/loss"]
+                for run in created}
+        self.assertEqual((sent["r1"], sent["r2"]), (list(range(1, 61)), list(range(41, 81))))
+        self.assertTrue(any("params" in batch for batch in batches if batch["run_id"] == "r2"))
+        self.assertEqual((last_update["run_id"], last_update["status"]), ("r2", "FINISHED"))
 
     def test_a_deleted_experiment_is_named(self):
         _, _, said = self.sent(returncode=1, lifecycle_stage="deleted")

@@ -106,7 +106,7 @@ class SwanLab(unittest.TestCase):
         records = read(self.folder / "killed" / FOLDER)
         self.assertEqual(len([s for s in of_kind(records, "scalar") if s.key == "train/loss"]), 100)
         self.assertEqual(of_kind(records, "finish"), [])
-        for scenario, state in (("stopped", 3), ("failed", 2)):
+        for scenario, state in (("stopped", 1), ("failed", 2), ("interrupted", 3)):
             write("swanlab", self.folder / scenario, scenario)
             (finish,) = of_kind(read(self.folder / scenario / FOLDER), "finish")
             self.assertEqual(finish.state, state)

@@ -123,8 +123,8 @@ class Wandb(unittest.TestCase):
         history, code = uploaded(self.sync(self.folder / FOLDER), "wandb-history.jsonl")
         self.assertEqual((len(history), code), (105, 1))
 
-    def test_failed_and_stopped(self):
-        for scenario, expected in (("failed", 1), ("stopped", 0)):
+    def test_failed_interrupted_and_stopped(self):
+        for scenario, expected in (("failed", 1), ("interrupted", 255), ("stopped", 0)):
             write("wandb", self.folder / scenario, scenario)
             self.assertEqual(uploaded(self.sync(self.folder / scenario / FOLDER), "wandb-history.jsonl")[1], expected)
 

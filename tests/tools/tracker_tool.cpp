@@ -1,8 +1,9 @@
 // Writes what a tracker writes of a small run, for the readers of others to judge:
-//   tracker_tool TRACKER FOLDER whole|killed|resumed|placed|many|wide [key=value ..]
-// whole: 200 steps; killed: 100 steps and SIGKILL; resumed: 60 steps, and then 41 to 80 of a run resumed at
-// 40; placed: the same, and what came after the checkpoint begins with its own step; many: 100,000 steps of
-// one metric; wide: 3 steps of 500 metrics.
+//   tracker_tool TRACKER FOLDER whole|stopped|interrupted|failed|killed|resumed|retried|placed|many|wide
+//     [key=value ..]
+// whole, stopped, interrupted, failed: 200 steps, and that end; killed: 100 steps and SIGKILL; resumed: 60
+// steps, and then 41 to 80 of a run resumed at 40; placed: the same, and what came after the checkpoint
+// begins with its own step; many: 100,000 steps of one metric; wide: 3 steps of 500 metrics.
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -106,7 +107,8 @@ void run(const std::string& scenario, Tracker& tracker, RunFacts facts, const au
     log_steps(tracker, 1, 200);
   }
   tracker.flush();
-  if (scenario == "stopped") return tracker.finish({Outcome::stopped, "interrupted", 1700000300});
+  if (scenario == "stopped") return tracker.finish({Outcome::stopped, "no longer better", 1700000300});
+  if (scenario == "interrupted") return tracker.finish({Outcome::interrupted, "SIGINT", 1700000300});
   if (scenario == "failed") return tracker.finish({Outcome::failed, "the loss is not a number", 1700000300});
   tracker.finish({Outcome::finished, {}, 1700000300});
 }

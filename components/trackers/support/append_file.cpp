@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "components/trackers/support/path_below.hpp"
+
 namespace runner {
 namespace {
 
@@ -26,18 +28,13 @@ struct Unflushed {
   std::map<int, std::filesystem::path> files;
 } unflushed;
 
-bool is_below(const std::filesystem::path& folder, const std::filesystem::path& file) {
-  const auto relative = std::filesystem::absolute(file).lexically_relative(std::filesystem::absolute(folder));
-  return !relative.empty() && *relative.begin() != "..";
-}
-
 }  // namespace
 
 void flush_append_files(const std::filesystem::path& folder) {
   const std::lock_guard lock(unflushed.mutex);  // so that no file is closed during fsync
   for (auto each = unflushed.files.begin(); each != unflushed.files.end();) {
     const auto& [file, path] = *each;
-    if (!is_below(folder, path)) {
+    if (!path_below(folder, path)) {
       ++each;
       continue;
     }

@@ -45,6 +45,14 @@ Json MlflowApi::post(const std::string& what, const Json& question) {
   return read(http_.post(root + what, json_text(question)));
 }
 
+Json MlflowApi::get_run(const std::string& run) {
+  static const Json::json_pointer stage("/run/info/lifecycle_stage");
+  Json found = get("runs/get", "run_id", run);
+  if (found.value(stage, std::string("active")) != "active")
+    throw std::runtime_error("The run was deleted on " + server() + ": restore it there.");
+  return found;
+}
+
 void MlflowApi::put(const std::string& artifact, const std::string& bytes) {
   read(http_.put(artifacts + artifact, bytes));
 }
@@ -73,6 +81,8 @@ Json MlflowApi::read(const HttpAnswer& answer) const {
 void MlflowApi::log_batch(const std::string& run, const char* kind, std::span<const Json> items) {
   Tally tally;
   log_batch(run, kind, items, tally);
+  if (tally.taken == 0 && !tally.refused.empty()) get_run(run);  // a deleted run takes nothing
+  for (const Refused& each : tally.refused) warn(each);
 }
 
 void MlflowApi::log_batch(const std::string& run, const char* kind, std::span<const Json> items,
@@ -88,14 +98,19 @@ void MlflowApi::log_batch(const std::string& run, const char* kind, std::span<co
       log_batch(run, kind, items.subspan(items.size() / 2), tally);
       return;
     }
-    if (++tally.refused >= enough && tally.taken == 0) throw;
-    const Json& item = items.front();
-    const std::string name = item.at("key");
-    if (!refused_.insert(name).second) return;
-    const bool point = item.contains("step");
-    log::warning("MLflow refused the {} {}{}: {}", point ? "metric" : "parameter", in_quotes(name),
-                 point ? " at step " + item.at("step").dump() : "", refusal.complaint);
+    tally.refused.push_back({&items.front(), refusal.complaint});
+    if (tally.refused.size() < enough || tally.taken > 0) return;
+    get_run(run);
+    throw;
   }
+}
+
+void MlflowApi::warn(const Refused& refused) {
+  const std::string name = refused.item->at("key");
+  if (!refused_.insert(name).second) return;
+  const bool point = refused.item->contains("step");
+  log::warning("MLflow refused the {} {}{}: {}", point ? "metric" : "parameter", in_quotes(name),
+               point ? " at step " + refused.item->at("step").dump() : "", refused.complaint);
 }
 
 }  // namespace runner

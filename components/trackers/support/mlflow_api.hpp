@@ -34,22 +34,30 @@ class MlflowApi {
 
   Json get(const std::string& what, const std::string& key, const std::string& value);  // "runs/get", ..
   Json post(const std::string& what, const Json& question);
+  Json get_run(const std::string& run);  // throws std::runtime_error if it was deleted
   void put(const std::string& artifact, const std::string& bytes);
   void put_file(const std::string& artifact, const std::filesystem::path& file);
 
   // Sends metrics or parameters of a run as one batch. MLflow rejects a whole batch because of one bad item,
   // so a rejected batch is halved until that item is found, and a warning names it. If every item is
-  // rejected, something else is wrong, and MlflowRefusal is thrown.
+  // rejected, something else may be wrong: MlflowRefusal is thrown if they are many, and std::runtime_error
+  // if the run was deleted.
   void log_batch(const std::string& run, const char* kind, std::span<const Json> items);
 
   const std::string& server() const { return http_.server(); }
 
  private:
+  struct Refused {
+    const Json* item;
+    std::string complaint;
+  };
   struct Tally {
-    std::size_t refused = 0, taken = 0;
+    std::size_t taken = 0;
+    std::vector<Refused> refused;
   };
 
   void log_batch(const std::string& run, const char* kind, std::span<const Json> items, Tally& tally);
+  void warn(const Refused& refused);
   Json read(const HttpAnswer& answer) const;
 
   HttpSession http_;

@@ -53,6 +53,57 @@ TEST_CASE("csv continues its own table without a half row, and leaves a foreign 
   CHECK(read_text(folder / "metrics.csv") == "name,price\n");
 }
 
+// A run with its table in a folder that it shares with others; continues from the state, and saves it.
+std::unique_ptr<Tracker> started_in(const std::filesystem::path& shared, const std::filesystem::path& run,
+                                    State& state, std::optional<std::int64_t> resumed_at = {}) {
+  std::filesystem::create_directories(run);
+  auto tracker = part<TrackerKind>("csv").build({.folder = run, .logging_dir = shared});
+  if (!state.empty()) tracker->load(state);
+  RunFacts facts{"x", run, {}, {}};
+  facts.resumed_at = resumed_at;
+  tracker->start(facts);
+  state = tracker->save();
+  return tracker;
+}
+
+TEST_CASE("csv: a run does not touch the table of another one in a shared folder, and can cut its own") {
+  TemporaryFolder folder;
+  const auto table = folder / "shared/metrics.csv";
+  State mine, theirs;
+  {
+    auto tracker = started_in(folder / "shared", folder / "mine", mine);
+    for (std::int64_t step : {1, 2, 3}) tracker->log({step, 0, 0, {{"x", 1}}});
+  }
+  std::ofstream(table, std::ios::app) << "4,0";  // the other run is just writing
+  const std::string before = read_text(table);
+  for (const auto resumed_at : {std::optional<std::int64_t>(), {-1}, {1}}) {
+    CHECK_THROWS_WITH(started_in(folder / "shared", folder / "theirs", theirs, resumed_at),
+                      ContainsSubstring(table.string() + " holds the rows of another run") &&
+                          ContainsSubstring("logging_dir"));
+    CHECK(read_text(table) == before);
+  }
+  std::filesystem::rename(folder / "mine", folder / "moved");
+  started_in(folder / "shared", folder / "moved", mine, 1);
+  CHECK(read_text(table) == "step,epoch,time,x\n1,0,0,1\n");
+  started_in(folder / "shared", folder / "moved", mine, -1);
+  CHECK(read_text(table) == "step,epoch,time\n");
+}
+
+TEST_CASE("csv: of two runs that start with the same table, the second gives up before either logs") {
+  TemporaryFolder folder;
+  State one, two;
+  auto first = started_in(folder / "shared", folder / "one", one);
+  CHECK_THROWS_WITH(started_in(folder / "shared", folder / "two", two), ContainsSubstring("another run"));
+  first->log({1, 0, 0, {{"x", 1}}});
+  started_in(folder / "shared", folder / "one", one)->log({2, 0, 0, {{"x", 1}}});
+  CHECK(read_text(folder / "shared/metrics.csv") == "step,epoch,time,x\n1,0,0,1\n2,0,0,1\n");
+}
+
+TEST_CASE("csv: a table in the run folder needs no state") {
+  TemporaryFolder folder;
+  CHECK(started(folder.path())->save().empty());
+}
+
 TEST_CASE("csv goes where it is told") {
   TemporaryFolder folder;
   auto tracker = part<TrackerKind>("csv", {{"file", "tables/all.csv"}}).build({folder.path()});

@@ -31,8 +31,12 @@ TEST_CASE("an item comes back from the disk as it was, whatever it holds") {
       read_item(write_item(HistogramItem{"h", {-1, 2, 3, 4, 5, {0.5, 2}, {1, 2}}, 9})));
   CHECK(histogram.histogram.limits == std::vector<double>{0.5, 2});
   CHECK((histogram.histogram.sum_of_squares == 5 && histogram.step == 9));
-  const auto end = std::get<RunEnd>(read_item(write_item(RunEnd{Outcome::interrupted, "why", 1.5e9})));
-  CHECK((end.outcome == Outcome::interrupted && end.message == "why" && end.wall_time == 1.5e9));
+  for (const Outcome how : {Outcome::finished, Outcome::stopped, Outcome::interrupted, Outcome::failed}) {
+    const std::string bytes = write_item(RunEnd{how, "why", 1.5e9});
+    CHECK(bytes.find(name_of(how)) != std::string::npos);  // not its number, which may change
+    const auto end = std::get<RunEnd>(read_item(bytes));
+    CHECK((end.outcome == how && end.message == "why" && end.wall_time == 1.5e9));
+  }
   const auto artifact = std::get<ArtifactItem>(read_item(write_item(ArtifactItem{"a", "/x/y"})));
   CHECK((artifact.name == "a" && artifact.file == "/x/y"));
 }
@@ -107,6 +111,80 @@ TEST_CASE("a spool that was emptied by a killed process loses nothing that comes
   Spool spool(folder / "x.spool");
   CHECK(spool.size() == 4);
   CHECK(std::get<Record>(*spool.front(1).at(0)).step == 3);
+}
+
+// Items 1 to `last` of the same size; all but `left` of them have been processed.
+void fill(const std::filesystem::path& file, std::int64_t last, std::size_t left) {
+  Spool spool(file);
+  for (std::int64_t step = 1; step <= last; ++step) {
+    const auto item = std::make_shared<const Item>(Record{step});
+    spool.append({&item, 1});
+  }
+  spool.front(spool.size() - left);
+  spool.remove_front();
+}
+
+std::vector<std::int64_t> steps_in(Spool& spool) {
+  std::vector<std::int64_t> steps;
+  for (const auto& item : spool.front(spool.size())) steps.push_back(std::get<Record>(*item).step);
+  return steps;
+}
+
+TEST_CASE("a number that was left by a spool that is gone does not skip items of the next one") {
+  testing::TemporaryFolder folder;
+  const auto file = folder / "x.spool";
+  fill(file, 3, 1);
+  const auto size = std::filesystem::file_size(file) / 3;
+
+  SECTION("the file was removed") {
+    std::filesystem::remove(file);
+    {
+      Spool spool(file);
+      CHECK_FALSE(std::filesystem::exists(file.string() + ".sent"));
+      for (std::int64_t step = 4; step <= 7; ++step) {
+        const auto item = std::make_shared<const Item>(Record{step});
+        spool.append({&item, 1});
+      }
+    }
+    Spool spool(file);
+    CHECK(steps_in(spool) == std::vector<std::int64_t>{4, 5, 6, 7});
+  }
+  SECTION("the number points into an item") {
+    testing::write_file(file.string() + ".sent", std::to_string(size + 3));
+    Spool spool(file);
+    CHECK(steps_in(spool) == std::vector<std::int64_t>{1, 2, 3});
+  }
+  SECTION("the number is right, and the item there is torn") {
+    std::filesystem::resize_file(file, 3 * size - 1);
+    Spool spool(file);
+    CHECK(spool.size() == 0);
+    CHECK(std::filesystem::file_size(file) == 2 * size);
+  }
+}
+
+TEST_CASE("a spool that is never empty does not keep what was sent") {
+  testing::TemporaryFolder folder;
+  const auto file = folder / "x.spool";
+  const auto put = [](Spool& spool, std::int64_t step) {
+    const auto item = std::make_shared<const Item>(Record{step});
+    spool.append({&item, 1});
+  };
+  constexpr std::uint64_t longest_sent = 1000;
+  std::uint64_t longest = 0;
+  {
+    Spool spool(file, longest_sent);
+    put(spool, 1);
+    for (std::int64_t step = 2; step <= 500; ++step) {
+      put(spool, step);
+      CHECK(std::get<Record>(*spool.front(1).at(0)).step == step - 1);
+      spool.remove_front();
+      longest = std::max(longest, static_cast<std::uint64_t>(std::filesystem::file_size(file)));
+    }
+    put(spool, 501);
+  }
+  CHECK(longest < 2 * longest_sent);
+  Spool spool(file);
+  CHECK(steps_in(spool) == std::vector<std::int64_t>{500, 501});
 }
 
 TEST_CASE("a spool that cannot be read is not emptied") {

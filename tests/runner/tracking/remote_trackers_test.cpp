@@ -19,6 +19,7 @@ struct Server {
   std::atomic<bool> up = true;
   std::atomic<int> asked_in_vain = 0;
   std::vector<std::int64_t> steps;
+  std::vector<std::filesystem::path> files;
   std::string order;
   double end = 0;
 };
@@ -37,6 +38,10 @@ struct Client : Tracker {
     server.order += "start";
   }
   void log(const Record& record) override { waiting.push_back(record.step); }
+  void artifact(std::string_view, const std::filesystem::path& file) override {
+    ask();
+    server.files.push_back(file);
+  }
   void flush() override {
     ask();
     server.steps.insert(server.steps.end(), waiting.begin(), waiting.end());
@@ -109,6 +114,62 @@ TEST_CASE("what a server did not take is kept and sent later, the end included")
   CHECK(server.steps == steps_to(20));
 }
 
+TEST_CASE("the files of a run whose folder was moved are sent from there") {
+  Case run;
+  Quiet quiet;
+  Server server;
+  server.up = false;
+  const std::filesystem::path inside = GENERATE("", "ranks/rank-1");
+  const auto before = run.folder / "before", after = run.folder / "after", elsewhere = run.folder / "file";
+  run.facts.folder = before / inside;
+  std::filesystem::create_directories(run.facts.folder);
+  {
+    Trackers thread(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts, hasty);
+    thread.start();
+    thread.artifact("model", before / "best/model");
+    thread.artifact("other", elsewhere);
+    thread.finish(Outcome::finished);
+  }
+  std::filesystem::rename(before, after);
+  server.up = true;
+  run.facts.folder = after / inside;
+  send_later(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts);
+  CHECK(server.files == std::vector<std::filesystem::path>{after / "best/model", elsewhere});
+}
+
+TEST_CASE("a tracker whose saved state is damaged does not keep the others from being sent later") {
+  Case run;
+  Quiet quiet;
+  Server damaged, whole;
+  damaged.up = whole.up = false;
+  const auto trackers = [&] {
+    auto both = list("mlflow", std::make_unique<Client>(damaged), false, remote);
+    both.push_back({"mlflow-2", std::make_unique<Client>(whole), false, remote});
+    return both;
+  };
+  {
+    Trackers thread(trackers(), run.facts, hasty);
+    thread.start();
+    thread.log(at(1));
+    thread.finish(Outcome::finished);
+  }
+  damaged.up = whole.up = true;
+  const auto state = run.folder / "tracking/mlflow.json";
+  std::ofstream(state) << GENERATE("half a li", R"({"ended": false, "state": 7})", R"({"ended": 1})");
+  log::clear_warnings();
+  const auto sent = send_later(trackers(), run.facts);
+  REQUIRE(sent.size() == 2);
+  CHECK((sent[0].tracker == "mlflow" && !sent[0].complete));
+  CHECK((sent[1].tracker == "mlflow-2" && sent[1].complete));
+  CHECK(whole.steps == steps_to(1));
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(log::warnings()[0],
+             ContainsSubstring(state.string() + " is damaged") && ContainsSubstring("Delete it"));
+  std::filesystem::remove(state);
+  CHECK(send_later(trackers(), run.facts)[0].complete);
+  CHECK(damaged.steps == steps_to(1));
+}
+
 TEST_CASE("what a server did not take from another rank is sent with the run") {
   Case run;
   Quiet quiet;
@@ -140,7 +201,8 @@ TEST_CASE("a killed run: what was logged is on disk, and is sent later as that o
     }
   }
   std::ofstream(run.folder / "tracking/mlflow.spool", std::ios::app) << "torn";
-  std::ofstream(run.folder / "run.json") << R"({"id": "abc", "started_at": 1.0})";
+  std::ofstream(run.folder / "run.json")
+      << R"({"id": "0123456789abcdef0123456789abcdef", "started_at": 1.0})";
   send_later(list("mlflow", std::make_unique<Client>(server), false, remote), run.facts);
   CHECK(server.steps == steps_to(5));
   CHECK(server.order == "start, failed");

@@ -51,6 +51,23 @@ TEST_CASE("every record reaches every tracker, in order, on a thread of its own"
   }
 }
 
+TEST_CASE("names that every record has already are refused, and nothing is written") {
+  const std::string name = GENERATE("step", "epoch", "time");
+  const auto refused = ContainsSubstring("\"train/" + name + "\"");
+  Case run;
+  Seen seen;
+  Trackers thread(list("a", std::make_unique<Recorder>(seen)), run.facts);
+  thread.start();
+  CHECK_THROWS_WITH(thread.log({1, 0, 0, {{"train/loss", 1}, {name, 2}}}), refused);
+  CHECK_THROWS_WITH(thread.text(name, "text", 1), refused);
+  CHECK_THROWS_WITH(thread.image(name, {"png", 1, 1}, 1), refused);
+  CHECK_THROWS_WITH(thread.histogram(name, {}, 1), refused);
+  thread.log({2, 0, 0, {{"train/" + name, 2}}});
+  thread.finish(Outcome::finished);
+  CHECK(seen.steps == std::vector<std::int64_t>{2});
+  CHECK(seen.texts.empty());
+}
+
 TEST_CASE("a run that throws still finishes its trackers, as failed") {
   Case run;
   Seen seen;
