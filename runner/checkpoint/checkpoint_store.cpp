@@ -11,6 +11,7 @@
 #include "registry/byte_size.hpp"
 #include "registry/log.hpp"
 #include "runner/checkpoint/step_name.hpp"
+#include "runner/failure.hpp"
 
 namespace runner {
 
@@ -67,11 +68,11 @@ std::unique_ptr<TemporaryFolderBeside> CheckpointStore::begin(std::int64_t step,
 }
 
 bool CheckpointStore::is_kept(std::int64_t step) const {
-  const fs::path folder = path_of(step);
   try {
-    return fs::exists(folder) && read_summary(folder).kept;
-  } catch (const std::exception&) {
-    return false;  // damaged: it is replaced as a whole
+    return read_summary(path_of(step)).kept;
+  } catch (const std::exception& error) {
+    // One that is missing or damaged is replaced as a whole; one that cannot be read now may be kept.
+    return !is_about_checkpoint(error);
   }
 }
 
@@ -111,12 +112,15 @@ void CheckpointStore::prune(const fs::path& newest, std::int64_t keep,
         throw std::runtime_error("The checkpoint " + old.string() + " is damaged.");
       }
       if (++complete > keep && !kept && old != newest) remove(old);
-    } catch (const IoError& error) {
-      // The next checkpoint tries again to find out whether this one is kept.
-      log::warning("{} It is not deleted.", error.what());
     } catch (const OtherFormat&) {
       // It may be complete for the version that wrote it.
     } catch (const std::exception& error) {
+      if (!is_about_checkpoint(error)) {
+        // The next checkpoint tries again to find out whether this one is kept.
+        log::warning("The old checkpoint {} is not deleted, because it cannot be read now: {}", old.string(),
+                     failure_text(error));
+        continue;
+      }
       if (complete < keep) continue;
       log::warning("{} It is deleted, like other old checkpoints.", error.what());
       remove(old);

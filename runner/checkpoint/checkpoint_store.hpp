@@ -26,7 +26,7 @@ class CheckpointStore {
   // for it.
   std::unique_ptr<TemporaryFolderBeside> begin(std::int64_t step, std::uint64_t bytes) const;
 
-  // Whether a checkpoint of this step exists that is never deleted.
+  // Whether a checkpoint of this step exists that is never deleted; also true if that cannot be read now.
   bool is_kept(std::int64_t step) const;
 
   // Writes the checkpoint, then moves `latest`, then removes old checkpoints, except the newest `keep` and

@@ -52,6 +52,7 @@ Checkpointer::Checkpointer(const CheckpointSection& section, const std::filesyst
       versions_(std::move(versions)),
       ranks_(std::move(ranks)),
       is_writer_(ranks_.world.is_main()),
+      found_any_(!store_.all().empty()),
       hooks_(std::move(hooks)) {}
 
 Checkpointer::~Checkpointer() {

@@ -57,8 +57,12 @@ class Checkpointer {
   // After the loop has failed between two updates: saves the state if possible.
   void on_exception(const Progress& now) noexcept;
 
-  // Whether a checkpoint of this step or a later one is on disk, or checkpoints are disabled.
-  bool covers(std::int64_t step) const { return policy_.disabled() || durable_step_ >= step; }
+  // Whether a checkpoint of this step or a later one is on disk, or checkpoints are disabled and there are
+  // none. With checkpoint.every = "never", a signal still leaves one.
+  bool covers(std::int64_t step) const {
+    const bool any = found_any_ || writing_step_ >= 0;
+    return durable_step_ >= step || (policy_.disabled() && !any);
+  }
 
  private:
   using Job = std::function<void()>;
@@ -80,6 +84,7 @@ class Checkpointer {
   std::map<std::string, std::string> texts_, versions_;
   const Ranks ranks_;
   const bool is_writer_;
+  const bool found_any_;                 // whether the run had checkpoints when this process began
   std::atomic<bool> cancelled_ = false;  // stops waiting for the parts of other ranks
   const std::vector<ModelStatesHook> hooks_;
   std::set<std::filesystem::path> damaged_;  // checkpoints that the run could not be resumed from

@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <system_error>
+#include <type_traits>
 
 #include "components/support/io/io_error.hpp"
 #include "components/support/io/read_json.hpp"
@@ -11,6 +13,7 @@
 #include "components/support/weights/weight_index.hpp"
 #include "registry/log.hpp"
 #include "registry/wording.hpp"
+#include "runner/engine/world.hpp"
 
 namespace runner {
 
@@ -21,6 +24,27 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr auto fast = "xxh3_of_pieces";  // the checksum to compare, if the entry has it
+
+[[noreturn]] void fail_to_examine(const fs::path& path, const std::error_code& problem) {
+  throw IoError("Cannot examine " + escaped_name(path.string()) + ": " + problem.message() + ".");
+}
+
+// A file that cannot be examined, because the disk fails for example, is not missing: throws IoError.
+fs::file_type type_of(const fs::path& path) {
+  std::error_code problem;
+  const fs::file_type type = fs::status(path, problem).type();
+  if (type == fs::file_type::none) fail_to_examine(path, problem);
+  return type;
+}
+
+bool is_file(const fs::path& path) { return type_of(path) == fs::file_type::regular; }
+
+std::uint64_t size_of(const fs::path& path) {
+  std::error_code problem;
+  const std::uint64_t size = fs::file_size(path, problem);
+  if (problem) fail_to_examine(path, problem);
+  return size;
+}
 
 // Checks the types of all entries, so that reading them later cannot fail.
 void require_types(const Json& manifest, const fs::path& path) {
@@ -125,6 +149,15 @@ std::map<std::string, std::string> versions_of(const Json& manifest) {
 
 }  // namespace
 
+bool is_about_checkpoint(const std::exception& error) {
+  const auto is = [&]<class Failure>(std::type_identity<Failure>) {
+    return dynamic_cast<const Failure*>(&error) != nullptr;
+  };
+  return is(std::type_identity<std::runtime_error>()) && !is(std::type_identity<IoError>()) &&
+         !is(std::type_identity<RankError>()) && !is(std::type_identity<std::system_error>()) &&
+         !is(std::type_identity<OtherFormat>());
+}
+
 bool is_listed(const Json& manifest, const std::string& file) { return manifest.at("files").contains(file); }
 bool is_model(std::string_view state) { return is_of("model", state); }
 bool is_optimizer(std::string_view state) { return is_of("optimizer", state); }
@@ -145,10 +178,11 @@ Json read_json_object(const fs::path& path) {
 
 Json read_manifest(const fs::path& folder) {
   const fs::path path = folder / "manifest.json";
-  if (!fs::is_regular_file(path)) {
+  if (!is_file(path)) {
     const fs::path latest = folder / "checkpoints/latest";
+    std::error_code ignored;
     throw std::runtime_error(folder.string() + " is not a complete checkpoint: manifest.json is missing." +
-                             (fs::exists(latest)
+                             (fs::exists(latest, ignored)
                                   ? " It is a run folder, whose newest checkpoint is " + latest.string() + "."
                                   : ""));
   }
@@ -167,8 +201,8 @@ std::string damage_of(const fs::path& folder, const Json& manifest, const ShareO
   for (const auto& [name, expected] : files_of(manifest, share)) {
     const fs::path path = folder / name;
     if (!is_inside(name)) return "manifest.json names a file outside the checkpoint";
-    if (!fs::is_regular_file(path)) return escaped_name(name) + " is missing";
-    const auto size = fs::file_size(path);
+    if (!is_file(path)) return escaped_name(name) + " is missing";
+    const std::uint64_t size = size_of(path);
     if (size != expected.at("size").get<std::uint64_t>())
       return escaped_name(name) + " has " + std::to_string(size) + " bytes instead of " +
              expected.at("size").dump();
@@ -209,15 +243,12 @@ CheckpointSummary summary_of(const Json& manifest, const fs::path& folder) {
 CheckpointSummary read_summary(const fs::path& folder) { return summary_of(read_manifest(folder), folder); }
 
 std::string damage_of(const fs::path& folder) {
-  if (fs::is_directory(folder) && !fs::is_regular_file(folder / "manifest.json"))
+  if (type_of(folder) == fs::file_type::directory && !is_file(folder / "manifest.json"))
     return "manifest.json is missing";
   try {
     return damage_of(folder, read_manifest(folder));
-  } catch (const IoError&) {
-    throw;
-  } catch (const OtherFormat&) {
-    throw;
   } catch (const std::exception& error) {
+    if (!is_about_checkpoint(error)) throw;
     return error.what();
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -22,6 +23,11 @@ struct OtherFormat : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Whether an error while reading a checkpoint is about its contents. Errors of the disk, of memory, of
+// another rank, or because of another version of the runner are no reason to use an older checkpoint, or to
+// delete this one.
+bool is_about_checkpoint(const std::exception& error);
+
 // Bounded in size, depth and number of values: a checkpoint may come from anywhere.
 nlohmann::json read_json_object(const std::filesystem::path& path);
 
@@ -42,8 +48,8 @@ struct CheckpointSummary {
 };
 CheckpointSummary read_summary(const std::filesystem::path& folder);
 // Describes the first file that is missing, does not match its size and checksum, or belongs to the state of
-// the run and is not listed; empty: the checkpoint is intact. Throws IoError and OtherFormat, which are not
-// damage.
+// the run and is not listed; empty: the checkpoint is intact. Throws errors that are not about the
+// checkpoint: IoError, OtherFormat and others.
 std::string damage_of(const std::filesystem::path& folder);
 bool is_intact(const std::filesystem::path& folder);  // warns if it is not
 

@@ -2,25 +2,12 @@
 
 #include <set>
 #include <stdexcept>
-#include <system_error>
-#include <type_traits>
 
-#include "components/support/io/io_error.hpp"
 #include "registry/log.hpp"
 #include "registry/wording.hpp"
 #include "runner/checkpoint/state_json.hpp"
-#include "runner/engine/world.hpp"
 
 namespace runner {
-
-bool is_about_checkpoint(const std::exception& error) {
-  const auto is = [&]<class Failure>(std::type_identity<Failure>) {
-    return dynamic_cast<const Failure*>(&error) != nullptr;
-  };
-  return is(std::type_identity<std::runtime_error>()) && !is(std::type_identity<IoError>()) &&
-         !is(std::type_identity<RankError>()) && !is(std::type_identity<std::system_error>()) &&
-         !is(std::type_identity<OtherFormat>());
-}
 
 std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store, const DamageCheck& check) {
   for (const auto& folder : store.all()) {

@@ -14,10 +14,6 @@ struct FoundCheckpoint {
   Checkpoint checkpoint;
 };
 
-// Whether an error while reading a checkpoint is about its contents. Errors of the disk, of memory, of
-// another rank, or because of another version of the runner are no reason to use an older checkpoint.
-bool is_about_checkpoint(const std::exception& error);
-
 // The newest complete checkpoint of a run; damaged and incomplete ones are named in the log and skipped.
 // Throws any other error.
 std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store,

@@ -32,11 +32,21 @@ std::int64_t ranks_of(const fs::path& folder) {
   return 1;
 }
 
+std::string shell_quoted(const std::string& word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=+,:@%-";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char each : word) quoted += each == '\'' ? "'\\''" : std::string(1, each);
+  return quoted + "'";
+}
+
 // One process would train on different batches than the run has so far.
 int refuse_alone(std::int64_t ranks, const fs::path& folder, const Arguments& arguments, Session& session) {
   std::string command = "runner launch -n " + std::to_string(ranks) + " " +
-                        (folder / "recipe.toml").string() + " run.dir=" + folder.string();
-  for (const std::string& change : arguments.all("OVERRIDE")) command += " " + change;
+                        shell_quoted((folder / "recipe.toml").string()) + " " +
+                        shell_quoted("run.dir=" + escape_references(folder.string()));
+  for (const std::string& change : arguments.all("OVERRIDE")) command += " " + shell_quoted(change);
   return refuse(
       {"the run used " + std::to_string(ranks) + " ranks, but `runner resume` starts only one process",
        {"resume it with as many: " + command}},

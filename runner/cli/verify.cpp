@@ -12,6 +12,7 @@
 #include "runner/cli/problem.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/input_error.hpp"
+#include "runner/recipe/reference.hpp"
 #include "runner/resolve.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/run_folder/run_result.hpp"
@@ -48,7 +49,7 @@ int report_differences(const std::vector<std::string>& differences, const Replay
 
 std::optional<Value> recipe_to_replay(const fs::path& folder, const fs::path& replay,
                                       const std::string& threads, Session& session) {
-  std::vector<std::string> overrides{"run.dir=" + replay.string(), "tracker=[]",
+  std::vector<std::string> overrides{"run.dir=" + escape_references(replay.string()), "tracker=[]",
                                      "checkpoint.every=1000000000step", "checkpoint.at_end=true"};
   // With another number of threads, sums are computed in another order.
   if (!threads.empty()) overrides.push_back("run.threads=" + threads);

@@ -196,7 +196,9 @@ void RunFolder::write(std::string_view name, std::string_view text) const {
 
 void RunFolder::require_there() const {
   std::error_code ignored;
-  if (fs::is_directory(path_, ignored)) return;
+  const fs::file_type type = fs::status(path_, ignored).type();
+  // If the disk does not answer now, the folder may still be there: writing to it will tell.
+  if (type == fs::file_type::directory || type == fs::file_type::none) return;
   throw std::runtime_error("the run folder " + path_.string() +
                            " was deleted or moved while the run was writing to it");
 }

@@ -10,7 +10,7 @@
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/weights_checksum.hpp"
 #include "registry/number_text.hpp"
-#include "runner/checkpoint/resume.hpp"
+#include "runner/checkpoint/manifest.hpp"
 #include "runner/checkpoint/step_name.hpp"
 #include "runner/train/kept_weights.hpp"
 

@@ -17,8 +17,17 @@ namespace runner {
 // total_steps) are computed again on loading.
 class ProgressState final : public Stateful {
  public:
-  ProgressState(Progress& progress, const Plan& plan, bool& evaluation_due, std::optional<std::string>& ended)
-      : progress_(progress), plan_(plan), evaluation_due_(evaluation_due), ended_(ended) {}
+  // `stand_in`: Splits::stand_in.
+  ProgressState(Progress& progress, const Plan& plan, const std::string& stand_in, bool& evaluation_due,
+                std::optional<std::string>& ended)
+      : progress_(progress),
+        plan_(plan),
+        stand_in_(stand_in),
+        evaluation_due_(evaluation_due),
+        ended_(ended) {}
+
+  // load() then only warns if stand-in data takes the place of the real data, or the reverse.
+  void allow_other_data() { other_data_allowed_ = true; }
 
   // What a new plan needs to know about the plan of a saved run.
   static EarlierPlan plan_of(const State& state) {
@@ -37,6 +46,7 @@ class ProgressState final : public Stateful {
                              {"cursor.position", progress_.cursor.position},
                              {"steps_per_epoch", plan_.steps_per_epoch},
                              {"examples_per_epoch", plan_.examples_per_epoch},
+                             {"stand_in", stands_in() ? 1 : 0},
                              {"evaluation_due", evaluation_due_ ? 1 : 0}},
                 .numbers = {{"exact_epoch", progress_.exact_epoch},
                             {"extra_steps", plan_.extra_steps},
@@ -59,6 +69,7 @@ class ProgressState final : public Stateful {
     evaluation_due_ = saved.integer("evaluation_due") != 0;
     saved.integer("steps_per_epoch");  // these two were used to make the plan
     saved.number("extra_steps");
+    compare_source(saved.integer("stand_in") != 0);
     compare_data(saved.integer("examples_per_epoch"));
     ended_.reset();
     if (state.texts.contains("ended")) ended_ = saved.text("ended");
@@ -66,6 +77,22 @@ class ProgressState final : public Stateful {
   }
 
  private:
+  bool stands_in() const { return !stand_in_.empty(); }
+
+  // With dataset.fallback, whether the data can be found decides what a run trains on, not the recipe.
+  void compare_source(bool stood_in) const {
+    if (stands_in() == stood_in) return;
+    const std::string change =
+        stood_in
+            ? "the run has used stand-in data so far, but the data that the recipe names is available now"
+            : "the data that the recipe names is not available now, and stand-in data would take its place";
+    const std::string remedy =
+        stood_in ? "start a new run in another run.dir" : "make the data available again";
+    if (!other_data_allowed_)
+      throw StateError(change + "; " + remedy + ", or continue with what there is now (--force)");
+    log::warning("Resuming with other data: {}. The results may differ.", change);
+  }
+
   // The files of a dataset may have changed since; its settings are compared with the recipe.
   void compare_data(std::int64_t examples_before) const {
     const std::int64_t examples = plan_.examples_per_epoch, position = progress_.cursor.position;
@@ -89,8 +116,10 @@ class ProgressState final : public Stateful {
 
   Progress& progress_;
   const Plan& plan_;
+  const std::string& stand_in_;
   bool& evaluation_due_;
   std::optional<std::string>& ended_;
+  bool other_data_allowed_ = false;
 };
 
 }  // namespace runner

@@ -109,7 +109,6 @@ class Loop {
     engine_.world().reached(run_.progress.step);
     agree();
     run_.within_step = false;
-    evaluation_to_save_ = repeats && over();
     if (repeats && control_.checkpoints) {  // at once, so that a killed run does not repeat it once more
       checkpoint_wanted_ = true;
       save_if_wanted();
@@ -181,7 +180,7 @@ class Loop {
 
     const bool skip = asked.skip || run_.divergence.refuses(loss, window.window, now.step,
                                                             loss_is_needed(before, now), engine_.world());
-    if (skip) engine_.discard_gradients();
+    if (skip) engine_.skip_update();
     const bool updated = !skip && engine_.update(factor);
     if (!updated) now = without_update(now, run_.plan);
     if (!skip) run_.divergence.updated(updated, now.step);
@@ -342,14 +341,17 @@ class Loop {
     const bool evaluates = run_.recipe.eval.every.unit != Duration::Unit::never;
     if (interrupted() || diverged() || !evaluates || journal_.evaluated(run_.progress)) return;
     evaluate();
-    // A signal, to any rank, broke it off: the run is not finished until it has been evaluated.
-    if (run_.evaluation_due) agree();
+    if (run_.evaluation_due)  // a signal, to any rank, broke it off: the run is not finished before it
+      agree();
+    else
+      agreed_.stop =
+          engine_.world().any(run_.requests.stop_reason().has_value(), "whether a hook stops the run");
   }
 
   void save_at_end() {
     if (!control_.checkpoints || diverged()) return;
     engine_.prepare_to_save();
-    control_.checkpoints->at_end(run_.progress, interrupted() || evaluation_to_save_);
+    control_.checkpoints->at_end(run_.progress, interrupted() || checkpoint_wanted_);
   }
 
   Run& run_;
@@ -360,10 +362,8 @@ class Loop {
   Feed feed_;
   const RunClock clock_;
   Agreement agreed_;
-  bool any_hooks_ = false;  // on any rank
-  // This process only repeated an evaluation; without a checkpoint, the next one would repeat it again.
-  bool evaluation_to_save_ = false;
-  bool checkpoint_wanted_ = false;
+  bool any_hooks_ = false;          // on any rank
+  bool checkpoint_wanted_ = false;  // due or asked for, and not written yet
 };
 
 // A run whose weights are no longer finite would fail again each time it continues from them.

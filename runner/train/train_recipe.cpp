@@ -96,8 +96,9 @@ Trackers make_trackers(const TrainArguments& given, const RunFolder& folder) {
 }
 
 // Loads the checkpoint that the run starts from, if any.
-void resume(Run& run, RunStart& start, const RunFolder& folder) {
+void resume(Run& run, RunStart& start, const RunFolder& folder, bool force) {
   if (!start.checkpoint) return;
+  if (force) run.progress_state.allow_other_data();
   FoundCheckpoint found = *std::exchange(start.checkpoint, std::nullopt);
   const double lost = lost_seconds(folder, found.checkpoint);
   if (!start.of_another_run && run.engine.world().is_main())
@@ -128,10 +129,13 @@ void describe_run(const RunFolder& folder, const Run& run, const SavedTexts& tex
   folder.write("data_spec.json", write_data_spec(run.data.train->spec()));
   if (!run.data.learned.empty()) folder.write("dataset.json", run.data.learned);
   if (!run.data.stand_in.empty()) folder.write("STAND-IN-DATA.txt", run.data.stand_in + "\n");
-  // Results of an earlier attempt: if this attempt is killed, they would be taken for its own.
-  for (const char* name : {"result.json", "model.safetensors"}) fs::remove(folder.file(name));
-  for (const KeptWeights* weights : kept_weights(run))
-    fs::remove(folder.file(weights->name + ".safetensors"));
+  // Of an earlier attempt: they would be taken for this one's, if it is killed or does not write them.
+  std::vector<std::string> stale{"result.json", "model.safetensors"};
+  for (const KeptWeights* weights : kept_weights(run)) stale.push_back(weights->name + ".safetensors");
+  if (!run.best) stale.emplace_back("best.safetensors");
+  if (run.data.learned.empty()) stale.emplace_back("dataset.json");
+  if (run.data.stand_in.empty()) stale.emplace_back("STAND-IN-DATA.txt");
+  for (const std::string& name : stale) fs::remove(folder.file(name));
 }
 
 Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const SavedTexts& texts) {
@@ -254,7 +258,7 @@ RunResult train_from(const TrainArguments& given, RunStart& start, bool& complet
 
   // The checkpoint is loaded before any file of a resumed run except log.txt is changed: if it does not fit,
   // the folder stays as it is.
-  resume(run, start, folder);
+  resume(run, start, folder, options.force);
   if (!is_new) {
     note_start(folder, start, options);
     texts.recipe = keep_recipe(given, folder);

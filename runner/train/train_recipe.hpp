@@ -17,7 +17,7 @@ struct TrainOptions {
   std::string recipe_file;
   bool dry_run = false;  // two steps and one evaluation; leaves no files
   bool quiet = false;    // only messages on the terminal
-  bool force = false;    // continue a run with a recipe that changes its results
+  bool force = false;    // continue a run with a recipe or data that changes its results
   std::optional<std::filesystem::path> resume_from = {};        // a checkpoint that a new run starts from
   std::optional<std::int64_t> interrupt_at = {};                // stop after this step as if by a signal
   std::function<double(std::int64_t step)> recorded_time = {};  // LoopControl::recorded_time

@@ -49,7 +49,7 @@ struct Run {
   bool evaluation_due = false;  // the last one was cancelled or failed
   std::optional<std::string>
       ended;  // set when the run is over: the reason of the hook that stopped it; empty: it is finished
-  ProgressState progress_state{progress, plan, evaluation_due, ended};
+  ProgressState progress_state{progress, plan, data.stand_in, evaluation_due, ended};
   Generators generators;
 
   // What a checkpoint saves, by name: every object that keeps state from one update to the next.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "components/support/io/io_error.hpp"
+#include "registry/log.hpp"
 #include "runner/checkpoint/environment_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
 #include "tests/support/files.hpp"
@@ -79,6 +80,36 @@ TEST_CASE("checkpoint store: one that is known to be damaged does not count as o
         std::vector{run.store().path_of(3), run.store().path_of(2), run.store().path_of(1)});
   write(4, {run.newest()});
   CHECK(run.store().all() == std::vector{run.store().path_of(4), run.store().path_of(3)});
+}
+
+TEST_CASE("checkpoint store: one that cannot be examined is not deleted, because it may be one to keep",
+          "[checkpoint]") {
+  const TwoCheckpoints run;
+  const auto write = [&](std::int64_t step) {
+    Checkpoint next;
+    next.step = step;
+    next.kept = step == 10;
+    next.states["model"].tensors["weight"] = torch::ones({4});
+    run.store().write(*run.store().begin(step, 100), next, {}, 1);
+  };
+  write(10);
+  const fs::path kept = run.store().path_of(10), manifest = kept / "manifest.json";
+  fs::rename(manifest, kept / "aside");
+  fs::create_symlink("manifest.json", manifest);  // the system refuses to follow it
+  CHECK_THROWS_AS(damage_of(kept), IoError);
+  CHECK(run.store().is_kept(10));
+  log::clear_warnings();
+  write(11);
+  REQUIRE_FALSE(log::warnings().empty());
+  CHECK_THAT(log::warnings().front(), ContainsSubstring(kept.string() + " is not deleted"));
+  write(12);
+  CHECK(run.store().all() == std::vector{run.store().path_of(12), kept});
+  fs::rename(kept / "aside", manifest);
+  CHECK(damage_of(kept) == "");
+  fs::remove(kept / "model.safetensors");
+  fs::create_symlink("model.safetensors", kept / "model.safetensors");
+  CHECK_THROWS_AS(damage_of(kept), IoError);
+  log::clear_warnings();
 }
 
 TEST_CASE("checkpoint store: of a copy without links that was broken off, the whole checkpoint is kept",

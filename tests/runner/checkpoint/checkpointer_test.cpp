@@ -217,6 +217,9 @@ TEST_CASE("checkpointer: at the end only where that is wanted, and always after 
   CHECK(checkpointer.covers(7));  // there is to be none
   checkpointer.at_end(place_at(7), true);
   CHECK(run.steps() == Steps{7});
+  CHECK(checkpointer.covers(7));
+  CHECK_FALSE(checkpointer.covers(9));  // the checkpoint of step 7 still refers to the best of then
+  CHECK_FALSE(run.checkpointer({.every = "never"}).covers(9));
 }
 
 TEST_CASE("checkpointer: a run that fails leaves a checkpoint, unless it is told not to", "[checkpoint]") {

@@ -163,3 +163,22 @@ TEST_CASE("a temporary run folder leaves nothing behind") {
   }
   CHECK_FALSE(fs::exists(path));
 }
+
+TEST_CASE("a run folder that cannot be examined for a moment is not taken for deleted") {
+  const TemporaryFolder scratch;
+  const fs::path above = scratch / "a", aside = scratch / "b";
+  RunSection run;
+  run.dir = above / "run";
+  const RunFolder folder = RunFolder::create(run);
+  folder.require_there();
+  fs::rename(above, aside);
+  CHECK_THROWS_WITH(folder.require_there(), ContainsSubstring("deleted or moved"));
+  fs::create_symlink("a", above);  // the system refuses to follow it
+  CHECK_NOTHROW(folder.require_there());
+  fs::remove(above);
+  fs::rename(aside, above);
+  fs::remove_all(*run.dir);
+  CHECK_THROWS_WITH(folder.require_there(), ContainsSubstring("deleted or moved"));
+  write_file(*run.dir, "no folder");
+  CHECK_THROWS_WITH(folder.require_there(), ContainsSubstring("deleted or moved"));
+}

@@ -9,9 +9,10 @@ TEST_CASE("progress that no run can have reached is refused") {
   Progress progress;
   progress.step = 5;
   const Plan plan;
+  const std::string stand_in;
   bool evaluation_due = false;
   std::optional<std::string> ended;
-  ProgressState state(progress, plan, evaluation_due, ended);
+  ProgressState state(progress, plan, stand_in, evaluation_due, ended);
   const State good = state.save();
   state.load(good);
   for (const auto& [name, count] : good.integers) {
@@ -37,12 +38,28 @@ TEST_CASE("a training set that has fewer examples than the run has seen of an ep
   progress.cursor.position = 60;
   Plan plan;
   plan.examples_per_epoch = 100;
+  const std::string stand_in;
   bool evaluation_due = false;
   std::optional<std::string> ended;
-  const State saved = ProgressState(progress, plan, evaluation_due, ended).save();
+  const State saved = ProgressState(progress, plan, stand_in, evaluation_due, ended).save();
   plan.examples_per_epoch = 60;  // the epoch is over, then
-  ProgressState(progress, plan, evaluation_due, ended).load(saved);
+  ProgressState(progress, plan, stand_in, evaluation_due, ended).load(saved);
   plan.examples_per_epoch = 59;
-  CHECK_THROWS_WITH(ProgressState(progress, plan, evaluation_due, ended).load(saved),
+  CHECK_THROWS_WITH(ProgressState(progress, plan, stand_in, evaluation_due, ended).load(saved),
                     ContainsSubstring("has 59 examples, but had 100") && ContainsSubstring("at example 60"));
+}
+
+TEST_CASE("stand-in data takes the place of the real data, or the reverse, only if that is allowed") {
+  Progress progress;
+  const Plan plan;
+  std::string stand_in = GENERATE("", "Drawn shapes.");
+  bool evaluation_due = false;
+  std::optional<std::string> ended;
+  ProgressState state(progress, plan, stand_in, evaluation_due, ended);
+  const State saved = state.save();
+  state.load(saved);
+  stand_in = stand_in.empty() ? "Drawn shapes." : "";
+  CHECK_THROWS_WITH(state.load(saved), ContainsSubstring("stand-in data") && ContainsSubstring("--force"));
+  state.allow_other_data();
+  state.load(saved);
 }

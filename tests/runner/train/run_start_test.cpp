@@ -3,10 +3,13 @@
 
 #include <catch2/catch_all.hpp>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "components/datasets/dataset.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/trackers/tracker.hpp"
+#include "runner/inference/load_run.hpp"
 #include "runner/resolve.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/recipes.hpp"
@@ -24,6 +27,38 @@ std::unique_ptr<Tracker> build(const Unbuildable&, const TrackerInputs&) {
   throw IoError("no such server");  // unlike a std::runtime_error, not a mistake in the recipe
 }
 const Registration<TrackerKind> unbuildable{"unbuildable_in_tests", "Cannot be built.", &build};
+
+class EqualExamples final : public Split {
+ public:
+  std::int64_t size() const override { return 32; }
+  DataSpec spec() const override { return {.input_shape = {4}, .classes = 2, .train_examples = size()}; }
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
+    const auto count = static_cast<std::int64_t>(examples.size());
+    batch.input.narrow(0, first, count).fill_(1);
+    batch.target.narrow(0, first, count).fill_(1);
+  }
+};
+
+bool real_data_is_there = true;
+
+// Has stand-in data of the same size if the real data is not there.
+class Replaceable final : public Dataset {
+ public:
+  DataSpec spec() const override { return EqualExamples().spec(); }
+  Splits open(const TransformPipeline&) const override {
+    return {.train = std::make_unique<EqualExamples>(),
+            .eval = std::make_unique<EqualExamples>(),
+            .learned = real_data_is_there ? "{}" : "",
+            .stand_in = real_data_is_there ? "" : "The network is down."};
+  }
+};
+
+struct ReplaceableData {};
+constexpr auto describe(std::type_identity<ReplaceableData>) { return fields(); }
+std::unique_ptr<Dataset> build(const ReplaceableData&, const DatasetInputs&) {
+  return std::make_unique<Replaceable>();
+}
+const Registration<DatasetKind> replaceable{"replaceable_in_tests", "May be replaced.", &build};
 
 constexpr const char* recipe_text = R"(
 model = "mlp"
@@ -72,6 +107,15 @@ class Runs {
   Recipes files_{recipe_text};
   Registry registry_ = Registry::of_linked();
 };
+
+// Every file, by its path, except the log.
+std::map<fs::path, std::string> contents_of(const fs::path& folder) {
+  std::map<fs::path, std::string> contents;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().filename() != "log.txt")
+      contents[entry.path()] = read_text(entry.path());
+  return contents;
+}
 
 std::vector<std::int64_t> logged_steps(const fs::path& metrics) {
   std::vector<std::int64_t> steps;
@@ -153,6 +197,34 @@ TEST_CASE("a checkpoint that does not fit the recipe leaves the run as it was") 
   CHECK_THAT(read_text(runs.file("log.txt")), ContainsSubstring("error: "));
   fs::remove_all(newest);
   CHECK(runs.train().outcome == Outcome::finished);
+}
+
+TEST_CASE("stand-in data takes the place of the real data, or the reverse, only with --force") {
+  const bool was_there = GENERATE(true, false);
+  const std::vector<std::string> data{"dataset=replaceable_in_tests"};
+  Runs runs;
+  real_data_is_there = was_there;
+  runs.train(data, {.interrupt_at = 4});
+  const auto before = contents_of(runs.folder());
+  real_data_is_there = !was_there;
+  CHECK_THROWS_AS(runs.train(data), UnusableCheckpoint);
+  CHECK_THROWS_WITH(runs.train(data), ContainsSubstring("stand-in data") && ContainsSubstring("--force"));
+  CHECK(contents_of(runs.folder()) == before);
+  CHECK(runs.train(data, {.force = true}).outcome == Outcome::finished);
+  CHECK(fs::exists(runs.file("STAND-IN-DATA.txt")) == was_there);
+  CHECK(fs::exists(runs.file("dataset.json")) != was_there);
+  CHECK(runs.train(data).outcome == Outcome::finished);  // from here on it is the data of the run
+  real_data_is_there = true;
+}
+
+TEST_CASE("the best weights of an attempt are not those of a run that no longer keeps any") {
+  Runs runs;
+  runs.train({"eval.every=2step", R"(checkpoint.best={metric="eval/loss"})"}, {.interrupt_at = 5});
+  REQUIRE(find_weights(runs.folder(), "") == runs.file("best.safetensors"));
+  const bool starts_over = GENERATE(false, true);
+  if (starts_over) runs.forget_checkpoints();
+  CHECK(runs.train({"eval.every=2step"}).outcome == Outcome::finished);
+  CHECK(find_weights(runs.folder(), "") == runs.file("model.safetensors"));
 }
 
 TEST_CASE("a checkpoint with a state that the run does not have is refused by name") {
