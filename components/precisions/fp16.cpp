@@ -80,7 +80,9 @@ class Fp16Precision final : public Precision {
   void load(const State& state) override {
     StateReader saved(state);
     scale_.fill_(saved.number("loss_scale"));
-    good_updates_.fill_(saved.integer("good_updates"));
+    // LibTorch lets the scale grow when the count is equal to the interval, which may be shorter now.
+    good_updates_.fill_(
+        std::clamp<std::int64_t>(saved.integer("good_updates"), 0, settings_.growth_interval - 1));
     saved.finish();
   }
 

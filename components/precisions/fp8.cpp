@@ -33,15 +33,15 @@ class Fp8Precision final : public Precision {
     layers_.clear();
     left_.clear();
     // Weights of embeddings are two-dimensional too, but they are not used in matrix products.
-    std::set<const void*> looked_up;
+    std::set<const void*> others;  // and those that have been added under another name
     for (const auto& module : model.modules(/*include_self=*/false)) {
       if (const auto* embedding = module->as<torch::nn::Embedding>()) {
-        looked_up.insert(embedding->weight.unsafeGetTensorImpl());
+        others.insert(embedding->weight.unsafeGetTensorImpl());
       }
     }
     for (const auto& entry : model.named_parameters()) {
       const torch::Tensor& weight = entry.value();
-      if (weight.dim() == 2 && !looked_up.contains(weight.unsafeGetTensorImpl())) add(entry.key(), weight);
+      if (weight.dim() == 2 && others.insert(weight.unsafeGetTensorImpl()).second) add(entry.key(), weight);
     }
   }
 

@@ -17,8 +17,23 @@ void GradientWindow::next_micro_batch(std::int64_t micro_batches, double weight)
 
 void GradientWindow::backward(const torch::Tensor& loss, bool keep_graph) {
   if (!open_) open();
-  engine_.backward(loss, last(), keep_graph);
+  try {
+    engine_.backward(loss, last(), keep_graph);
+  } catch (...) {
+    abandon();
+    throw;
+  }
   if (last()) complete();
+}
+
+// The gradients of this window are lost, because some parameters have theirs and others do not; those of
+// earlier windows are as they were.
+void GradientWindow::abandon() {
+  engine_.discard_gradients();
+  for (auto& [parameter, before] : complete_) parameter.mutable_grad() = before;
+  complete_.clear();
+  open_ = false;
+  left_ = 0;
 }
 
 // Sets complete gradients aside, so that they are not summed over the ranks or unscaled a second time.

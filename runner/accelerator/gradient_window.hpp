@@ -31,6 +31,7 @@ class GradientWindow {
 
  private:
   void open();
+  void abandon();
   void complete();
 
   Engine& engine_;

@@ -19,6 +19,7 @@ class Averaging {
     for (const auto& module : model.modules(/*include_self=*/false)) {
       auto norm = std::dynamic_pointer_cast<Norm>(module);
       if (!norm || !norm->options.track_running_stats()) continue;
+      if (std::ranges::find(layers_, norm, &Layer::first) != layers_.end()) continue;  // it has two names
       norm->reset_running_stats();
       layers_.emplace_back(norm, norm->options.momentum());
       norm->options.momentum(std::nullopt);
@@ -33,7 +34,8 @@ class Averaging {
   std::size_t size() const { return layers_.size(); }
 
  private:
-  std::vector<std::pair<std::shared_ptr<Norm>, std::optional<double>>> layers_;
+  using Layer = std::pair<std::shared_ptr<Norm>, std::optional<double>>;
+  std::vector<Layer> layers_;
 };
 
 std::size_t running_means(const Weights& weights) {

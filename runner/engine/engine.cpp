@@ -100,15 +100,14 @@ void Engine::adopt(torch::nn::Module& module, bool channels_last, ParameterValue
   holders_.clear();
   parameters_.clear();
   torch::NoGradGuard no_grad;
-  for (auto& item : module.named_parameters()) {
-    torch::Tensor& parameter = item.value();
+  weights_ = std::make_unique<ModelWeights>(module);
+  for (auto& [name, parameter] : weights_->held_parameters()) {
     if (channels_last && parameter.dim() == 4) parameter.set_data(parameter.contiguous(layout_));
     if (!parameter.requires_grad()) continue;
-    names_.push_back(item.key());
+    names_.push_back(name);
     holders_.emplace_back();
     parameters_.push_back(parameter);
   }
-  weights_ = std::make_unique<ModelWeights>(module);
   precision_->prepare(module);
   precision_measures_ = !precision_->save().tensors.empty();
   if (options_.distributed.reproducible) TreeSum::require(options_.distributed.shards, world_->size());
@@ -144,7 +143,7 @@ void Engine::connect_ranks(const torch::nn::Module& module, ParameterValues valu
 
 Engine::ParameterCounts Engine::parameter_counts() const {
   ParameterCounts counts;
-  for (const torch::Tensor& parameter : module_->parameters()) {
+  for (const auto& [name, parameter] : weights_->held_parameters()) {
     counts.total += parameter.numel();
     if (parameter.requires_grad()) counts.trained += parameter.numel();
   }
@@ -189,6 +188,8 @@ std::set<std::string> Engine::sharded_states(const NamedStates& states) const {
 }
 
 void Engine::set_trainable(const std::vector<Trainability>& changes) {
+  if (!changes.empty())
+    average_weights();  // with local_sgd: frozen parameters are left out of later averages
   for (const auto& [pattern, trained, holder] : changes) {
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (!selects(pattern, names_[i])) continue;

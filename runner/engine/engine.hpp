@@ -120,7 +120,8 @@ class Engine final : public Stateful {
 
   // Clips, updates and clears the gradients. False: a gradient was not finite, and nothing was updated.
   bool update(double lr_factor);
-  void discard_gradients();
+  void skip_update();        // instead of update(), on every rank
+  void discard_gradients();  // after a pass that failed
 
   // Gets the weights that other ranks have updated. update() calls it; call it after the step of any other
   // optimizer.
@@ -166,6 +167,7 @@ class Engine final : public Stateful {
   // rank 0, as they do with buffers: a checkpoint holds no others.
   void share_precision();
   torch::Tensor own_norm();
+  void end_window(double trained_on);
   void adopt(torch::nn::Module& module, bool channels_last, ParameterValues values);
   void connect_ranks(const torch::nn::Module& module, ParameterValues values);
   void begin_window(double weight, std::int64_t micro_batches, std::optional<double> expected);

@@ -29,8 +29,8 @@ void take_apart(const State& state, std::vector<torch::Tensor>& tensors, std::st
 
 }  // namespace
 
-void LocalAverage::updated(double weight) {
-  ++updates_;
+void LocalAverage::passed(double weight) {
+  ++windows_;
   weight_ += weight;
 }
 
@@ -46,7 +46,7 @@ void LocalAverage::average(const std::vector<NamedTensor>& parameters,
   for (const NamedTensor& buffer : buffers) weights.push_back(buffer.tensor);
   average(weights, share, "the averaged weights");
   average(optimizer, share);
-  updates_ = 0;
+  windows_ = 0;
   weight_ = 0;
 }
 

@@ -18,10 +18,10 @@ class LocalAverage {
   LocalAverage(World& world, std::int64_t every, std::int64_t bytes_at_once)
       : world_(world), every_(every), bytes_at_once_(bytes_at_once) {}
 
-  // This rank has made an update from examples of this weight.
-  void updated(double weight);
-  bool due() const { return updates_ >= every_; }
-  bool ranks_are_equal() const { return updates_ == 0; }
+  // This rank has made an update from examples of this weight, or has skipped one (0).
+  void passed(double weight);
+  bool due() const { return windows_ >= every_; }
+  bool ranks_are_equal() const { return windows_ == 0; }
 
   // Every rank takes part. Does nothing if the ranks are equal.
   void average(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers,
@@ -33,7 +33,7 @@ class LocalAverage {
 
   World& world_;
   const std::int64_t every_, bytes_at_once_;
-  std::int64_t updates_ = 0;  // since the last average
+  std::int64_t windows_ = 0;  // since the last average
   double weight_ = 0;         // of the examples in them
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "components/models/support/model_weights.hpp"
 #include "components/support/shape_text.hpp"
 #include "registry/wording.hpp"
 #include "runner/engine/tensor_spool.hpp"
@@ -22,17 +23,12 @@ torch::Tensor in_main_memory(const torch::Tensor& tensor) {
 }  // namespace
 
 std::vector<NamedTensor> ShardedWeights::held_parameters() const {
-  std::vector<NamedTensor> held;
-  for (const auto& item : model_.named_parameters())
-    held.push_back({item.key(), parameters_.slice_of(item.value())});
+  std::vector<NamedTensor> held = each_once(model_.named_parameters());
+  for (NamedTensor& parameter : held) parameter.tensor = parameters_.slice_of(parameter.tensor);
   return held;
 }
 
-std::vector<NamedTensor> ShardedWeights::held_buffers() const {
-  std::vector<NamedTensor> held;
-  for (const auto& item : model_.named_buffers()) held.push_back({item.key(), item.value()});
-  return held;
-}
+std::vector<NamedTensor> ShardedWeights::held_buffers() const { return each_once(model_.named_buffers()); }
 
 void ShardedWeights::visit(const Visit& visit) const {
   for (const auto& unit : parameters_.units()) {
@@ -48,7 +44,9 @@ void ShardedWeights::visit(const Visit& visit) const {
   }
 }
 
-std::vector<std::string> ShardedWeights::parameter_names() const { return model_.named_parameters().keys(); }
+std::vector<std::string> ShardedWeights::parameter_names() const {
+  return ModelWeights(model_).parameter_names();
+}
 
 bool ShardedWeights::trained(const std::string& name) const {
   const auto parameters = model_.named_parameters();
@@ -74,7 +72,7 @@ std::vector<NamedTensor> ShardedWeights::all(const std::filesystem::path& folder
   if (!world_.is_main()) return all;
   for (const auto& item : model_.named_parameters())
     all.push_back({item.key(), whole.at(item.value().unsafeGetTensorImpl())});
-  for (NamedTensor& buffer : held_buffers()) all.push_back(std::move(buffer));
+  for (const auto& item : model_.named_buffers()) all.push_back({item.key(), item.value()});
   return all;
 }
 
@@ -96,7 +94,7 @@ State ShardedWeights::save() const {
     if (const auto found = own.find(item.value().unsafeGetTensorImpl()); found != own.end())
       state.tensors[item.key()] = found->second;
   if (world_.is_main())
-    for (const auto& [name, buffer] : held_buffers()) state.tensors[name] = buffer;
+    for (const auto& item : model_.named_buffers()) state.tensors[item.key()] = item.value();
   return state;
 }
 
@@ -118,7 +116,7 @@ void ShardedWeights::load(const State& state) {
     torch::Tensor(parameters_.slice_of(item.value()))
         .copy_(parameters_.units()[unit]->own_slice(whole, index));
   }
-  for (const auto& [name, tensor] : held_buffers()) saved.tensor_into(name, tensor);
+  for (const auto& item : model_.named_buffers()) saved.tensor_into(item.key(), item.value());
   saved.finish();
 }
 

@@ -162,12 +162,22 @@ bool Engine::update(double lr_factor) {
     if (options_.clip_value) clip_to_value(gradients, *options_.clip_value);
     optimizer_->step(lr_factor);
     share_weights();
-    if (local_) local_->updated(own_weight_);
   }
-  if (local_ && local_->due()) average_weights();
-  if (!local_) share_buffers();
-  discard_gradients();
+  end_window(finite ? own_weight_ : 0);
   return finite;
+}
+
+void Engine::skip_update() { end_window(0); }
+
+// With or without an update, the passes have changed buffers.
+void Engine::end_window(double trained_on) {
+  if (local_) {
+    local_->passed(trained_on);
+    if (local_->due()) average_weights();
+  } else {
+    share_buffers();
+  }
+  discard_gradients();
 }
 
 void Engine::share_weights() {

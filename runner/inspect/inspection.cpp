@@ -3,6 +3,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include "components/models/support/model_weights.hpp"
 #include "components/support/meta_mode.hpp"
 #include "components/support/shape_text.hpp"
 #include "components/support/torch_error.hpp"
@@ -64,12 +65,12 @@ Batch zero_batch(const DataSpec& data, std::int64_t count) {
 
 Inspection count_weights(const Model& model) {
   Inspection result;
-  for (const torch::Tensor& parameter : model.parameters()) {
+  for (const auto& [name, parameter] : each_once(model.named_parameters())) {
     result.parameters += parameter.numel();
     if (parameter.requires_grad()) result.trained_parameters += parameter.numel();
     result.weight_bytes += static_cast<std::int64_t>(parameter.nbytes());
   }
-  for (const torch::Tensor& buffer : model.buffers())
+  for (const auto& [name, buffer] : each_once(model.named_buffers()))
     result.weight_bytes += static_cast<std::int64_t>(buffer.nbytes());
   return result;
 }

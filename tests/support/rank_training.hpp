@@ -17,8 +17,11 @@ namespace runner::testing {
 
 class Net : public Model {
  public:
-  explicit Net(bool norm) {
+  // `deep_names`: a layer that is used twice has so many names.
+  explicit Net(bool norm, int deep_names = 0) {
     first = register_module("first", torch::nn::Linear(3, 8));
+    if (deep_names > 0) deep = register_module("deep", torch::nn::Linear(8, 8));
+    if (deep_names > 1) register_module("again", deep.ptr());
     if (norm) middle = register_module("middle", torch::nn::BatchNorm1d(8));
     last = register_module("last", torch::nn::Linear(8, 3));
     const torch::NoGradGuard no_grad;
@@ -31,10 +34,11 @@ class Net : public Model {
     if (batch.size() > most_examples) torch::empty(std::int64_t{1} << 50, torch::kUInt8);
     torch::Tensor hidden = first(batch.input);
     if (middle) hidden = middle(hidden);
+    if (deep) hidden = deep(deep(hidden).tanh());
     return last(torch::relu(hidden));
   }
 
-  torch::nn::Linear first{nullptr}, last{nullptr};
+  torch::nn::Linear first{nullptr}, deep{nullptr}, last{nullptr};
   torch::nn::BatchNorm1d middle{nullptr};
   std::int64_t most_examples = std::numeric_limits<std::int64_t>::max();
 };
@@ -63,6 +67,7 @@ struct Case {
   DistributedOptions distributed = {};
   std::string optimizer = "adamw";
   bool norm = false;
+  int deep_names = 0;
   std::optional<double> clip_norm = 0.3;
   OnOutOfMemory on_full = OnOutOfMemory::stop;
   std::vector<std::int64_t> micro_batches = {10, 7};  // of a window: do not divide by 2, 3 or 4
@@ -81,7 +86,7 @@ struct Trained {
 class Trainee {
  public:
   Trainee(World& world, const Case& about) : world_(world), about_(about), engine(options_of(about), world) {
-    const auto net = std::make_shared<Net>(about.norm);
+    const auto net = std::make_shared<Net>(about.norm, about.deep_names);
     if (world.rank() == about.cramped_rank) net->most_examples = 2;
     engine.prepare(net, [&](const auto& parameters) {
       const auto own = own_inputs(make_groups(parameters, {}),

@@ -1,44 +1,48 @@
 #include "components/models/support/model_weights.hpp"
 
+#include <set>
+
 namespace runner {
 
-namespace {
-
-std::vector<NamedTensor> listed(const torch::OrderedDict<std::string, torch::Tensor>& tensors) {
+std::vector<NamedTensor> each_once(const torch::OrderedDict<std::string, torch::Tensor>& tensors) {
   std::vector<NamedTensor> all;
-  for (const auto& item : tensors) all.push_back({item.key(), item.value()});
+  std::set<const torch::TensorImpl*> seen;
+  for (const auto& item : tensors)
+    if (seen.insert(item.value().unsafeGetTensorImpl()).second) all.push_back({item.key(), item.value()});
   return all;
 }
 
-}  // namespace
-
-std::vector<NamedTensor> ModelWeights::held_parameters() const { return listed(model_.named_parameters()); }
-std::vector<NamedTensor> ModelWeights::held_buffers() const { return listed(model_.named_buffers()); }
+std::vector<NamedTensor> ModelWeights::held_parameters() const {
+  return each_once(model_.named_parameters());
+}
+std::vector<NamedTensor> ModelWeights::held_buffers() const { return each_once(model_.named_buffers()); }
 
 std::vector<NamedTensor> ModelWeights::all() const {
-  std::vector<NamedTensor> all = held_parameters();
-  for (NamedTensor& buffer : held_buffers()) all.push_back(std::move(buffer));
+  std::vector<NamedTensor> all;
+  for (const auto& tensors : {model_.named_parameters(), model_.named_buffers()})
+    for (const auto& item : tensors) all.push_back({item.key(), item.value()});
   return all;
 }
 
 void ModelWeights::visit(const Visit& visit) const {
-  for (const auto& item : model_.named_parameters())
-    visit(item.key(), item.value().detach(), item.value().grad());
+  for (const auto& [name, parameter] : held_parameters()) visit(name, parameter.detach(), parameter.grad());
 }
 
-std::vector<std::string> ModelWeights::parameter_names() const { return model_.named_parameters().keys(); }
+std::vector<std::string> ModelWeights::parameter_names() const {
+  std::vector<std::string> names;
+  for (const NamedTensor& parameter : held_parameters()) names.push_back(parameter.name);
+  return names;
+}
 
 State ModelWeights::save() const {
   State state;
-  for (const auto& [name, tensor] : held_parameters()) state.tensors[name] = tensor;
-  for (const auto& [name, tensor] : held_buffers()) state.tensors[name] = tensor;
+  for (const auto& [name, tensor] : all()) state.tensors[name] = tensor;
   return state;
 }
 
 void ModelWeights::load(const State& state) {
   StateReader saved(state);
-  for (const auto& [name, tensor] : held_parameters()) saved.tensor_into(name, tensor);
-  for (const auto& [name, tensor] : held_buffers()) saved.tensor_into(name, tensor);
+  for (const auto& [name, tensor] : all()) saved.tensor_into(name, tensor);
   saved.finish();
 }
 

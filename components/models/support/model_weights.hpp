@@ -7,7 +7,12 @@
 
 namespace runner {
 
-// The weights of a model that this rank holds completely: to read, save and load.
+// Each tensor once: a module that is registered under two names has two names for each of its tensors, and
+// here they have the first.
+std::vector<NamedTensor> each_once(const torch::OrderedDict<std::string, torch::Tensor>& tensors);
+
+// The weights of a model that this rank holds completely: to read, save and load. Under all their names where
+// they are saved and loaded.
 class ModelWeights final : public Weights, public Stateful {
  public:
   explicit ModelWeights(const torch::nn::Module& model) : model_(model) {}

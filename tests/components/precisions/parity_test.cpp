@@ -37,6 +37,18 @@ TEST_CASE("losses and weights over twenty updates agree with Python's", "[precis
   REQUIRE((apart > 1e-6) == (name != "fp32"));
 }
 
+TEST_CASE("the loss scale grows after fewer good updates than were counted before", "[precisions]") {
+  const auto scaler = [](std::int64_t interval) {
+    return part<PrecisionKind>("fp16", {{"init_scale", 256.0}, {"growth_interval", interval}}).build({});
+  };
+  const auto before = scaler(10), after = scaler(4);
+  const auto update = [](Precision& precision) { precision.unscale({torch::ones({2})}); };
+  for (int count = 0; count < 7; ++count) update(*before);
+  after->load(before->save());
+  update(*after);
+  REQUIRE(after->report().front().second == 512);
+}
+
 TEST_CASE("the loss scale moves as GradScaler's does, and the same updates are skipped", "[precisions]") {
   const ReferenceNumbers reference("precisions.txt");
   const auto precision =

@@ -90,3 +90,44 @@ TEST_CASE("accelerator: tensors that cannot be gathered are described on every r
       throw std::runtime_error("the first dimension may differ");
   });
 }
+
+namespace {
+
+// Its backward pass fails, after that of what was computed from it.
+struct Failing : torch::autograd::Function<Failing> {
+  static torch::Tensor forward(torch::autograd::AutogradContext*, const torch::Tensor& input) {
+    return input.clone();
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext*,
+                                                 const torch::autograd::variable_list&) {
+    throw std::runtime_error("no memory");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("accelerator: gradients of a backward pass that failed are lost, and no others", "[accelerator]") {
+  const std::int64_t windows = GENERATE(1, 2);  // of gradients that are added up before the update
+  const auto trained = [&](bool fails) {
+    World alone;
+    Accelerator accelerator(alone, {.device = "cpu"});
+    torch::nn::Linear model = model_of_test();
+    torch::optim::SGD sgd(model->parameters(), 0.1);
+    auto optimizer = accelerator.prepare(sgd);
+    accelerator.prepare(model);
+    const torch::Tensor input = torch::eye(3);
+    for (int step = 0; step < 4; ++step) {
+      for (std::int64_t window = 0; window < windows; ++window) {
+        accelerator.backward((model(input) - step).square().mean());
+        if (fails) {
+          const torch::Tensor first = Failing::apply(model(input));
+          CHECK_THROWS_WITH(accelerator.backward((model(input) + first).sum()), "no memory");
+        }
+      }
+      optimizer.step();
+      optimizer.zero_grad();
+    }
+    return weights_of(*model);
+  };
+  CHECK(torch::equal(trained(false), trained(true)));
+}

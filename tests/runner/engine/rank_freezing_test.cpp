@@ -47,6 +47,28 @@ TEST_CASE("ranks: parameters may be frozen and released in mid-run, in any way")
   for (const Trained& rank : many) CHECK(same_bits(rank, many[0]));
 }
 
+// Its averages leave out frozen parameters, so the ranks become equal before any is frozen.
+TEST_CASE("ranks: local_sgd leaves no difference in parameters that are frozen between two averages") {
+  Case about;
+  about.distributed.strategy = RankStrategy::local_sgd;
+  about.distributed.average_every = 4;
+  std::vector<Trained> many(2);
+  on_ranks(2, [&](World& world) {
+    Trainee trainee(world, about);
+    for (int step = 0; step < 6; ++step) {
+      if (step == 2) by_the_engine(trainee.engine, true);
+      trainee.step(step);
+    }
+    trainee.engine.average_weights();
+    for (const NamedTensor& weight : trainee.engine.full_weights())
+      many[static_cast<std::size_t>(world.rank())].weights[weight.name] = weight.tensor.clone();
+  });
+  for (const auto& [name, weight] : many[0].weights) {
+    INFO(name);
+    CHECK(torch::equal(weight, many[1].weights.at(name)));
+  }
+}
+
 TEST_CASE("ranks: powersgd follows what is frozen and released") {
   Case about;
   about.distributed.compression = Compression::powersgd;

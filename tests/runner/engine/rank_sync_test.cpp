@@ -201,3 +201,18 @@ TEST_CASE("ranks: reproducible cannot be shared out among three") {
   const auto errors = try_on_ranks(3, [&](World& world) { train(world, about); });
   CHECK_THAT(message_of(errors[0]), Catch::Matchers::ContainsSubstring("powers of two"));
 }
+
+TEST_CASE("ranks: buffers are equal after an update that was skipped") {
+  Case about;
+  about.norm = true;
+  std::vector<torch::Tensor> means(2);
+  on_ranks(2, [&](World& world) {
+    Trainee trainee(world, about);
+    trainee.engine.accumulate({{examples(100 * world.rank(), 5)}}, *part<LossKind>("mse").build({}));
+    trainee.engine.skip_update();
+    means[static_cast<std::size_t>(world.rank())] =
+        trainee.engine.weights().held_buffers().front().tensor.clone();
+  });
+  CHECK(means[0].abs().sum().item<double>() > 0);
+  CHECK(torch::equal(means[0], means[1]));
+}
