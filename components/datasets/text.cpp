@@ -30,8 +30,9 @@ constexpr double default_split = 0.1;
 constexpr auto describe(std::type_identity<Text>) {
   return fields(
       field("file", &Text::file,
-            "The text in UTF-8, or a folder whose *.txt files are read in order of their names.", required(),
-            non_empty()),
+            "The text in UTF-8, or a folder whose *.txt files are read in order of their names, each from a "
+            "new line.",
+            required(), non_empty()),
       field("eval_file", &Text::eval_file, "Another text or folder to evaluate on."),
       field("split", &Text::split,
             "Without `eval_file`: this share of the text, at its end, becomes the validation set (default "

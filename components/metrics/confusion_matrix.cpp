@@ -1,9 +1,9 @@
-#include <iomanip>
 #include <numeric>
 
 #include "components/metrics/metric.hpp"
 #include "components/metrics/support/accumulate.hpp"
 #include "components/metrics/support/labels.hpp"
+#include "registry/utf8.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -20,6 +20,16 @@ constexpr auto describe(std::type_identity<ConfusionMatrix>) {
 
 constexpr std::int64_t widest_table = 20;    // classes; a wider table does not fit on a screen
 constexpr std::size_t listed_mistakes = 10;  // shown instead of a wider table
+
+std::string spaces(std::string_view text, std::size_t width) {
+  const std::size_t characters = utf8_characters(text);
+  return std::string(width - std::min(width, characters), ' ');
+}
+
+std::string left_aligned(const std::string& text, std::size_t width) { return text + spaces(text, width); }
+std::string right_aligned(std::string_view text, std::size_t width) {
+  return spaces(text, width).append(text);
+}
 
 // How often class i was predicted as class j. Reports the recall of each class, and the matrix as text.
 class ConfusionMatrixMetric final : public Metric {
@@ -131,19 +141,17 @@ class ConfusionMatrixMetric final : public Metric {
   }
 
   std::string label_table() const {
-    std::ostringstream text;
-    const auto row = [&](const std::string& name, const auto&... cells) {
-      text << std::left << std::setw(12) << name << std::right;
-      ((text << std::setw(11) << cells), ...);
-    };
-    row("label", "right no", "wrong yes", "wrong no", "right yes");
+    std::string text = left_aligned("label", 12);
+    for (const char* name : {"right no", "wrong yes", "wrong no", "right yes"})
+      text += right_aligned(name, 11);
     const auto labels = label_counts();
     for (std::size_t i = 0; i < labels.size(); ++i) {
-      text << '\n';
-      row(shown_name(static_cast<std::int64_t>(i)), labels[i].right_no, labels[i].wrong_yes,
-          labels[i].wrong_no, labels[i].right_yes);
+      text += '\n' + left_aligned(shown_name(static_cast<std::int64_t>(i)), 12);
+      for (const auto count :
+           {labels[i].right_no, labels[i].wrong_yes, labels[i].wrong_no, labels[i].right_yes})
+        text += right_aligned(std::to_string(count), 11);
     }
-    return text.str();
+    return text;
   }
 
   using Matrix = std::vector<std::vector<std::int64_t>>;
@@ -164,24 +172,22 @@ class ConfusionMatrixMetric final : public Metric {
   }
 
   std::string table(const Matrix& rows) const {
-    std::size_t width = 6;
+    constexpr std::size_t longest_column_name = 12;
+    std::size_t width = 6, digits = 0;
+    std::vector<std::string> names;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      width = std::max(width, shown_name(static_cast<std::int64_t>(i)).size());
+      names.push_back(shown_name(static_cast<std::int64_t>(i)));
+      width = std::max(width, utf8_characters(names.back()));
+      for (const std::int64_t count : rows[i]) digits = std::max(digits, std::to_string(count).size());
     }
-    const auto cell = static_cast<int>(std::min<std::size_t>(width, 12)) + 1;
-    std::ostringstream text;
-    text << "rows: true class; columns: predicted class\n" << std::setw(static_cast<int>(width)) << "";
-    const auto column_name = [&](std::size_t i) {
-      return shown_name(static_cast<std::int64_t>(i)).substr(0, 12);
-    };
-    for (std::size_t i = 0; i < rows.size(); ++i) text << std::setw(cell) << column_name(i);
+    const std::size_t cell = std::max(std::min(width, longest_column_name), digits) + 1;
+    std::string text = "rows: true class; columns: predicted class\n" + std::string(width, ' ');
+    for (const std::string& name : names) text += right_aligned(utf8_prefix(name, longest_column_name), cell);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      text << '\n'
-           << std::left << std::setw(static_cast<int>(width)) << shown_name(static_cast<std::int64_t>(i));
-      text << std::right;
-      for (const std::int64_t count : rows[i]) text << std::setw(cell) << count;
+      text += '\n' + left_aligned(names[i], width);
+      for (const std::int64_t count : rows[i]) text += right_aligned(std::to_string(count), cell);
     }
-    return text.str();
+    return text;
   }
 
   std::string worst_mistakes(const Matrix& rows) const {

@@ -91,8 +91,12 @@ class Parser {
     std::vector<std::string> names{"--help"};
     for (const Option& option : command_.options) names.push_back("--" + option.name);
     for (const Option& option : common_options()) names.push_back("--" + option.name);
+    // As a row of numbers or a sentence begins.
+    const bool perhaps_argument =
+        spelled.size() == 2 && std::string_view("0123456789. ").find(spelled[1]) != std::string_view::npos;
     fail(in_quotes(command_.name) + " has no option " + in_quotes(spelled),
-         did_you_mean(spelled, names).value_or(""));
+         perhaps_argument ? "write -- before an argument that begins with -"
+                          : did_you_mean(spelled, names).value_or(""));
   }
 
   void fail(std::string message, std::string hint = "") { problem_ = {std::move(message), std::move(hint)}; }

@@ -13,6 +13,7 @@
 
 #include "components/datasets/support/image_file.hpp"
 #include "components/support/tables/csv_cell.hpp"
+#include "components/support/text_encoding.hpp"
 #include "registry/number_text.hpp"
 #include "registry/utf8.hpp"
 #include "registry/wording.hpp"
@@ -39,6 +40,7 @@ void add_lines(std::istream& stream, const std::string& name, bool texts, std::v
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) {
     if (line.ends_with('\r')) line.pop_back();
+    if (lines.empty()) line = without_byte_order_mark(line);
     lines.push_back(std::move(line));
   }
   while (!texts && !lines.empty() && lines.back().empty()) lines.pop_back();
@@ -66,7 +68,10 @@ std::vector<std::string> inputs_of(const std::vector<std::string>& words, bool t
       add_lines(std::cin, "standard input", texts, inputs);
     } else if (word.starts_with('@')) {
       std::ifstream file(word.substr(1));
-      if (!file) throw InputError("There is no file " + word.substr(1) + " to read inputs from.");
+      if (!file)
+        throw InputError(
+            "There is no file " + word.substr(1) + " to read inputs from." +
+            (texts ? " To classify " + in_quotes(word) + " itself, give it on standard input (-)." : ""));
       add_lines(file, word.substr(1), texts, inputs);
     } else {
       if (texts) require_sentence(word);

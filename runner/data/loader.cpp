@@ -101,6 +101,7 @@ class Loader::Assembly {
       read_each(order, references, first, loaded);
     }
     require_whole_files();
+    if (loaded.batch.size() == 0) return loaded;  // none could be read: nothing to mix
 
     constexpr std::uint64_t of_batches =
         0x6261746368ULL;  // keeps the seeds of batches apart from those of examples

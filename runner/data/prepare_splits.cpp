@@ -51,14 +51,17 @@ void take_validation(Splits& data, const Dataset& dataset, const TransformPipeli
     throw DataError(log::format("dataset.validation = {} of {} training examples leaves no examples for {}.",
                                 *common.validation, size, count < 1 ? "validation" : "training"));
   }
-  std::vector<std::int64_t> chosen = random_sample(*data.train, count, example_seed_of(common));
+  // A class with one example is trained on: nothing could be learnt of it otherwise.
+  std::vector<std::int64_t> chosen = random_sample(*data.train, count, example_seed_of(common), 1);
+  if (chosen.empty())
+    throw DataError("dataset.validation leaves no examples for validation: every class has only one.");
   std::ranges::sort(chosen);
   std::vector<std::int64_t> rest;
   for (std::int64_t index = 0; index < size; ++index) {
     if (!std::ranges::binary_search(chosen, index)) rest.push_back(index);
   }
-  log::info("dataset.validation: {} of {} training examples are kept for evaluation, {}.", count, size,
-            how_chosen(*data.train));
+  log::info("dataset.validation: {} of {} training examples are kept for evaluation, {}.", chosen.size(),
+            size, how_chosen(*data.train));
   const std::shared_ptr<const Split> train = std::move(data.train);
   data.eval = selection(differs_in_evaluation(transforms) ? for_evaluation(dataset, transforms) : train,
                         std::move(chosen));

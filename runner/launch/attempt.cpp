@@ -128,7 +128,7 @@ void Attempt::fail_now() {
 }
 
 // If one rank is suspended, the others notice. If all are, only this process can notice. It may have been
-// suspended together with them (Ctrl-Z), so at most one second between two checks counts.
+// suspended together with them, so at most one second between two checks counts.
 void Attempt::notice_suspension() {
   constexpr std::chrono::seconds most{1};
   const auto passed = Clock::now() - std::exchange(looked_at_, Clock::now());

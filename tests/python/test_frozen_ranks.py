@@ -1,4 +1,4 @@
-"""Ranks, launchers and whole jobs that are stopped by SIGSTOP or Ctrl-Z: frozen ones are named, suspended jobs go on."""
+"""Ranks and launchers that are stopped by SIGSTOP or Ctrl-Z: frozen ranks are named, and ranks of a suspended launcher go on."""
 
 import os
 import re
@@ -34,14 +34,15 @@ def ranks_that_are_all_frozen_are_noticed_by_the_launcher(folder):
         assert f"rank {rank} (process {process}) was stopped by a signal (SIGSTOP)" in output, output
 
 
-def a_suspended_job_goes_on(folder):
+def ranks_go_on_while_their_launcher_is_suspended(folder):
     """Ctrl-Z, for longer than ranks wait for each other, and fg."""
     launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, "distributed.timeout=3s", f"run.dir={folder}/run")
     wait_for_steps(folder / "run", launcher)
     os.killpg(launcher.pid, signal.SIGTSTP)
+    suspended_at = len(records(folder / "run"))
     time.sleep(8)
+    wait_for_steps(folder / "run", launcher, wanted=suspended_at + 20)
     os.killpg(launcher.pid, signal.SIGCONT)
-    wait_for_steps(folder / "run", launcher, wanted=len(records(folder / "run")) + 20)
     launcher.send_signal(signal.SIGTERM)
     output = launcher.communicate(timeout=300)[0]
     assert launcher.returncode == 128 + signal.SIGTERM, output
@@ -63,5 +64,6 @@ def a_suspended_launcher_is_not_taken_for_a_dead_one(folder):
 
 
 if __name__ == "__main__":
-    main([a_frozen_rank_is_named_within_the_timeout, ranks_that_are_all_frozen_are_noticed_by_the_launcher, a_suspended_job_goes_on,
+    main([a_frozen_rank_is_named_within_the_timeout, ranks_that_are_all_frozen_are_noticed_by_the_launcher,
+          ranks_go_on_while_their_launcher_is_suspended,
           a_suspended_launcher_is_not_taken_for_a_dead_one])

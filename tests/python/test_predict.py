@@ -211,6 +211,13 @@ def the_name_of_a_file_is_not_a_sentence(folder):
         assert told.returncode == 2 and remedy in " ".join(told.stderr.split()) and told.stdout == "", told
     said = json.loads(run("predict", "texts", "@good.txt", "--format", "json", cwd=folder).stdout)
     assert len(said) == 8 and said[1]["input"] == "a fine film", said
+    (folder / "marked.txt").write_text("a fine film\n", encoding="utf-8-sig")
+    said = json.loads(run("predict", "texts", "@marked.txt", "--format", "json", cwd=folder).stdout)
+    assert [entry["input"] for entry in said] == ["a fine film"], said
+    said = json.loads(run("predict", "texts", "--format", "json", "--", "- not fine", cwd=folder).stdout)
+    assert [entry["input"] for entry in said] == ["- not fine"], said
+    told = run("predict", "texts", "@anna fine", cwd=folder, check=False)
+    assert told.returncode == 2 and "give it on standard input (-)" in " ".join(told.stderr.split()), told
     said = json.loads(run("predict", "texts", "-", "--format", "json", cwd=folder, input="good.txt\n").stdout)
     assert [entry["input"] for entry in said] == ["good.txt"], said
 

@@ -30,8 +30,16 @@ std::vector<Indices> by_class(const Split& split) {
   return all;
 }
 
-// Divides `count` among the groups in proportion to their sizes (largest remainder method).
-std::vector<std::size_t> quotas(const std::vector<Indices>& groups, std::int64_t count, std::int64_t size) {
+// Divides `count` among the groups in proportion to their sizes (largest remainder method), without taking
+// the last `kept` examples of any.
+std::vector<std::size_t> quotas(const std::vector<Indices>& groups, std::int64_t count, std::int64_t size,
+                                std::int64_t kept) {
+  const auto most = [&](std::size_t group) {
+    return static_cast<std::size_t>(std::max<std::int64_t>(std::ssize(groups[group]) - kept, 0));
+  };
+  std::size_t available = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) available += most(i);
+  count = std::min(count, static_cast<std::int64_t>(available));
   const double share = static_cast<double>(count) / static_cast<double>(size);
   const bool one_of_each = count >= std::ssize(groups);
   std::vector<std::size_t> quota;
@@ -40,14 +48,14 @@ std::vector<std::size_t> quotas(const std::vector<Indices>& groups, std::int64_t
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const double exact = share * static_cast<double>(groups[i].size());
     const double whole = std::max(std::floor(exact), one_of_each ? 1.0 : 0.0);
-    quota.push_back(static_cast<std::size_t>(whole));
+    quota.push_back(std::min(static_cast<std::size_t>(whole), most(i)));
     remainders.emplace_back(whole - exact, i);
-    left -= static_cast<std::int64_t>(whole);
+    left -= static_cast<std::int64_t>(quota.back());
   }
   std::ranges::sort(remainders);
   for (std::size_t i = 0; left > 0; i = (i + 1) % remainders.size()) {
     std::size_t& own = quota[remainders[i].second];
-    if (own == groups[remainders[i].second].size()) continue;
+    if (own == most(remainders[i].second)) continue;
     ++own;
     --left;
   }
@@ -96,10 +104,11 @@ class Selection final : public Split {
 
 }  // namespace
 
-std::vector<std::int64_t> random_sample(const Split& split, std::int64_t count, std::uint64_t seed) {
+std::vector<std::int64_t> random_sample(const Split& split, std::int64_t count, std::uint64_t seed,
+                                        std::int64_t left) {
   count = std::clamp<std::int64_t>(count, 0, split.size());
   std::vector<Indices> groups = by_class(split);
-  const auto quota = quotas(groups, count, split.size());
+  const auto quota = quotas(groups, count, split.size(), left);
   ExampleRandom random(scatter(seed + golden_gamma));
   Indices chosen;
   chosen.reserve(static_cast<std::size_t>(count));

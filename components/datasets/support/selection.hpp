@@ -5,8 +5,10 @@
 namespace runner {
 
 // The indices of `count` examples, chosen and ordered at random by the seed. If examples have classes: the
-// same share of each class, and at least one of each if `count` allows it.
-std::vector<std::int64_t> random_sample(const Split& split, std::int64_t count, std::uint64_t seed);
+// same share of each class, and at least one of each if `count` allows it. At least `left` examples of each
+// class are not chosen, so the sample may be smaller.
+std::vector<std::int64_t> random_sample(const Split& split, std::int64_t count, std::uint64_t seed,
+                                        std::int64_t left = 0);
 
 // A split that has only these examples of another.
 std::unique_ptr<Split> selection(std::shared_ptr<const Split> split, std::vector<std::int64_t> indices);

@@ -81,7 +81,12 @@ void RowEncoder::add(const CsvReader& row, EncodedRows& rows) const {
 void RowEncoder::add_target(const CsvReader& row, EncodedRows& rows) const {
   const std::string_view value = row.values()[*target_];
   if (format_.is_missing(value)) {
-    row.fail(*target_, "the target is missing. Fill it in, or remove the row");
+    row.fail(*target_,
+             value.empty()
+                 ? "the target is missing. Fill it in, or remove the row"
+                 : in_quotes(value) +
+                       " counts as missing. Fill in the target or remove the "
+                       "row; if it is a value, list what is missing in dataset.missing, such as [\"\"]");
   }
   if (columns_.classes.empty()) {
     const double number = finite_number(row, *target_, format_.numbers);

@@ -33,6 +33,7 @@ TextFile::TextFile(const fs::path& path) : path_(path) {
     }
     for (const fs::path& file : text_files(path)) {
       const MappedFile mapped(file);
+      if (!joined_.empty() && !joined_.ends_with('\n')) joined_ += '\n';  // or two words become one
       joined_ += without_byte_order_mark(mapped.text());
     }
   } catch (const IoError& error) {

@@ -251,6 +251,7 @@ TEST_CASE_METHOD(Fixture, "what is wrong in a table is told with its place and a
     refuses(many(number + ",Rome,50,no\n"), "\"" + number + "\" is too large: numbers up to 3.4e38 can");
   refuses(many("NaN,Rome,50,no\n"), "\"NaN\" is not a finite number", {{"missing", Setting::list({""})}});
   refuses(many("30,Rome,50,\n"), file + ":22: column \"buys\": the target is missing");
+  refuses(many("30,Rome,50,NA\n"), "column \"buys\": \"NA\" counts as missing");
   refuses(many("30,Rome\n"), file + ":22: the row has 2 values, where 4 are expected");
   refuses(many("30,\"Rome,50,no\n"),
           file + ":22: column \"city\": the quote that opens here is never closed");

@@ -188,6 +188,18 @@ TEST_CASE("the confusion matrix counts which class is taken for which", "[metric
   REQUIRE(metric->compute().size() == 1);
 }
 
+TEST_CASE("the confusion matrix stays aligned with large counts and names of any script", "[metrics]") {
+  const auto metric =
+      part<MetricKind>("confusion_matrix").build({{.classes = 2, .class_names = {"T恤 длинный рукав", "ö"}}});
+  metric->merge({.tensors = {{"counts", torch::tensor(std::vector<std::int64_t>{1234567890123, 76543210987654,
+                                                                                1, 2, 0})}}});
+  CHECK(metric->text() ==
+        "rows: true class; columns: predicted class\n"
+        "                   T恤 длинный р              ö\n"
+        "T恤 длинный рукав  1234567890123 76543210987654\n"
+        "ö                             1              2");
+}
+
 TEST_CASE("a confusion matrix too wide for a screen lists the worst mistakes", "[metrics]") {
   const auto metric = part<MetricKind>("confusion_matrix").build({});
   const torch::Tensor answer = torch::tensor({7, 7, 7, 30});

@@ -71,6 +71,8 @@ TEST_CASE("what is wrong is said in the words that were typed", "[cli]") {
   CHECK(refused({"a", "--jsn"}).hint == "did you mean \"--json\"?");
   CHECK(refused({"a", "--json=1"}).message == "\"--json\" takes no value");
   CHECK(refused({"a", "--outptu=x"}).hint == "did you mean \"--output\"?");
+  CHECK(refused({"-1,2"}).hint == "write -- before an argument that begins with -");
+  CHECK(refused({"- not good"}).hint == "write -- before an argument that begins with -");
   CHECK(refused({"a", "--output"}).message == "\"--output\" needs a value: FILE");
   const Command bare{.name = "bare", .summary = ""};
   CHECK(std::get<UsageError>(parse(bare, {"x"})).message == "\"bare\" takes no argument \"x\"");

@@ -47,6 +47,16 @@ TEST_CASE("a sample has the same share of each class, and at least one of each w
     CHECK(std::ssize(random_sample(split, count, 3)) == count);
 }
 
+TEST_CASE("a sample leaves so many of each class") {
+  const Ordered split;
+  CHECK(counted(split, random_sample(split, 20, 1, 1)) ==
+        std::map<std::int64_t, int>{{0, 12}, {1, 6}, {2, 2}});
+  CHECK(counted(split, random_sample(split, 100, 1, 1)) ==
+        std::map<std::int64_t, int>{{0, 59}, {1, 29}, {2, 8}});
+  CHECK(random_sample(split, 100, 1, 60).empty());
+  CHECK(random_sample(split, 20, 1, 1) == random_sample(split, 20, 1, 1));
+}
+
 TEST_CASE("the seed chooses the sample, which is in no order of classes") {
   const Ordered split;
   CHECK(random_sample(split, 20, 1) == random_sample(split, 20, 1));
