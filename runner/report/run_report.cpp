@@ -114,6 +114,9 @@ Json run_data(const fs::path& folder, std::size_t points, std::size_t room_for_t
             {"message", run.message}, {"stand_in", run.stand_in},       {"started", run.started},
             {"steps", line.steps},    {"epochs", rounded(line.epochs)}, {"seconds", rounded(line.seconds)}};
   if (line.best) json["best"] = to_json(*line.best);
+  json["best_values"] = Json::object();
+  for (const auto& [metric, best] : run.best_values(metrics))
+    json["best_values"][metric] = {number(best.value), number(best.step)};
   json["last"] = Json::object();
   for (const auto& [name, value] : line.last) json["last"][name] = number(value);
   for (const char* part : {"time", "versions", "files"}) {

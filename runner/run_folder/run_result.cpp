@@ -42,6 +42,8 @@ std::string result_json(const RunResult& result, const std::filesystem::path& ru
   }
   if (const auto& objective = result.objective)
     json["objective"] = {{"metric", objective->metric}, {"mode", objective->highest ? "max" : "min"}};
+  for (const auto& [metric, better] : result.better)
+    json["better"][metric] = better == Better::max ? "max" : "min";
   json["last"] = by_name(result.last);
   json["time"] = by_name(result.time);
   json["files"] = Json::object();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "components/contract/measured.hpp"
 #include "components/contract/outcome.hpp"
 #include "runner/objective.hpp"
 
@@ -29,6 +30,7 @@ struct RunResult {
   double epochs = 0, seconds = 0;
   std::optional<Best> best = {};
   std::optional<Objective> objective = {};                                // what "best" means here
+  std::map<std::string, Better> better = {};                              // of each metric that tells it
   std::vector<std::pair<std::string, double>> last = {};                  // the last evaluation
   std::vector<std::pair<std::string, double>> time = {};                  // seconds by activity; they add up
   std::vector<std::pair<std::string, std::filesystem::path>> files = {};  // name and path

@@ -111,6 +111,15 @@ std::optional<Objective> RunRecord::objective() const {
   return metric ? std::optional(Objective{*metric, !small_is_good(*metric)}) : std::nullopt;
 }
 
+std::map<std::string, SeriesValue> RunRecord::best_values(const RunMetrics& metrics) const {
+  std::map<std::string, SeriesValue> values;
+  const auto told = result.find("better");
+  if (told == result.end() || !told->is_object()) return values;
+  for (const auto& [metric, mode] : told->items())
+    if (const auto best = metrics.best_of(metric, mode == "max")) values[metric] = *best;
+  return values;
+}
+
 bool is_run_folder(const fs::path& folder) {
   std::error_code ignored;
   return fs::is_regular_file(folder / "recipe.toml", ignored);

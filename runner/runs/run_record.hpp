@@ -2,6 +2,7 @@
 
 #include <ctime>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ struct RunRecord {
   std::vector<std::pair<std::string, std::string>> settings() const;
   std::optional<std::string> setting(std::string_view path) const;
   std::optional<Objective> objective() const;
+  // The best value of each metric of the last evaluation, as far as the run said which direction is better.
+  std::map<std::string, SeriesValue> best_values(const RunMetrics& metrics) const;
 };
 
 RunRecord read_run(const std::filesystem::path& folder);

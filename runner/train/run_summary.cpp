@@ -45,6 +45,8 @@ RunResult result_of(const Run& run, const Journal& journal) {
   if (const BestModel::Kept* best = run.best ? run.best->best() : nullptr)
     result.best = {run.best->rule().metric, best->value, best->step, best->epoch};
   result.objective = objective_of(run.recipe);
+  for (const Measured& each : run.measured)
+    if (each.better && !each.name.ends_with('*')) result.better[each.name] = *each.better;
   result.last = journal.last_evaluation();
   const TimeLedger& times = run.engine.times();
   result.seconds = times.total();

@@ -118,11 +118,13 @@ function results(runs, labels) {
 }
 
 // Status, steps and duration are in the heading.
-function results_of_one({best, last}, names) {
+function results_of_one({best, best_values, last}, names) {
   const metrics = best && !names.includes(best.metric) ? [best.metric, ...names] : names;
   if (!metrics.length) return element('p', {class: 'quiet'}, 'Nothing was evaluated.');
-  const of_best = metric => !best ? [] : best.metric === metric ? [Number(best.value), best.step] : ['', ''];
-  return table(['metric', 'last', ...(best ? ['best', 'at step'] : [])], metrics.map(metric => ({cells: [
+  const bests = best ? {...best_values, [best.metric]: [best.value, best.step]} : best_values;
+  const any_best = metrics.some(metric => bests[metric]);
+  const of_best = metric => !any_best ? [] : bests[metric] ? [Number(bests[metric][0]), bests[metric][1]] : ['', ''];
+  return table(['metric', 'last', ...(any_best ? ['best', 'at step'] : [])], metrics.map(metric => ({cells: [
     metric, last[metric] === undefined ? '' : Number(last[metric]), ...of_best(metric)]})));
 }
 

@@ -163,6 +163,24 @@ TEST_CASE("what is best is what the run said, not what the name of the metric su
   CHECK(summarize(run).best.value().at.value == 0.4);
 }
 
+TEST_CASE("every metric whose direction the run tells has a best value", "[runs]") {
+  const TemporaryFolder folder;
+  write_file(folder / "recipe.toml", "");
+  write_file(folder / "metrics.jsonl",
+             "{\"step\":5,\"epoch\":1,\"time\":2,\"eval/wer\":0.5,\"eval/accuracy\":0.8,\"eval/size\":1}\n"
+             "{\"step\":10,\"epoch\":2,\"time\":4,\"eval/wer\":0.4,\"eval/accuracy\":0.7,\"eval/size\":2}\n");
+  const RunMetrics metrics = read_metrics(folder.path());
+  CHECK(read_run(folder.path()).best_values(metrics).empty());
+  write_file(folder / "result.json",
+             R"({"better":{"eval/wer":"min","eval/accuracy":"max","eval/gone":"max"}})");
+  const auto best = read_run(folder.path()).best_values(metrics);
+  REQUIRE(best.size() == 2);
+  CHECK((best.at("eval/wer").value == 0.4 && best.at("eval/wer").step == 10));
+  CHECK((best.at("eval/accuracy").value == 0.8 && best.at("eval/accuracy").step == 5));
+  write_file(folder / "result.json", R"({"better":["eval/wer"]})");
+  CHECK(read_run(folder.path()).best_values(metrics).empty());
+}
+
 TEST_CASE("warnings are taken from the log, each once", "[runs]") {
   const TemporaryFolder folder;
   const auto warnings = warnings_in(write_file(folder / "log.txt",
