@@ -4,7 +4,6 @@
 #include <torch/types.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 
 #include "runner/checkpoint/checkpoint.hpp"

@@ -1,10 +1,10 @@
 #include "runner/measurements.hpp"
 
-#include "registry/log.hpp"
-#include "registry/wording.hpp"
-
 #include <algorithm>
 #include <stdexcept>
+
+#include "registry/log.hpp"
+#include "registry/wording.hpp"
 
 namespace runner {
 
@@ -23,6 +23,24 @@ std::vector<Measured> measured_by(const EvalSection& eval) {
 std::string disagreement(const Part<MetricKind>& metric, const Part<LossKind>& loss) {
   return "metric " + in_quotes(metric.name()) + " needs " + to_string(metric.facts().targets) +
          " as targets, but loss " + in_quotes(loss.name()) + " is for " + to_string(loss.facts().targets);
+}
+
+// The meaning of the targets that the metric, the loss and the data agree on; none if the metric takes any.
+// Throws RecipeError if they do not agree on one.
+std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<LossKind>& loss,
+                                   const DataSpec& data) {
+  const std::vector<Targets> understood = metric.facts().targets, given = possible_targets(data);
+  // Even if the loss takes mixed targets, those of the validation set are classes.
+  const auto by_loss = shared_targets(loss.facts().targets, given);
+  if (!shared_targets(understood, given)) {
+    throw RecipeError(metric.origin(), "metric " + in_quotes(metric.name()) + " needs " +
+                                           to_string(understood) + " as targets, but the dataset gives " +
+                                           to_string(given.front()) + ".");
+  }
+  const auto shared = by_loss ? shared_targets(*by_loss, understood) : std::nullopt;
+  if (!shared) throw RecipeError(metric.origin(), disagreement(metric, loss) + ".");
+  if (understood.empty() || shared->empty()) return std::nullopt;
+  return shared->front();
 }
 
 }  // namespace
@@ -62,22 +80,6 @@ void require_targets(const Part<LossKind>& loss, const DataSpec& data) {
   }
   if (data.classes == 1 && data.vocabulary == 0 && shared->front() == Targets::class_index)
     log::warning("The data has a single class, so every answer is right and nothing can be learnt.");
-}
-
-std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<LossKind>& loss,
-                                   const DataSpec& data) {
-  const std::vector<Targets> understood = metric.facts().targets, given = possible_targets(data);
-  // Even if the loss takes mixed targets, those of the validation set are classes.
-  const auto by_loss = shared_targets(loss.facts().targets, given);
-  if (!shared_targets(understood, given)) {
-    throw RecipeError(metric.origin(), "metric " + in_quotes(metric.name()) + " needs " +
-                                           to_string(understood) + " as targets, but the dataset gives " +
-                                           to_string(given.front()) + ".");
-  }
-  const auto shared = by_loss ? shared_targets(*by_loss, understood) : std::nullopt;
-  if (!shared) throw RecipeError(metric.origin(), disagreement(metric, loss) + ".");
-  if (understood.empty() || shared->empty()) return std::nullopt;
-  return shared->front();
 }
 
 std::vector<std::unique_ptr<Metric>> build_metrics(const Recipe& recipe, const DataSpec& data,

@@ -20,10 +20,6 @@ struct Watcher {
 };
 std::vector<Watcher> watchers_of(const Recipe& recipe);
 
-// The meaning of the targets that the metric, the loss and the data agree on; none if the metric takes any.
-// Throws RecipeError if they do not agree on one.
-std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<LossKind>& loss,
-                                   const DataSpec& data);
 // Throws RecipeError if the loss does not take targets of this data.
 void require_targets(const Part<LossKind>& loss, const DataSpec& data);
 

@@ -3,7 +3,6 @@
 // counted from its layers; recomputation and data movement do not count. perf/flops_share: the same, relative
 // to the speed of a large matrix multiplication on every rank, which is measured when the run starts (in
 // about half a second, on the device, threads and number format of the run).
-#include <stdexcept>
 
 #include "components/hooks/hook.hpp"
 #include "components/hooks/support/matmul_peak.hpp"

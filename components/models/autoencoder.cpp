@@ -1,7 +1,5 @@
 #include <torch/nn/modules/conv.h>
 
-#include <stdexcept>
-
 #include "components/models/model.hpp"
 #include "components/models/support/data_fit.hpp"
 

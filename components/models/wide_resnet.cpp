@@ -1,8 +1,6 @@
 #include <torch/nn/init.h>
 #include <torch/nn/modules/linear.h>
 
-#include <array>
-
 #include "components/models/model.hpp"
 #include "components/models/support/data_fit.hpp"
 #include "components/models/support/residual_blocks.hpp"

@@ -1,7 +1,6 @@
 #include <torch/nn/modules/embedding.h>
 
 #include <set>
-#include <stdexcept>
 
 #include "components/precisions/precision.hpp"
 #include "components/support/precision/fp8_linear.hpp"

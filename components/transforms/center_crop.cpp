@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include "components/transforms/support/extent.hpp"
 #include "components/transforms/transform.hpp"

@@ -1,7 +1,6 @@
 #include <csignal>
 #include <ostream>
 #include <stdexcept>
-#include <system_error>
 
 #include "registry/machine.hpp"
 #include "runner/cli/commands.hpp"

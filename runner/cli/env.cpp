@@ -6,7 +6,6 @@
 #include <torch/version.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "components/contract/example_random.hpp"
 #include "components/support/io/mapping_guard.hpp"

@@ -14,7 +14,6 @@
 #include <charconv>
 #include <memory>
 #include <stdexcept>
-#include <system_error>
 
 #include "registry/wording.hpp"
 

@@ -7,7 +7,6 @@
 //   both ways         frames: length, payload, proof(session key, direction, number of the frame, payload)
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <fstream>
 
 #include "registry/log.hpp"
 #include "registry/wording.hpp"

@@ -2,7 +2,6 @@
 
 #include <torch/types.h>
 
-#include <optional>
 #include <vector>
 
 namespace runner {

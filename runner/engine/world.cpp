@@ -1,6 +1,5 @@
 #include "runner/engine/world.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "components/support/shape_text.hpp"

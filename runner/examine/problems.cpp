@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "registry/wording.hpp"
 #include "runner/terminal/format.hpp"

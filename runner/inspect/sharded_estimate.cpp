@@ -4,7 +4,6 @@
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "registry/log.hpp"
 #include "runner/engine/parameter_units.hpp"

@@ -10,7 +10,6 @@
 #include <fstream>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
 
 #include "runner/processes.hpp"
 

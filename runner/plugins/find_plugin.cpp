@@ -1,7 +1,6 @@
 #include "runner/plugins/find_plugin.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "registry/suggest.hpp"
 #include "registry/wording.hpp"

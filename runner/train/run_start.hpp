@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <stdexcept>
 
 #include "runner/checkpoint/resume.hpp"
 #include "runner/input_error.hpp"

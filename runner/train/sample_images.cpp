@@ -2,7 +2,6 @@
 
 #include <torch/types.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "components/support/io/image_codec.hpp"

@@ -15,7 +15,6 @@
 #include "runner/train/best_files.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/feed.hpp"
-#include "runner/train/kept_weights.hpp"
 
 namespace runner {
 

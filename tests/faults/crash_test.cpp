@@ -3,7 +3,6 @@
 #include <catch2/catch_all.hpp>
 #include <set>
 
-#include "components/support/io/folders.hpp"
 #include "tests/faults/failing_calls.hpp"
 #include "tests/faults/saved_checkpoints.hpp"
 #include "tests/support/temporary_folder.hpp"

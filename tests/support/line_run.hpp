@@ -5,7 +5,6 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <deque>
 #include <limits>
-#include <memory>
 #include <new>
 
 namespace runner::testing {

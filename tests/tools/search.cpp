@@ -1,7 +1,6 @@
 // The search of `runner sweep` without runs: prints a point a line, and reads what it is worth (lower is
 // better).
 //   search tpe|random SEED SAMPLES 'x=uniform(0,1)' ..
-#include <cstdlib>
 #include <iostream>
 #include <string>
 

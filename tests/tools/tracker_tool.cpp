@@ -6,7 +6,6 @@
 // begins with its own step; many: 100,000 steps of one metric; wide: 3 steps of 500 metrics.
 #include <cmath>
 #include <csignal>
-#include <cstdio>
 #include <iostream>
 
 #include "components/support/io/image_codec.hpp"

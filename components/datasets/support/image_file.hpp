@@ -9,7 +9,6 @@
 
 namespace runner {
 
-bool is_image_file(const std::filesystem::path& path);                      // by its name
 inline constexpr const char* image_endings = ".jpg, .jpeg, .jfif or .png";  // in any case
 
 bool leads_nowhere(const std::filesystem::path& path);  // a link whose target is missing

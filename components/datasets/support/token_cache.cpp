@@ -8,7 +8,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "components/contract/data_error.hpp"
 #include "components/datasets/support/published_files.hpp"
 #include "components/support/io/content_cache.hpp"
 #include "components/support/io/sha256.hpp"

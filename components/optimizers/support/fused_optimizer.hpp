@@ -1,9 +1,6 @@
 #pragma once
 
-#include <map>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "components/optimizers/optimizer.hpp"

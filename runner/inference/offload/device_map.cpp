@@ -1,7 +1,6 @@
 #include "runner/inference/offload/device_map.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <sstream>
 #include <stdexcept>
 

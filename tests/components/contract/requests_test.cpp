@@ -1,6 +1,6 @@
 #include <catch2/catch_all.hpp>
 
-#include "components/hooks/hook.hpp"
+#include "components/contract/requests.hpp"
 
 namespace runner {
 namespace {

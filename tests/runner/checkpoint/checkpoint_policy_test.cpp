@@ -3,7 +3,6 @@
 #include <catch2/catch_all.hpp>
 #include <cmath>
 
-#include "registry/diagnostics.hpp"
 #include "runner/recipe.hpp"
 
 using namespace runner;

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <catch2/catch_all.hpp>
-#include <fstream>
 
 #include "registry/log.hpp"
 #include "tests/support/files.hpp"

@@ -1,7 +1,6 @@
 #include "runner/checkpoint/rank_parts.hpp"
 
 #include <catch2/catch_all.hpp>
-#include <fstream>
 
 #include "tests/support/rank_states.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "components/trackers/tracker.hpp"
-#include "runner/recipe/write.hpp"
 #include "runner/resolve.hpp"
 #include "tests/support/recipes.hpp"
 

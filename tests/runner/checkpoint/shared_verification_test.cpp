@@ -1,7 +1,6 @@
 #include "runner/checkpoint/shared_verification.hpp"
 
 #include <catch2/catch_all.hpp>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "runner/checkpoint/checkpoint.hpp"

@@ -1,7 +1,6 @@
 #include "runner/console/lines.hpp"
 
 #include <catch2/catch_all.hpp>
-#include <cmath>
 
 #include "runner/terminal/text.hpp"
 

@@ -4,7 +4,6 @@
 
 #include <catch2/catch_all.hpp>
 #include <mutex>
-#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <thread>

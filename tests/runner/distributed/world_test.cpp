@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <catch2/catch_all.hpp>
-#include <functional>
 
 #include "tests/support/ranks.hpp"
 

@@ -7,7 +7,6 @@
 #include <catch2/catch_all.hpp>
 #include <fstream>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "registry/machine.hpp"

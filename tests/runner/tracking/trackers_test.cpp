@@ -2,7 +2,6 @@
 
 #include <catch2/catch_all.hpp>
 #include <chrono>
-#include <fstream>
 #include <future>
 #include <stdexcept>
 
