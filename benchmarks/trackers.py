@@ -53,7 +53,7 @@ def measure(data, rounds):
     contenders = {"no trackers": [], "all trackers": [*files, Server(0).tracker()],
                   "all trackers, MLflow answers after 5 s": [*files, Server(5).tracker()]}
     found = {name: [] for name in contenders}
-    for round_ in range(rounds):
+    for _ in range(rounds):
         for name, trackers in contenders.items():
             found[name].append(side_by_side("images.toml", overrides(trackers), overrides([]), STEPS))
     return found

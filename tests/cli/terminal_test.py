@@ -5,7 +5,7 @@ import subprocess
 import sys
 import unittest
 
-from program import BINARY, ROOT, Terminal, environment, run
+from program import BINARY, Terminal, environment, run
 
 ESCAPE = "\033["
 MISTAKE = "tests/cli/errors/unknown_parameter.toml"

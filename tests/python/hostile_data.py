@@ -76,7 +76,7 @@ def csv_hostile_text_that_is_valid(folder):
     """Names of columns and classes, values of categories: all of them may be any text."""
     names = [ESCAPE.replace("]", "}") + "a", "x" * 2_000_000]
     rows = "".join(f"{i},{names[i % 2]},{ESCAPE if i % 3 else 'b'}\n" for i in range(40))
-    command, made = table(folder, f"{ESCAPE},y,{'c' * 100_000}\n{rows}")
+    _, made = table(folder, f"{ESCAPE},y,{'c' * 100_000}\n{rows}")
     with open(made, "a") as file:
         file.write('eval = { metric = ["loss", "confusion_matrix"] }\ncheckpoint = { best = { metric = "eval/loss" } }\n')
     return every_command(folder, made, f"1,{ESCAPE}")
@@ -86,7 +86,7 @@ def csv_hostile_text_that_is_valid(folder):
 def csv_100000_columns_that_are_valid(folder):
     names = ",".join(f"c{i}" for i in range(20_000))
     rows = "".join(",".join([str(i)] * 20_000) + f",{i % 2}\n" for i in range(8))
-    command, made = table(folder, f"{names},y\n{rows}")
+    _, made = table(folder, f"{names},y\n{rows}")
     return [["check", "--deep", made], ["data", made], ["run", made]]
 
 

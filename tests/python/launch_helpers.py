@@ -6,7 +6,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import time
 
 try:
     from safetensors.numpy import load_file
@@ -14,14 +13,15 @@ except ImportError:
     print("skipped: safetensors is not installed; scripts/setup.sh --tests does it")
     sys.exit(77)
 
-from run_helpers import RUNNER, SOURCE, environment, run, series
+from run_helpers import RUNNER, SHAPES, environment, run, series, wait_until
 
-SHAPES = SOURCE / "recipes/shapes.toml"
 # 70 examples in batches of 32, 32 and 6, and 6 do not divide by 4.
 SMALL = [SHAPES, "dataset.train=70", "dataset.eval=50", "loader.batch_size=32", "loader.eval_batch_size=16",
          "train.log_every=1step", "distributed.batch=global", "checkpoint.every=never"]
 ENDLESS = [SHAPES, "dataset.train=512", "dataset.eval=32", "loader.batch_size=32", "train.epochs=100000",
            "train.log_every=1step", "eval.every=100000ep"]
+RESUMABLE = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=40",
+             "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global"]
 
 
 def start(*words, at=None, **more):
@@ -62,25 +62,8 @@ def compare(one, other, tolerance=2e-5):
         assert abs(first[name] - second[name]).max() <= tolerance, name
 
 
-def wait_for_steps(folder, process, wanted=3):
-    metrics = pathlib.Path(folder) / "metrics.jsonl"
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline and process.poll() is None:
-        if metrics.exists() and len(metrics.read_text().splitlines()) >= wanted:
-            return
-        time.sleep(0.05)
-    if process.poll() is None:
-        process.kill()
-    raise AssertionError(f"no steps: {process.communicate()[0]}")
-
-
 def wait_for_text(file, text, process):
-    deadline = time.monotonic() + 300
-    while text not in (file.read_text() if file.exists() else ""):
-        if process.poll() is not None or time.monotonic() > deadline:
-            process.kill()
-            raise AssertionError(f"no {text!r} in {file}: {process.communicate()[0]}")
-        time.sleep(0.05)
+    wait_until(lambda: file.exists() and text in file.read_text(), process)
 
 
 def ranks_of(launcher):
@@ -142,10 +125,7 @@ def gone(process):
 
 
 def wait_until_gone(processes):
-    deadline = time.monotonic() + 300
-    while not all(gone(process) for process in processes):
-        assert time.monotonic() < deadline, "a rank outlives its launcher"
-        time.sleep(0.05)
+    wait_until(lambda: all(gone(process) for process in processes))  # a rank must not outlive its launcher
 
 
 class TwoMachines:

@@ -10,6 +10,7 @@ import time
 
 RUNNER = os.environ.get("RUNNER_BINARY", "build/release/bin/runner")
 SOURCE = pathlib.Path(os.environ.get("RUNNER_SOURCE_DIR", "."))
+SHAPES = SOURCE / "recipes/shapes.toml"
 DATA = os.environ.get("RUNNER_TEST_DATA")
 SKIPPED = 77
 SANITIZED = "RUNNER_SANITIZED" in os.environ  # everything takes many times as long, and more memory
@@ -29,14 +30,22 @@ def run(*arguments, check=True, **options):
     return done
 
 
-def wait_until(condition, process, seconds=300):
-    """Waits for something that the process will do; fails if it ends first."""
+def wait_until(condition, process=None, seconds=300):
+    """Waits for a condition and returns its value. Fails if it takes too long, or if the process that should bring it about ends first."""
     deadline = time.monotonic() + seconds
-    while not condition():
-        ended = process.poll() is not None
-        assert condition() or not ended, ("it ended before that", process.communicate())  # true just before the end is fine
-        assert time.monotonic() < deadline, "that did not happen in time"
-        time.sleep(0.01)
+    while not (value := condition()):
+        ended = process is not None and process.poll() is not None
+        if (ended or time.monotonic() > deadline) and not condition():  # it may have happened just before the end
+            if process is not None:
+                process.kill()
+            raise AssertionError("the process ended first" if ended else "it took too long", process and process.communicate())
+        time.sleep(0.02)
+    return value
+
+
+def wait_for_steps(folder, process, wanted=3):
+    metrics = pathlib.Path(folder) / "metrics.jsonl"
+    wait_until(lambda: metrics.exists() and metrics.read_text().count("train/loss") >= wanted, process)
 
 
 def records(folder):

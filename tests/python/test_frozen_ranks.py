@@ -5,8 +5,8 @@ import re
 import signal
 import time
 
-from launch_helpers import ENDLESS, ranks_of, start, wait_for_steps, wait_until_gone, whole_checkpoints
-from run_helpers import RUNNER, main, records
+from launch_helpers import ENDLESS, ranks_of, start, wait_until_gone, whole_checkpoints
+from run_helpers import RUNNER, main, records, wait_for_steps
 
 
 def a_frozen_rank_is_named_within_the_timeout(folder):

@@ -8,9 +8,8 @@ import numpy
 from safetensors.numpy import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from run_helpers import RUNNER, SANITIZED, SOURCE, environment, main, run, series
+from run_helpers import RUNNER, SANITIZED, SHAPES, environment, main, run, series
 
-SHAPES = SOURCE / "recipes/shapes.toml"
 SMALL = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.log_every=1step"]
 
 

@@ -6,9 +6,9 @@ import pty
 import signal
 import termios
 
-from run_helpers import main, series
+from run_helpers import SHAPES, main, series, wait_for_steps
 from safetensors.numpy import load_file
-from shapes_run import SHAPES, SMALL, start, wait_for_steps
+from shapes_run import SMALL, start
 
 
 def stopped_by(number, folder):

@@ -7,8 +7,8 @@ import socket
 import subprocess
 import sys
 
-from launch_helpers import SHAPES, SMALL, TwoMachines, compare, free_address, launch, load_file
-from run_helpers import RUNNER, THOROUGH, environment, main, records, run, series
+from launch_helpers import SMALL, TwoMachines, compare, free_address, launch, load_file
+from run_helpers import RUNNER, SHAPES, THOROUGH, environment, main, records, run, series
 
 
 def any_number_of_ranks_trains_as_one(folder):

@@ -4,19 +4,15 @@ import os
 import re
 import signal
 import sys
-import time
 
-from launch_helpers import (ENDLESS, SHAPES, SMALL, TwoMachines, compare, free_address, launch_machine, ranks_of, wait_for_steps,
-                            wait_for_text)
-from run_helpers import THOROUGH, main, records, run
+from launch_helpers import ENDLESS, RESUMABLE, SMALL, TwoMachines, compare, free_address, launch_machine, ranks_of, wait_for_text
+from run_helpers import SHAPES, THOROUGH, main, records, run, wait_for_steps, wait_until
 
 
 def two_machines_restart_together(folder):
-    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=40", "train.log_every=1step",
-              "checkpoint.every=5step", "distributed.batch=global"]
-    run(*common, f"run.dir={folder}/quiet")
+    run(*RESUMABLE, f"run.dir={folder}/quiet")
     address = free_address()
-    launchers = [launch_machine(number, address, folder, "--max-restarts", 1, *common, "distributed.timeout=60s", f"run.dir={folder}/run")
+    launchers = [launch_machine(number, address, folder, "--max-restarts", 1, *RESUMABLE, "distributed.timeout=60s", f"run.dir={folder}/run")
                  for number in (0, 1)]
     wait_for_steps(folder / "run", launchers[0], wanted=12)
     os.kill(ranks_of(launchers[1])[1], signal.SIGKILL)
@@ -65,9 +61,7 @@ def a_machine_that_cannot_join_is_told_why(folder):
     address = free_address()
     twins = [launch_machine(1, address, folder, *common, machines=3) for _ in range(2)]
     first = launch_machine(0, address, folder, *common, machines=3)
-    deadline = time.monotonic() + 300
-    while all(twin.poll() is None for twin in twins) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: any(twin.poll() is not None for twin in twins))
     refused, accepted = sorted(twins, key=lambda twin: twin.poll() is None)
     output = refused.communicate(timeout=10)[0]
     assert refused.returncode == 1, output
@@ -90,8 +84,7 @@ def machines_may_have_different_numbers_of_ranks(folder):
 
 def an_elastic_run_goes_on_without_a_machine(folder):
     """First a rank of the second machine is killed, and there is another; then the machine's launcher."""
-    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=60",
-              "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global", "distributed.timeout=60s", "optimizer=sgd", "optimizer.lr=0.001"]
+    common = [*RESUMABLE, "train.max_steps=60", "distributed.timeout=60s", "optimizer=sgd", "optimizer.lr=0.001"]
     run(*common, f"run.dir={folder}/quiet")
     address = free_address()
     launchers = [launch_machine(number, address, folder, "--elastic", "1:3", "--max-restarts", 3, *common, f"run.dir={folder}/run", ranks=number + 1)

@@ -1,4 +1,4 @@
-"""Whatever happens to one of several ranks: it is named, the others end, nobody hangs, and what can continue does."""
+"""Whatever happens to one of several ranks: it is named, the others end and save, and nobody hangs."""
 
 import json
 import os
@@ -6,13 +6,11 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
-import time
 import zlib
 
-from launch_helpers import (ENDLESS, SHAPES, SMALL, compare, free_address, hold_connections, launch, launch_machine, listening_ports,
-                            load_file, ranks_of, start, wait_for_steps, wait_until_gone, whole_checkpoints)
-from run_helpers import RUNNER, SANITIZED, SOURCE, THOROUGH, environment, main, records, run
+from launch_helpers import (ENDLESS, RESUMABLE, SMALL, compare, free_address, hold_connections, launch, launch_machine, listening_ports,
+                            load_file, ranks_of, start, wait_until_gone, whole_checkpoints)
+from run_helpers import RUNNER, SANITIZED, main, records, run, wait_for_steps, wait_until
 
 
 def png(size, shade):
@@ -64,9 +62,8 @@ def a_rank_that_dies_before_it_joins_is_named(folder):
     """The others do not wait for it until they are killed."""
     limited = [*SMALL, "distributed.timeout=300s", f"run.dir={folder}/run"]
     launcher = start(RUNNER, "launch", "-n", 3, *limited)
-    deadline = time.monotonic() + 300
-    while 2 not in (ranks := ranks_of(launcher)) and time.monotonic() < deadline:
-        time.sleep(0.005)
+    while 2 not in (ranks := ranks_of(launcher)):
+        assert launcher.poll() is None, launcher.communicate()
     os.kill(ranks[2], signal.SIGKILL)
     output = launcher.communicate(timeout=300)[0]
     assert launcher.returncode == 128 + signal.SIGKILL, output
@@ -138,8 +135,7 @@ def different_data_is_refused(folder):
 
 def a_signal_to_any_rank_stops_all_at_the_same_step(folder):
     """Each rank has its part of the optimizer's state: only from one step do they continue as if nothing had happened."""
-    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=60", "train.log_every=1step",
-              "optimizer=adamw", "optimizer.lr=1e-4", "distributed.batch=global", "distributed.strategy=zero1"]
+    common = [*RESUMABLE, "train.max_steps=60", "checkpoint.every=auto", "optimizer=adamw", "optimizer.lr=1e-4", "distributed.strategy=zero1"]
     run(*common, f"run.dir={folder}/quiet")
     for number, target in enumerate(("rank 1", "launcher")):
         place = folder / str(number)
@@ -189,13 +185,9 @@ def a_rank_does_not_need_its_temporary_folder(folder):
 def a_checkpoint_is_requested_through_the_launcher(folder):
     """As `scancel -s USR1` does, which may come before any rank can take the request."""
     launcher = start(RUNNER, "launch", "-n", 2, *ENDLESS, f"run.dir={folder}/run", "checkpoint.every=never")
-    deadline = time.monotonic() + 300
-    while len(ranks_of(launcher)) < 2:
-        assert launcher.poll() is None and time.monotonic() < deadline, launcher.communicate()
+    wait_until(lambda: len(ranks_of(launcher)) == 2, launcher)
     launcher.send_signal(signal.SIGUSR1)
-    while not (folder / "run/checkpoints/latest/manifest.json").exists():
-        assert launcher.poll() is None and time.monotonic() < deadline, launcher.communicate()
-        time.sleep(0.05)
+    wait_until((folder / "run/checkpoints/latest/manifest.json").exists, launcher)
     ranks = ranks_of(launcher)
     launcher.kill()
     launcher.communicate(timeout=300)
@@ -209,103 +201,6 @@ def ranks_end_with_a_killed_launcher(folder):
     launcher.kill()
     launcher.communicate(timeout=300)
     wait_until_gone(ranks.values())
-
-
-def a_restart_goes_on_from_the_newest_checkpoint(folder):
-    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=40",
-              "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global"]
-    run(*common, f"run.dir={folder}/quiet")
-    launcher = start(RUNNER, "launch", "-n", 2, "--max-restarts", 1, *common, f"run.dir={folder}/run")
-    wait_for_steps(folder / "run", launcher, wanted=12)
-    os.kill(ranks_of(launcher)[1], signal.SIGKILL)
-    output = launcher.communicate(timeout=300)[0]
-    assert launcher.returncode == 0, output
-    assert "restarting with 2 ranks (restart 1 of 1)" in output, output
-    assert re.search(r"training resumed [\d.]+ s after the failure", output), output
-    compare(folder / "quiet", folder / "run", tolerance=1e-4)
-
-
-def the_only_rank_restarts_in_its_folder(folder):
-    """Without run.dir: the launcher learns from the rank where the run is."""
-    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=40", "train.log_every=1step",
-              "checkpoint.every=5step"]
-    run(*common, f"run.dir={folder}/quiet")
-    launcher = start(RUNNER, "launch", "-n", 1, "--max-restarts", 1, *common, at=folder)
-    found = []
-    deadline = time.monotonic() + 300
-    while not found and time.monotonic() < deadline and launcher.poll() is None:
-        found = list(folder.glob("runs/*/*/metrics.jsonl"))
-        time.sleep(0.05)
-    wait_for_steps(found[0].parent, launcher, wanted=12)
-    os.kill(ranks_of(launcher)[0], signal.SIGKILL)
-    output = launcher.communicate(timeout=300)[0]
-    assert launcher.returncode == 0 and "restarting with 1 rank" in output, output
-    assert re.search(r"training resumed [\d.]+ s after the failure", output), output
-    assert list(folder.glob("runs/*/*/metrics.jsonl")) == found, output
-    compare(folder / "quiet", found[0].parent, tolerance=1e-4)
-
-
-def a_run_from_another_checkpoint_restarts_from_its_own(folder):
-    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.log_every=1step",
-              "checkpoint.every=5step", "distributed.batch=global"]
-    common.append("optimizer.lr=1e-4")  # Adam makes steps of this size out of rounding
-    run(*common, "train.max_steps=10", f"run.dir={folder}/first")
-    start_from = ["--resume", folder / "first/checkpoints/step-00000010"]
-    run("run", *common, "train.epochs=100", "train.max_steps=60", *start_from, f"run.dir={folder}/quiet")
-    launcher = start(RUNNER, "launch", "-n", 2, "--max-restarts", 1, *start_from, *common, "train.epochs=100", "train.max_steps=60", f"run.dir={folder}/run")
-    wait_for_steps(folder / "run", launcher, wanted=12)
-    os.kill(ranks_of(launcher)[1], signal.SIGKILL)
-    output = launcher.communicate(timeout=300)[0]
-    assert launcher.returncode == 0 and "restarting with 2 ranks" in output, output
-    compare(folder / "quiet", folder / "run", tolerance=1e-4)
-
-
-def an_elastic_run_goes_on_with_those_that_are_left(folder):
-    common = [SHAPES, "dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.epochs=100", "train.max_steps=40",
-              "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global"]
-    run(*common, f"run.dir={folder}/quiet")
-    launcher = start(RUNNER, "launch", "--elastic", "1:2", "--max-restarts", 3, *common, f"run.dir={folder}/run")
-    wait_for_steps(folder / "run", launcher, wanted=12)
-    os.kill(ranks_of(launcher)[0], signal.SIGKILL)
-    output = launcher.communicate(timeout=300)[0]
-    assert launcher.returncode == 0, output
-    assert "restarting with 1 rank" in output, output
-    compare(folder / "quiet", folder / "run", tolerance=1e-4)
-
-
-def sharded_parameters_go_on_with_another_number_of_ranks(folder):
-    """With averages beside the weights, small units, and a batch of which the second rank gets nothing."""
-    common = [SHAPES, "dataset.train=257", "dataset.eval=64", "loader.batch_size=32", "train.max_steps=30",
-              "train.log_every=1step", "checkpoint.every=5step", "distributed.batch=global",
-              "optimizer=adamw", "optimizer.lr=1e-4",  # Adam turns roundings of tiny gradients into steps of this size
-              'hook+={name="ema", decay=0.9}', 'hook+={name="histograms", every=10}']
-    zero3 = ["distributed.strategy=fsdp", "distributed.unit_size=20kB"]
-    run(*common, f"run.dir={folder}/quiet")
-    launcher = start(RUNNER, "launch", "-n", 2, *common, *zero3, f"run.dir={folder}/run")
-    wait_for_steps(folder / "run", launcher, wanted=12)
-    os.kill(ranks_of(launcher)[1], signal.SIGKILL)
-    output = launcher.communicate(timeout=300)[0]
-    assert launcher.returncode != 0 and "rank 1" in output, output
-    launch(3, *common, *zero3, f"run.dir={folder}/run")
-    compare(folder / "quiet", folder / "run", tolerance=1e-4)
-    one, many = (load_file(folder / name / "ema.safetensors") for name in ("quiet", "run"))
-    assert one.keys() == many.keys() and all(abs(one[name] - many[name]).max() <= 1e-4 for name in one)
-    norms = [[line[key] for line in records(folder / name) for key in line if key.startswith("gradient_norm/")]
-             for name in ("quiet", "run")]
-    assert len(norms[0]) == len(norms[1]) > 0, norms
-    assert all(abs(a - b) <= 1e-3 * max(1, abs(a)) for a, b in zip(*norms)), norms
-
-
-def a_reproducible_run_goes_on_with_a_power_of_two(folder):
-    common = [SHAPES, "dataset.train=64", "dataset.eval=16", "loader.batch_size=16", "train.max_steps=30", "train.log_every=1step",
-              "checkpoint.every=3step", "distributed.batch=global", "distributed.reproducible=true"]
-    run(*common, f"run.dir={folder}/quiet")
-    launcher = start(RUNNER, "launch", "--elastic", "1:4", "--max-restarts", 3, *common, f"run.dir={folder}/run")
-    wait_for_steps(folder / "run", launcher, wanted=8)
-    os.kill(ranks_of(launcher)[3], signal.SIGKILL)
-    output = launcher.communicate(timeout=300)[0]
-    assert launcher.returncode == 0 and "restarting with 2 ranks" in output, output
-    assert (folder / "quiet/model.safetensors").read_bytes() == (folder / "run/model.safetensors").read_bytes()
 
 
 def memory_that_runs_out_on_one_rank(folder):
@@ -345,24 +240,9 @@ def memory_that_runs_out_on_one_rank(folder):
         assert abs(split[name] - small[name]).max() < 1e-5, name
 
 
-def a_campaign_of_kills_ends_with_the_weights_of_a_quiet_run(folder):
-    campaign = SOURCE / "tests/campaigns/kill_ranks.py"
-    done = subprocess.run([sys.executable, campaign, "--kills", "6", "--binary", RUNNER], capture_output=True, text=True,
-                          env=environment(RUNNER_SOURCE_DIR=str(SOURCE)), timeout=580)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 if __name__ == "__main__":
-    chosen = set(sys.argv[1:])
-    cases = [a_killed_rank_is_named_and_the_others_end, a_killed_rank_is_named_though_its_connections_stay_open,
-             a_rank_that_dies_before_it_joins_is_named, a_rank_that_throws_is_named_with_its_reason,
-             different_settings_are_refused_by_name, different_data_is_refused, the_only_rank_restarts_in_its_folder,
-             a_run_from_another_checkpoint_restarts_from_its_own, a_signal_to_any_rank_stops_all_at_the_same_step,
-             a_closing_terminal_stops_and_saves_though_it_says_so_twice, a_rank_does_not_need_its_temporary_folder,
-             a_checkpoint_is_requested_through_the_launcher, ranks_end_with_a_killed_launcher,
-             a_restart_goes_on_from_the_newest_checkpoint, an_elastic_run_goes_on_with_those_that_are_left,
-             sharded_parameters_go_on_with_another_number_of_ranks, a_reproducible_run_goes_on_with_a_power_of_two,
-             memory_that_runs_out_on_one_rank]
-    if THOROUGH or chosen:
-        cases += [a_campaign_of_kills_ends_with_the_weights_of_a_quiet_run]
-    main([case for case in cases if not chosen or case.__name__ in chosen])
+    main([a_killed_rank_is_named_and_the_others_end, a_killed_rank_is_named_though_its_connections_stay_open,
+          a_rank_that_dies_before_it_joins_is_named, a_rank_that_throws_is_named_with_its_reason,
+          different_settings_are_refused_by_name, different_data_is_refused, a_signal_to_any_rank_stops_all_at_the_same_step,
+          a_closing_terminal_stops_and_saves_though_it_says_so_twice, a_rank_does_not_need_its_temporary_folder,
+          a_checkpoint_is_requested_through_the_launcher, ranks_end_with_a_killed_launcher, memory_that_runs_out_on_one_rank])

@@ -8,9 +8,8 @@ import re
 import sys
 
 import browser
-from run_helpers import SOURCE, main, records, run
+from run_helpers import SHAPES, main, records, run
 
-SHAPES = SOURCE / "recipes/shapes.toml"
 SMALL = ["dataset.train=256", "dataset.eval=128", "loader.batch_size=32", "train.log_every=1step", "train.epochs=2", "train.clip_norm=1",
          "eval.metric+=confusion_matrix", "hook+=sample_predictions"]
 
@@ -132,7 +131,7 @@ def the_page_zooms_smooths_and_has_a_logarithmic_scale(folder):
                     slider.dispatchEvent(new Event('input'));
                     document.querySelector('.controls select').value = 'time';
                     document.querySelector('.controls select').dispatchEvent(new Event('change'));""")
-        line, step, value, _ = hover(page, "loss", 0.5)[0]
+        _, step, value, _ = hover(page, "loss", 0.5)[0]
         assert value == records(folder / "one")[int(step) - 1]["train/loss"], "smoothing must not change the value that is shown"
         assert "after" in page.run("return document.querySelector('[data-chart=loss] .tip').innerText")
         page.run("document.querySelector('[data-chart=loss] canvas').focus()")

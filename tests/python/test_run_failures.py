@@ -5,9 +5,9 @@ import resource
 import subprocess
 
 import numpy
-from run_helpers import RUNNER, environment, main, records, run
+from run_helpers import RUNNER, SHAPES, environment, main, records, run, wait_for_steps
 from safetensors.numpy import load_file, save_file
-from shapes_run import SHAPES, SMALL, start, wait_for_steps
+from shapes_run import SMALL, start
 
 
 def on_a_small_disk(folder, size):

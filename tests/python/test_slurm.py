@@ -8,9 +8,9 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 
-from run_helpers import RUNNER, SKIPPED, SOURCE, THOROUGH, environment, main, records, run
+import small_run
+from run_helpers import RUNNER, SKIPPED, SOURCE, THOROUGH, environment, main, records, run, wait_until
 
 os.environ["PATH"] += ":/usr/sbin"  # where daemons are
 if missing := [tool for tool in ("munged", "slurmctld", "slurmd", "sbatch") if not shutil.which(tool)]:
@@ -45,30 +45,17 @@ NodeName=localhost CPUs=2
 PartitionName=all Nodes=ALL Default=YES State=UP
 """  # cred_expire is also how long a job waits after it was requeued
 
-RECIPE = """
-[run]
-threads = 1
-[model]
-name = "mlp"
-hidden = [32, 32]
-[dataset]
-name = "synthetic"
-shape = [16]
-train = 400
-eval = 40
-[loader]
-batch_size = 8
-[optimizer]
-name = "adamw"
-lr = 0.01
-[train]
-max_steps = {steps}
-log_every = "100step"
-[eval]
-every = "500step"
-[checkpoint]
-every = "1000step"
-"""
+def write_recipe(folder, steps):
+    (folder / "small.toml").write_text(small_run.RECIPE)
+    recipe = folder / "recipe.toml"
+    recipe.write_text(f"""
+        extends = "small.toml"
+        run = {{threads = 1}}
+        train = {{max_steps = {steps}, log_every = "100step"}}
+        eval = {{every = "500step"}}
+        checkpoint = {{every = "1000step"}}
+        """)
+    return recipe
 
 
 def free_ports(count):
@@ -77,13 +64,6 @@ def free_ports(count):
         for each in sockets:
             each.bind(("127.0.0.1", 0))
         return [each.getsockname()[1] for each in sockets]
-
-
-def wait_until(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
 
 
 class Slurm:
@@ -133,14 +113,13 @@ class Slurm:
         return self.ask("sbatch", "--parsable", "--chdir", self.folder, "--output", self.folder / "job.out", *options, script).strip()
 
     def wait_for_end(self, number, seconds=240):
-        wait_until(lambda: self.job(number)["JobState"] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL"), seconds)
+        wait_until(lambda: self.job(number)["JobState"] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL"), seconds=seconds)
         return self.job(number)
 
 
 def documented_job(folder, steps):
     """The batch script of the documentation, with another recipe."""
-    recipe, script = folder / "recipe.toml", folder / "job.sh"
-    recipe.write_text(RECIPE.format(steps=steps))
+    recipe, script = write_recipe(folder, steps), folder / "job.sh"
     block = next(part for part in (SOURCE / "docs/checkpoints.md").read_text().split("```") if "#SBATCH" in part)
     script.write_text(block[block.index("#!"):].replace("recipes/cifar10.toml", str(recipe)))
     return recipe, script
@@ -183,8 +162,7 @@ def a_job_is_warned_before_its_time_limit(folder):
 
 def tasks_of_srun_are_ranks(folder):
     with Slurm(folder) as slurm:
-        recipe = folder / "recipe.toml"
-        recipe.write_text(RECIPE.format(steps=50))
+        recipe = write_recipe(folder, steps=50)
         slurm.ask("srun", "-n", "2", "runner", recipe, f"run.dir={folder}/srun")
         run("launch", "-n", "2", recipe, f"run.dir={folder}/launch")
         assert json.loads((folder / "srun/checkpoints/latest/manifest.json").read_text())["ranks"] == 2

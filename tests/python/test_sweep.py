@@ -6,9 +6,8 @@ import signal
 import subprocess
 
 import browser
-from run_helpers import RUNNER, SOURCE, environment, main, records, run, series, wait_until
+from run_helpers import RUNNER, SHAPES, environment, main, records, run, series, wait_until
 
-SHAPES = SOURCE / "recipes/shapes.toml"
 SMALL = ["dataset.train=64", "dataset.eval=64", "loader.batch_size=32", "train.epochs=2", "--metric", "eval/accuracy"]
 
 

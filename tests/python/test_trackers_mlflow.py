@@ -13,7 +13,7 @@ import urllib.request
 from pathlib import Path
 
 import tracker_tools
-from run_helpers import RUNNER, THOROUGH, environment, records
+from run_helpers import RUNNER, THOROUGH, environment, records, wait_until
 from tracker_tools import Stub, write
 
 tracker_tools.in_vendors_environment()
@@ -40,15 +40,6 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def until(condition, seconds=300):
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError("it never happened")
-        time.sleep(0.05)
-    return found
-
-
 class Server:
     def __init__(self, folder, port):
         self.address, self.folder, self.port = f"http://127.0.0.1:{port}", folder, port
@@ -59,7 +50,7 @@ class Server:
         words = ["-m", "mlflow", "server", "--backend-store-uri", f"sqlite:///{self.folder}/mlflow.db", "--artifacts-destination",
                  f"{self.folder}/artifacts", "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
         self.process = subprocess.Popen([sys.executable, *words], stdout=self.log, stderr=self.log, start_new_session=True)
-        until(self.answers)
+        wait_until(self.answers)
 
     def answers(self):
         assert self.process.poll() is None, "the MLflow server did not start"
@@ -130,13 +121,13 @@ class MLflow(unittest.TestCase):
                               "train.max_time=400s", "train.log_every=100step", "eval.every=100000ep", wait=False)
         try:
             count = lambda: len((folder / "metrics.jsonl").read_text().splitlines()) if (folder / "metrics.jsonl").exists() else 0
-            until(lambda: self.runs("outage") and self.history(self.runs("outage")[0], "train/loss"))
+            wait_until(lambda: self.runs("outage") and self.history(self.runs("outage")[0], "train/loss"))
             self.server.stop()
             missed = count()
-            until(lambda: count() > missed + 20)  # training does not notice
+            wait_until(lambda: count() > missed + 20)  # training does not notice
             self.server.start()
             back = count() - 1
-            until(lambda: self.history(self.runs("outage")[0], "train/loss")[-1:] >= [(records(folder)[back]["step"], -1)])
+            wait_until(lambda: self.history(self.runs("outage")[0], "train/loss")[-1:] >= [(records(folder)[back]["step"], -1)])
         finally:
             process.send_signal(signal.SIGINT)
             output, _ = process.communicate()
