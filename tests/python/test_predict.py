@@ -1,4 +1,4 @@
-"""eval and predict, held against PyTorch, against each other and against what the run itself measured."""
+"""predict, held against PyTorch and against what the run measured."""
 
 import csv
 import io
@@ -13,40 +13,15 @@ import torch
 from PIL import Image, ImageOps
 from safetensors.torch import load_file
 
-from run_helpers import DATA, SOURCE, main, run, series
+from run_helpers import DATA, SOURCE, main, run
+from trained_table import QUICK, TABLE, trained_table, write_people
 
-QUICK = ["run.threads=1", "optimizer=sgd", "optimizer.lr=0.1"]
-TABLE = """
-model = { name = "mlp", hidden = [5] }
-dataset = { name = "csv", train = "people.csv", split = 0.25, target = "buys", categories = "one_hot" }
-optimizer = "sgd"
-train = { epochs = 3 }
-loader = { batch_size = 8 }
-eval = { metric = ["loss", "accuracy"] }
-"""
 TEXTS = """
 model = "text_mean"
 dataset = { name = "text_classification", files = { good = "good.txt", bad = "bad.txt" }, split = 0.5, length = 8 }
 optimizer = "sgd"
 train = { epochs = 1 }
 """
-
-
-def write_people(path, rows=80):
-    chance = random.Random(1)
-    with open(path, "w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["age", "city", "weight", "buys"])
-        for _ in range(rows):
-            age, city = chance.randint(18, 80), chance.choice(["Rome", "Oslo", "New\nYork", ""])
-            table.writerow([age, city, chance.choice(["", 50, 60.5]), "yes" if age > 40 else "no"])
-
-
-def trained_table(folder, *changes):
-    write_people(folder / "people.csv")
-    (folder / "table.toml").write_text(TABLE)
-    run("table.toml", *QUICK, *changes, f"run.dir={folder}/run", cwd=folder)
-    return folder / "run"
 
 
 def rows_are_predicted_as_pytorch_does(folder):
@@ -72,60 +47,6 @@ def rows_are_predicted_as_pytorch_does(folder):
         assert entry["classes"][0]["probability"] >= entry["classes"][1]["probability"]
 
 
-def an_evaluation_alone_measures_what_the_run_measured(folder):
-    done = trained_table(folder)
-    before = sorted(path.name for path in folder.iterdir())
-    told = json.loads(run("eval", done, "--json", cwd=folder).stdout)
-    assert told["examples"] == 21 and told["weights"].endswith("model.safetensors"), told
-    for name in ("eval/loss", "eval/accuracy"):
-        assert math.isclose(told["metrics"][name], series(done, name)[-1], rel_tol=1e-6), told
-    assert sorted(path.name for path in folder.iterdir()) == before
-    table = run("eval", done, "eval.metric+=confusion_matrix", cwd=folder).stdout
-    assert table.startswith("eval/loss") and "confusion" in table, table
-    fresh = json.loads(run("eval", "table.toml", "--json", cwd=folder).stdout)
-    assert "weights" not in fresh and fresh["metrics"] != told["metrics"], fresh
-    same = json.loads(run("eval", "table.toml", "--json", "--weights", done / "model.safetensors", cwd=folder).stdout)
-    assert same["metrics"] == told["metrics"]
-
-
-def measured(*arguments, cwd):
-    return json.loads(run("eval", *arguments, "--json", cwd=cwd).stdout)
-
-
-def a_run_is_evaluated_with_what_it_learnt(folder):
-    """Means, categories and words of the run count, not those that its training file would give now."""
-    done = trained_table(folder, "dataset.eval=people.csv", "~dataset.split")
-    before = measured(done, cwd=folder)["metrics"]
-    shutil.copy(folder / "people.csv", folder / "same.csv")
-    with open(folder / "people.csv", "a") as file:
-        file.write("9000,Athens,7000,yes\n")
-    assert measured(done, "dataset.eval=same.csv", cwd=folder)["metrics"] == before
-    refused = run("eval", done, "dataset.target=age", "dataset.task=regression", "loss=mse", "eval.metric=['loss']", cwd=folder, check=False)
-    assert refused.returncode == 1 and "dataset.target and dataset.task cannot be changed" in refused.stderr, refused
-    # The recipe alone still learns from the file.
-    weights = ("--weights", done / "model.safetensors")
-    (folder / "other.csv").write_text((folder / "same.csv").read_text() + "9000,Rome,7000,yes\n")
-    learns = measured("table.toml", "dataset.train=other.csv", "dataset.eval=same.csv", "~dataset.split", *weights, cwd=folder)
-    assert learns["metrics"] != before
-
-    (folder / "texts.csv").write_text("text,label\n" + "what a fine day,good\na poor film,bad\n" * 8)
-    shutil.copy(folder / "texts.csv", folder / "check.csv")
-    (folder / "text.toml").write_text("""
-model = "text_mean"
-dataset = { name = "text_classification", file = "texts.csv", eval_file = "check.csv", length = 8 }
-optimizer = { name = "adam", lr = 0.05 }
-train = { epochs = 5 }
-""")
-    run("text.toml", "run.threads=1", f"run.dir={folder}/texts", cwd=folder)
-    before = measured(folder / "texts", cwd=folder)["metrics"]
-    with open(folder / "texts.csv", "a") as file:
-        file.write("film poor film poor film poor fine,good\n" * 30)  # which changes the numbers of the words
-    assert measured(folder / "texts", cwd=folder)["metrics"] == before
-    (folder / "texts/dataset.json").write_text("")
-    refused = run("eval", folder / "texts", cwd=folder, check=False)
-    assert refused.returncode == 1 and "dataset.json: it is empty" in refused.stderr, refused
-
-
 def an_output_that_is_no_number_is_no_prediction(folder):
     from safetensors.torch import save_file
     done = trained_table(folder)
@@ -136,42 +57,6 @@ def an_output_that_is_no_number_is_no_prediction(folder):
     assert refused.stdout == "", refused
     refused = run("predict", done, "1e300,Rome,50", cwd=folder, check=False)
     assert refused.returncode == 1 and '"1e300" is too large' in refused.stderr and refused.stdout == "", refused
-
-
-def examples_that_cannot_be_read_are_counted(folder):
-    chance = numpy.random.default_rng(0)
-    for part in ("train", "val"):
-        for name in "ab":
-            (folder / "images" / part / name).mkdir(parents=True)
-            for i in range(6):
-                Image.fromarray(chance.integers(0, 255, (8, 8, 3), dtype=numpy.uint8)).save(folder / f"images/{part}/{name}/{i}.png")
-    for i in range(6):
-        (folder / f"images/val/{'ab'[i % 2]}/{i}.png").write_text("no image")
-    (folder / "images.toml").write_text("""
-model = { name = "mlp", hidden = [4] }
-optimizer = "sgd"
-train = { epochs = 1 }
-loader = { on_error = "skip" }
-dataset = { name = "image_folder", dir = "images", transform = [{ name = "resize", height = 8, width = 8 }] }
-""")
-    done = run("images.toml", *QUICK, f"run.dir={folder}/run", cwd=folder)
-    assert "6 of 12 validation examples could not be read" in " ".join((done.stdout + done.stderr).split()), done
-    found = measured(folder / "run", cwd=folder)
-    assert found["examples"] == 6 and found["unreadable"] == 6, found
-
-
-def the_best_weights_come_first(folder):
-    # A learning rate so large that the loss rises again after the first epoch.
-    done = trained_table(folder, 'checkpoint.best={metric = "eval/loss"}', "optimizer.lr=3")
-    assert min(series(done, "eval/loss")) < series(done, "eval/loss")[-1], series(done, "eval/loss")
-    best = json.loads(run("eval", done, "--json", cwd=folder).stdout)
-    assert best["weights"].endswith("best.safetensors")
-    assert math.isclose(best["metrics"]["eval/loss"], min(series(done, "eval/loss")), rel_tol=1e-6)
-    last = json.loads(run("eval", done, "--weights", "model", "--json", cwd=folder).stdout)
-    assert math.isclose(last["metrics"]["eval/loss"], series(done, "eval/loss")[-1], rel_tol=1e-6)
-    rows = ["30,Rome,50", "70,Oslo,50"]
-    by_best, by_last = (run("predict", done, *rows, "--weights", which, cwd=folder).stdout for which in ("best", "model"))
-    assert by_best != by_last and by_best == run("predict", done, *rows, cwd=folder).stdout
 
 
 def inputs_come_from_files_and_standard_input_and_results_go_to_files(folder):
@@ -397,9 +282,9 @@ def a_file_of_tensors_is_predicted_as_pytorch_does(folder):
 
 if __name__ == "__main__":
     main([a_file_with_a_header_is_read_by_it_though_training_had_none, a_file_may_lack_the_header_or_have_another_separator,
-          numbers_far_from_zero_keep_their_digits, a_folder_of_images_is_each_image_in_it,
-          a_file_of_tensors_is_predicted_as_pytorch_does, rows_are_predicted_as_pytorch_does, a_run_is_evaluated_with_what_it_learnt,
-          an_output_that_is_no_number_is_no_prediction, examples_that_cannot_be_read_are_counted, an_evaluation_alone_measures_what_the_run_measured,
-          the_best_weights_come_first, inputs_come_from_files_and_standard_input_and_results_go_to_files,
-          predictions_match_lines_one_to_one, the_name_of_a_file_is_not_a_sentence, a_photograph_is_turned_upright_if_the_recipe_says_so, what_cannot_be_predicted_is_told_and_nothing_is_written, numbers_are_predicted_where_the_target_is_one,
+          numbers_far_from_zero_keep_their_digits, a_folder_of_images_is_each_image_in_it, a_file_of_tensors_is_predicted_as_pytorch_does,
+          rows_are_predicted_as_pytorch_does, an_output_that_is_no_number_is_no_prediction,
+          inputs_come_from_files_and_standard_input_and_results_go_to_files, predictions_match_lines_one_to_one,
+          the_name_of_a_file_is_not_a_sentence, a_photograph_is_turned_upright_if_the_recipe_says_so,
+          what_cannot_be_predicted_is_told_and_nothing_is_written, numbers_are_predicted_where_the_target_is_one,
           images_are_seen_as_in_the_evaluation])

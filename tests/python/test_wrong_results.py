@@ -1,123 +1,19 @@
-"""Results that would be wrong without a word: directions, samples, divergence, units, targets, numbers at their extremes."""
+"""Results that would be wrong without a word: directions, samples, units, targets, numbers at their extremes."""
 
 import json
 
 import numpy
-import torch
 from safetensors.numpy import load_file, save_file
 from sklearn import metrics
 
-from run_helpers import SOURCE, main, records, run, series
+from four_clouds import four_clouds, recipe
+from run_helpers import SHAPES, main, records, run, series
 
-SHAPES = SOURCE / "recipes/shapes.toml"
 SMALL = ["dataset.train=256", "dataset.eval=64", "loader.batch_size=32", "train.log_every=1step"]
-
-
-def recipe(folder, text):
-    path = folder / "recipe.toml"
-    path.write_text(text)
-    return path
 
 
 def last(folder, name):
     return series(folder, name)[-1]
-
-
-def four_clouds(folder, more=""):
-    """Four classes of points, in files that are ordered by class, as files often are; the loss falls from the first step on."""
-    labels = numpy.repeat(numpy.arange(4), 100)
-    numbers = numpy.random.default_rng(1)
-    inputs = (numpy.eye(4)[labels] * 5 + numbers.normal(size=(400, 4))).astype("float32")
-    save_file({"input": inputs, "target": labels}, folder / "data.safetensors")
-    return recipe(folder, f"""
-[model]
-name = "mlp"
-hidden = [16]
-[dataset]
-name = "tensors"
-train = "{folder}/data.safetensors"
-eval = "{folder}/data.safetensors"
-{more}
-[optimizer]
-name = "adam"
-lr = 0.02
-[train]
-epochs = 20
-[eval]
-metric = ["loss", "accuracy", "confusion_matrix"]
-""")
-
-
-def a_diverged_run_fails_and_keeps_finite_weights(folder):
-    done = run(SHAPES, *SMALL, "train.epochs=2", "optimizer.lr=1e10", f"run.dir={folder}/run", check=False)
-    assert done.returncode == 1, done
-    said = done.stdout + done.stderr
-    assert "the run has diverged" in said and "in step" in said, said
-    weights = load_file(folder / "run/model.safetensors")
-    assert all(numpy.isfinite(tensor).all() for tensor in weights.values())
-    assert len(series(folder / "run", "train/loss")) < 16, "it went on"
-    done = run(SHAPES, *SMALL, "train.epochs=1", "optimizer.lr=1e10", 'train.on_divergence="continue"', f"run.dir={folder}/on")
-    assert "training continues" in done.stdout + done.stderr
-    assert len(series(folder / "on", "train/loss")) == 8
-
-
-class Masked(torch.nn.Module):
-    """As of an attention that looks back only: infinity belongs to it."""
-    def __init__(self):
-        super().__init__()
-        self.head = torch.nn.Linear(4, 4)
-        self.register_buffer("mask", torch.full((4, 4), -torch.inf).triu(1))
-
-    def forward(self, x):
-        seen = torch.softmax(x.unsqueeze(2) * x.unsqueeze(1) + self.mask, -1)
-        return self.head((seen @ x.unsqueeze(2)).squeeze(2))
-
-
-class EndlessSlope(torch.nn.Module):
-    """The loss is finite, its gradient is not: the slope of a root at zero, times zero."""
-    def __init__(self):
-        super().__init__()
-        self.head = torch.nn.Linear(4, 4)
-        self.root = torch.nn.Parameter(torch.zeros(4))
-
-    def forward(self, x):
-        return self.head(x) + torch.sqrt(self.root * self.root)
-
-
-def scripted(folder, module):
-    torch.manual_seed(0)
-    torch.jit.script(module).save(str(folder / "module.pt"))
-    return ["model=torchscript", f"model.file={folder}/module.pt", "train.epochs=2", "train.log_every=1step", f"run.dir={folder}/run"]
-
-
-def infinity_in_a_mask_is_no_divergence(folder):
-    run(four_clouds(folder), *scripted(folder, Masked()))
-    assert numpy.isinf(load_file(folder / "run/model.safetensors")["mask"]).sum() == 6
-
-
-def gradients_that_are_never_finite_end_the_run_and_reach_no_checkpoint(folder):
-    path = four_clouds(folder)
-    settings = scripted(folder, EndlessSlope())
-    done = run(path, *settings, "checkpoint.every=1step", "eval.every=1step", 'checkpoint.best={metric="eval/accuracy"}', check=False)
-    assert done.returncode == 1 and "the weights are no longer finite numbers: the run has diverged" in done.stdout + done.stderr, done
-    assert not list((folder / "run").glob("checkpoints/step-*")) and not list((folder / "run").glob("**/*.safetensors"))
-    done = run(path, *settings[:-1], "precision=fp16", f"run.dir={folder}/half", check=False)
-    assert done.returncode == 1 and "100 updates in a row were skipped" in done.stdout + done.stderr, done
-    # Nor does it last for ever where the user wants to continue.
-    done = run(path, *settings[:-1], "precision=fp16", "train.on_divergence=continue", f"run.dir={folder}/endless", check=False)
-    assert done.returncode == 1 and "1000 updates in a row were skipped" in " ".join((done.stdout + done.stderr).split()), done
-
-
-def examples_that_are_not_finite_are_named_not_the_learning_rate(folder):
-    path = four_clouds(folder)
-    data = load_file(folder / "data.safetensors")
-    data["input"][7, 2] = numpy.nan
-    save_file(data, folder / "bad.safetensors")
-    done = run(path, f"dataset.train={folder}/bad.safetensors", "loader.batch_size=400", f"run.dir={folder}/train", check=False)
-    said = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode == 1 and "in step 1, because inputs of its batch are not finite numbers: correct the data" in said, said
-    done = run(path, f"dataset.eval={folder}/bad.safetensors", "eval.metric=[\"accuracy\"]", "loader.batch_size=100", "train.epochs=1", f"run.dir={folder}/eval")
-    assert "not numbers (NaN) in 1 of 4 batches of the validation set" in " ".join(done.stderr.split()), done.stderr
 
 
 def a_batch_of_one_example_that_batch_norm_cannot_train_on_is_found_before_training(folder):
@@ -264,14 +160,6 @@ metric = ["loss"]
     assert last(folder / "run", "eval/loss") < 0.2, last(folder / "run", "eval/loss")
 
 
-def an_untrained_network_is_called_so(folder):
-    done = run("eval", SHAPES, "dataset.eval=64")
-    assert "untrained" in done.stderr, done
-    assert json.loads(run("eval", SHAPES, "dataset.eval=64", "--json").stdout)["untrained"] is True
-    run(SHAPES, *SMALL, "train.max_steps=2", f"run.dir={folder}/run")
-    assert "untrained" not in run("eval", folder / "run").stderr
-
-
 def regression_learns_in_standardised_units_and_answers_in_those_of_the_table(folder):
     numbers = numpy.random.default_rng(5)
     x = numbers.uniform(-1, 1, size=(400, 3))
@@ -315,24 +203,6 @@ def a_run_without_steps_evaluates_whatever_the_schedule(folder):
     for schedule in ('scheduler={name="constant", warmup="100step"}', 'scheduler={name="one_cycle"}', 'scheduler={name="cosine", warmup="2ep"}'):
         done = run(SHAPES, *SMALL, "train.max_steps=0", schedule, f"run.dir={folder}/{len(list(folder.iterdir()))}")
         assert "accuracy" in done.stdout + done.stderr
-
-
-def evaluation_can_be_switched_off(folder):
-    run(SHAPES, *SMALL, "train.max_steps=10", 'eval.every="never"', f"run.dir={folder}/run")
-    assert series(folder / "run", "eval/accuracy") == []
-    done = run("check", SHAPES, 'eval.every="never"', 'checkpoint.best={metric="eval/accuracy"}', check=False)
-    assert done.returncode == 2 and "nothing is measured" in done.stderr, done.stderr
-    assert run("check", SHAPES, 'train.log_every="never"', check=False).returncode == 2
-
-
-def a_validation_set_chooses_and_the_test_set_judges(folder):
-    done = run(SHAPES, *SMALL, "train.epochs=1", "dataset.validation=0.25", f"run.dir={folder}/run")
-    assert "64 of 256 training examples are kept for evaluation" in done.stdout + done.stderr, done
-    assert records(folder / "run")[-1]["step"] == 6, records(folder / "run")[-1]
-    chosen = json.loads(run("eval", folder / "run", "--json").stdout)
-    judged = json.loads(run("eval", folder / "run", "~dataset.validation", "--json").stdout)
-    assert chosen["examples"] == 64 and judged["examples"] == 64
-    assert chosen["metrics"]["eval/loss"] != judged["metrics"]["eval/loss"]
 
 
 def what_does_not_fit_is_found_before_training(folder):
@@ -389,12 +259,8 @@ metric = ["confusion_matrix"]
 
 
 if __name__ == "__main__":
-    main([a_diverged_run_fails_and_keeps_finite_weights, infinity_in_a_mask_is_no_divergence,
-          gradients_that_are_never_finite_end_the_run_and_reach_no_checkpoint,
-          examples_that_are_not_finite_are_named_not_the_learning_rate, a_single_class_is_told,
-          a_batch_of_one_example_that_batch_norm_cannot_train_on_is_found_before_training, early_stop_and_plateau_know_that_a_loss_falls,
-          several_labels_are_measured_as_scikit_learn_does, a_limit_takes_every_class_and_says_so, overfitting_memorises_one_batch_of_text,
-          an_untrained_network_is_called_so, regression_learns_in_standardised_units_and_answers_in_those_of_the_table,
-          a_run_without_steps_evaluates_whatever_the_schedule, evaluation_can_be_switched_off,
-          a_validation_set_chooses_and_the_test_set_judges, what_does_not_fit_is_found_before_training,
-          numbers_beyond_reason_are_refused, rare_classes_can_count_more])
+    main([a_single_class_is_told, a_batch_of_one_example_that_batch_norm_cannot_train_on_is_found_before_training,
+          early_stop_and_plateau_know_that_a_loss_falls, several_labels_are_measured_as_scikit_learn_does,
+          a_limit_takes_every_class_and_says_so, overfitting_memorises_one_batch_of_text,
+          regression_learns_in_standardised_units_and_answers_in_those_of_the_table, a_run_without_steps_evaluates_whatever_the_schedule,
+          what_does_not_fit_is_found_before_training, numbers_beyond_reason_are_refused, rare_classes_can_count_more])
