@@ -1,9 +1,11 @@
-"""What plugins_test.py is about: an installed copy of the program, and plugins of every kind and programs built against it."""
+"""What the cases of plugins_test.py share: an installed copy of the program, and plugins of every kind and programs built against it."""
 
 import os
 import shutil
 import struct
 import subprocess
+import tempfile
+import unittest
 from pathlib import Path
 
 from program import BINARY, ROOT, environment
@@ -75,3 +77,31 @@ def section(file):
         if data[start:data.index(b"\0", start)] == STAMP_SECTION:
             return offset, size
     raise AssertionError(f"{file} has no section {STAMP_SECTION}")
+
+
+class PluginCase(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(dir=WORK))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def library(self, kind):
+        return WORK / CLANG / kind / f"libmy_{kind}.so"
+
+    def recipe(self, *lines, name="recipe.toml"):
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / "examples/plugin/model/my_model.toml").read_text().replace('plugins = ["libmy_model.so"]', "\n".join(lines))
+        file.write_text(text)
+        return file
+
+    def refused(self, outcome, *wanted):
+        self.assertEqual(outcome.returncode, 2, outcome.stdout + outcome.stderr)
+        for text in wanted:
+            self.assertIn(text, outcome.stderr)
+
+    def stamped(self, source, name="libmade.so"):
+        """A plugin of a few lines that need no header; its stamp is the model example's."""
+        (self.folder / "made.cpp").write_text(source)
+        stamp = next((WORK / CLANG / "model/build").rglob("plugin_stamp.cpp.o"))
+        compile(self.folder / "made.cpp", stamp, "-o", self.folder / name)
+        return self.folder / name
