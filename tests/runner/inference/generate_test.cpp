@@ -2,7 +2,6 @@
 #include <torch/utils.h>
 
 #include <catch2/catch_all.hpp>
-#include <fstream>
 #include <set>
 
 #include "components/models/support/load_weights.hpp"
@@ -10,6 +9,7 @@
 #include "runner/inference/generate.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "tests/runner/cli/program.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -57,20 +57,16 @@ class Bytes : public Interpreter {
   }
 };
 
-void write(const std::filesystem::path& file, const std::string& text) {
-  std::ofstream(file, std::ios::binary) << text;
-}
-
 std::string leave_run(const TemporaryFolder& folder, std::int64_t context = 12) {
-  write(folder / "recipe.toml", R"(
+  write_file(folder / "recipe.toml", R"(
 model = { name = "gpt", layers = 2, heads = 2, width = 16 }
 dataset = { name = "text", file = "nowhere.txt", tokenizer = "byte" }
 optimizer = { name = "sgd", lr = 0.1 }
 train = { max_steps = 1 }
 )");
   const DataSpec data = windows(context, 256);
-  write(folder / "data_spec.json", write_data_spec(data));
-  write(folder / "dataset.json", R"({"tokenizer": "byte"})");
+  write_file(folder / "data_spec.json", write_data_spec(data));
+  write_file(folder / "dataset.json", R"({"tokenizer": "byte"})");
   save_weights(ModelWeights(*model("gpt", data)).all(), folder / "model.safetensors");
   return folder.path().string();
 }
@@ -178,7 +174,7 @@ TEST_CASE("sample: from the command line", "[sample][cli]") {
   CHECK_THAT(long_prompt.err, ContainsSubstring("25 tokens") && ContainsSubstring("last 12"));
 }
 
-TEST_CASE("sample: what cannot be is said", "[sample][cli]") {
+TEST_CASE("sample: what cannot be sampled from is refused with the reason", "[sample][cli]") {
   const TemporaryFolder folder;
   const std::string run = leave_run(folder);
   const auto refused = [&](const std::vector<std::string>& words, const std::string& why) {
@@ -198,14 +194,14 @@ TEST_CASE("sample: what cannot be is said", "[sample][cli]") {
   CHECK(missing.code == 2);
   CHECK_THAT(missing.err, ContainsSubstring("no run folder"));
 
-  write(folder / "recipe.toml", R"(
+  write_file(folder / "recipe.toml", R"(
 model = { name = "mlp" }
 dataset = { name = "text", file = "nowhere.txt", tokenizer = "byte" }
 optimizer = { name = "sgd", lr = 0.1 }
 train = { max_steps = 1 }
 )");
   const DataSpec numbers{.input_shape = {4}, .classes = 2};
-  write(folder / "data_spec.json", write_data_spec(numbers));
+  write_file(folder / "data_spec.json", write_data_spec(numbers));
   save_weights(ModelWeights(*part<ModelKind>("mlp").build({numbers})).all(), folder / "model.safetensors");
   CHECK_THROWS_WITH(Program{}.run({"sample", run}),
                     ContainsSubstring("\"mlp\"") && ContainsSubstring("not a language model"));

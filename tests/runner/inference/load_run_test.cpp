@@ -2,15 +2,14 @@
 #include <torch/utils.h>
 
 #include <catch2/catch_all.hpp>
-#include <fstream>
 
 #include "components/models/support/load_weights.hpp"
 #include "components/models/support/model_weights.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
+#include "tests/runner/inference/trained_runs.hpp"
 #include "tests/support/in_folder.hpp"
-#include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace runner;
@@ -19,38 +18,10 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-Registry& registry() {
-  static Registry linked = Registry::of_linked();
-  return linked;
-}
-
-void write(const std::filesystem::path& file, const std::string& text) {
-  std::filesystem::create_directories(file.parent_path());
-  std::ofstream(file, std::ios::binary) << text;
-}
-
 const DataSpec tokens{.input_shape = {8}, .input_type = torch::kInt64, .target_shape = {8}, .vocabulary = 11};
 
-// A run folder as training leaves it; the data it was trained on is nowhere.
 std::shared_ptr<Model> leave_run(const std::filesystem::path& folder) {
-  write(folder / "recipe.toml", R"(
-model = { name = "gpt", layers = 1, heads = 2, width = 8 }
-dataset = { name = "tensors", train = "nowhere/train.safetensors", eval = "nowhere/eval.safetensors" }
-optimizer = { name = "sgd", lr = 0.1 }
-train = { max_steps = 1 }
-)");
-  write(folder / "data_spec.json", write_data_spec(tokens));
-  std::shared_ptr<Model> model =
-      part<ModelKind>("gpt", {{"layers", 1}, {"heads", 2}, {"width", 8}}).build({tokens});
-  save_weights(ModelWeights(*model).all(), folder / "model.safetensors");
-  return model;
-}
-
-TrainedRun loaded(const TrainedSource& source) {
-  Diagnostics diagnostics;
-  auto run = load_run(source, registry(), diagnostics);
-  if (!run) throw std::runtime_error(render(diagnostics));
-  return std::move(*run);
+  return testing::leave_run(folder, "name = \"gpt\", layers = 1, heads = 2, width = 8", tokens);
 }
 
 }  // namespace
@@ -114,7 +85,7 @@ TEST_CASE("trained: runs of a name") {
   const TemporaryFolder folder;
   leave_run(folder / "20260101-000000");
   leave_run(folder / "20260201-000000");
-  write(folder / "20260301-000000" / "log.txt", "this one never began");
+  write_file(folder / "20260301-000000" / "log.txt", "this one never began");
   CHECK(find_run(folder.path()) == folder / "20260201-000000");
   std::filesystem::create_directory_symlink("20260101-000000", folder / "latest");
   CHECK(find_run(folder.path()) == folder / "latest");
@@ -153,14 +124,14 @@ TEST_CASE("trained: what is missing is named") {
   CHECK_THROWS_WITH(find_run(folder / "run" / "model.safetensors"), ContainsSubstring("is a file"));
   std::filesystem::remove(folder / "run" / "model.safetensors");
   CHECK_THROWS_WITH(loaded({.run = folder / "run"}), ContainsSubstring("contains no weights"));
-  write(folder / "run" / "model.safetensors", "torn");
+  write_file(folder / "run" / "model.safetensors", "torn");
   CHECK_THROWS_WITH(loaded({.run = folder / "run"}), ContainsSubstring("model.safetensors"));
   leave_run(folder / "run");
-  write(folder / "run" / "data_spec.json", "{\"input_shape\": 3}");
+  write_file(folder / "run" / "data_spec.json", "{\"input_shape\": 3}");
   CHECK_THROWS_WITH(loaded({.run = folder / "run"}), ContainsSubstring("data_spec.json"));
 }
 
-TEST_CASE("trained: the recipe can be changed, and a wrong one is said to be") {
+TEST_CASE("trained: the recipe can be changed, and a wrong one is refused") {
   const TemporaryFolder folder;
   leave_run(folder / "run");
   CHECK(loaded({.run = folder / "run", .overrides = {"run.name=other"}}).recipe.run.name == "other");

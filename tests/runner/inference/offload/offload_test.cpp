@@ -4,21 +4,16 @@
 #include <torch/utils.h>
 
 #include <catch2/catch_all.hpp>
-#include <fstream>
 
 #include "components/models/language_model.hpp"
 #include "components/models/support/load_weights.hpp"
-#include "components/models/support/model_weights.hpp"
 #include "components/support/precision/autocast.hpp"
 #include "components/support/weights/safetensors.hpp"
 #include "components/support/weights/sharded_safetensors.hpp"
 #include "runner/hollow_model.hpp"
 #include "runner/inference/generate.hpp"
-#include "runner/inference/load_run.hpp"
 #include "runner/parts.hpp"
-#include "runner/resolve.hpp"
-#include "runner/run_folder/data_spec_file.hpp"
-#include "tests/runner/cli/program.hpp"
+#include "tests/runner/inference/trained_runs.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/thorough.hpp"
 
@@ -27,62 +22,6 @@ using namespace runner::testing;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-const DataSpec windows{
-    .input_shape = {6}, .input_type = torch::kInt64, .target_shape = {6}, .classes = 11, .vocabulary = 11};
-const DataSpec sentences{.input_shape = {6}, .input_type = torch::kInt64, .classes = 3, .vocabulary = 11};
-const DataSpec images{.input_shape = {3, 16, 16}, .classes = 5};
-const DataSpec pairs{.input_shape = {6}, .input_type = torch::kInt64, .target_shape = {4}, .vocabulary = 11};
-const DataSpec rows{.input_shape = {4}, .classes = 2, .categories = {3, 20}};
-
-Batch examples(const DataSpec& data) {
-  torch::manual_seed(5);
-  const auto numbers = [&](std::vector<std::int64_t> shape, std::int64_t below) {
-    shape.insert(shape.begin(), 3);
-    return below > 0 ? torch::randint(1, below, shape, torch::kInt64) : torch::randn(shape);
-  };
-  Batch batch{numbers(data.input_shape, data.input_type == torch::kInt64 ? 11 : 0),
-              numbers(data.target_shape, 2)};
-  if (!data.categories.empty())
-    batch.extra["categories"] = numbers({static_cast<std::int64_t>(data.categories.size())}, 3);
-  return batch;
-}
-
-Registry& registry() {
-  static Registry linked = Registry::of_linked();
-  return linked;
-}
-
-TrainedRun loaded(const TrainedSource& source) {
-  Diagnostics diagnostics;
-  auto run = load_run(source, registry(), diagnostics);
-  if (!run) throw std::runtime_error(render(diagnostics));
-  return std::move(*run);
-}
-
-void write(const std::filesystem::path& file, const std::string& text) {
-  std::ofstream(file, std::ios::binary) << text;
-}
-
-// A run folder as training leaves it, with random weights.
-void leave_run(const TemporaryFolder& folder, const std::string& model, const DataSpec& data,
-               const std::string& more = "") {
-  write(folder / "recipe.toml", "model = { " + model + " }\n" + more + R"(
-dataset = { name = "tensors", train = "nowhere/train.safetensors", eval = "nowhere/eval.safetensors" }
-optimizer = { name = "sgd", lr = 0.1 }
-train = { max_steps = 1 }
-)");
-  write(folder / "data_spec.json", write_data_spec(data));
-  Diagnostics diagnostics;
-  const auto resolved = resolve_recipe({folder / "recipe.toml", {}, {}}, registry(), diagnostics);
-  if (!resolved) throw std::runtime_error(render(diagnostics));
-  const Recipe recipe = decode_table<Recipe>(*resolved, registry());
-  torch::manual_seed(1);
-  const std::shared_ptr<Model> built = recipe.model.build({data});
-  const torch::NoGradGuard no_grad;
-  for (torch::Tensor& parameter : built->parameters()) parameter.add_(torch::randn_like(parameter), 0.1);
-  save_weights(ModelWeights(*built).all(), folder / "model.safetensors");
-}
 
 torch::Tensor output_of(TrainedRun& run, const DataSpec& data) {
   Batch batch = examples(data);
@@ -147,7 +86,7 @@ TEST_CASE("offload: every model of the registry gives the same bits", "[offload]
     const auto& [settings, data, large] = cases.at(name);
     if (large && !thorough()) continue;
     const TemporaryFolder folder;
-    leave_run(folder, "name = \"" + name + "\"" + (settings.empty() ? "" : ", " + settings), data);
+    leave_run(folder.path(), "name = \"" + name + "\"" + (settings.empty() ? "" : ", " + settings), data);
     TrainedRun whole = loaded({.run = folder.path()});
     const torch::Tensor expected = output_of(whole, data);
     TrainedRun run = loaded({.run = folder.path(), .offload = OffloadOptions{.unit_bytes = small_units}});
@@ -162,7 +101,7 @@ TEST_CASE("offload: every model of the registry gives the same bits", "[offload]
 
 TEST_CASE("offload: no more than two units, or one large tensor and a unit, are in memory", "[offload]") {
   const TemporaryFolder folder;
-  leave_run(folder, "name = \"gpt\", layers = 6, heads = 2, width = 16", windows);
+  leave_run(folder.path(), "name = \"gpt\", layers = 6, heads = 2, width = 16", windows);
   constexpr std::uint64_t unit = 8000;
   TrainedRun run = loaded({.run = folder.path(), .offload = OffloadOptions{.unit_bytes = unit}});
   const auto all = static_cast<std::int64_t>(std::filesystem::file_size(folder / "model.safetensors"));
@@ -180,7 +119,7 @@ TEST_CASE("offload: no more than two units, or one large tensor and a unit, are 
 TEST_CASE("offload: text is sampled with the same bits", "[offload][sample]") {
   const std::string name = GENERATE("gpt", "llama");
   const TemporaryFolder folder;
-  leave_run(folder, "name = \"" + name + "\", layers = 3, heads = 2, width = 16", windows);
+  leave_run(folder.path(), "name = \"" + name + "\", layers = 3, heads = 2, width = 16", windows);
   const auto text = [&](const std::optional<OffloadOptions>& offload) {
     const TrainedRun run = loaded({.run = folder.path(), .offload = offload});
     const OffloadedPass pass = run.pass();
@@ -193,7 +132,7 @@ TEST_CASE("offload: text is sampled with the same bits", "[offload][sample]") {
 TEST_CASE("offload: other number formats, layouts and files than the model's own", "[offload]") {
   const TemporaryFolder folder;
   const std::string more = GENERATE("", "precision = \"bf16\"\n");
-  leave_run(folder, "name = \"gpt\", layers = 2, heads = 2, width = 8", windows, more);
+  leave_run(folder.path(), "name = \"gpt\", layers = 2, heads = 2, width = 8", windows, more);
   auto tensors = read_safetensors(folder / "model.safetensors");
   const bool as_nanogpt = GENERATE(false, true);  // linear layers transposed, in bf16
   for (auto& [name, tensor] : tensors) {
@@ -221,7 +160,7 @@ TEST_CASE("offload: a TorchScript module", "[offload]") {
   net.register_parameter("head", torch::rand({5, 40}).requires_grad_(), false);
   net.define("def forward(self, x):\n  return torch.linear(self.layer.forward(x), self.head, None)\n");
   net.save((folder / "net.pt").string());
-  leave_run(folder, "name = \"torchscript\", file = \"net.pt\"", images);
+  leave_run(folder.path(), "name = \"torchscript\", file = \"net.pt\"", images);
   TrainedRun whole = loaded({.run = folder.path()});
   TrainedRun run = loaded({.run = folder.path(), .offload = OffloadOptions{.unit_bytes = small_units}});
   CHECK(torch::equal(output_of(run, images), output_of(whole, images)));
@@ -229,7 +168,7 @@ TEST_CASE("offload: a TorchScript module", "[offload]") {
 
 TEST_CASE("offload: some weights stay in memory where the device map says so", "[offload]") {
   const TemporaryFolder folder;
-  leave_run(folder, "name = \"gpt\", layers = 4, heads = 2, width = 16", windows);
+  leave_run(folder.path(), "name = \"gpt\", layers = 4, heads = 2, width = 16", windows);
   TrainedRun whole = loaded({.run = folder.path()});
   const torch::Tensor expected = output_of(whole, windows);
   const auto with = [&](const std::string& map) {
@@ -316,66 +255,4 @@ TEST_CASE("offload: autocast keeps no copies of weights that are gone", "[offloa
   // A copy that was kept would come back; a new one cannot be made.
   CHECK_THROWS_WITH(at::autocast::cached_cast(torch::kBFloat16, layers.front(), torch::kCPU),
                     ContainsSubstring("--offload"));
-}
-
-TEST_CASE("offload: from the command line", "[offload][cli]") {
-  const TemporaryFolder folder;
-  leave_run(folder, "name = \"mlp\"", images);
-  const std::string run = folder.path().string();
-  write_safetensors(folder / "x.safetensors", {{"input", examples(images).input}});
-  const auto predicted = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {"predict", run, (folder / "x.safetensors").string()});
-    const auto outcome = Program{}.run(words);
-    INFO(outcome.err);
-    CHECK(outcome.code == 0);
-    return outcome.out;
-  };
-  const std::string expected = predicted({});
-  CHECK(predicted({"--offload"}) == expected);
-  CHECK(predicted({"--offload", "--device-map", "fc1=cpu"}) == expected);
-  CHECK(predicted({"--offload", "--device-map", "auto"}) == expected);
-
-  // A file of Python's torch.save as well.
-  const std::string pickled = (folder / "model.pt").string();
-  CHECK(Program{}.run({"export", run, "-o", pickled}).code == 0);
-  CHECK(predicted({"--weights", pickled}) == expected);
-  CHECK(predicted({"--weights", pickled, "--offload"}) == expected);
-
-  const auto alone = Program{}.run({"predict", run, "x", "--device-map", "auto"});
-  CHECK(alone.code == 2);
-  CHECK_THAT(alone.err, ContainsSubstring("add --offload"));
-  for (const std::string command : {"predict", "sample", "eval"}) {
-    std::vector<std::string> words{command, run, "--offload", "--device-map", "cpu"};
-    if (command == "predict") words.push_back("x");
-    const auto wrong = Program{}.run(words);
-    CHECK(wrong.code == 2);
-    CHECK_THAT(wrong.err, ContainsSubstring("PATTERN=DEVICE"));
-  }
-}
-
-TEST_CASE("offload: evaluating gives the same numbers", "[offload][cli]") {
-  const TemporaryFolder folder;
-  leave_run(folder, "name = \"simple_cnn\"", images);
-  write(folder / "recipe.toml", R"(
-model = { name = "simple_cnn" }
-dataset = { name = "synthetic", classes = 5, shape = [3, 16, 16], train = 20, eval = 30 }
-optimizer = { name = "adamw" }
-loader = { batch_size = 8 }
-train = { max_steps = 1 }
-eval = { metric = [{ name = "accuracy" }, { name = "loss" }] }
-)");
-  const auto evaluated = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {"eval", "--json"});
-    const auto outcome = Program{}.run(words);
-    INFO(outcome.err);
-    CHECK(outcome.code == 0);
-    return outcome.out;
-  };
-  const std::string run = folder.path().string();
-  CHECK(evaluated({run, "--offload"}) == evaluated({run}));
-  const std::string recipe = (folder / "recipe.toml").string();
-  CHECK_THROWS_WITH(Program{}.run({"eval", recipe, "--offload"}), ContainsSubstring("--weights FILE"));
-  CHECK_THROWS_WITH(Program{}.run({"eval", recipe, "--offload", "model.strict=false",
-                                   "model.weights=" + (folder / "model.safetensors").string()}),
-                    ContainsSubstring("model.strict"));
 }
