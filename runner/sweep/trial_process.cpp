@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "components/support/io/file_lock.hpp"
+#include "runner/distributed/socket.hpp"
 #include "runner/processes.hpp"
 
 namespace runner {
@@ -22,21 +23,11 @@ namespace {
   throw std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-// Closed here by the destructor; the child process keeps its copy.
-class OutputFile {
- public:
-  explicit OutputFile(const std::filesystem::path& path)
-      : number_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
-    if (number_ < 0) fail("Cannot open " + path.string());
-  }
-  ~OutputFile() { ::close(number_); }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
+FileDescriptor open_output(const std::filesystem::path& path) {
+  FileDescriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+  if (!file) fail("Cannot open " + path.string());
+  return file;
+}
 
 }  // namespace
 
@@ -48,7 +39,7 @@ std::unique_ptr<TrialProcess> TrialProcess::start(const TrialCommand& command,
 }
 
 TrialProcess::TrialProcess(const TrialCommand& command, int lock) {
-  const OutputFile out(command.output);
+  const FileDescriptor out = open_output(command.output);
   std::vector<std::string> arguments = command.arguments, variables;
   arguments.insert(arguments.begin(), "runner");
   for (const auto& [name, value] : command.environment) variables.push_back(name + "=" + value);

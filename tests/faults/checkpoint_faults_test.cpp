@@ -13,6 +13,7 @@
 #include "runner/checkpoint/checkpointer.hpp"
 #include "tests/faults/failing_calls.hpp"
 #include "tests/faults/saved_checkpoints.hpp"
+#include "tests/support/quiet.hpp"
 #include "tests/support/rank_states.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -102,7 +103,7 @@ TEST_CASE("checkpoint: whatever call fails while one is saved, the one before it
 
 TEST_CASE("checkpoint: a file system without symbolic links has no `latest`, and that is all") {
   const NoSymbolicLinks mode(GENERATE(EPERM, EOPNOTSUPP, ENOSYS));
-  log::clear_warnings();
+  const testing::Quiet quiet;
   const TemporaryFolder scratch;
   const CheckpointStore store(scratch.path());
   const fs::path latest = store.folder() / "latest";
@@ -116,7 +117,6 @@ TEST_CASE("checkpoint: a file system without symbolic links has no `latest`, and
   CHECK(loadable(store) == std::vector<std::int64_t>{3, 2});
   REQUIRE(log::warnings().size() == 1);
   CHECK_THAT(log::warnings().front(), Catch::Matchers::ContainsSubstring(latest.string()));
-  log::clear_warnings();
 }
 
 namespace {

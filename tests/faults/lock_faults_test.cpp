@@ -11,6 +11,7 @@
 #include "registry/log.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/sweep/trial_process.hpp"
+#include "tests/support/quiet.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace runner;
@@ -44,8 +45,7 @@ TEST_CASE("a run folder that cannot be locked is used, with a warning", "[faults
   const TemporaryFolder scratch;
   RunSection run;
   run.dir = scratch.path() / "run";
-  const log::Silence silence;
-  log::clear_warnings();
+  const testing::Quiet quiet;
   {
     const RunFolder folder = RunFolder::create(run);
     REQUIRE(log::warnings().size() == 1);
@@ -55,7 +55,6 @@ TEST_CASE("a run folder that cannot be locked is used, with a warning", "[faults
   }
   CHECK_FALSE(RunFolder::owner(*run.dir));
   const RunFolder again = RunFolder::open(*run.dir);
-  log::clear_warnings();
 }
 
 TEST_CASE("a trial of a sweep starts where nothing can be locked", "[faults]") {

@@ -8,6 +8,7 @@
 #include "registry/log.hpp"
 #include "runner/run_folder/run_folder.hpp"
 #include "tests/faults/failing_calls.hpp"
+#include "tests/support/quiet.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace runner;
@@ -122,8 +123,7 @@ TEST_CASE("files of a run: where there are no links, a run has no link to the la
   const TemporaryFolder scratch;
   const fs::path before = fs::current_path();
   fs::current_path(scratch.path());
-  const log::Silence silence;
-  log::clear_warnings();
+  const testing::Quiet quiet;
   RunSection run;
   run.name = "linked";
   int links = 0;
@@ -143,6 +143,5 @@ TEST_CASE("files of a run: where there are no links, a run has no link to the la
   CHECK_FALSE(fs::exists("runs/linked/latest"));
   REQUIRE(log::warnings().size() == 1);
   CHECK_THAT(log::warnings()[0], Catch::Matchers::ContainsSubstring("continues without this link"));
-  log::clear_warnings();
   fs::current_path(before);
 }

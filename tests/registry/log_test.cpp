@@ -2,10 +2,8 @@
 
 #include <catch2/catch_all.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -14,25 +12,20 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace runner {  // `log` alone would be the logarithm
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-std::string read(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream{path}.rdbuf();
-  return text.str();
-}
-
 // A folder of its own, stderr turned into a file in it, and the log as it was at the start.
 struct Sandbox {
-  std::filesystem::path dir;
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path& dir = folder.path();
   int saved_stderr = ::dup(STDERR_FILENO);
 
   Sandbox() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "log_test_XXXXXX").string();
-    dir = ::mkdtemp(pattern.data());
     const int file = ::open((dir / "stderr").c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
     ::dup2(file, STDERR_FILENO);
     ::close(file);
@@ -50,10 +43,9 @@ struct Sandbox {
     std::fflush(stderr);
     ::dup2(saved_stderr, STDERR_FILENO);
     ::close(saved_stderr);
-    std::filesystem::remove_all(dir);
   }
 
-  std::string on_stderr() const { return read(dir / "stderr"); }
+  std::string on_stderr() const { return testing::read_text(dir / "stderr"); }
 };
 
 }  // namespace
@@ -94,7 +86,7 @@ TEST_CASE("in a silence nothing is written", "[log]") {
   }
   log::error("heard");
   CHECK(sandbox.on_stderr() == "error: heard\n");
-  CHECK_THAT(read(sandbox.dir / "log.txt"), !ContainsSubstring("nothing"));
+  CHECK_THAT(testing::read_text(sandbox.dir / "log.txt"), !ContainsSubstring("nothing"));
 }
 
 TEST_CASE("a file gets what was said before there was one, too, each with its time", "[log]") {
@@ -103,14 +95,14 @@ TEST_CASE("a file gets what was said before there was one, too, each with its ti
   log::write_to_files("shown elsewhere", log::Level::error);
   log::add_file(sandbox.dir / "log.txt");
   log::info("during");
-  const auto text = read(sandbox.dir / "log.txt");  // readable at once: a killed run keeps it
+  const auto text = testing::read_text(sandbox.dir / "log.txt");  // readable at once: a killed run keeps it
   log::close_files();
   log::info("after");
 
   const std::string time = R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} )";
   CHECK_THAT(text, Catch::Matchers::Matches(time + "info: before\n" + time + "error: shown elsewhere\n" +
                                             time + "info: during\n"));
-  CHECK(read(sandbox.dir / "log.txt") == text);
+  CHECK(testing::read_text(sandbox.dir / "log.txt") == text);
   CHECK_THAT(sandbox.on_stderr(), ContainsSubstring("before") && ContainsSubstring("after"));
 }
 
@@ -121,7 +113,8 @@ TEST_CASE("a file is appended to: a resumed run keeps its history", "[log]") {
     log::info(text);
     log::close_files();
   }
-  CHECK_THAT(read(sandbox.dir / "log.txt"), ContainsSubstring("first") && ContainsSubstring("second"));
+  CHECK_THAT(testing::read_text(sandbox.dir / "log.txt"),
+             ContainsSubstring("first") && ContainsSubstring("second"));
 }
 
 TEST_CASE("a file that cannot be opened is named, with the reason", "[log]") {
@@ -144,7 +137,8 @@ TEST_CASE("a log file on a full disk is reported once, and logging goes on", "[l
   CHECK_THAT(log::warnings().front(),
              ContainsSubstring("log.txt") && ContainsSubstring("No space left on device"));
   CHECK(sandbox.on_stderr() == "before\nwarning: " + log::warnings().front() + "\nerror: first\n");
-  CHECK_THAT(read(sandbox.dir / "other.txt"), ContainsSubstring("first") && ContainsSubstring("second"));
+  CHECK_THAT(testing::read_text(sandbox.dir / "other.txt"),
+             ContainsSubstring("first") && ContainsSubstring("second"));
 }
 
 TEST_CASE("a full disk that only log files notice is reported on the terminal", "[log]") {
@@ -177,7 +171,7 @@ TEST_CASE("many threads may log at once, while files come and go", "[log]") {
   log::add_file(sandbox.dir / "late.txt");
   for (auto& thread : threads) thread.join();
 
-  std::istringstream lines{read(sandbox.dir / "log.txt")};
+  std::istringstream lines{testing::read_text(sandbox.dir / "log.txt")};
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) CHECK(line.ends_with(" end"));
   CHECK(count == 800);

@@ -35,24 +35,22 @@ inline std::filesystem::path source_folder() {
   return folder ? folder : ".";
 }
 
-// Sets an environment variable, and puts back what was there.
+// Sets an environment variable, or removes it, and puts back what was there.
 class EnvironmentVariable {
  public:
-  EnvironmentVariable(std::string name, const std::string& value) : name_(std::move(name)) {
+  EnvironmentVariable(std::string name, const std::optional<std::string>& value) : name_(std::move(name)) {
     if (const char* held = std::getenv(name_.c_str())) before_ = held;
-    ::setenv(name_.c_str(), value.c_str(), 1);
+    set(value);
   }
   EnvironmentVariable(const EnvironmentVariable&) = delete;
   EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
-  ~EnvironmentVariable() {
-    if (before_) {
-      ::setenv(name_.c_str(), before_->c_str(), 1);
-    } else {
-      ::unsetenv(name_.c_str());
-    }
-  }
+  ~EnvironmentVariable() { set(before_); }
 
  private:
+  void set(const std::optional<std::string>& value) const {
+    value ? ::setenv(name_.c_str(), value->c_str(), 1) : ::unsetenv(name_.c_str());
+  }
+
   std::string name_;
   std::optional<std::string> before_;
 };

@@ -7,6 +7,7 @@
 
 #include "registry/log.hpp"
 #include "runner/tracking/trackers.hpp"
+#include "tests/support/quiet.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace runner::testing::trackers {
@@ -87,12 +88,8 @@ inline const TrackerPatience hasty{.between_sends = 0,
                                    .outage_at_the_end = 0.05,
                                    .in_memory = 4};
 
-inline Record at(std::int64_t step) { return {step, 0, 0, {{"train/loss", 1.0}}}; }
+using testing::Quiet;
 
-// The warnings of one test, with nothing printed.
-struct Quiet {
-  log::Silence silence;
-  Quiet() { log::clear_warnings(); }
-};
+inline Record at(std::int64_t step) { return {step, 0, 0, {{"train/loss", 1.0}}}; }
 
 }  // namespace runner::testing::trackers

@@ -8,6 +8,7 @@
 #include "components/hooks/hook.hpp"
 #include "registry/log.hpp"
 #include "tests/support/parts.hpp"
+#include "tests/support/quiet.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace runner {
@@ -73,12 +74,10 @@ TEST_CASE("profiler begins with the first step, and ends with a run that is shor
 
 TEST_CASE("profiler says so where the run ends before it begins") {
   const TemporaryFolder folder;
-  const log::Silence quiet;
-  log::clear_warnings();
+  const testing::Quiet quiet;
   CHECK(profile({{"skip", 3}}, 2, folder.path()).empty());
   REQUIRE(log::warnings().size() == 1);
   CHECK_THAT(log::warnings()[0], ContainsSubstring("recorded nothing"));
-  log::clear_warnings();
   CHECK_FALSE(std::filesystem::exists(folder / "trace.json"));
 }
 

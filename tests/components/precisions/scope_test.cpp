@@ -6,6 +6,7 @@
 #include "registry/log.hpp"
 #include "tests/components/precisions/training.hpp"
 #include "tests/support/parts.hpp"
+#include "tests/support/quiet.hpp"
 
 namespace runner::testing {
 namespace {
@@ -50,7 +51,7 @@ TEST_CASE("an update after a pass is seen by the next pass", "[precisions]") {
 }
 
 TEST_CASE("fp32 applies its switches and says what has no effect", "[precisions]") {
-  log::clear_warnings();
+  const testing::Quiet quiet;
   const auto plain = part<PrecisionKind>("fp32").build({});
   REQUIRE(plain->summary() == "fp32");
   REQUIRE(at::globalContext().float32MatmulPrecision() == at::Float32MatmulPrecision::HIGHEST);
@@ -62,7 +63,6 @@ TEST_CASE("fp32 applies its switches and says what has no effect", "[precisions]
   REQUIRE(at::globalContext().float32MatmulPrecision() == at::Float32MatmulPrecision::HIGHEST);
   REQUIRE(log::warnings().size() == 1);
   REQUIRE_THAT(log::warnings().front(), ContainsSubstring("precision.tf32 has no effect on the CPU"));
-  log::clear_warnings();
 }
 
 TEST_CASE("fp16 refuses state that is not its own", "[precisions]") {

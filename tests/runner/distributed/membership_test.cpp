@@ -3,6 +3,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "registry/log.hpp"
+#include "tests/support/quiet.hpp"
 
 using namespace runner;
 using Catch::Matchers::ContainsSubstring;
@@ -56,8 +57,7 @@ TEST_CASE("membership: rank 0 of torchrun serves the store unless torchrun does"
 }
 
 TEST_CASE("membership: ranks of a launcher that is not known are not ignored in silence") {
-  const log::Silence silence;
-  log::clear_warnings();
+  const testing::Quiet quiet;
   Environment environment{{"RANK", "0"}, {"WORLD_SIZE", "1"}};
   CHECK_FALSE(membership(environment));
   CHECK(log::warnings().empty());
@@ -68,7 +68,6 @@ TEST_CASE("membership: ranks of a launcher that is not known are not ignored in 
   REQUIRE(log::warnings().size() == 1);
   CHECK_THAT(log::warnings()[0],
              ContainsSubstring("WORLD_SIZE is \"2\"") && ContainsSubstring("torchrun, mpirun, srun"));
-  log::clear_warnings();
 }
 
 TEST_CASE("membership: the only rank of runner launch still belongs to it") {

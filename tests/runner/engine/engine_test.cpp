@@ -7,6 +7,7 @@
 #include "registry/log.hpp"
 #include "runner/engine/out_of_memory.hpp"
 #include "tests/support/parts.hpp"
+#include "tests/support/quiet.hpp"
 #include "tests/support/small_model.hpp"
 
 using namespace runner;
@@ -15,12 +16,6 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::WithinRel;
 
 namespace {
-
-struct Quiet {
-  log::Silence silence;
-  Quiet() { log::clear_warnings(); }
-  ~Quiet() { log::clear_warnings(); }
-};
 
 // As if memory held so many examples and no more.
 class Cramped : public SmallModel {

@@ -5,9 +5,10 @@
 #include <torch/utils.h>
 
 #include <catch2/catch_all.hpp>
-#include <cstdlib>
 #include <optional>
 #include <string>
+
+#include "tests/support/files.hpp"
 
 using namespace runner;
 
@@ -16,18 +17,13 @@ namespace {
 // As a launcher that has not shared the cores out, or one that has; afterwards all is as it was.
 class ThreadsVariable {
  public:
-  explicit ThreadsVariable(const char* value) {
-    if (const char* held = std::getenv(name)) before_ = held;
-    value ? setenv(name, value, 1) : unsetenv(name);
-  }
-  ~ThreadsVariable() {
-    before_ ? setenv(name, before_->c_str(), 1) : unsetenv(name);
-    torch::set_num_threads(threads_);
-  }
+  explicit ThreadsVariable(const std::optional<std::string>& value) : variable_("OMP_NUM_THREADS", value) {}
+  ThreadsVariable(const ThreadsVariable&) = delete;
+  ThreadsVariable& operator=(const ThreadsVariable&) = delete;
+  ~ThreadsVariable() { torch::set_num_threads(threads_); }
 
  private:
-  static constexpr const char* name = "OMP_NUM_THREADS";
-  std::optional<std::string> before_;
+  const testing::EnvironmentVariable variable_;
   const int threads_ = torch::get_num_threads();
 };
 
@@ -41,7 +37,7 @@ int usable_cores() {
 }  // namespace
 
 TEST_CASE("process: the ranks of a machine share its cores") {
-  const ThreadsVariable unset(nullptr);
+  const ThreadsVariable unset(std::nullopt);
   const int cores = usable_cores();
   torch::set_num_threads(cores);
   apply(ProcessSettings{.local_ranks = 1});

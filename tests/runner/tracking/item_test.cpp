@@ -6,6 +6,7 @@
 #include "runner/tracking/spool.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/no_descriptors.hpp"
+#include "tests/support/quiet.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace runner {
@@ -206,10 +207,9 @@ TEST_CASE("a spool that cannot be read is not emptied") {
   CHECK(testing::read_text(file) == before);
 }
 
-TEST_CASE("items after a damaged one are kept in another file, and that is said") {
+TEST_CASE("items after a damaged one are kept in another file, and a warning says so") {
   testing::TemporaryFolder folder;
-  const log::Silence silence;
-  log::clear_warnings();
+  const testing::Quiet quiet;
   const auto file = folder / "x.spool";
   {
     Spool spool(file);
@@ -228,7 +228,6 @@ TEST_CASE("items after a damaged one are kept in another file, and that is said"
   CHECK(log::warnings()[0].find("x.spool is damaged") != std::string::npos);
   CHECK(Spool(file).size() == 1);
   CHECK(log::warnings().size() == 1);
-  log::clear_warnings();
 }
 
 }  // namespace
