@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <sstream>
 
 #include "registry/byte_size.hpp"
 #include "runner/cli/commands.hpp"
@@ -11,6 +10,7 @@
 #include "runner/describe/json.hpp"
 #include "runner/inspect/estimate.hpp"
 #include "runner/resolve.hpp"
+#include "runner/terminal/format.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {
@@ -20,14 +20,12 @@ namespace {
 std::string bytes(std::int64_t count) { return approximately({static_cast<std::uint64_t>(count)}); }
 
 std::string flops(double count) {
-  std::ostringstream text;
-  text.precision(3);
   const std::pair<double, const char*> scales[] = {
       {1e15, " PFLOP"}, {1e12, " TFLOP"}, {1e9, " GFLOP"}, {1e6, " MFLOP"}};
   for (const auto& [scale, unit] : scales) {
-    if (count >= scale) return (text << count / scale << unit, text.str());
+    if (count >= scale) return rounded(count / scale, 3) + unit;
   }
-  return (text << count << " FLOP", text.str());
+  return rounded(count, 3) + " FLOP";
 }
 
 std::string steps_text(const Estimate& estimate) {

@@ -11,6 +11,7 @@
 #include "runner/inference/load_run.hpp"
 #include "runner/input_error.hpp"
 #include "runner/resolve.hpp"
+#include "runner/terminal/format.hpp"
 #include "runner/terminal/text.hpp"
 #include "runner/train/evaluate.hpp"
 
@@ -49,16 +50,9 @@ Recipe to_evaluate(Recipe recipe, const Subject& subject) {
   return recipe;
 }
 
-std::string number(double value) {
-  std::ostringstream text;
-  text.precision(6);
-  text << value;
-  return text.str();
-}
-
 void print(const Evaluation& found, std::ostream& out) {
   std::vector<std::pair<std::string, std::string>> rows;
-  for (const auto& [name, value] : found.measurements) rows.emplace_back(escaped_name(name), number(value));
+  for (const auto& [name, value] : found.measurements) rows.emplace_back(escaped_name(name), rounded(value));
   out << two_columns(rows, "");
   for (const auto& [name, text] : found.texts) out << "\n" << name << "\n" << text << "\n";
 }

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -8,7 +7,6 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <system_error>
 
 #include "components/datasets/support/image_file.hpp"
@@ -25,6 +23,7 @@
 #include "runner/engine/process.hpp"
 #include "runner/inference/predictions.hpp"
 #include "runner/input_error.hpp"
+#include "runner/terminal/format.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {
@@ -102,17 +101,12 @@ std::vector<std::string> with_folders_opened(const std::vector<std::string>& inp
   return opened;
 }
 
-std::string number(double value, int digits = 6) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr};
-}
-
 // Values of any size with at least four decimals, such as times in seconds since 1970.
 std::string value_text(double value) {
   constexpr int usual = 9, decimals = 4, most = std::numeric_limits<double>::max_digits10;
   const double size = std::abs(value);
   const int before_point = std::isfinite(size) && size >= 1 ? static_cast<int>(std::log10(size)) + 1 : 1;
-  return number(value, std::clamp(before_point + decimals, usual, most));
+  return rounded(value, std::clamp(before_point + decimals, usual, most));
 }
 
 std::string as_text(const Predictions& all) {
@@ -120,9 +114,9 @@ std::string as_text(const Predictions& all) {
   for (const Prediction& one : all) {
     std::vector<std::string> said;
     for (const auto& [name, probability] : one.classes)
-      said.push_back(escaped_name(name) + " " + number(probability));
+      said.push_back(escaped_name(name) + " " + rounded(probability));
     for (const auto& [name, probability] : one.labels)
-      said.push_back(escaped_name(name) + " " + number(probability));
+      said.push_back(escaped_name(name) + " " + rounded(probability));
     for (const double value : one.values) said.push_back(value_text(value));
     rows.emplace_back(printable(one.input), printable(joined(said)));
   }
@@ -138,9 +132,9 @@ std::string as_csv(const Predictions& all) {
     int rank = 1;
     for (const auto& [name, probability] : one.classes)
       text += csv_cell(one.input) + "," + std::to_string(rank++) + "," + csv_cell(name) + "," +
-              number(probability) + "\n";
+              rounded(probability) + "\n";
     for (const auto& [name, probability] : one.labels)
-      text += csv_cell(one.input) + "," + csv_cell(name) + "," + number(probability) + "\n";
+      text += csv_cell(one.input) + "," + csv_cell(name) + "," + rounded(probability) + "\n";
     for (const double value : one.values)
       text += csv_cell(one.input) + "," + std::to_string(rank++) + "," + number_text(value) + "\n";
   }

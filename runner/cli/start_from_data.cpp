@@ -1,8 +1,6 @@
 // Examines the user's own files and chooses a recipe to start from, with settings that fit them.
 #include <algorithm>
-#include <cctype>
 #include <limits>
-#include <map>
 #include <optional>
 #include <ranges>
 #include <set>
@@ -12,6 +10,7 @@
 #include "components/datasets/support/labelled_files.hpp"
 #include "components/support/io/mapped_file.hpp"
 #include "components/support/text_encoding.hpp"
+#include "registry/ascii.hpp"
 #include "registry/utf8.hpp"
 #include "registry/value.hpp"
 #include "registry/wording.hpp"
@@ -123,9 +122,7 @@ bool has_row_numbers(const Column& column) {
 
 const Column* column_called(const Sheet& sheet, std::initializer_list<std::string_view> names) {
   for (const Column& column : sheet.columns) {
-    std::string name = column.name;
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (std::ranges::find(names, name) != names.end()) return &column;
+    if (std::ranges::find(names, ascii_lower(column.name)) != names.end()) return &column;
   }
   return nullptr;
 }

@@ -9,8 +9,8 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "registry/number_text.hpp"
 #include "registry/trimmed.hpp"
+#include "registry/value.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -168,9 +168,7 @@ double Parameter::rounded(double value) const {
 std::string Parameter::text(double value) const {
   if (kind == Kind::choice) return choices.at(static_cast<std::size_t>(value));
   if (kind == Kind::integer) return std::to_string(std::llround(value));
-  std::string shortest = number_text(value);
-  // In TOML a float differs from an integer by its point or exponent.
-  return shortest.find_first_of(".e") == std::string::npos ? shortest + ".0" : shortest;
+  return to_toml(Value(Value::Data(value)));
 }
 
 std::vector<double> Parameter::extremes() const {

@@ -1,6 +1,5 @@
 #include "runner/terminal/format.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -29,6 +28,8 @@ std::string grouped(std::int64_t number) {
 std::string grouped(std::int64_t number, std::string_view noun) {
   return grouped(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
 }
+
+std::string rounded(double value, int digits) { return printed("%.*g", digits, value); }
 
 std::string measured(double value) {
   if (std::isnan(value)) return "nan";  // whatever its sign

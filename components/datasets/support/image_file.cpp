@@ -1,13 +1,13 @@
 #include "components/datasets/support/image_file.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include "components/datasets/dataset.hpp"
 #include "components/support/io/exif_orientation.hpp"
 #include "components/support/io/image_codec.hpp"
 #include "components/support/io/is_hidden.hpp"
 #include "components/support/io/open_file.hpp"
+#include "registry/ascii.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -15,6 +15,11 @@ namespace runner {
 namespace fs = std::filesystem;
 
 namespace {
+
+bool is_image_file(const fs::path& path) {
+  const std::string ending = ascii_lower(path.extension().string());
+  return ending == ".jpg" || ending == ".jpeg" || ending == ".jfif" || ending == ".png";
+}
 
 void visit_or_skip(const fs::directory_entry& entry, Skipped& skipped,
                    const std::function<void(const fs::path&)>& visit) {
@@ -33,12 +38,6 @@ void visit_or_skip(const fs::directory_entry& entry, Skipped& skipped,
 }
 
 }  // namespace
-
-bool is_image_file(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  return ending == ".jpg" || ending == ".jpeg" || ending == ".jfif" || ending == ".png";
-}
 
 bool leads_nowhere(const fs::path& path) {
   std::error_code ignored;

@@ -1,13 +1,13 @@
 #include "components/datasets/support/labelled_files.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "components/datasets/dataset.hpp"
 #include "components/datasets/support/image_file.hpp"
 #include "components/support/io/is_hidden.hpp"
 #include "components/support/stratified_split.hpp"
+#include "registry/ascii.hpp"
 
 namespace runner {
 
@@ -31,11 +31,6 @@ bool holds_folders(const fs::path& folder) {
     if (entry->is_directory(error) && !is_hidden(entry->path())) return true;
   }
   return false;
-}
-
-std::string in_lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  return text;
 }
 
 [[noreturn]] void unreadable(const fs::filesystem_error& error) {
@@ -90,7 +85,7 @@ std::vector<std::string> class_folders(const fs::path& folder) {
 }
 
 bool is_usual_name(SplitPart part, const std::string& folder) {
-  return std::ranges::find(usual_names(part), in_lower_case(folder)) != usual_names(part).end();
+  return std::ranges::find(usual_names(part), ascii_lower(folder)) != usual_names(part).end();
 }
 
 std::vector<std::string> split_folders(const fs::path& dir, SplitPart part) {
@@ -101,7 +96,7 @@ std::vector<std::string> split_folders(const fs::path& dir, SplitPart part) {
     if (is_usual_name(part, name) && holds_folders(entry->path())) found.push_back(name);
   }
   std::ranges::sort(found, {}, [&](const std::string& name) {
-    return std::pair(std::ranges::find(usual_names(part), in_lower_case(name)), name);
+    return std::pair(std::ranges::find(usual_names(part), ascii_lower(name)), name);
   });
   return found;
 }

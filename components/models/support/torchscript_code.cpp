@@ -11,6 +11,7 @@
 
 #include "components/support/io/private_mapping.hpp"
 #include "components/support/torch_error.hpp"
+#include "registry/ascii.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -105,17 +106,12 @@ class Reading {
 
 using caffe2::serialize::PyTorchStreamReader;
 
-std::string lower_case(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return name;
-}
-
 // The names of all records, in lower case. LibTorch ignores case when it looks up a record, and truncates
 // long names when it lists them, so each listed name must be found and mean exactly one record.
 std::set<std::string> records_of(PyTorchStreamReader& archive) {
   std::set<std::string> names;
   for (const std::string& name : archive.getAllRecords()) {
-    if (!archive.hasRecord(name) || !names.insert(lower_case(name)).second)
+    if (!archive.hasRecord(name) || !names.insert(ascii_lower(name)).second)
       throw std::runtime_error("contains " + in_quotes(name) + " twice, or under a name that is too long");
   }
   return names;

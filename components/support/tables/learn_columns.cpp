@@ -9,6 +9,7 @@
 #include "components/support/io/io_error.hpp"
 #include "components/support/tables/column_roles.hpp"
 #include "components/support/tables/number.hpp"
+#include "registry/ascii.hpp"
 #include "registry/log.hpp"
 #include "registry/number_text.hpp"
 #include "registry/suggest.hpp"
@@ -143,12 +144,8 @@ struct Learner {
   void look_for_classes_written_twice(const Distinct& found) const {
     std::map<std::string, std::string> written;
     for (const std::string& name : found) {
-      std::string meant = name;
-      if (const auto number = parse_number(name)) {
-        meant = number_text(*number);
-      }
-      std::ranges::transform(meant, meant.begin(), [](unsigned char letter) { return std::tolower(letter); });
-      const auto [other, is_new] = written.emplace(meant, name);
+      const auto number = parse_number(name);
+      const auto [other, is_new] = written.emplace(number ? number_text(*number) : ascii_lower(name), name);
       if (is_new) continue;
       log::warning("{}: the target {} has the classes {} and {}, which may be the same.", training.name(),
                    in_quotes(choice.target), in_quotes(other->second), in_quotes(name));
@@ -175,7 +172,7 @@ struct Learner {
     if (numbers && count > 50 && 2 * count > training.size()) {
       throw IoError(training.name() + ": nearly every row has a different number as its target " +
                     in_quotes(choice.target) +
-                    ". To predict numbers rather than classes, say dataset.task = \"regression\".");
+                    ". To predict numbers rather than classes, set dataset.task = \"regression\".");
     }
     return names;
   }
@@ -211,7 +208,7 @@ bool names_are_values(const std::vector<std::string>& columns) {
 }
 
 constexpr const char* header_remedy =
-    " If the first line does not name the columns, dataset.columns does; dataset.skip_lines = 1 skips a line "
+    " If the first line does not name the columns, set dataset.columns; dataset.skip_lines = 1 skips a line "
     "that is not part of the table.";
 
 }  // namespace
