@@ -38,7 +38,7 @@ Command report_command() {
           .run = &run,
           .details =
               "The page needs nothing but a browser: no network, no other file.\n"
-              "Every run writes its own at its end."};
+              "Every run writes such a page at its end."};
 }
 
 }  // namespace runner::cli

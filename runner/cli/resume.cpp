@@ -126,27 +126,28 @@ int run(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command resume_command() {
-  return {.name = "resume",
-          .summary = "Continue a run from its newest checkpoint.",
-          .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
-                         Word::file},
-                        {"OVERRIDE", "Changes to its recipe, as for `runner run`.", Argument::Count::any,
-                         Word::override_}},
-          .options = {{.name = "check",
-                       .doc = "Show what would change, and whether it can be continued; run nothing."},
-                      {.name = "force",
-                       .doc = "Continue even if changed settings alter the results of the run."}},
-          .examples = {{"runner resume shapes", "the last run of that name"},
-                       {"runner resume runs/shapes/latest train.epochs=10", "for longer"},
-                       {"runner resume shapes optimizer.lr=0.01 --force",
-                        "with another learning rate from here on"},
-                       {"runner resume --check shapes optimizer.lr=0.01", "what that would mean"}},
-          .run = &run,
-          .details =
-              "A run that was killed, interrupted or has failed continues as if nothing had happened and "
-              "ends with the same\nweights, bit for bit. A finished run continues if it is given more steps "
-              "or epochs. A run of several ranks\nis resumed by `runner launch` with its recipe and "
-              "run.dir; by one process only with --force."};
+  return {
+      .name = "resume",
+      .summary = "Continue a run from its newest checkpoint.",
+      .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
+                     Word::file},
+                    {"OVERRIDE", "Changes to its recipe, as for `runner run`.", Argument::Count::any,
+                     Word::override_}},
+      .options = {{.name = "check",
+                   .doc = "Show what would change and whether the run can be continued, without running it."},
+                  {.name = "force",
+                   .doc = "Continue even if changed settings alter the results of the run."}},
+      .examples = {{"runner resume shapes", "the last run of that name"},
+                   {"runner resume runs/shapes/latest train.epochs=10", "for longer"},
+                   {"runner resume shapes optimizer.lr=0.01 --force",
+                    "with another learning rate from here on"},
+                   {"runner resume --check shapes optimizer.lr=0.01", "what that would mean"}},
+      .run = &run,
+      .details =
+          "A run that was killed, interrupted or has failed continues as if nothing had happened and "
+          "ends with the same\nweights, bit for bit. A finished run continues if it is given more steps "
+          "or epochs. A run of several ranks\nis resumed by `runner launch` with its recipe and "
+          "run.dir; by one process only with --force."};
 }
 
 }  // namespace runner::cli
