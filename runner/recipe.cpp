@@ -50,7 +50,7 @@ void check(const RunSection& run, Report& report) {
 
 void check(const LoaderSection& loader, Report& report) {
   if (loader.workers == 0 && loader.prefetch)
-    report.error("prefetch", "means nothing with workers = 0: no batch is made before it is needed");
+    report.error("prefetch", "has no effect with workers = 0: a batch is loaded when it is needed");
 }
 
 void check(const TrainSection& train, Report& report) {

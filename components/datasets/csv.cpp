@@ -114,10 +114,10 @@ constexpr auto describe(std::type_identity<Csv>) {
 }
 
 void check(const Csv& settings, Report& report) {
-  if (settings.eval && settings.split) report.error("split", "means nothing together with eval");
+  if (settings.eval && settings.split) report.error("split", "cannot be combined with eval");
   if (!settings.eval && !settings.split)
     report.error("eval", "or split is needed: there is nothing to evaluate on");
-  if (!settings.split && settings.split_seed) report.error("split_seed", "means nothing without split");
+  if (!settings.split && settings.split_seed) report.error("split_seed", "has no effect without split");
   if (settings.task == TargetKind::regression && !settings.trim_target.empty())
     report.error("trim_target", "is for classes, but the task is regression");
   if (settings.task == TargetKind::classification && settings.standardize_target)

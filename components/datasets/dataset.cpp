@@ -20,13 +20,13 @@ Batch Split::allocate(std::int64_t examples, torch::MemoryFormat format) const {
 }
 
 Batch Interpreter::read(std::span<const std::string>) const {
-  throw DataError("this dataset's examples cannot be given one by one, so there is nothing to predict from");
+  throw DataError("this dataset cannot read single inputs, so its models cannot be used for predictions");
 }
 std::vector<std::int64_t> Interpreter::tokens(std::string_view) const {
-  throw DataError("this dataset is not made of text");
+  throw DataError("this dataset contains no text");
 }
 std::string Interpreter::text(std::span<const std::int64_t>) const {
-  throw DataError("this dataset is not made of text");
+  throw DataError("this dataset contains no text");
 }
 
 std::unique_ptr<Interpreter> Dataset::interpreter(const TransformPipeline&, const std::string&) const {

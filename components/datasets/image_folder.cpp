@@ -41,10 +41,9 @@ constexpr auto describe(std::type_identity<ImageFolder>) {
 void check(const ImageFolder& settings, Report& report) {
   const ImageFolder defaults;
   if (settings.split && settings.train != defaults.train)
-    report.error("train", "means nothing together with split");
-  if (settings.split && settings.eval != defaults.eval)
-    report.error("eval", "means nothing together with split");
-  if (!settings.split && settings.split_seed) report.error("split_seed", "means nothing without split");
+    report.error("train", "cannot be combined with split");
+  if (settings.split && settings.eval != defaults.eval) report.error("eval", "cannot be combined with split");
+  if (!settings.split && settings.split_seed) report.error("split_seed", "has no effect without split");
   if (!settings.split && settings.train == settings.eval)
     report.error("eval", "must not be the folder to train on");
 }

@@ -47,7 +47,7 @@ constexpr auto describe(std::type_identity<Text>) {
 }
 
 void check(const Text& settings, Report& report) {
-  if (settings.split && settings.eval_file) report.error("split", "means nothing together with eval_file");
+  if (settings.split && settings.eval_file) report.error("split", "cannot be combined with eval_file");
   if (!settings.tokenizer.facts().reversible) {
     report.error("tokenizer", in_quotes(settings.tokenizer.name()) +
                                   " loses what is between the words, and is for text_classification only");

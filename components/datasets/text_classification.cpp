@@ -56,20 +56,20 @@ constexpr auto describe(std::type_identity<TextClassification>) {
 
 void check(const TextClassification& settings, Report& report) {
   const bool tables = settings.file.has_value();
-  if (tables && !settings.files.empty()) report.error("files", "means nothing together with file");
+  if (tables && !settings.files.empty()) report.error("files", "cannot be combined with file");
   if (!tables && settings.files.size() < 2) {
     report.error("files", "needs a file for each of at least two classes; or set file to one table");
   }
   const auto table_only = [&](const char* name, bool given) {
-    if (!tables && given) report.error(name, "means nothing without file");
+    if (!tables && given) report.error(name, "has no effect without file");
   };
   table_only("eval_file", settings.eval_file.has_value());
   table_only("text", settings.text.has_value());
   table_only("label", settings.label.has_value());
   table_only("columns", !settings.columns.empty());
-  if (settings.eval_file && settings.split) report.error("split", "means nothing together with eval_file");
+  if (settings.eval_file && settings.split) report.error("split", "cannot be combined with eval_file");
   if (settings.eval_file && settings.split_seed) {
-    report.error("split_seed", "means nothing together with eval_file");
+    report.error("split_seed", "cannot be combined with eval_file");
   }
 }
 

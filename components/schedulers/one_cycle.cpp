@@ -81,7 +81,7 @@ class OneCycleSchedule final : public Scheduler {
 std::unique_ptr<Scheduler> build(const OneCycle& settings, const SchedulerInputs& inputs) {
   if (inputs.warmup > 0) {
     throw std::runtime_error(
-        "scheduler.warmup does not go with one_cycle, which starts with a rise of its own: see `rise`.");
+        "scheduler.warmup cannot be combined with one_cycle, which starts with its own rise: see `rise`.");
   }
   return std::make_unique<OneCycleSchedule>(settings, inputs.stretch(settings.length));
 }

@@ -130,7 +130,7 @@ int describe_section(const std::string& name, bool as_json, Session& session) {
   if (!type.schema && type.kind != TypeInfo::Kind::part) return describe_key(*field, as_json, session);
   if (!type.schema)
     return refuse(
-        {"section " + in_quotes(name) + " holds components of a kind that this program has none of"},
+        {"section " + in_quotes(name) + " holds components of a kind for which this program has none"},
         session);
   if (as_json) {
     session.out << dumped({{"section", name}, {"doc", field->doc}, {"parameters", to_json(type.schema())}});

@@ -16,7 +16,8 @@ namespace {
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
-constexpr const char* stand_in_title = "STAND-IN DATA: these results are not about the data the recipe names";
+constexpr const char* stand_in_title =
+    "STAND-IN DATA: these results are not for the data that the recipe names";
 
 constexpr std::size_t most_warnings = 10;
 

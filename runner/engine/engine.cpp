@@ -130,7 +130,7 @@ void Engine::connect_ranks(const torch::nn::Module& module, ParameterValues valu
   if (distributed.sync_batch_norm) {
     sync_norm_ = std::make_unique<SyncBatchNorm>(*world_);
     if (!has_batch_norm(module) && world_->is_main())
-      log::warning("distributed.sync_batch_norm changes nothing: the model has no batch norm.");
+      log::warning("distributed.sync_batch_norm has no effect: the model has no batch norm.");
   }
   if (!model_ || distributed.strategy != RankStrategy::zero3) return;
   offload_ = std::make_unique<ShardOffload>(distributed, device_);

@@ -44,7 +44,7 @@ std::string html_page(std::string_view title, std::string_view application,
       "script-src 'unsafe-inline'; img-src data:\">\n";
   page.append("<title>").append(escaped(title)).append("</title>\n<style>\n").append(assets::page_css);
   page.append(
-      "</style>\n</head>\n<body>\n<main id=\"page\"><noscript>This page draws itself with a script."
+      "</style>\n</head>\n<body>\n<main id=\"page\"><noscript>This page needs JavaScript."
       "</noscript></main>\n<script type=\"application/json\" id=\"data\">");
   page.append(inside_script(data.dump(-1, ' ', false, Json::error_handler_t::replace)));
   page.append("</script>\n<script>\n'use strict';\n");

@@ -161,7 +161,7 @@ TEST_CASE("conform: parts", "[conform]") {
   CHECK_THAT(about("gadgets", deep), ContainsSubstring("gadgets.0.inner.0.lr must be above 0, not 0"));
 }
 
-TEST_CASE("conform: all mistakes are told at once", "[conform]") {
+TEST_CASE("conform: all mistakes are reported at once", "[conform]") {
   const std::string out = complaints(
       table({{"flag", number(1)}, {"zzz", number(1)}, {"gadget", text("?")}, {"every", number(1)}}));
   CHECK_THAT(out, ContainsSubstring("flag must be") && ContainsSubstring("\"zzz\"") &&

@@ -27,7 +27,7 @@ bool fill_standard_error() {
 
 }  // namespace
 
-TEST_CASE("signals: a stop is noticed although nobody reads the notice about it", "[train]") {
+TEST_CASE("signals: a stop is noticed although nobody reads its message", "[train]") {
   const int status = in_child([] {
     ::alarm(60);  // ends the process if something blocks
     if (!fill_standard_error()) return false;

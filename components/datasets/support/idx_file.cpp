@@ -70,8 +70,8 @@ IdxFile::IdxFile(const std::filesystem::path& path) : path_(path), mapped_(path)
   const std::size_t count = count_of(shape_, path), header = 4 + 4 * shape_.size();
   const auto check_size = [&](bool too_short, bool too_long) {
     if (too_short)
-      fail(path, "is truncated: its header announces " + std::to_string(count) + " bytes of data.");
-    if (too_long) fail(path, "is damaged: there is more in it than its header announces.");
+      fail(path, "is truncated: its header says that it has " + std::to_string(count) + " bytes of data.");
+    if (too_long) fail(path, "is damaged: it has more data than its header says.");
   };
   if (!is_gzip(mapped_.bytes())) {
     const std::size_t present = mapped_.bytes().size() - header;
@@ -82,7 +82,8 @@ IdxFile::IdxFile(const std::filesystem::path& path) : path_(path), mapped_(path)
     return;
   }
   if (count > reader.most()) {
-    fail(path, "announces " + std::to_string(count) + " bytes of data, more than a hundred times its size.");
+    fail(path,
+         "claims to hold " + std::to_string(count) + " bytes of data, more than a hundred times its size.");
   }
   // In steps, so that a wrong header cannot make us allocate much more than the file contains.
   while (unpacked_.size() < count) {

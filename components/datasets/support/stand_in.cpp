@@ -47,8 +47,9 @@ Splits open_stand_in(const Dataset* stand_in, const std::string& name, const Tra
   }
   Splits splits = stand_in->open(transforms);
   const std::string own_reason = splits.stand_in.empty() ? "" : " " + splits.stand_in;
-  splits.stand_in = "The dataset " + in_quotes(name) + " stands in, and the results are about it alone. " +
-                    reason.what() + own_reason;
+  splits.stand_in = "The dataset " + in_quotes(name) +
+                    " stands in, so the results say nothing about the real data. " + reason.what() +
+                    own_reason;
   return splits;
 }
 

@@ -181,7 +181,7 @@ std::optional<LoadSummary> apply_common(Model& model, const ModelCommon& common)
     summary = load_weights(model, *common.weights, common);
   } else if (!common.replace.empty()) {
     throw std::runtime_error(
-        "model.replace says what not to take from a file of weights, but model.weights names none.");
+        "model.replace has no effect without model.weights, from which it excludes parts.");
   }
   freeze_parameters(model, common.freeze);
   return summary;

@@ -71,7 +71,8 @@ void compare_rope(PretrainedConfig& config, std::int64_t context, double theta,
   if (context > positions && type != "dynamic") config.differs("context", std::to_string(positions));
   if (scaling == wanted) return;
   if (wanted) config.differs("rope_scaling", toml(*wanted));
-  if (!wanted) config.cannot("rope_scaling: these weights were trained without; delete model.rope_scaling");
+  if (!wanted)
+    config.cannot("rope_scaling: these weights were trained without it; delete model.rope_scaling");
 }
 
 }  // namespace runner

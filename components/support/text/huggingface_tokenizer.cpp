@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "components/support/text/added_tokens.hpp"
 #include "components/support/text/pre_tokenizer.hpp"
@@ -96,7 +95,7 @@ class HuggingFaceTokenizer final : public Tokenizer {
     for (const AddedToken& token : added_) name(token.id, token.text, token.special);
     for (const auto& side : {frame_.prefix, frame_.suffix}) {
       for (const Token token : side)
-        if (token >= texts_.size()) file.fail("puts sentences between tokens that it does not have");
+        if (token >= texts_.size()) file.fail("adds tokens around a sentence that are not in its vocabulary");
     }
     find_padding(file);
   }

@@ -29,7 +29,7 @@ TEST_CASE("the direction is the measurement's own") {
   CHECK(direction_of({"eval/odd", Better::min}, measured, "x") == Better::min);
 }
 
-TEST_CASE("what is wrong with a watched measurement is said") {
+TEST_CASE("mistakes with watched measurements are reported") {
   CHECK(problem_of({"eval/loss"}, measured).empty());
   CHECK_THAT(problem_of({"eval/loss", Better::max}, measured),
              ContainsSubstring("lower is better for this metric; delete mode"));

@@ -63,7 +63,7 @@ TEST_CASE_METHOD(CsvFiles, "the validation set has to fit the training set", "[c
 TEST_CASE_METHOD(CsvFiles, "settings that contradict each other are refused before anything is read",
                  "[csv]") {
   CHECK_THROWS_WITH(dataset("csv", with({{"split", 0.5}})),
-                    ContainsSubstring("means nothing together with eval"));
+                    ContainsSubstring("cannot be combined with eval"));
   CHECK_THROWS_WITH(dataset("csv", split()), ContainsSubstring("there is nothing to evaluate on"));
   CHECK_THROWS_WITH(dataset("csv", with({{"numeric", Setting::list({"buys"})}})),
                     ContainsSubstring("is the target"));
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(CsvFiles, "classes that may be the same one written in two ways
 TEST_CASE_METHOD(CsvFiles, "classes that are numbers and hardly ever repeat are refused", "[csv]") {
   std::string rows = "x,y\n";
   for (int i = 0; i < 60; ++i) rows += "1," + std::to_string(i) + ".5\n";
-  refuses(rows, "say dataset.task = \"regression\"", {{"target", "y"}});
+  refuses(rows, "set dataset.task = \"regression\"", {{"target", "y"}});
 }
 
 TEST_CASE_METHOD(CsvFiles, "a table that cannot be opened is not called missing", "[csv]") {

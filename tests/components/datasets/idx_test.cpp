@@ -96,7 +96,7 @@ TEST_CASE_METHOD(Fixture, "broken idx files are refused by name") {
   }
   SECTION("too much data") {
     write_file(train_images, idx({3, 2, 3}, pixels_of_three + "s"));
-    refused("train-images", "more in it");
+    refused("train-images", "more data than");
   }
   SECTION("gzip cut") {
     shell("gzip '" + train_images.string() + "'");

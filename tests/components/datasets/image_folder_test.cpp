@@ -272,7 +272,7 @@ TEST_CASE("settings of image_folder that contradict each other are refused") {
   CHECK_THROWS_WITH(dataset("image_folder", {{"dir", "x"}, {"split_seed", 3}}),
                     ContainsSubstring("without split"));
   CHECK_THROWS_WITH(dataset("image_folder", {{"dir", "x"}, {"split", 0.1}, {"eval", "test"}}),
-                    ContainsSubstring("together with split"));
+                    ContainsSubstring("cannot be combined with split"));
   CHECK_THROWS_WITH(dataset("image_folder", {{"dir", "x"}, {"split", 1.0}}), ContainsSubstring("split"));
   CHECK_THROWS_WITH(dataset("image_folder", {{"dir", "x"}, {"eval", "train"}}),
                     ContainsSubstring("must not be"));

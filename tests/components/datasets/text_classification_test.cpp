@@ -152,7 +152,7 @@ TEST_CASE_METHOD(Fixture, "each class is split by itself, the same way every tim
   CHECK(first.learned != opened().learned);
 }
 
-TEST_CASE_METHOD(Fixture, "Latin-1 where it is said to be", "[text]") {
+TEST_CASE_METHOD(Fixture, "Latin-1 is read if the recipe says so", "[text]") {
   write("d\xE9j\xE0 vu\nvu\n", "caf\xE9\ncaf\xE9\n");
   refused("bad.txt is not UTF-8: line 1, byte 0xE9 at offset 1. If it is Latin-1, set dataset.encoding");
   set("encoding", "latin-1");
@@ -208,14 +208,14 @@ TEST_CASE_METHOD(Fixture, "bad sentences are refused with their place", "[text]"
   }
 }
 
-TEST_CASE_METHOD(Fixture, "settings that mean nothing are refused", "[text]") {
+TEST_CASE_METHOD(Fixture, "settings without effect are refused", "[text]") {
   SECTION("neither files nor a file") {
     settings = {};
     meaningless("needs a file for each of at least two classes");
   }
   SECTION("columns of no table") {
     set("text", "sentence");
-    meaningless("means nothing without file");
+    meaningless("has no effect without file");
   }
   SECTION("a vocabulary of bytes") {
     set("tokenizer", Setting::table({{"name", "byte"}, {"vocab_size", 300}}));

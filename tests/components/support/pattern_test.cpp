@@ -36,7 +36,7 @@ TEST_CASE("a pattern selects a parameter by its module, too") {
   CHECK_FALSE(selects("layer1", "layer10.weight"));
 }
 
-TEST_CASE("a pattern that selects nothing is told the nearest name") {
+TEST_CASE("for a pattern that selects nothing, the nearest name is suggested") {
   const std::vector<std::string> names{"conv1.weight", "layer1.0.conv1.weight", "fc.weight", "fc.bias"};
   CHECK_THAT(nothing_selected("model.freeze", "layr1", names),
              ContainsSubstring("\"layr1\" matches nothing") && ContainsSubstring("did you mean \"layer1\"?"));

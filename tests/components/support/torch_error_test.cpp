@@ -26,13 +26,13 @@ TEST_CASE("an error of LibTorch is one line without its sources") {
   CHECK_THAT(said, !ContainsSubstring("frame #") && !ContainsSubstring("Exception raised"));
 }
 
-TEST_CASE("memory that runs out is told by its size alone") {
+TEST_CASE("running out of memory is reported with the size alone") {
   CHECK(reason([] { torch::empty({std::int64_t{1} << 50}); }) ==
         "not enough memory: 4504 TB could not be allocated");
 }
 
 // As LSTMs in fp16 give it on CPUs without instructions for it.
-TEST_CASE("a layer that oneDNN cannot compute is told with a remedy") {
+TEST_CASE("a layer that oneDNN cannot compute is reported with a remedy") {
   const std::string said = reason([] {
     throw std::runtime_error(
         "could not create a primitive descriptor for the LSTM forward propagation primitive. Run workload "
@@ -42,7 +42,7 @@ TEST_CASE("a layer that oneDNN cannot compute is told with a remedy") {
   CHECK_THAT(said, !ContainsSubstring("ONEDNN_VERBOSE"));
 }
 
-TEST_CASE("what is not from LibTorch is told as it is") {
+TEST_CASE("messages that are not from LibTorch stay as they are") {
   CHECK(reason([] { throw std::runtime_error("two\nlines"); }) == "two\nlines");
 }
 

@@ -132,7 +132,7 @@ TEST_CASE("checkpoint store: of a copy without links that was broken off, the wh
   CHECK(fs::is_symlink(latest) != stays);
 }
 
-TEST_CASE("a run folder that is taken for a checkpoint is told from one", "[checkpoint]") {
+TEST_CASE("a run folder given as a checkpoint is recognised as a run folder", "[checkpoint]") {
   const TwoCheckpoints run;
   CHECK_THROWS_WITH(read_checkpoint(run.store().folder().parent_path()),
                     ContainsSubstring("whose newest checkpoint is"));

@@ -41,7 +41,7 @@ TEST_CASE("recorded steps: the same records match, however fast each was", "[ver
   CHECK(found.first_difference.empty());
 }
 
-TEST_CASE("recorded steps: the first difference is told", "[verify]") {
+TEST_CASE("recorded steps: the first difference is reported", "[verify]") {
   const auto difference = [](const std::string& replayed) {
     return compare_records(steps_of(recorded), steps_of(replayed)).first_difference;
   };

@@ -112,7 +112,7 @@ TEST_CASE("replay: tensors are compared bit by bit, and no state is left out", "
   }
 }
 
-TEST_CASE("replay: a model in a hook's own format is compared by its bytes, or said not to be",
+TEST_CASE("replay: a model in a hook's own format is compared by its bytes, or reported as not compared",
           "[checkpoint]") {
   const TemporaryFolder folder;
   const auto written = [&](const std::string& name, const std::string& contents) {

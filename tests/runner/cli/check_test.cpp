@@ -51,7 +51,7 @@ TEST_CASE("advice about a value fits the value", "[cli]") {
   CHECK_THAT(about("hook.0=[\"ema\"]"), !ContainsSubstring("+= adds one entry"));
 }
 
-TEST_CASE("every command finds a recipe by its name, unless a file is called so", "[cli]") {
+TEST_CASE("every command finds a recipe by its name, unless there is a file with that name", "[cli]") {
   const TemporaryFolder folder;
   const std::string mine = write_file(folder / "recipes/mine.toml", right).string();
   const Program program{.environment = {{"RUNNER_PLUGIN_PATH", folder.path().string()}}};
@@ -84,7 +84,7 @@ TEST_CASE("a recipe of bytes that are no text still gives valid JSON", "[cli]") 
   CHECK_NOTHROW(Json::parse(Program{}.run({"check", "no\xff.toml", "--json"}).out));
 }
 
-TEST_CASE("averaging that starts after the end of the run is told before it", "[cli]") {
+TEST_CASE("averaging that starts after the end of the run is reported before the run", "[cli]") {
   const TemporaryFolder folder;
   const std::string recipe = write_file(folder / "right.toml", right).string();
   const auto said = [&](const std::string& from, const std::string& more) {

@@ -98,7 +98,7 @@ TEST_CASE("loader: bit-identical for any number of workers") {
   CHECK(other_layout[0].batch.input.is_contiguous(torch::MemoryFormat::ChannelsLast));
 }
 
-TEST_CASE("loader: an epoch holds every sample once, in short last batches, never across the border") {
+TEST_CASE("loader: an epoch holds every example once, in short last batches, never across the border") {
   const auto batches = load(Numbered(53), options(2, 2));
   REQUIRE(batches.size() == 14);
   for (std::size_t epoch = 0; epoch < 2; ++epoch) {
@@ -157,7 +157,7 @@ TEST_CASE("loader: a start in the middle continues as if it had never stopped") 
                     ContainsSubstring("Example 54 of epoch 0 does not exist"));
 }
 
-TEST_CASE("loader: how a sample is augmented depends on seed, epoch and index, not on batch or place") {
+TEST_CASE("loader: how an example is augmented depends on seed, epoch and index, not on batch or place") {
   auto transforms = augmentation();
   transforms.pop_back();  // mixing is about batches
   const Numbered split(40, transforms);
@@ -194,7 +194,7 @@ TEST_CASE("loader: evaluation keeps the data's own order, and a batch may be lar
   CHECK_THROWS_WITH(load(Numbered(0), plain), ContainsSubstring("no examples"));
 }
 
-TEST_CASE("loader: a sample that cannot be read is named, when its batch is asked for") {
+TEST_CASE("loader: an example that cannot be read is named, when its batch is asked for") {
   const int workers = GENERATE(0, 3);
   auto stopping = options(workers, 1);
   stopping.shuffle = false;
@@ -208,7 +208,7 @@ TEST_CASE("loader: a sample that cannot be read is named, when its batch is aske
                         ContainsSubstring("loader.on_error = \"skip\""));
 }
 
-TEST_CASE("loader: skipping puts the next readable sample in its place, counts and reports") {
+TEST_CASE("loader: skipping puts the next readable example in its place, counts and reports") {
   auto skipping = options(0, 1);
   skipping.shuffle = false;
   skipping.broken = LoaderOptions::Broken::replace;
@@ -230,7 +230,8 @@ TEST_CASE("loader: skipping puts the next readable sample in its place, counts a
   CHECK(same(load(split, skipping), batches));
 }
 
-TEST_CASE("loader: only the first few broken samples are written out; none readable at all is an error") {
+TEST_CASE(
+    "loader: only the first few broken examples are written out; if none can be read, that is an error") {
   auto skipping = options(1, 1);
   skipping.broken = LoaderOptions::Broken::replace;
   log::clear_warnings();

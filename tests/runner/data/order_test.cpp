@@ -2,7 +2,6 @@
 
 #include <catch2/catch_all.hpp>
 
-#include <map>
 #include <numeric>
 #include <vector>
 
@@ -21,7 +20,7 @@ std::vector<std::int64_t> counted(std::int64_t size) {
   return indices;
 }
 
-TEST_CASE("order: every sample comes once, whatever the size") {
+TEST_CASE("order: every example comes once, whatever the size") {
   const auto complete = [](std::int64_t size, std::int64_t epoch) {
     auto indices = all(EpochOrder(size, true, 42, epoch));
     std::sort(indices.begin(), indices.end());
@@ -45,7 +44,7 @@ TEST_CASE("order: seed and epoch decide, and nothing else") {
   CHECK(all(EpochOrder(1000, true, 1, 2)) != all(EpochOrder(1000, true, 2, 1)));
 }
 
-TEST_CASE("order: over many epochs each sample is as likely at each position") {
+TEST_CASE("order: over many epochs each example is as likely at each position") {
   const std::int64_t size = GENERATE(3, 5, 10, 16, 33);
   constexpr std::int64_t epochs = 20000;
   std::vector<std::vector<double>> seen(static_cast<std::size_t>(size),

@@ -97,7 +97,7 @@ TEST_CASE("inherit: what cannot be extended is pointed at", "[inherit]") {
              ContainsSubstring("no1.toml does not exist") && ContainsSubstring("no2.toml does not exist"));
 }
 
-TEST_CASE("inherit: a mistake in an inherited file is told in that file", "[inherit]") {
+TEST_CASE("inherit: a mistake in an inherited file is reported in that file", "[inherit]") {
   Recipes recipes("extends = 'base.toml'\n");
   recipes.write("base.toml", "a = nope\n");
   CHECK_THAT(recipes.complaint(), ContainsSubstring("base.toml:1:5: error: not valid TOML"));

@@ -71,7 +71,7 @@ TEST_CASE("parse: an empty text is an empty recipe", "[parse]") {
   CHECK(to_toml(parsed("\n# only a comment")) == "{}");
 }
 
-TEST_CASE("parse: mistakes are told with their place and a remedy", "[parse]") {
+TEST_CASE("parse: mistakes are reported with their place and a remedy", "[parse]") {
   CHECK(problem("a = 1\nb = hello\n") ==
         "r.toml:2:5: error: not valid TOML: this is not a value\n"
         "    2 | b = hello\n"

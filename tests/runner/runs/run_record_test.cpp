@@ -149,7 +149,8 @@ TEST_CASE("a run started when its first attempt did", "[runs]") {
   CHECK(read_run(folder.path()).started == 1700000000);
 }
 
-TEST_CASE("what is best is what the run said, not what the name of the metric suggests", "[runs]") {
+TEST_CASE("the better direction is what the run declared, not what the name of the metric suggests",
+          "[runs]") {
   const TemporaryFolder folder;
   write_file(folder / "recipe.toml", "[[eval.metric]]\nname = \"wer\"\n");
   write_file(folder / "metrics.jsonl",

@@ -174,7 +174,7 @@ TEST_CASE("a resumed trial is not judged again by what it had passed before", "[
   CHECK_FALSE(halving.may_continue(0, 3, 5.0));  // what comes after that counts
 }
 
-TEST_CASE("how a trial ended is what its process says, whatever it was told", "[sweep]") {
+TEST_CASE("how a trial ended is what its process says, whatever signals it got", "[sweep]") {
   using enum Trial::Outcome;
   constexpr int terminated = 128 + SIGTERM;
   CHECK(outcome_of(terminated, true, false) == stopped_early);

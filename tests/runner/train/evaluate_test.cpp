@@ -123,7 +123,7 @@ TEST_CASE("evaluate: a rank that is asked to stop breaks it off on all ranks") {
   });
 }
 
-TEST_CASE("evaluate: examples that cannot be read are counted, and told once") {
+TEST_CASE("evaluate: examples that cannot be read are counted, and reported once") {
   LineRun line(x, y, {"loader.on_error=skip"});
   CHECK(evaluate(line.run).examples == 3);
   CHECK(evaluate(line.run).unreadable == 0);

@@ -144,7 +144,7 @@ TEST_CASE("a fallback of another shape or number of classes is refused even wher
       dataset("cifar100", {{"fallback", Setting::table({{"name", "synthetic"}, {"classes", 100}})}}));
 }
 
-TEST_CASE_METHOD(Fixture, "files that are there but wrong are errors, whatever the fallback") {
+TEST_CASE_METHOD(Fixture, "files that exist but are wrong are errors, whatever the fallback") {
   const fs::path data = folder / "data";
   const Settings settings = {{"dir", data.string()}, {"fallback", "shapes"}};
   make_sparse(data, cifar10_files, 30'730'000);

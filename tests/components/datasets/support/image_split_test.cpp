@@ -12,7 +12,7 @@ using testing::image_spec;
 using testing::part;
 using testing::pattern;
 
-// Images of several sizes, sample 2 with another number of channels.
+// Images of several sizes, example 2 with another number of channels.
 class Various : public ImageSplit {
  public:
   Various(const DataSpec& raw, const std::vector<Part<TransformKind>>& transforms, Phase phase)
@@ -32,9 +32,9 @@ class Various : public ImageSplit {
   }
 };
 
-void read(const Split& split, const std::vector<ExampleRef>& samples) {
-  Batch batch = split.allocate(static_cast<std::int64_t>(samples.size()), torch::MemoryFormat::Contiguous);
-  split.read(samples, batch, 0);
+void read(const Split& split, const std::vector<ExampleRef>& examples) {
+  Batch batch = split.allocate(static_cast<std::int64_t>(examples.size()), torch::MemoryFormat::Contiguous);
+  split.read(examples, batch, 0);
 }
 
 TEST_CASE("image_split writes images and labels into the asked examples, in both layouts, and no others") {

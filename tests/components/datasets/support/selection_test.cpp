@@ -13,8 +13,8 @@ class Ordered : public Split {
   explicit Ordered(bool classes = true) : classes_(classes) {}
   std::int64_t size() const override { return 100; }
   DataSpec spec() const override { return {.input_shape = {1}, .classes = 4}; }
-  void read(std::span<const ExampleRef> samples, Batch& batch, std::int64_t first) const override {
-    for (const ExampleRef& sample : samples) batch.input[first++].fill_(static_cast<double>(sample.index));
+  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
+    for (const ExampleRef& example : examples) batch.input[first++].fill_(static_cast<double>(example.index));
   }
   void finish(Batch& batch, std::uint64_t) const override { batch.input.neg_(); }
   std::optional<std::int64_t> class_of(std::int64_t index) const override {
@@ -47,7 +47,7 @@ TEST_CASE("a sample has the same share of each class, and at least one of each w
     CHECK(std::ssize(random_sample(split, count, 3)) == count);
 }
 
-TEST_CASE("a sample leaves so many of each class") {
+TEST_CASE("a choice leaves so many of each class") {
   const Ordered split;
   CHECK(counted(split, random_sample(split, 20, 1, 1)) ==
         std::map<std::int64_t, int>{{0, 12}, {1, 6}, {2, 2}});
@@ -76,8 +76,8 @@ TEST_CASE("a selection reads what it names") {
   CHECK(some->class_of(0) == 3);
   CHECK(some->class_of(1) == 0);
   Batch batch = some->allocate(2, torch::MemoryFormat::Contiguous);
-  const std::vector<ExampleRef> samples{{2, 0}, {1, 0}};
-  some->read(samples, batch, 0);
+  const std::vector<ExampleRef> examples{{2, 0}, {1, 0}};
+  some->read(examples, batch, 0);
   some->finish(batch, 0);
   CHECK(torch::equal(batch.input, torch::tensor({{-60.0F}, {-5.0F}})));
 }

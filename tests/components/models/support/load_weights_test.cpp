@@ -144,7 +144,7 @@ TEST_CASE("replace leaves parts as initialised, whatever the file has for them")
 
 TEST_CASE("replace without a file of weights is not ignored") {
   CHECK_THROWS_WITH(apply_common(*model_of("mlp", 10), {.replace = {"fc3"}}),
-                    ContainsSubstring("model.weights names none"));
+                    ContainsSubstring("has no effect without model.weights"));
 }
 
 TEST_CASE("freeze takes parameters out of training, by pattern") {

@@ -16,7 +16,7 @@ using Catch::Matchers::ContainsSubstring;
 using testing::TemporaryFolder;
 using testing::write_file;
 
-TEST_CASE("a mapped file that is cut short gives zeros, and is told by name") {
+TEST_CASE("a mapped file that is truncated gives zeros, and is named") {
   const TemporaryFolder folder;
   const auto path = write_file(folder / "data.bin", std::string(1 << 20, 'x'));
   {
