@@ -60,8 +60,8 @@ void LocalAverage::average(const std::vector<torch::Tensor>& tensors, double sha
       at_once.push_back(group[i]);
       bytes += group[i].nbytes();
       if (i + 1 < group.size() && bytes < static_cast<std::size_t>(bytes_at_once_)) continue;
-      const torch::Tensor flat = flattened(at_once);
-      if (!counts) flat.mul_(share);
+      torch::Tensor flat = flattened(at_once);
+      flat = counts ? flat.to(torch::kLong) : flat.mul_(share);  // not every number format can be compared
       world_.all_reduce(flat, counts ? Reduction::max : Reduction::sum, what);
       copy_from_flat(flat, at_once);
       at_once.clear();

@@ -74,8 +74,9 @@ void ShardedBuffers::finish() {
       if (sums[i].first.defined()) averaged_[i].copy_(sums[i].first / sums[i].second);
   }
   for (std::size_t i = 0; i < counters_.size(); ++i) {
-    world_.all_reduce(largest_[i], Reduction::max, "the buffers");
-    counters_[i].copy_(largest_[i]);
+    const torch::Tensor largest = largest_[i].to(torch::kLong);  // not every number format can be compared
+    world_.all_reduce(largest, Reduction::max, "the buffers");
+    counters_[i].copy_(largest);
   }
 }
 

@@ -73,7 +73,7 @@ void ShardedUnit::make_copies(const UnitOptions& options) {
 
 torch::Tensor ShardedUnit::own_slice(const torch::Tensor& whole, std::size_t parameter) const {
   const UnitLayout::Stretch piece = layout_.piece(parameter, ranks_.rank());
-  if (piece.count == whole.numel()) return whole;
+  if (piece.count == whole.numel() && piece.count > 0) return whole;
   return layout_.in_order(whole, parameter)
       .narrow(0, piece.first, piece.count)
       .view(layout_.slice_shape(parameter, ranks_.rank()));

@@ -23,6 +23,7 @@ class Net : public Model {
     if (deep_names > 0) deep = register_module("deep", torch::nn::Linear(8, 8));
     if (deep_names > 1) register_module("again", deep.ptr());
     if (norm) middle = register_module("middle", torch::nn::BatchNorm1d(8));
+    if (norm) register_buffer("short", torch::ones({2}, torch::kShort));  // which Gloo does not know
     last = register_module("last", torch::nn::Linear(8, 3));
     const torch::NoGradGuard no_grad;
     for (torch::Tensor& parameter : parameters())

@@ -29,3 +29,14 @@ TEST_CASE("sharded unit: a gradient that comes twice in one backward is summed, 
   CHECK(unit.slices()[0].grad().eq(3).all().item<bool>());
   CHECK(unit.slices()[1].grad().eq(4).all().item<bool>());
 }
+
+TEST_CASE("sharded unit: a parameter without elements is taken from a checkpoint in the shape of its slice",
+          "[zero3]") {
+  World alone;
+  ParameterValues in_model;
+  const ShardedUnit unit(alone, alone, {{"none", torch::zeros({0, 7})}, {"two", torch::zeros({3, 0})}}, {},
+                         in_model);
+  for (std::size_t i = 0; i < 2; ++i)
+    CHECK(unit.own_slice(torch::zeros(unit.parameters()[i].tensor.sizes()), i).sizes() ==
+          unit.slices()[i].sizes());
+}
