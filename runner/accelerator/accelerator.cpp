@@ -48,6 +48,17 @@ EngineOptions engine_options(const AcceleratorOptions& options, const Registry& 
 constexpr const char* unknown_parameter =
     "An optimizer updates a parameter that belongs to no prepared model: prepare() its model, too.";
 
+// The ranks of a given world are connected already.
+const AcceleratorOptions& without_connections(const AcceleratorOptions& options) {
+  const DistributedOptions &wanted = options.distributed, defaults;
+  if (wanted.timeout != defaults.timeout || wanted.backend != defaults.backend ||
+      wanted.check_collectives != defaults.check_collectives)
+    throw std::invalid_argument(
+        "distributed.timeout, backend and check_collectives have no effect on ranks that are connected "
+        "already: give them to launch().");
+  return options;
+}
+
 // Call this before anything is computed.
 std::unique_ptr<World> join_by_environment(const AcceleratorOptions& options) {
   warn_and_steer_around_broken_instructions();
@@ -108,7 +119,7 @@ Accelerator::Accelerator(const AcceleratorOptions& options) {
 }
 
 Accelerator::Accelerator(World& world, const AcceleratorOptions& options)
-    : impl_(std::make_unique<Impl>(nullptr, world, options)) {}
+    : impl_(std::make_unique<Impl>(nullptr, world, without_connections(options))) {}
 
 Accelerator::~Accelerator() {
   if (!impl_->own_world) return;

@@ -1,4 +1,5 @@
 // The collective operations of Accelerator.
+#include <ATen/OpMathType.h>
 #include <ATen/WrapDimUtils.h>
 #include <torch/utils.h>
 
@@ -6,6 +7,7 @@
 
 #include "runner/accelerator/accelerator.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
+#include "runner/engine/together.hpp"
 
 namespace runner {
 
@@ -29,15 +31,24 @@ torch::Tensor Accelerator::gather_for_metrics(const torch::Tensor& tensor) {
 
 torch::Tensor Accelerator::reduce(const torch::Tensor& tensor, Reduce how) {
   const torch::NoGradGuard no_grad;
-  const torch::Tensor sum = tensor.detach().clone(torch::MemoryFormat::Contiguous);
+  // Integers and truth values as torch::sum adds them; half precision with room for the sum.
+  const auto type = tensor.scalar_type();
+  const bool counts = torch::isIntegralType(type, /*includeBool=*/true);
+  const torch::Tensor sum =
+      tensor.detach().to(counts ? torch::kLong : at::toOpMathType(type),
+                         /*non_blocking=*/false, /*copy=*/true, torch::MemoryFormat::Contiguous);
   world().all_reduce(sum, Reduction::sum, "reduce");
-  return how == Reduce::sum ? sum : sum / world().size();
+  const torch::Tensor result = how == Reduce::sum ? sum : sum / world().size();
+  return counts ? result : result.to(type);
 }
 
 torch::Tensor Accelerator::broadcast(const torch::Tensor& tensor, int source_rank) {
   const torch::NoGradGuard no_grad;
+  if (source_rank < 0 || source_rank >= world().size())
+    throw std::invalid_argument("broadcast(): there is no rank " + std::to_string(source_rank) + " among " +
+                                std::to_string(world().size()) + ".");
   const torch::Tensor copy = tensor.detach().clone(torch::MemoryFormat::Contiguous);
-  world().broadcast(copy, source_rank, "broadcast");
+  broadcast_together(world(), {copy}, source_rank, "broadcast");
   return copy;
 }
 

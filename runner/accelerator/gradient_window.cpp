@@ -6,6 +6,13 @@
 
 namespace runner {
 
+namespace {
+
+// The user's code may have cleared gradients itself, also by setting them to zero.
+bool cleared(const torch::Tensor& gradient) { return !gradient.defined() || !gradient.any().item<bool>(); }
+
+}  // namespace
+
 void GradientWindow::next_micro_batch(std::int64_t micro_batches, double weight) {
   if (left_ == 0) {
     if (open_) complete();
@@ -36,12 +43,19 @@ void GradientWindow::abandon() {
   left_ = 0;
 }
 
+void GradientWindow::restart() {
+  abandon();
+  not_finite_.clear();
+  engine_.discard_gradients();
+}
+
 // Sets complete gradients aside, so that they are not summed over the ranks or unscaled a second time.
 void GradientWindow::open() {
   const bool reused = !engine_.world().alone();  // gradients are then views of buckets, which are reused
   const auto held = engine_.weights().held_parameters();
-  for (const auto& [name, parameter] : held)  // the user's code may have cleared gradients itself
-    if (!parameter.grad().defined()) not_finite_.erase(parameter.unsafeGetTensorImpl());
+  if (!not_finite_.empty())
+    for (const auto& [name, parameter] : held)
+      if (cleared(parameter.grad())) not_finite_.erase(parameter.unsafeGetTensorImpl());
   for (const auto& [name, tensor] : held) {
     torch::Tensor parameter = tensor;
     torch::Tensor& gradient = parameter.mutable_grad();

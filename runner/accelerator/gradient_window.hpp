@@ -28,6 +28,8 @@ class GradientWindow {
   bool finite(const std::vector<torch::Tensor>& parameters) const;  // their gradients
   // Does nothing while gradients are being accumulated, so a loop may also clear them before backward.
   void clear(const std::vector<torch::Tensor>& parameters);
+  // Drops all gradients: those of earlier weights do not belong to the ones that were loaded.
+  void restart();
 
  private:
   void open();

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "registry/log.hpp"
-#include "runner/distributed/rank_gpu.hpp"
+#include "runner/distributed/join.hpp"
 #include "runner/distributed/run_rank.hpp"
 #include "runner/engine/process.hpp"
 #include "runner/failure.hpp"
@@ -31,13 +31,18 @@ std::vector<std::string> own_command() {
 
 }  // namespace
 
-int launch(const std::function<void(World&)>& function, int ranks) {
+int launch(const std::function<void(World&)>& function, int ranks, const Connections& connections) {
   if (ranks < 1) throw std::invalid_argument("launch() needs at least one rank");
+  if (connections.timeout.unit != Duration::Unit::second || connections.timeout.amount <= 0)
+    throw std::invalid_argument("launch() needs a timeout in seconds, above 0");
+  const DistributedOptions distributed{.timeout = connections.timeout,
+                                       .backend = connections.backend,
+                                       .check_collectives = connections.check_collectives};
   const Environment environment = process_environment();
   const auto gpus = static_cast<int>(torch::cuda::device_count());
   if (const auto member = membership(environment)) {
     const int code = run_rank(
-        *member, {.gpu = rank_gpu("auto", Backend::automatic, member->place)},
+        *member, join_options(distributed, "auto", member->place),
         [&](World& world) {
           apply(ProcessSettings{.local_ranks = world.local_size()});
           function(world);
@@ -63,6 +68,7 @@ int launch(const std::function<void(World&)>& function, int ranks) {
   options.command = own_command();
   options.environment = environment;
   options.ranks = ranks;
+  options.timeout = timeout_of(distributed);
   if (gpus >= ranks) {
     options.gpus.resize(static_cast<std::size_t>(ranks));
     std::iota(options.gpus.begin(), options.gpus.end(), 0);

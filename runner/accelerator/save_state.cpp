@@ -132,6 +132,7 @@ void Accelerator::load_state(const fs::path& folder) {
   FoundCheckpoint found{folder, read_checkpoint(folder)};
   call_load_hooks(impl_->load_hooks, found.checkpoint, folder);
   restore(found, all.objects);
+  impl_->window.restart();
   for (const auto& optimizer : impl_->optimizers) optimizer->steps = found.checkpoint.step;
 }
 

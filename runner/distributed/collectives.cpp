@@ -18,6 +18,9 @@ c10d::ReduceOp operation_of(Reduction reduction) {
   }
 }
 
+// Gloo does not know every number format.
+torch::Tensor bytes_of(const torch::Tensor& flat) { return flat.detach().view(torch::kUInt8); }
+
 class Several final : public Work::Pending {
  public:
   explicit Several(std::vector<Work> works) : works_(std::move(works)) {}
@@ -43,7 +46,7 @@ Work CollectiveWorld::begin_all_reduce(const torch::Tensor& tensor, Reduction re
 Work CollectiveWorld::begin_all_gather(const torch::Tensor& all, const torch::Tensor& part,
                                        std::string_view what) {
   return begin("all_gather", what, part, [&](c10d::Backend& group) {
-    torch::Tensor output = all.view(-1), input = part.reshape(-1);
+    torch::Tensor output = bytes_of(all.view(-1)), input = bytes_of(part.reshape(-1));
     return group._allgather_base(output, input);
   });
 }

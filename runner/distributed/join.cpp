@@ -4,6 +4,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include <atomic>
 #include <csignal>
 #include <thread>
 
@@ -46,6 +47,12 @@ std::string read_secret(const Membership& member) {
   if (!member.secret_descriptor)
     throw std::runtime_error(log::format("The ranks share no secret: neither {} nor {} is set.",
                                          variable::secret_file, variable::secret_descriptor));
+  static std::atomic_flag read_before;  // afterwards the number may be that of another file
+  if (read_before.test_and_set())
+    throw std::runtime_error(
+        "This process has joined the other ranks already: use the World that launch() passes to the "
+        "function, "
+        "as in Accelerator(world).");
   const FileDescriptor pipe(*member.secret_descriptor);
   std::string secret;
   char buffer[256];

@@ -35,8 +35,7 @@ int run_rank(const Membership& member, const JoinOptions& options, const std::fu
     // Threads of the process group may still wait for a rank that does not answer: they are not joined.
     std::_Exit(mistake || dynamic_cast<const InputError*>(&error) ? Exit::bad_input : Exit::failed);
   } catch (...) {
-    const std::runtime_error error("an exception of type " + thrown_type() +
-                                   ", which is not a std::exception, ended this rank");
+    const std::runtime_error error(thrown_type() + ", which is not a std::exception, ended this rank");
     messages << "runner: error: " << error.what() << "\n" << std::flush;
     if (world) world->failed(error);
     std::_Exit(Exit::failed);

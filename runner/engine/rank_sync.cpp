@@ -153,6 +153,7 @@ std::int64_t RankSync::most_gradient_bytes(bool summed_before) {
 
 void RankSync::drop_gradients() {
   if (sharding_) sharding_->parameters.drop_gradients();
+  if (buckets_ && buckets_->under_way()) buckets_.reset();  // a pass failed: they hold some of its gradients
 }
 
 torch::Tensor RankSync::total_norm(const torch::Tensor& own) const {

@@ -27,7 +27,12 @@ TEST_CASE("accelerator: mistakes are named", "[accelerator]") {
   AcceleratorOptions of_all_ranks;
   of_all_ranks.distributed.batch = BatchOf::global;
   CHECK_THROWS_WITH(Accelerator(alone, of_all_ranks), ContainsSubstring("distributed.batch has no effect"));
+  AcceleratorOptions connected;
+  connected.distributed.timeout = seconds(30);
+  CHECK_THROWS_WITH(Accelerator(alone, connected), ContainsSubstring("give them to launch()"));
+  CHECK_THROWS_WITH(launch([](World&) {}, 1, {.timeout = epochs(1)}), ContainsSubstring("in seconds"));
   Accelerator accelerator(alone, {.device = "cpu"});
+  CHECK_THROWS_WITH(accelerator.broadcast(torch::ones({}), 1), "broadcast(): there is no rank 1 among 1.");
   CHECK_THROWS_WITH(accelerator.backward(torch::ones({})), ContainsSubstring("prepare() it first"));
   CHECK_THROWS_WITH(accelerator.log({}, 1), ContainsSubstring("init_trackers"));
   const Splits data = accelerator.open_dataset({"synthetic", {{"shape", PartSetting::list({4})}}});
@@ -106,28 +111,37 @@ struct Failing : torch::autograd::Function<Failing> {
 
 }  // namespace
 
-TEST_CASE("accelerator: gradients of a backward pass that failed are lost, and no others", "[accelerator]") {
+TEST_CASE("accelerator: gradients of a backward pass that failed are lost, and no others",
+          "[accelerator][ranks]") {
   const std::int64_t windows = GENERATE(1, 2);  // of gradients that are added up before the update
+  const int ranks = GENERATE(1, 2);             // on each of which the pass fails
   const auto trained = [&](bool fails) {
-    World alone;
-    Accelerator accelerator(alone, {.device = "cpu"});
-    torch::nn::Linear model = model_of_test();
-    torch::optim::SGD sgd(model->parameters(), 0.1);
-    auto optimizer = accelerator.prepare(sgd);
-    accelerator.prepare(model);
-    const torch::Tensor input = torch::eye(3);
-    for (int step = 0; step < 4; ++step) {
-      for (std::int64_t window = 0; window < windows; ++window) {
-        accelerator.backward((model(input) - step).square().mean());
-        if (fails) {
-          const torch::Tensor first = Failing::apply(model(input));
-          CHECK_THROWS_WITH(accelerator.backward((model(input) + first).sum()), "no memory");
+    torch::Tensor weights;
+    on_ranks(ranks, [&](World& world) {
+      Accelerator accelerator(world, {.device = "cpu"});
+      torch::nn::Linear model = model_of_test();
+      torch::optim::SGD sgd(model->parameters(), 0.1);
+      auto optimizer = accelerator.prepare(sgd);
+      accelerator.prepare(model);
+      const torch::Tensor input = torch::eye(3);
+      for (int step = 0; step < 4; ++step) {
+        for (std::int64_t window = 0; window < windows; ++window) {
+          accelerator.backward((model(input) - step).square().mean());
+          if (!fails) continue;
+          std::string said;
+          try {  // the bias has its gradient when the pass fails
+            accelerator.backward((Failing::apply(model->weight).sum() + model->bias * 100).sum());
+          } catch (const std::runtime_error& error) {
+            said = error.what();
+          }
+          require(said == "no memory", "the pass fails");
         }
+        optimizer.step();
+        optimizer.zero_grad();
       }
-      optimizer.step();
-      optimizer.zero_grad();
-    }
-    return weights_of(*model);
+      if (world.is_main()) weights = weights_of(*model);
+    });
+    return weights;
   };
   CHECK(torch::equal(trained(false), trained(true)));
 }

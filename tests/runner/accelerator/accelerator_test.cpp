@@ -154,6 +154,21 @@ TEST_CASE("accelerator: what ranks do together", "[accelerator][ranks]") {
     require(accelerator.reduce(torch::tensor(rank), Accelerator::Reduce::sum).item<float>() == 1,
             "reduce sum");
     require(accelerator.broadcast(torch::tensor(rank), 1).item<float>() == 1, "broadcast");
+    const auto sum = [&](const torch::Tensor& tensor) {
+      return accelerator.reduce(tensor, Accelerator::Reduce::sum);
+    };
+    require(torch::equal(sum(torch::tensor({true, rank == 0})), torch::tensor({2, 1}, torch::kLong)),
+            "reduce counts truth values");
+    require(accelerator.reduce(torch::tensor(true)).item<float>() == 1, "the mean of truth values");
+    require(sum(torch::tensor(200).to(torch::kUInt8)).item<std::int64_t>() == 400, "small integers add up");
+    const torch::Tensor half = torch::tensor(40000.0F).to(torch::kHalf);
+    require(torch::equal(accelerator.reduce(half), half), "the sum of a mean need not fit into half");
+    for (const auto type : {torch::kBool, torch::kShort, torch::kHalf, torch::kComplexFloat}) {
+      const torch::Tensor one = torch::ones({1}).to(type), two = torch::ones({2}).to(type);
+      require(torch::equal(accelerator.gather(one), two), "gather of any number format");
+      require(torch::equal(accelerator.broadcast(world.rank() == 0 ? two : torch::zeros_like(two)), two),
+              "broadcast of any number format");
+    }
     const torch::Tensor own = torch::full({world.rank() + 1, 2}, rank);
     const torch::Tensor padded = accelerator.pad_across_processes(own, 0, -1),
                         first = accelerator.pad_across_processes(own, 0, -1, true);
@@ -197,6 +212,23 @@ TEST_CASE("accelerator: fp16 skips an update that is not finite, and the schedul
   CHECK_FALSE(torch::equal(weights_of(*model), before));
   step(1.0f);  // the first step of LibTorch's StepLR changes nothing
   CHECK(optimizer.learning_rate() == 0.05);
+}
+
+TEST_CASE("accelerator: after a skipped update gradients may be cleared by setting them to zero",
+          "[accelerator]") {
+  torch::nn::Linear model = model_of_test();
+  torch::optim::SGD sgd(model->parameters(), 0.1);
+  World alone;
+  Accelerator accelerator(alone, {.precision = {"fp16"}, .device = "cpu"});
+  auto [prepared, optimizer] = accelerator.prepare(model, sgd);
+  std::vector<bool> skipped;
+  for (const float factor : {1.0F, INFINITY, 1.0F}) {
+    model->zero_grad(/*set_to_none=*/false);
+    accelerator.backward(model(torch::ones({2, 3})).mean() * factor);
+    optimizer.step();
+    skipped.push_back(optimizer.step_was_skipped());
+  }
+  CHECK(skipped == std::vector{false, true, false});
 }
 
 TEST_CASE("accelerator: fp16 skips the updates of every optimizer whose gradients are not finite",

@@ -1,6 +1,7 @@
 // Checkpoints of a user's own training loop: what is saved, continued and refused.
 #include <torch/optim/adam.h>
 #include <torch/optim/schedulers/step_lr.h>
+#include <torch/optim/sgd.h>
 
 #include <catch2/catch_all.hpp>
 #include <fstream>
@@ -258,6 +259,29 @@ TEST_CASE("accelerator: going back to a state before the first update also clear
   accelerator.load_state(folder / "state");
   CHECK(adam.state().empty());
   CHECK(torch::equal(train(), first));
+}
+
+TEST_CASE("accelerator: gradients from before a load are dropped, also in the middle of accumulation",
+          "[accelerator]") {
+  const TemporaryFolder folder;
+  World alone;
+  torch::nn::Linear model = model_of_test();
+  torch::optim::SGD sgd(model->parameters(), 0.1);
+  Accelerator accelerator(alone, {.accumulation_steps = 2, .device = "cpu"});
+  accelerator.prepare(model);
+  PreparedOptimizer optimizer = accelerator.prepare(sgd);
+  accelerator.save_state(folder / "state");
+  const auto pass = [&](float input) {
+    const auto accumulating = accelerator.accumulate();
+    accelerator.backward(model(torch::full({1, 3}, input)).sum());
+    return accelerator.sync_gradients();
+  };
+  const int passes = GENERATE(1, 2);  // in the middle of a window; before the update
+  for (int i = 0; i < passes; ++i) pass(100);
+  accelerator.load_state(folder / "state");
+  CHECK_FALSE(pass(1));
+  CHECK(pass(1));
+  CHECK(torch::equal(model->weight.grad(), torch::ones({1, 3})));
 }
 
 TEST_CASE("accelerator: a state of another model or optimizer is refused by name", "[accelerator]") {
