@@ -28,6 +28,10 @@ int make_skeleton(const std::string& name, const Arguments& arguments, Session& 
   if (const std::string problem = problem_of_plugin_name(name); !problem.empty())
     return refuse({problem}, session);
   const std::string kind = arguments.has("kind") ? arguments.get("kind") : "model";
+  if (session.registry.find(kind, name))
+    return refuse({"there is a " + kind + " called " + in_quotes(name) + " already",
+                   {"choose another name, such as my_" + name}},
+                  session);
   std::vector<std::string> kinds;
   for (const fs::path& examples : data_folders("examples/plugin")) {
     const std::vector<std::string> found = skeleton_kinds(examples);

@@ -1,6 +1,7 @@
 #include "runner/plugins/skeleton.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -57,10 +58,15 @@ std::string problem_of_plugin_name(const std::string& name) {
   const bool right =
       !name.empty() && is_lower(name.front()) && name.size() <= 64 &&
       std::ranges::all_of(name, [&](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
-  return right ? ""
-               : in_quotes(name) +
-                     " is not a valid plugin name: use lower-case letters, digits and _, starting with a "
-                     "letter";
+  if (!right)
+    return in_quotes(name) +
+           " is not a valid plugin name: use lower-case letters, digits and _, starting with a letter";
+  constexpr std::array targets_of_cmake{"all",     "clean",          "edit_cache", "help", "install",
+                                        "package", "package_source", "preinstall", "test", "rebuild_cache"};
+  if (std::ranges::find(targets_of_cmake, name) != targets_of_cmake.end())
+    return "a plugin cannot be called " + in_quotes(name) +
+           ", which is a target of CMake: choose another name, such as my_" + name;
+  return "";
 }
 
 void write_skeleton(const fs::path& examples, const std::string& kind, const std::string& name,

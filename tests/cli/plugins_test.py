@@ -205,6 +205,7 @@ class Plugins(PluginCase):
         self.assertNotEqual(again.returncode, 0)
         self.assertIn("exists already", again.stderr)
         self.refused(run("plugin", "new", "Two-Towers", cwd=self.folder), "is not a valid plugin name")
+        self.refused(run("plugin", "new", "accuracy", "--kind", "metric", cwd=self.folder), 'there is a metric called "accuracy" already')
         self.refused(run("plugin", "new", "x", "--kind", "modle", cwd=self.folder), 'did you mean "model"?')
         self.refused(run("plugin", "build", self.folder), "there is no CMakeLists.txt in")
         self.refused(run("plugin", "make", "x"), 'unknown action "make"; use new, build or show')

@@ -30,3 +30,9 @@ TEST_CASE("a plugin cannot have the name of a type that its code uses", "[plugin
   CHECK_NOTHROW(write("model", "two_towers"));
   CHECK(std::filesystem::exists(folder / "model-two_towers/two_towers.cpp"));
 }
+
+TEST_CASE("a plugin cannot have the name of a target of CMake", "[plugins]") {
+  CHECK(problem_of_plugin_name("test").ends_with("such as my_test"));
+  CHECK_FALSE(problem_of_plugin_name("all").empty());
+  CHECK(problem_of_plugin_name("tests").empty());
+}
