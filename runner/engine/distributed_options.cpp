@@ -10,6 +10,9 @@ namespace runner {
 
 void check(const DistributedOptions& distributed, Report& report) {
   const DistributedOptions defaults;
+  constexpr double shortest = 0.001, longest = 1e9;  // milliseconds are counted, of which clocks hold so many
+  if (distributed.timeout.amount < shortest || distributed.timeout.amount > longest)
+    report.error("timeout", "must be from a millisecond to a billion seconds, such as \"10min\"");
   if (distributed.reproducible) {
     if (distributed.strategy != RankStrategy::ddp)
       report.error("reproducible", "works only with strategy = \"ddp\"");

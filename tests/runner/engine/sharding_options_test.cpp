@@ -55,6 +55,13 @@ TEST_CASE("sharding options: what zero3 cannot do is refused", "[zero3]") {
   CHECK_THAT(complaint("strategy = \"zero3\"\n" + setting), ContainsSubstring(why));
 }
 
+TEST_CASE("rank options: a timeout that no clock can count is refused") {
+  for (const std::string timeout : {"1e10s", "0.0001s"})
+    CHECK_THAT(complaint("timeout = \"" + timeout + "\""),
+               ContainsSubstring("must be from a millisecond to a billion seconds"));
+  CHECK(complaint("timeout = \"1e9s\"") == "");
+}
+
 TEST_CASE("sharding options: weights are gathered in a compute type only where autocast casts them",
           "[zero3]") {
   const std::string compute = "strategy = \"zero3\"\ngather = \"compute\"";
