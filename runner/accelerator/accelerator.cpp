@@ -3,6 +3,7 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <stdexcept>
 
@@ -30,9 +31,7 @@ EngineOptions engine_options(const AcceleratorOptions& options, const Registry& 
   if (options.distributed.batch != BatchOf::rank)
     throw std::invalid_argument(
         "distributed.batch has no effect here: batch sizes are those of your loaders.");
-  Diagnostics diagnostics;
-  conform(encode_table(options.distributed), schema_of<DistributedOptions>(), registry, diagnostics);
-  if (!diagnostics.ok()) throw std::invalid_argument("distributed: " + render(diagnostics));
+  require_valid(options.distributed, registry);
   EngineOptions engine;
   engine.device = options.device;
   engine.device_placement = options.device_placement;
@@ -70,6 +69,12 @@ std::unique_ptr<World> join_by_environment(const AcceleratorOptions& options) {
 }
 
 }  // namespace
+
+void require_valid(const DistributedOptions& options, const Registry& registry) {
+  Diagnostics diagnostics;
+  conform(encode_table(options), schema_of<DistributedOptions>(), registry, diagnostics);
+  if (!diagnostics.ok()) throw std::invalid_argument("distributed: " + render(diagnostics));
+}
 
 Accelerator::Impl::Impl(std::unique_ptr<World> own, World& world_, const AcceleratorOptions& options_)
     : own_world(std::move(own)),
@@ -231,6 +236,9 @@ Accelerator::Accumulation Accelerator::accumulate() {
 }
 
 Accelerator::Accumulation Accelerator::accumulate(double weight) {
+  if (!std::isfinite(weight) || weight < 0)
+    throw std::invalid_argument("accumulate() needs a weight of at least 0, not " + std::to_string(weight) +
+                                ".");
   impl_->window.next_micro_batch(micro_batches_of_window(), weight);
   return Accumulation(*this);
 }

@@ -15,6 +15,9 @@
 
 namespace runner {
 
+// As a recipe with these settings is checked. Throws std::invalid_argument.
+void require_valid(const DistributedOptions& options, const Registry& registry);
+
 struct Accelerator::Impl {
   Impl(std::unique_ptr<World> own, World& world, const AcceleratorOptions& options);
 

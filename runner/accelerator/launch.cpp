@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "registry/log.hpp"
+#include "runner/accelerator/accelerator_impl.hpp"
 #include "runner/distributed/join.hpp"
 #include "runner/distributed/run_rank.hpp"
 #include "runner/engine/process.hpp"
@@ -33,11 +34,10 @@ std::vector<std::string> own_command() {
 
 int launch(const std::function<void(World&)>& function, int ranks, const Connections& connections) {
   if (ranks < 1) throw std::invalid_argument("launch() needs at least one rank");
-  if (connections.timeout.unit != Duration::Unit::second || connections.timeout.amount <= 0)
-    throw std::invalid_argument("launch() needs a timeout in seconds, above 0");
   const DistributedOptions distributed{.timeout = connections.timeout,
                                        .backend = connections.backend,
                                        .check_collectives = connections.check_collectives};
+  require_valid(distributed, Registry::of_linked());
   const Environment environment = process_environment();
   const auto gpus = static_cast<int>(torch::cuda::device_count());
   if (const auto member = membership(environment)) {
@@ -64,6 +64,7 @@ int launch(const std::function<void(World&)>& function, int ranks, const Connect
     }
     return EXIT_FAILURE;
   }
+  join_options(distributed, "auto", {0, ranks, 0, ranks});  // throws what every rank would throw
   LaunchOptions options;
   options.command = own_command();
   options.environment = environment;

@@ -113,6 +113,9 @@ void Engine::adopt(torch::nn::Module& module, bool channels_last, ParameterValue
   if (options_.distributed.reproducible) TreeSum::require(options_.distributed.shards, world_->size());
   if (!world_->alone()) connect_ranks(module, std::move(values));
   updated_ = parameters_;
+  if (!model_)  // the caller may unfreeze parameters later
+    for (const auto& [name, parameter] : weights_->held_parameters())
+      if (!parameter.requires_grad()) updated_.push_back(parameter);
   if (sharding())
     for (torch::Tensor& parameter : updated_) parameter = sharding()->parameters.slice_of(parameter);
 }

@@ -231,6 +231,19 @@ TEST_CASE("accelerator: after a skipped update gradients may be cleared by setti
   CHECK(skipped == std::vector{false, true, false});
 }
 
+TEST_CASE("accelerator: a parameter that is unfrozen after preparing has unscaled gradients, too",
+          "[accelerator][ranks]") {
+  on_ranks(GENERATE(1, 2), [](World& world) {
+    torch::nn::Linear model = model_of_test();
+    model->weight.set_requires_grad(false);
+    Accelerator accelerator(world, {.precision = {"fp16"}, .device = "cpu"});
+    accelerator.prepare(model);
+    model->weight.set_requires_grad(true);
+    accelerator.backward(model(torch::ones({2, 3})).mean());
+    require(torch::allclose(model->weight.grad(), torch::ones({1, 3})), "the loss scale is removed");
+  });
+}
+
 TEST_CASE("accelerator: fp16 skips the updates of every optimizer whose gradients are not finite",
           "[accelerator]") {
   const bool cleared_by_optimizers = GENERATE(true, false);
