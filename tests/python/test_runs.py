@@ -7,10 +7,10 @@ import time
 import tomllib
 
 import numpy
-from run_helpers import RUNNER, SOURCE, environment, main, records, run, series
+from run_helpers import RUNNER, SHAPES, SOURCE, environment, main, records, run, series
 from safetensors import safe_open
 from safetensors.numpy import load_file
-from shapes_run import SHAPES, SMALL
+from shapes_run import SMALL
 
 
 def a_run_leaves_everything_in_its_folder(folder):
