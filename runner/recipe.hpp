@@ -139,7 +139,7 @@ constexpr auto describe(std::type_identity<TrainSection>) {
             harmless()),
       field("cuda_graphs", &TrainSection::cuda_graphs,
             "Record forward and backward as CUDA graphs and replay them: faster for small models on a GPU. "
-            "Micro-batches of other shapes than the usual ones are computed as without it.",
+            "Micro-batches of a rare shape, such as the last ones of an epoch, are computed without a graph.",
             harmless()),
       field("on_divergence", &TrainSection::on_divergence,
             "What to do when the loss is no longer a finite number.", harmless()));
