@@ -7,6 +7,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "components/support/shape_text.hpp"
 #include "registry/log.hpp"
 #include "registry/make_part.hpp"
 #include "registry/wording.hpp"
@@ -254,6 +255,10 @@ std::unique_ptr<PrecisionScope> Accelerator::autocast() { return impl_->engine.a
 
 void Accelerator::backward(const torch::Tensor& loss, bool keep_graph) {
   if (impl_->models.empty()) throw std::logic_error("backward() needs a model: prepare() it first.");
+  if (loss.numel() != 1)
+    throw std::invalid_argument(
+        "backward() needs a loss that is one number, such as the mean, not a tensor of shape " +
+        shape_text(loss.sizes()) + ".");
   if (impl_->checked_optimizers < impl_->optimizers.size()) impl_->require_known_parameters();
   if (!impl_->accumulating) {
     if (impl_->options.accumulation_steps > 1)

@@ -9,6 +9,8 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -82,7 +84,12 @@ class TorchBatches final : public BatchSource<typename Loader::BatchType> {
   using Item = typename Loader::BatchType;
 
   TorchBatches(std::unique_ptr<Loader> loader, RowShare share, std::uint64_t seed)
-      : loader_(std::move(loader)), share_(share), seed_(seed) {}
+      : loader_(std::move(loader)), share_(share), seed_(seed) {
+    if (share_.ranks > 1 && loader_->options().workers > 0 && !loader_->options().enforce_ordering)
+      throw std::invalid_argument(
+          "On several ranks a loader with workers needs enforce_ordering(true): otherwise every rank has its "
+          "own order of batches, and examples are lost and repeated.");
+  }
 
   void start(std::int64_t epoch, std::int64_t skip) override {
     finish_pass();
@@ -194,6 +201,12 @@ template <class Item>
 class PreparedLoader<Item>::Pass final : public LoaderPass {
  public:
   Pass(std::shared_ptr<Shared> shared, std::int64_t skip) : shared_(std::move(shared)) {
+    if (skip < 0) throw std::invalid_argument("A pass cannot skip " + std::to_string(skip) + " batches.");
+    for (const LoaderPass* other : *shared_->passes)
+      if (const auto* pass = dynamic_cast<const Pass*>(other); pass && pass->shared_ == shared_)
+        throw std::logic_error(
+            "Another pass over this loader has not ended, and would lose its batches: end it, or prepare a "
+            "second loader.");
     shared_->source->start(shared_->place.epoch, skip);
     shared_->place.position = skip;
     advance();

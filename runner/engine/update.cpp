@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "components/support/shape_text.hpp"
+#include "registry/log.hpp"
 #include "runner/engine/engine.hpp"
 #include "runner/engine/gradients.hpp"
 #include "runner/engine/graphed_passes.hpp"
@@ -55,7 +57,12 @@ void Engine::share_precision() {
 
 torch::Tensor Engine::loss_sum_of(const Batch& batch, const Loss& loss) {
   const TrainingPass pass(sharding(), *precision_, sync_norm_.get());
-  return loss.sum(model_->forward(batch), batch);
+  const torch::Tensor sum = loss.sum(model_->forward(batch), batch);
+  if (!sum.defined() || sum.numel() != 1)
+    throw std::runtime_error(log::format(
+        "The loss gives {} for a batch of {} examples, instead of the sum over them, which is one number.",
+        sum.defined() ? "a tensor of shape " + shape_text(sum.sizes()) : "nothing", batch.size()));
+  return sum.dim() == 0 ? sum : sum.reshape({});
 }
 
 void Engine::begin_window(double weight, std::int64_t micro_batches) {

@@ -43,6 +43,7 @@ TEST_CASE("accelerator: mistakes are named", "[accelerator]") {
   CHECK_THROWS_WITH(accelerator.prepare_model(model.ptr(), "a.b"), ContainsSubstring("\"a.b\""));
   accelerator.prepare_model(model.ptr(), "head");
   CHECK_THROWS_WITH(accelerator.prepare(model), "A model was prepared twice.");
+  CHECK_THROWS_WITH(accelerator.backward(model(torch::ones({2, 3}))), ContainsSubstring("of shape [2, 1]"));
   torch::nn::Linear second = model_of_test();
   CHECK_THROWS_WITH(accelerator.prepare_model(second.ptr(), "head"),
                     "Another model is called \"head\" already.");
@@ -68,6 +69,35 @@ TEST_CASE("accelerator: an optimizer of a model that was not prepared is noticed
   CHECK_THROWS_WITH(accelerator.backward(loss()), ContainsSubstring("belongs to no prepared model"));
   accelerator.prepare(forgotten);
   CHECK_NOTHROW(accelerator.backward(loss()));
+}
+
+TEST_CASE("accelerator: passes that would take batches from each other are refused", "[accelerator][ranks]") {
+  on_ranks(GENERATE(1, 2), [](World& world) {
+    Accelerator accelerator(world, {.device = "cpu"});
+    auto loader = accelerator.prepare(loader_of<Sequential>(12, 2)), other = loader.after(1);
+    const auto refused = [](const auto& action) {
+      try {
+        action();
+      } catch (const std::logic_error&) {
+        return true;
+      }
+      return false;
+    };
+    std::int64_t batches = 0;
+    for ([[maybe_unused]] auto& batch : loader) {
+      ++batches;
+      require(refused([&] { other.begin(); }), "a second pass over the same loader");
+      require(loader.position() == batches, "the position is that of the first");
+    }
+    require(batches == 6 / world.size(), "all batches of the first");
+    require(refused([&] { loader.after(-1).begin(); }), "fewer than no batches are skipped");
+    const auto options = torch::data::DataLoaderOptions(2).workers(1).enforce_ordering(false);
+    const auto unordered = [&] {
+      accelerator.prepare(torch::data::make_data_loader<Sequential>(
+          Numbers(12).map(torch::data::transforms::Stack<>()), options));
+    };
+    require(refused(unordered) == (world.size() > 1), "ranks that do not agree on the order");
+  });
 }
 
 TEST_CASE("accelerator: an exception on a single rank is an exit code, as on several", "[accelerator]") {

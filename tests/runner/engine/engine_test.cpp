@@ -8,6 +8,7 @@
 #include "runner/engine/out_of_memory.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/quiet.hpp"
+#include "tests/support/ranks.hpp"
 #include "tests/support/small_model.hpp"
 
 using namespace runner;
@@ -51,6 +52,20 @@ Batch examples(std::int64_t count, std::int64_t from) {
 }
 
 const auto mse = [] { return part<LossKind>("mse").build({}); };
+
+// The squares of the outputs, added up to a tensor of so many dimensions.
+class SumOf final : public Loss {
+ public:
+  explicit SumOf(std::int64_t dimensions) : dimensions_(dimensions) {}
+  torch::Tensor sum(const torch::Tensor& output, const Batch&) const override {
+    const torch::Tensor squares = output.square();
+    if (dimensions_ == 2) return squares;
+    return dimensions_ == 1 ? squares.sum().reshape({1}) : squares.sum();
+  }
+
+ private:
+  std::int64_t dimensions_;
+};
 
 }  // namespace
 
@@ -248,4 +263,25 @@ TEST_CASE("engine: parameters are frozen and trained again by pattern, but not a
   engine.discard_gradients();
   engine.set_trainable({{"bias", false}, {"weight", true}});  // as a whole, something is left
   CHECK_THROWS_WITH(engine.set_trainable({{"*", false}}), ContainsSubstring("nothing is left to train"));
+}
+
+TEST_CASE("engine: a loss is one number, on any number of ranks", "[ranks]") {
+  on_ranks(GENERATE(1, 2), [](World& world) {
+    EngineOptions options;
+    options.precision = [](const PrecisionInputs& inputs) {
+      return part<PrecisionKind>("fp32").build(inputs);
+    };
+    Engine engine(options, world);
+    engine.prepare(std::make_shared<SmallModel>(std::vector<float>{1, 2, 3}));
+    const Window window{{examples(4, 0)}};
+    const double expected = engine.accumulate(window, SumOf(0)).mean();
+    require(engine.accumulate(window, SumOf(1)).mean() == expected, "a tensor of one element is a number");
+    std::string said;
+    try {
+      engine.accumulate(window, SumOf(2));
+    } catch (const std::runtime_error& error) {
+      said = error.what();
+    }
+    require(said.starts_with("The loss gives a tensor of shape [4, 3] for a batch of 4 examples"), said);
+  });
 }
