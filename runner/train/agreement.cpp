@@ -3,6 +3,11 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "registry/log.hpp"
 
 namespace runner {
 
@@ -39,18 +44,31 @@ void put_back(const UpdateRequests& taken, Requests& requests) {
   if (taken.learning_rate) requests.learning_rate(*taken.learning_rate);
 }
 
+double with_request(double checksum, const Trainability& request) {
+  const std::string text =
+      log::format("{} {} {} {}", checksum, request.pattern, request.trained, request.holder);
+  return static_cast<double>(std::hash<std::string>{}(text) >> 12U);  // exact as a double
+}
+
 Agreement agree(const Agreement& own, World& world) {
   constexpr double no_rate = -1;
   const torch::Tensor wishes = torch::tensor(
       {own.stop ? 1.0 : 0.0, static_cast<double>(own.events.signal), own.events.checkpoint ? 1.0 : 0.0,
-       own_clock(own.events, world), own.update.skip ? 1.0 : 0.0, own.update.learning_rate.value_or(no_rate)},
+       own_clock(own.events, world), own.update.skip ? 1.0 : 0.0, own.update.learning_rate.value_or(no_rate),
+       own.trainability, -own.trainability},
       torch::kFloat64);
   world.all_reduce(wishes, Reduction::max, "what to do next");
   const double* agreed = wishes.const_data_ptr<double>();
   const double rate = agreed[5];
+  if (agreed[6] != -agreed[7])
+    throw std::runtime_error(
+        "The hooks of the ranks have asked to freeze or to train different parameters: such a request has to "
+        "be "
+        "made on every rank, in the same step.");
   return {{static_cast<int>(agreed[1]), agreed[2] > 0, agreed[3]},
           agreed[0] > 0,
-          {agreed[4] > 0, rate == no_rate ? std::nullopt : std::optional(rate)}};
+          {agreed[4] > 0, rate == no_rate ? std::nullopt : std::optional(rate)},
+          own.trainability};
 }
 
 }  // namespace runner

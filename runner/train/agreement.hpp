@@ -33,9 +33,16 @@ struct Agreement {
   Events events = {};
   bool stop = false;           // requested by a hook
   UpdateRequests update = {};  // for the next update
+  // A checksum of what hooks have asked to freeze and to train so far: the ranks exchange gradients of the
+  // same parameters.
+  double trainability = 0;
 };
 
-// All ranks do what any of them requests: the maximum of each number counts. Every rank calls it.
+// The checksum after one more request.
+double with_request(double checksum, const Trainability& request);
+
+// All ranks do what any of them requests: the maximum of each number counts. Every rank calls it. Throws on
+// every rank if they do not train the same parameters.
 Agreement agree(const Agreement& own, World& world);
 
 }  // namespace runner

@@ -199,7 +199,9 @@ class Loop {
       seen = true;
     }
     const auto& reason = run_.requests.stop_reason();
-    const Agreement own{.stop = reason.has_value(), .update = take_update_requests(run_.requests)};
+    const Agreement own{.stop = reason.has_value(),
+                        .update = take_update_requests(run_.requests),
+                        .trainability = trainability_};
     if (!seen) return own.update;
     const Agreement agreed = agree_with_ranks(own);
     if (agreed.stop && !finite)
@@ -248,7 +250,9 @@ class Loop {
 
   // Carries out requests of hooks, except those for an update and values for the next record.
   void carry_out_requests() {
-    engine_.set_trainable(run_.requests.take_trainability());
+    const std::vector<Trainability> changes = run_.requests.take_trainability();
+    for (const Trainability& change : changes) trainability_ = with_request(trainability_, change);
+    engine_.set_trainable(changes);
     for (const Note& note : run_.requests.take_notes()) journal_.note(run_.progress, note);
     for (auto& [tag, histogram] : run_.requests.take_histograms())
       journal_.histogram(run_.progress, std::move(tag), std::move(histogram));
@@ -265,7 +269,8 @@ class Loop {
 
   // Requests for the next update are put back into `requests`, so that a checkpoint saves them.
   void agree() {
-    Agreement own{own_events(), run_.requests.stop_reason().has_value(), take_update_requests(run_.requests)};
+    Agreement own{own_events(), run_.requests.stop_reason().has_value(), take_update_requests(run_.requests),
+                  trainability_};
     if (run_.requests.take_checkpoint()) own.events.checkpoint = true;
     agreed_ = agree_with_ranks(own);
     learn_of(agreed_.events);
@@ -362,6 +367,7 @@ class Loop {
   const RunClock clock_;
   Agreement agreed_;
   bool any_hooks_ = false;          // on any rank
+  double trainability_ = 0;         // what hooks have asked for, as Agreement says
   bool checkpoint_wanted_ = false;  // due or asked for, and not written yet
 };
 

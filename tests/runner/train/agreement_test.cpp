@@ -39,6 +39,23 @@ TEST_CASE("agreement: what one rank wants, all ranks do", "[ranks]") {
   }
 }
 
+TEST_CASE("agreement: parameters that are frozen on some ranks only are refused on all", "[ranks]") {
+  const double frozen = with_request(0, {"fc1*", false, "hook"}),
+               again = with_request(frozen, {"fc1*", true, "hook"});
+  CHECK(frozen != 0);
+  CHECK(again != frozen);
+  on_ranks(2, [&](World& world) {
+    require(agree({.trainability = frozen}, world).trainability == frozen, "the same on both");
+    std::string said;
+    try {
+      agree({.trainability = world.is_main() ? frozen : again}, world);
+    } catch (const std::runtime_error& error) {
+      said = error.what();
+    }
+    require(said.find("different parameters") != std::string::npos, said);
+  });
+}
+
 TEST_CASE("agreement: the sums over all ranks tell what came to any of them", "[ranks]") {
   const std::vector<Events> seen{
       {.seconds = 7}, {.checkpoint = true, .seconds = 9}, {.signal = 15, .seconds = 3}};
