@@ -79,6 +79,15 @@ void wait_for_store(const Address& address, std::chrono::milliseconds timeout) {
                               static_cast<double>(timeout.count()) / 1000));
 }
 
+RankError cannot_meet(const Membership& member, const std::exception& error) {
+  std::string reason = reason_of(error);
+  if (!reason.ends_with('.')) reason += '.';
+  return RankError(
+      log::format("The ranks cannot meet at {} (MASTER_ADDR and MASTER_PORT): {} It must be an address of "
+                  "rank 0's machine that every rank can reach, and a port that nothing else there uses.",
+                  to_string(*member.meet), reason));
+}
+
 StorePointer torchrun_store(const Membership& member, const JoinOptions& options) {
   c10d::TCPStoreOptions store;
   store.port = static_cast<std::uint16_t>(member.meet->port);
@@ -90,10 +99,7 @@ StorePointer torchrun_store(const Membership& member, const JoinOptions& options
     return c10::make_intrusive<c10d::PrefixStore>(
         attempt_name(member.restart), c10::make_intrusive<c10d::TCPStore>(member.meet->host, store));
   } catch (const std::exception& error) {
-    throw RankError(
-        log::format("The ranks cannot meet at {} (MASTER_ADDR and MASTER_PORT): {} It must be an address of "
-                    "rank 0's machine that every rank can reach, and a port that nothing else there uses.",
-                    to_string(*member.meet), reason_of(error)));
+    throw cannot_meet(member, error);
   }
 }
 
@@ -102,11 +108,17 @@ StorePointer own_store(const Membership& member, const JoinOptions& options,
                        std::unique_ptr<StoreServer>& server) {
   if (member.meet) {
     const std::string secret = read_secret(member);
-    if (member.place.rank == 0) {
-      allow_many_descriptors();
-      server = std::make_unique<StoreServer>(listen_on(*member.meet), secret);
+    try {
+      if (member.place.rank == 0) {
+        allow_many_descriptors();
+        server = std::make_unique<StoreServer>(listen_on(*member.meet), secret);
+      }
+      return c10::make_intrusive<StoreClient>(*member.meet, secret, options.timeout);
+    } catch (const StoreRefusal&) {
+      throw;  // says more
+    } catch (const std::exception& error) {
+      throw cannot_meet(member, error);
     }
-    return c10::make_intrusive<StoreClient>(*member.meet, secret, options.timeout);
   }
   if (!member.on_one_machine())
     throw std::runtime_error(

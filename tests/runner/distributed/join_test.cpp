@@ -2,9 +2,14 @@
 
 #include <catch2/catch_all.hpp>
 
+#include <filesystem>
 #include <future>
 
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
 using namespace runner;
+using namespace runner::testing;
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
@@ -45,4 +50,18 @@ TEST_CASE("join: ranks of torchrun that do not meet say where they tried to") {
   CHECK_THROWS_WITH(join_world(member, {.timeout = 300ms}), ContainsSubstring(to_string(*member.meet)) &&
                                                                 ContainsSubstring("MASTER_ADDR") &&
                                                                 !ContainsSubstring("frame #"));
+}
+
+TEST_CASE("join: ranks of mpirun whose port is taken say how to choose another") {
+  const int rank = GENERATE(0, 1);
+  CAPTURE(rank);
+  const TemporaryFolder folder;
+  write_file(folder / "secret", "a secret of the tests");
+  std::filesystem::permissions(folder / "secret", std::filesystem::perms::owner_read);
+  const FileDescriptor taken = listen_on({"127.0.0.1", 0});  // and never answers
+  Membership member{Membership::Launcher::mpirun, Place{rank, 2, rank, 2, "host", "machine"}};
+  member.meet = {"127.0.0.1", port_of(taken)};
+  member.secret_file = (folder / "secret").string();
+  CHECK_THROWS_WITH(join_world(member, {.timeout = 300ms}),
+                    ContainsSubstring(to_string(*member.meet)) && ContainsSubstring("MASTER_PORT"));
 }
