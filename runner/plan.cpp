@@ -11,6 +11,10 @@ namespace runner {
 
 namespace {
 
+std::int64_t steps_over(std::int64_t examples, std::int64_t batch_size, const TrainSection& train) {
+  return divide_up(divide_up(examples, batch_size), train.accumulation_steps);
+}
+
 bool can_be_drawn_without_length(const Part<SchedulerKind>& scheduler, double steps_per_epoch) {
   constexpr std::int64_t unknown = 0;
   try {
@@ -28,12 +32,16 @@ Plan make_plan(const TrainSection& train, std::int64_t batch_size, std::int64_t 
   Plan plan;
   plan.examples_per_epoch = examples;
   plan.batches_per_epoch = divide_up(examples, batch_size);
-  plan.steps_per_epoch = divide_up(plan.batches_per_epoch, train.accumulation_steps);
+  plan.steps_per_epoch = steps_over(examples, batch_size, train);
   const auto per_epoch = static_cast<double>(plan.steps_per_epoch);
   if (earlier) {
-    plan.extra_steps = earlier->steps_per_epoch == plan.steps_per_epoch
-                           ? earlier->extra_steps
-                           : static_cast<double>(earlier->step) - earlier->exact_epoch * per_epoch;
+    plan.extra_steps = earlier->extra_steps;
+    if (earlier->steps_per_epoch != plan.steps_per_epoch) {  // what is left of this epoch is in new batches
+      const auto left = std::max<std::int64_t>(0, examples - earlier->cursor.position);
+      const std::int64_t steps = earlier->step + steps_over(left, batch_size, train);
+      plan.extra_steps =
+          static_cast<double>(steps) - static_cast<double>(earlier->cursor.epoch + 1) * per_epoch;
+    }
   }
   if (train.epochs) {
     // A hair less, so that 0.1 of 10 steps is 1 and not 2.

@@ -13,7 +13,7 @@ struct EarlierPlan {
   std::int64_t steps_per_epoch = 0;
   double extra_steps = 0;
   std::int64_t step = 0;
-  double exact_epoch = 0;
+  Cursor cursor = {};
 };
 
 // The length of the run, computed before it starts.

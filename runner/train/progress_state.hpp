@@ -33,9 +33,14 @@ class ProgressState final : public Stateful {
   static EarlierPlan plan_of(const State& state) {
     require_possible(state);
     StateReader saved(state);
-    return {saved.integer("steps_per_epoch"), saved.number("extra_steps"), saved.integer("step"),
-            saved.number("exact_epoch")};
+    return {saved.integer("steps_per_epoch"),
+            saved.number("extra_steps"),
+            saved.integer("step"),
+            {saved.integer("cursor.epoch"), saved.integer("cursor.position")}};
   }
+
+  // Whether the run was over when this state was saved.
+  static bool has_ended(const State& state) { return state.texts.contains("ended"); }
 
   State save() const override {
     State state{.integers = {{"step", progress_.step},
@@ -72,7 +77,7 @@ class ProgressState final : public Stateful {
     compare_source(saved.integer("stand_in") != 0);
     compare_data(saved.integer("examples_per_epoch"));
     ended_.reset();
-    if (state.texts.contains("ended")) ended_ = saved.text("ended");
+    if (has_ended(state)) ended_ = saved.text("ended");
     saved.finish();
   }
 

@@ -80,19 +80,26 @@ TEST_CASE("a run of no steps is over at once: it only evaluates") {
 TEST_CASE("a run that is continued with other batches ends after as many epochs") {
   TrainSection train;
   train.epochs = 10;
-  const EarlierPlan earlier{10, 0, 50, 5.0};  // half of it, in batches of 10
+  const EarlierPlan earlier{10, 0, 50, {5, 0}};  // half of it, in batches of 10
   const Plan halved = make_plan(train, 5, 100, earlier);
   CHECK(halved.total_steps == 50 + 5 * 20);
   CHECK(make_plan(train, 20, 100, earlier).total_steps == 50 + 5 * 5);
   CHECK(make_plan(train, 10, 100, earlier).total_steps == 100);
 
   SECTION("also when it is continued once more") {
-    const EarlierPlan again{halved.steps_per_epoch, halved.extra_steps, 90, 7.0};
+    const EarlierPlan again{halved.steps_per_epoch, halved.extra_steps, 90, {7, 0}};
     CHECK(make_plan(train, 5, 100, again).total_steps == 150);
     CHECK(make_plan(train, 10, 100, again).total_steps == 90 + 3 * 10);
   }
+  SECTION("also in the middle of an epoch, whose rest is in short batches") {
+    train.epochs = 2;
+    CHECK(make_plan(train, 3, 10, EarlierPlan{3, 0, 1, {0, 4}}).total_steps == 1 + 2 + 4);
+    CHECK(make_plan(train, 7, 10, EarlierPlan{3, 0, 2, {0, 8}}).total_steps == 2 + 1 + 2);
+    train.accumulation_steps = 2;
+    CHECK(make_plan(train, 3, 10, EarlierPlan{3, 0, 1, {0, 4}}).total_steps == 1 + 1 + 2);
+  }
   SECTION("updates that were skipped are made up for, as without a break") {
-    CHECK(make_plan(train, 10, 100, EarlierPlan{10, 0, 47, 5.0}).total_steps == 100);
+    CHECK(make_plan(train, 10, 100, EarlierPlan{10, 0, 47, {5, 0}}).total_steps == 100);
   }
 }
 
