@@ -1,6 +1,7 @@
 #include "runner/checkpoint/replay.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -18,26 +19,30 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string recipe_in(const fs::path& folder) {
-  const fs::path file = folder / "recipe.toml";
-  return fs::exists(file) ? read_file(file, largest_json) : "";
+// What the steps after a checkpoint depend on: the recipe, and the data.
+std::array<std::string, 2> origins_in(const fs::path& folder) {
+  const auto text_of = [&](const char* name) {
+    const fs::path file = folder / name;
+    return fs::exists(file) ? read_file(file, largest_json) : "";
+  };
+  return {text_of("recipe.toml"), text_of("data.json")};
 }
 
-// Checkpoints that are complete and were written with the current recipe of the run (another recipe would
+// Checkpoints that are complete and were written with the current recipe and data of the run (others would
 // compute something else), the oldest first.
 std::vector<CheckpointSummary> comparable(const fs::path& run_folder) {
-  const std::string recipe = recipe_in(run_folder);
+  const auto origins = origins_in(run_folder);
   std::vector<CheckpointSummary> found;
   std::size_t complete = 0;
   for (const fs::path& folder : CheckpointStore(run_folder).all()) {
     if (!is_intact(folder)) continue;
     ++complete;
-    if (recipe_in(folder) == recipe) found.push_back(read_summary(folder));
+    if (origins_in(folder) == origins) found.push_back(read_summary(folder));
   }
   if (complete == 0) throw InputError("the run has no complete checkpoint to replay from");
   if (found.empty())
     throw InputError(
-        "the recipe of the run was changed after its checkpoints were written; nothing "
+        "the recipe of the run was changed, or its data, after its checkpoints were written; nothing "
         "can be compared until it has written a new one");
   if (found.front().ranks > 1)
     throw InputError("the run used " + std::to_string(found.front().ranks) +

@@ -5,6 +5,7 @@
 
 #include "registry/wording.hpp"
 #include "runner/checkpoint/environment_changes.hpp"
+#include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/checkpoint/recorded_steps.hpp"
 #include "runner/checkpoint/replay.hpp"
 #include "runner/cli/commands.hpp"
@@ -17,7 +18,8 @@
 #include "runner/run_folder/run_folder.hpp"
 #include "runner/run_folder/run_result.hpp"
 #include "runner/terminal/text.hpp"
-#include "runner/train/train_recipe.hpp"
+#include "runner/train/progress_state.hpp"
+#include "runner/train/replay_recipe.hpp"
 
 namespace runner::cli {
 
@@ -60,6 +62,17 @@ std::optional<Value> recipe_to_replay(const fs::path& folder, const fs::path& re
   return resolved;
 }
 
+// What the environment sets, or data that was edited since, gives other results on any machine.
+void require_same_origins(const fs::path& checkpoint, const Value& replayed, const Registry& registry) {
+  auto changes = changes_since(checkpoint / "recipe.toml", replayed, registry);
+  std::erase_if(changes, [](const RecipeChange& change) {
+    return change.effect == OnResume::harmless || change.key == "run.threads";  // those of the checkpoint
+  });
+  if (!changes.empty())
+    throw InputError("the recipe or the data is no longer that of the run\n" + changes_table(changes) +
+                     "so there is nothing to compare");
+}
+
 int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
   // Opened before the replay: a run that is still training deletes its oldest checkpoints.
   const auto end = range.to ? std::optional(open_to_compare(*range.to)) : std::nullopt;
@@ -74,16 +87,24 @@ int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
   const auto threads = written.versions.extract("threads");
   const auto resolved = recipe_to_replay(folder, replay, threads ? threads.mapped() : "", session);
   if (!resolved) return Exit::bad_input;
+  require_same_origins(range.from, *resolved, session.registry);
   World world;
   set_up_process(*resolved, session.registry, world);
+  ReplayEnd replay_end{range.end};
+  if (end) {
+    replay_end.epoch = end->checkpoint.epoch;
+    const auto progress = end->checkpoint.states.find("progress");
+    replay_end.run_ended =
+        progress != end->checkpoint.states.end() && ProgressState::has_ended(progress->second);
+  }
   const RunResult result =
-      train_recipe(*resolved, session.registry, world,
-                   {.recipe_file = (folder / "recipe.toml").string(),
-                    .quiet = true,
-                    .resume_from = range.from,
-                    .interrupt_at = range.end,
-                    .recorded_time = recorded_clock(range.begin, written.seconds, recorded.times)});
-  if (result.outcome == Outcome::interrupted && result.steps < range.end) {
+      replay_recipe(*resolved, session.registry, world,
+                    {.recipe_file = (folder / "recipe.toml").string(),
+                     .quiet = true,
+                     .resume_from = range.from,
+                     .recorded_time = recorded_clock(range.begin, written.seconds, recorded.times)},
+                    replay_end);
+  if (result.outcome == Outcome::interrupted && (replay_end.run_ended || result.steps < range.end)) {
     session.err << "interrupted at step " << result.steps << " of " << range.text()
                 << ": nothing was compared\n";
     return result.exit_code();
@@ -93,7 +114,7 @@ int verify(const fs::path& folder, const ReplayRange& range, Session& session) {
       compare_records(recorded, recorded_steps(replay, written.epoch, range.end));
   std::vector<std::string> differences, missing;
   if (!records.first_difference.empty()) differences.push_back(records.first_difference);
-  if (result.steps < range.end) {
+  if (result.steps != range.end) {
     differences.push_back("it ended at step " + std::to_string(result.steps) +
                           (result.message.empty() ? "" : ": " + result.message));
   } else if (end) {

@@ -16,12 +16,14 @@ void pass_training_batches(Run& run, std::int64_t batches) {
   LoaderOptions options = training_options(run.recipe, run.engine);
   // For the same bits on any number of ranks, each of them passes whole batches.
   if (run.recipe.distributed.reproducible) options.share = {};
+  const State generators = run.generators.save();
   torch::manual_seed(example_seed(static_cast<std::uint64_t>(run.recipe.run.seed),
                                   static_cast<std::uint64_t>(run.progress.step),
                                   static_cast<std::uint64_t>(options.share.rank)));
   Loader loader(*run.data.train, options);
   const std::int64_t most = std::min(batches, loader.batches_per_epoch());
   for (std::int64_t count = 0; count < most; ++count) run.engine.pass(loader.next()->batch);
+  run.generators.load(generators);  // an evaluation leaves no trace in the state of the run
 }
 
 }  // namespace

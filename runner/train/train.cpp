@@ -115,9 +115,11 @@ class Loop {
   }
 
   bool done() const {
-    return run_.plan.reached(run_.progress) || (control_.steps && run_.progress.step >= *control_.steps);
+    return run_.plan.reached(run_.progress) || (control_.steps && run_.progress.step >= *control_.steps) ||
+           (replay_is_over() && control_.replay_end.run_ended);
   }
   bool replays() const { return static_cast<bool>(control_.recorded_time); }
+  bool replay_is_over() const { return replays() && control_.replay_end.reached(run_.progress); }
   bool over() const { return done() || (agreed_.stop && !replays()) || interrupted() || diverged(); }
   bool interrupted() const { return agreed_.events.signal != 0; }
   bool diverged() const { return !run_.divergence.problem().empty(); }
@@ -145,6 +147,7 @@ class Loop {
   int stop_signal() const {
     if (run_.requests.interrupt_reason() && !replays()) return SIGTERM;
     if (const int signal = control_.signal(); signal != 0) return signal;
+    if (replay_is_over() && !control_.replay_end.run_ended) return SIGINT;
     return control_.interrupt_at && run_.progress.step >= *control_.interrupt_at ? SIGINT : 0;
   }
   // Evaluations of a replay are compared, so its last one is not broken off.

@@ -5,6 +5,7 @@
 
 #include "components/contract/outcome.hpp"
 #include "runner/train/journal.hpp"
+#include "runner/train/replay_recipe.hpp"
 #include "runner/train/training_run.hpp"
 
 namespace runner {
@@ -23,6 +24,7 @@ struct LoopControl {
   // Set if recorded steps are replayed: gives the recorded time of each step, which replaces the clock. Only
   // a signal ends a replay early: hooks cannot, because the original run did make these steps.
   std::function<double(std::int64_t step)> recorded_time = {};
+  ReplayEnd replay_end = {};
 };
 
 struct TrainingEnd {

@@ -25,6 +25,7 @@
 #include "runner/train/finish_run.hpp"
 #include "runner/train/kept_weights.hpp"
 #include "runner/train/rehearsal.hpp"
+#include "runner/train/replay_recipe.hpp"
 #include "runner/train/run_start.hpp"
 #include "runner/train/run_summary.hpp"
 #include "runner/train/sample_images.hpp"
@@ -38,13 +39,14 @@ namespace {
 
 constexpr std::int64_t dry_run_steps = 2, dry_run_eval_batches = 4;
 
-// The arguments of train_recipe().
+// The arguments of train_recipe() and replay_recipe().
 struct TrainArguments {
   Recipe recipe;
   const Value& resolved;
   const Registry& registry;
   World& world;
   const TrainOptions& options;
+  ReplayEnd replay_end = {};  // if options.recorded_time is set
 };
 
 struct SavedTexts {
@@ -151,7 +153,8 @@ Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const SavedTex
 
 // A dry run takes a few steps and saves nothing.
 LoopControl loop_control(const RunFolder& folder, const StopSignal& stop, Checkpointer& checkpoints,
-                         const TrainOptions& options) {
+                         const TrainArguments& given) {
+  const TrainOptions& options = given.options;
   const auto stop_signal = [&] {
     if (!folder.temporary()) folder.require_there();
     return stop.received();
@@ -159,6 +162,7 @@ LoopControl loop_control(const RunFolder& folder, const StopSignal& stop, Checkp
   LoopControl control{stop_signal, folder.path(), &take_checkpoint_request};
   control.interrupt_at = options.interrupt_at;
   control.recorded_time = options.recorded_time;
+  control.replay_end = given.replay_end;
   if (options.dry_run) {
     control.steps = dry_run_steps;
     control.eval_batches = dry_run_eval_batches;
@@ -209,7 +213,7 @@ RunResult train_and_report(const TrainArguments& given, RunStart& start, const R
       checkpoints.resumed(run.progress);
       checkpoints.measured(journal.last_evaluation());
     }
-    const LoopControl control = loop_control(folder, stop_signal, checkpoints, given.options);
+    const LoopControl control = loop_control(folder, stop_signal, checkpoints, given);
     return finish_run(reported, train_or_keep_weights(run, journal, control, folder));
   } catch (const std::exception& error) {
     fail_run(reported, error);
@@ -231,7 +235,7 @@ void warn_if_not_set_up(const Recipe& recipe) {
 
 // Sets `complete` when the run is complete in memory. `start` then has its folder.
 RunResult train_from(const TrainArguments& given, RunStart& start, bool& complete) {
-  const auto& [recipe, resolved, registry, world, options] = given;
+  const auto& [recipe, resolved, registry, world, options, replay_end] = given;
   const double before = seconds_since(options.began);
   Run run(recipe, world, earlier_plan(start));
   run.engine.times().add(TimeLedger::starting, before);
@@ -267,6 +271,21 @@ RunResult train_from(const TrainArguments& given, RunStart& start, bool& complet
   return train_and_report(given, start, {run, journal, trackers, console, folder}, texts);
 }
 
+RunResult train_given(const TrainArguments& given) {
+  keep_checkpoint_requests();  // main() has done it before; other programs may not
+  warn_if_not_set_up(given.recipe);
+  require_equal_recipes(given.world, given.resolved, given.registry);
+  RunStart start = find_start(given.recipe, given.resolved, given.registry, given.world, given.options);
+  if (start.folder) log::add_file(start.folder->file("log.txt"));
+  bool complete = false;
+  try {
+    return train_from(given, start, complete);
+  } catch (const std::exception& error) {
+    if (!complete && start.folder) fail_start(*start.folder, error, is_refusal(start, error));
+    throw;
+  }
+}
+
 }  // namespace
 
 void set_up_process(const Value& resolved, const Registry& registry, const World& world) {
@@ -283,19 +302,12 @@ void set_up_process(const Value& resolved, const Registry& registry, const World
 
 RunResult train_recipe(const Value& resolved, const Registry& registry, World& world,
                        const TrainOptions& options) {
-  keep_checkpoint_requests();  // main() has done it before; other programs may not
-  const TrainArguments given{decode_table<Recipe>(resolved, registry), resolved, registry, world, options};
-  warn_if_not_set_up(given.recipe);
-  require_equal_recipes(world, resolved, registry);
-  RunStart start = find_start(given.recipe, resolved, registry, world, options);
-  if (start.folder) log::add_file(start.folder->file("log.txt"));
-  bool complete = false;
-  try {
-    return train_from(given, start, complete);
-  } catch (const std::exception& error) {
-    if (!complete && start.folder) fail_start(*start.folder, error, is_refusal(start, error));
-    throw;
-  }
+  return train_given({decode_table<Recipe>(resolved, registry), resolved, registry, world, options});
+}
+
+RunResult replay_recipe(const Value& resolved, const Registry& registry, World& world,
+                        const TrainOptions& options, const ReplayEnd& end) {
+  return train_given({decode_table<Recipe>(resolved, registry), resolved, registry, world, options, end});
 }
 
 }  // namespace runner

@@ -65,6 +65,33 @@ def updates_that_were_skipped_are_no_difference(folder):
         assert "match the recorded run" in done.stdout, done
 
 
+def what_a_run_did_at_its_end_is_repeated(folder):
+    # The weights of swa are evaluated with statistics of random batches; the last evaluation is not a regular one.
+    recipe = write_recipe(folder, RECIPE.replace('"20step"', '"7step"') + '[[hook]]\nname = "swa"\nfrom = "10step"\nevery = "3step"\n')
+    run(recipe, f"run.dir={folder}/run")
+    done = run("verify", folder / "run")
+    assert "steps 51 to 60 match the recorded run" in done.stdout, done.stdout
+    metrics = folder / "run/metrics.jsonl"
+    text = metrics.read_text()
+    end = text.rindex('"swa/loss":') + len('"swa/loss":')
+    metrics.write_text(text[:end] + "9" + text[end:])
+    done = run("verify", folder / "run", check=False)
+    assert done.returncode == 1 and "First difference: swa/loss at step 60" in done.stdout, done.stdout
+
+
+def a_run_that_was_interrupted_after_skipped_updates_is_no_difference(folder):
+    # The third update diverges, and the hook skips all others. Each process makes one.
+    recipe = write_recipe(folder, RECIPE.replace("lr = 0.01", "lr = 1e30").replace('"20step"', '"never"').replace("[checkpoint]", "[checkpoint]\nkeep = 9")
+                          + '[scheduler]\nname = "constant"\nwarmup = "4step"\n[[hook]]\nname = "nan_guard"\naction = "skip"\n'
+                          + '[[hook]]\nname = "time_limit"\nlimit = "0.001s"\nmargin = "0s"\n')
+    for _ in range(4):
+        run(recipe, f"run.dir={folder}/run", check=False)
+    state = json.loads((folder / "run/checkpoints/latest/state.json").read_text())["progress"]["integers"]
+    assert state["skipped_steps"] > 0 and state["step"] > 1, state
+    done = run("verify", folder / "run")
+    assert "match the recorded run" in done.stdout and "all tensors" in done.stdout, done.stdout
+
+
 def an_update_that_only_one_of_them_skipped_is_a_difference(folder):
     run(write_recipe(folder), f"run.dir={folder}/run", "checkpoint.every=40step", "checkpoint.at_end=false")
     metrics = folder / "run/metrics.jsonl"
@@ -114,5 +141,22 @@ def a_forced_change_is_no_false_alarm(folder):
     assert "steps 41 to 45 match" in done.stdout, done.stdout
 
 
-main([a_run_can_be_verified, updates_that_were_skipped_are_no_difference, an_update_that_only_one_of_them_skipped_is_a_difference, a_tensor_that_comes_out_differently_is_named, a_replay_that_is_interrupted_accuses_nobody,
+def what_the_machine_cannot_be_blamed_for_is_named(folder):
+    recipe = write_recipe(folder, RECIPE.replace('"mlp"\nhidden = [32, 32]', '"tabular"').replace(
+        '"synthetic"\nshape = [16]\ntrain = 400\neval = 40', f'"csv"\ntrain = "{folder}/table.csv"\ntarget = "y"\nsplit = 0.25'))
+    table = folder / "table.csv"
+    table.write_text("x,y\n" + "".join(f"{i * 7 % 40},{'abc'[i % 3]}\n" for i in range(40)))
+    run(recipe, f"run.dir={folder}/run", "train.max_steps=40")
+    assert "match the recorded run" in run("verify", folder / "run").stdout
+    done = subprocess.run([RUNNER, "verify", folder / "run"], env=environment(RUNNER_OPTIMIZER__LR="0.5"), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and "optimizer.lr  0.01 -> 0.5" in done.stderr and "nothing to compare" in done.stderr, done
+    table.write_text(table.read_text().replace("7,b", "8,b"))
+    done = run("verify", folder / "run", check=False)
+    assert done.returncode == 2 and "dataset.train" in done.stderr and "other contents" in done.stderr, done
+    # The steps that were trained on the edited table can be compared.
+    run("resume", folder / "run", "train.max_steps=60", "--force")
+    assert "steps 51 to 60 match" in run("verify", folder / "run").stdout
+
+
+main([a_run_can_be_verified, what_the_machine_cannot_be_blamed_for_is_named, updates_that_were_skipped_are_no_difference, what_a_run_did_at_its_end_is_repeated, a_run_that_was_interrupted_after_skipped_updates_is_no_difference, an_update_that_only_one_of_them_skipped_is_a_difference, a_tensor_that_comes_out_differently_is_named, a_replay_that_is_interrupted_accuses_nobody,
       a_replay_does_not_depend_on_the_clock, a_replay_does_not_depend_on_the_time_limit_of_a_job, a_forced_change_is_no_false_alarm])
