@@ -27,6 +27,11 @@ std::string header_of(const std::vector<std::string>& columns) {
   return header + "\n";
 }
 
+// A spreadsheet may have saved the table, with the line ends of Windows.
+void drop_carriage_return(std::string& line) {
+  if (line.ends_with('\r')) line.pop_back();
+}
+
 // The cells of a header line that this tracker has written.
 std::vector<std::string> cells_of(std::istream& in) {
   std::vector<std::string> cells(1);
@@ -42,6 +47,7 @@ std::vector<std::string> cells_of(std::istream& in) {
       cells.back() += static_cast<char>(c);
     }
   }
+  drop_carriage_return(cells.back());
   return cells;
 }
 
@@ -197,6 +203,7 @@ class CsvTable : public Tracker {
     cells_of(in);  // skips the old header
     std::string rows;
     for (std::string row; std::getline(in, row);) {
+      drop_carriage_return(row);
       rows += row + empty_cells + "\n";
       if (rows.size() <= 1 << 16) continue;
       out.append(rows);

@@ -66,6 +66,17 @@ std::unique_ptr<Tracker> started_in(const std::filesystem::path& shared, const s
   return tracker;
 }
 
+TEST_CASE("csv: a table that a spreadsheet saved with the line ends of Windows is continued") {
+  const TemporaryFolder folder;
+  const auto file = folder / "metrics.csv";
+  std::ofstream(file, std::ios::binary) << "step,epoch,time,a\r\n1,0.5,1,2\r\n";
+  const auto tracker = started(folder.path());
+  tracker->log({2, 1, 2, {{"a", 3}}});
+  CHECK(read_text(file) == "step,epoch,time,a\r\n1,0.5,1,2\r\n2,1,2,3\n");
+  tracker->log({3, 1.5, 3, {{"b", 4}}});
+  CHECK(read_text(file) == "step,epoch,time,a,b\n1,0.5,1,2,\n2,1,2,3,\n3,1.5,3,,4\n");
+}
+
 TEST_CASE("csv: a run does not touch the table of another one in a shared folder, and can cut its own") {
   TemporaryFolder folder;
   const auto table = folder / "shared/metrics.csv";
