@@ -27,15 +27,18 @@ std::optional<fs::path> with_home(const std::string& path) {
 
 }  // namespace
 
+fs::path normal_path(const fs::path& path) {
+  const fs::path normal = path.lexically_normal();
+  return normal.has_filename() || !normal.has_relative_path() ? normal : normal.parent_path();
+}
+
 std::optional<std::string> resolve_path(const std::string& path, const Origin& origin) {
   if (path.empty()) return path;
   const auto named = with_home(path);
   if (!named) return {};
   const bool in_file = origin.source && origin.source->kind == Source::Kind::file;
   const fs::path folder = in_file ? fs::path(origin.source->name).parent_path() : fs::path();
-  std::string absolute = fs::absolute(folder / *named).lexically_normal().string();
-  if (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
-  return absolute;
+  return normal_path(fs::absolute(folder / *named)).string();
 }
 
 }  // namespace runner

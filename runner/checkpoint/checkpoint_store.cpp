@@ -51,10 +51,15 @@ fs::path CheckpointStore::path_of(std::int64_t step) const { return folder_ / st
 
 std::vector<fs::path> CheckpointStore::all() const {
   std::vector<std::int64_t> steps;
-  std::error_code none;
+  std::error_code problem;
   // Any other name is the user's: a copy called step-00000100-good is neither resumed from nor deleted.
-  for (const auto& entry : fs::directory_iterator(folder_, none))
-    if (const auto step = step_of_name(entry.path().filename().string())) steps.push_back(*step);
+  for (fs::directory_iterator entry(folder_, problem), end; !problem && entry != end;
+       entry.increment(problem))
+    if (const auto step = step_of_name(entry->path().filename().string())) steps.push_back(*step);
+  // A link to a disk that is not mounted now is there, too: the run must not start over.
+  std::error_code unknown;
+  if (problem && fs::symlink_status(folder_, unknown).type() != fs::file_type::not_found)
+    throw IoError("Cannot read the folder " + folder_.string() + ": " + problem.message() + ".");
   std::ranges::sort(steps, std::greater<>{});
   std::vector<fs::path> found;
   for (const std::int64_t step : steps) found.push_back(path_of(step));

@@ -18,7 +18,8 @@ class CheckpointStore {
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path path_of(std::int64_t step) const;
 
-  // The folders of all steps, complete or not, the newest first; empty if the run has no checkpoints.
+  // The folders of all steps, complete or not, the newest first; empty if the run has no checkpoints. Throws
+  // IoError if that cannot be found out.
   std::vector<std::filesystem::path> all() const;
 
   // Creates the temporary folder for a checkpoint of this many bytes. Throws IoError if the disk has no room

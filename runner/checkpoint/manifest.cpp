@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "components/support/io/io_error.hpp"
+#include "components/support/io/is_missing.hpp"
 #include "components/support/io/read_json.hpp"
 #include "components/support/io/sha256.hpp"
 #include "components/support/weights/weight_index.hpp"
@@ -255,7 +256,7 @@ std::string damage_of(const fs::path& folder) {
 
 bool is_intact(const fs::path& folder) {
   const std::string damage = damage_of(folder);
-  if (!damage.empty())
+  if (!damage.empty() && !is_missing(folder))  // a run that is training may have deleted it meanwhile
     log::warning("The checkpoint {} is damaged: {}. Skipping it.", folder.string(), damage);
   return damage.empty();
 }

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "components/support/io/is_missing.hpp"
 #include "registry/byte_size.hpp"
 #include "registry/wording.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
@@ -37,6 +38,7 @@ std::vector<Listed> all_checkpoints(const fs::path& folder) {
     } catch (const std::exception& error) {
       if (listed.damage.empty()) listed.obstacle = error.what();
     }
+    if (!listed.readable && is_missing(path)) continue;  // a run that is training has deleted it meanwhile
     all.push_back(std::move(listed));
   }
   return all;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "registry/resolve_path.hpp"
 #include "registry/wording.hpp"
 #include "runner/cli/output_width.hpp"
 #include "runner/cli/run_folders.hpp"
@@ -23,7 +24,7 @@ std::vector<std::string> labels(const std::vector<RunRecord>& runs) {
   std::vector<std::string> names;
   for (const RunRecord& run : runs) {
     const bool alone = std::ranges::count(runs, run.name, &RunRecord::name) == 1;
-    names.push_back(alone ? run.name : run.folder.lexically_normal().filename().string());
+    names.push_back(alone ? run.name : normal_path(run.folder).filename().string());
   }
   return names;
 }

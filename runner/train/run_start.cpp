@@ -11,6 +11,7 @@
 #include "components/support/io/read_json.hpp"
 #include "registry/log.hpp"
 #include "registry/recipe_error.hpp"
+#include "registry/resolve_path.hpp"
 #include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/checkpoint/shared_verification.hpp"
 #include "runner/resolve.hpp"
@@ -25,9 +26,10 @@ namespace {
 // Whether the run in the folder reached its end, according to its result.json.
 bool has_ended(const fs::path& run) {
   const auto result = read_json_file_or_null(run / "result.json");
-  if (!result.is_object()) return false;
-  const std::string outcome = result.value("outcome", "");
-  return outcome == "finished" || outcome == "stopped";
+  const auto is = [&](Outcome outcome) {
+    return result.is_object() && result.contains("outcome") && result["outcome"] == name_of(outcome);
+  };
+  return is(Outcome::finished) || is(Outcome::stopped);
 }
 
 // Where the recipe sets this key ("hook.0.every"); for a key left at its default, where its section is set.
@@ -76,9 +78,7 @@ bool require_compatible(const fs::path& saved_recipe, const Value& resolved, con
 }
 
 // The path as given on the command line: links such as `latest` are not resolved, because they change.
-std::string note_of(const fs::path& checkpoint) {
-  return fs::absolute(checkpoint).lexically_normal().string();
-}
+std::string note_of(const fs::path& checkpoint) { return normal_path(fs::absolute(checkpoint)).string(); }
 
 // A run that has checkpoints of its own continues from them if it is started from the same checkpoint again.
 void require_same_start(const RunFolder& folder, const fs::path& given) {

@@ -300,6 +300,8 @@ def runs_on_other_data_or_threads_differ(folder):
     different = json.loads(run("diff", folder / "a", folder / "b", "--json").stdout)
     assert list(different["data"]) == ["dataset.train"] and different["data"]["dataset.train"][0].startswith("30 bytes, sha256 "), different["data"]
     assert different["versions"] == {"threads": ["1", "2"]}, different["versions"]
+    header = run("diff", f"{folder}/a/", f"{folder}/b/").stdout.splitlines()[0]  # the slash is from the completion of a shell
+    assert header.split() == ["a", "b"], header
 
 
 def a_run_is_watched(folder):

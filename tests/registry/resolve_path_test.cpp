@@ -34,6 +34,13 @@ TEST_CASE("what was typed, and a default, begins at the current folder", "[path]
   CHECK(resolve_path("", in(Source::Kind::file, "/recipes/mine.toml")) == "");
 }
 
+TEST_CASE("the slash that a shell puts after a folder does not count", "[path]") {
+  CHECK(normal_path("a/b/") == "a/b");
+  CHECK(normal_path("a/./../b//") == "b");
+  CHECK(normal_path("/") == "/");
+  CHECK(normal_path("") == "");
+}
+
 TEST_CASE("~ is the home folder, wherever it stands", "[path]") {
   const testing::EnvironmentVariable home("HOME", "/home/me");
   CHECK(resolve_path("~/x", in(Source::Kind::file, "/recipes/mine.toml")) == "/home/me/x");
