@@ -24,8 +24,8 @@ bool no_number_holds(const std::string& text, const TypeInfo& type) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     return error == std::errc::result_out_of_range && end == text.data() + text.size();
   };
-  if (type.kind == TypeInfo::Kind::integer) return out_of_range(std::int64_t{}) || out_of_range(double{});
-  return type.kind == TypeInfo::Kind::number && out_of_range(double{});
+  const bool number = type.kind == TypeInfo::Kind::integer || type.kind == TypeInfo::Kind::number;
+  return number && (out_of_range(std::int64_t{}) || out_of_range(double{}));
 }
 
 // How to write a value that is spelled as in other languages: none, yes, 0,5.

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "registry/log.hpp"
+#include "registry/registry.hpp"
 #include "registry/wording.hpp"
 
 namespace runner {
@@ -20,9 +21,24 @@ std::vector<Measured> measured_by(const EvalSection& eval) {
   return all;
 }
 
-std::string disagreement(const Part<MetricKind>& metric, const Part<LossKind>& loss) {
+// "; losses for these: huber, l1, mse": the components that are made for such targets.
+template <Kind K>
+std::string made_for(const std::vector<Targets>& targets, std::string_view plural) {
+  const Registry registry = Registry::of_linked();
+  std::vector<std::string> names;
+  for (const Descriptor* component : registry.of_kind(K::name)) {
+    const std::vector<Targets> understood = facts_of<K>(*component, registry).targets;
+    if (!understood.empty() && shared_targets(understood, targets)) names.emplace_back(component->name);
+  }
+  return names.empty() ? "" : "; " + std::string(plural) + " for these: " + joined(names);
+}
+
+// `given`: the targets that are left for metrics to be made for.
+std::string disagreement(const Part<MetricKind>& metric, const Part<LossKind>& loss,
+                         const std::vector<Targets>& given) {
   return "metric " + in_quotes(metric.name()) + " needs " + to_string(metric.facts().targets) +
-         " as targets, but loss " + in_quotes(loss.name()) + " is for " + to_string(loss.facts().targets);
+         " as targets, but loss " + in_quotes(loss.name()) + " is for " + to_string(loss.facts().targets) +
+         made_for<MetricKind>(given, "metrics");
 }
 
 // The meaning of the targets that the metric, the loss and the data agree on; none if the metric takes any.
@@ -35,10 +51,11 @@ std::optional<Targets> targets_for(const Part<MetricKind>& metric, const Part<Lo
   if (!shared_targets(understood, given)) {
     throw RecipeError(metric.origin(), "metric " + in_quotes(metric.name()) + " needs " +
                                            to_string(understood) + " as targets, but the dataset gives " +
-                                           to_string(given.front()) + ".");
+                                           to_string(given.front()) +
+                                           made_for<MetricKind>({given.front()}, "metrics") + ".");
   }
   const auto shared = by_loss ? shared_targets(*by_loss, understood) : std::nullopt;
-  if (!shared) throw RecipeError(metric.origin(), disagreement(metric, loss) + ".");
+  if (!shared) throw RecipeError(metric.origin(), disagreement(metric, loss, by_loss.value_or(given)) + ".");
   if (understood.empty() || shared->empty()) return std::nullopt;
   return shared->front();
 }
@@ -74,11 +91,12 @@ void require_targets(const Part<LossKind>& loss, const DataSpec& data) {
   const auto given = possible_targets(data);
   const auto shared = shared_targets(loss.facts().targets, given);
   if (!shared) {
-    throw RecipeError(loss.origin(),
-                      "loss " + in_quotes(loss.name()) + " needs " + to_string(loss.facts().targets) +
-                          " as targets, but the dataset gives " + to_string(given.front()) + ".");
+    throw RecipeError(loss.origin(), "loss " + in_quotes(loss.name()) + " needs " +
+                                         to_string(loss.facts().targets) +
+                                         " as targets, but the dataset gives " + to_string(given.front()) +
+                                         made_for<LossKind>({given.front()}, "losses") + ".");
   }
-  if (data.classes == 1 && data.vocabulary == 0 && shared->front() == Targets::class_index)
+  if (data.classes == 1 && shared->front() == Targets::class_index)
     log::warning("The data has a single class, so every answer is right and nothing can be learnt.");
 }
 
@@ -101,7 +119,8 @@ void check_measurements(const Recipe& recipe, Report& report) {
   }
   for (const auto& metric : recipe.eval.metric) {
     if (!shared_targets(recipe.loss.facts().targets, metric.facts().targets))
-      report.error("eval", "cannot be measured: " + disagreement(metric, recipe.loss));
+      report.error("eval",
+                   "cannot be measured: " + disagreement(metric, recipe.loss, recipe.loss.facts().targets));
   }
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < recipe.hook.size(); ++i) {

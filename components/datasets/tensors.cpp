@@ -124,7 +124,8 @@ void check_classes(const Pair& pair, std::int64_t classes) {
                                 : "."));
   }
   throw DataError(pair.path.string() + " has classes from " + std::to_string(low) + " to " +
-                  std::to_string(high) + ", but they should be 0 to " + std::to_string(classes - 1) + ".");
+                  std::to_string(high) + ", but they should be 0 to " + std::to_string(classes - 1) +
+                  ". Correct them, or set dataset.classes = " + std::to_string(high + 1) + ".");
 }
 
 torch::Dtype batch_type(const torch::Tensor& tensor) {

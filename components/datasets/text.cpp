@@ -49,8 +49,9 @@ constexpr auto describe(std::type_identity<Text>) {
 void check(const Text& settings, Report& report) {
   if (settings.split && settings.eval_file) report.error("split", "cannot be combined with eval_file");
   if (!settings.tokenizer.facts().reversible) {
-    report.error("tokenizer", in_quotes(settings.tokenizer.name()) +
-                                  " loses what is between the words, and is for text_classification only");
+    report.error("tokenizer", "cannot be " + in_quotes(settings.tokenizer.name()) +
+                                  ", which loses what is between the words and is for text_classification "
+                                  "only; use char, bpe or byte");
   }
 }
 
@@ -104,6 +105,9 @@ class TextInterpreter final : public Interpreter {
     std::vector<Token> tokens;
     tokenizer_->encode(text, tokens);
     return {tokens.begin(), tokens.end()};
+  }
+  Batch read(std::span<const std::string>) const override {
+    throw DataError("A language model continues a text, with `runner sample`: it has no classes to predict.");
   }
   std::string text(std::span<const std::int64_t> tokens) const override {
     return tokenizer_->decode(in_vocabulary(*tokenizer_, tokens));
@@ -214,7 +218,8 @@ class TextDataset final : public Dataset {
     const char* remedy = training              ? "Lower dataset.length, or give"
                          : settings_.eval_file ? "Give"
                                                : "Raise dataset.split, or give";
-    throw DataError(place + " is too short: it has " + std::to_string(tokens.size()) + " tokens to " +
+    throw DataError(place + " is too short: it has " +
+                    counted(static_cast<std::size_t>(tokens.size()), "token") + " to " +
                     (training ? "train on" : "evaluate with") + ", but " + std::to_string(least) +
                     " are needed. " + remedy + " more text.");
   }

@@ -26,7 +26,10 @@ class PerplexityMetric final : public Metric {
   MeanLoss loss_;
 };
 
-MetricFacts facts(const Perplexity&) { return {.measures = {{"perplexity", Better::min}}}; }
+MetricFacts facts(const Perplexity&) {
+  return {.measures = {{"perplexity", Better::min}},
+          .targets = {Targets::tokens, Targets::class_index, Targets::class_shares}};
+}
 
 std::unique_ptr<Metric> build(const Perplexity&, const MetricInputs& inputs) {
   return std::make_unique<PerplexityMetric>(inputs.loss);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "components/schedulers/scheduler.hpp"
+#include "components/schedulers/support/milestones.hpp"
 
 namespace runner {
 namespace {
@@ -33,9 +34,7 @@ class MultiStepSchedule final : public Scheduler {
 };
 
 std::unique_ptr<Scheduler> build(const MultiStep& settings, const SchedulerInputs& inputs) {
-  std::vector<double> milestones;
-  for (const Duration& milestone : settings.milestones) milestones.push_back(inputs.moment(milestone));
-  return std::make_unique<MultiStepSchedule>(std::move(milestones), settings.gamma);
+  return std::make_unique<MultiStepSchedule>(moments_of(settings.milestones, inputs), settings.gamma);
 }
 
 const Registration<SchedulerKind> registration{

@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "components/schedulers/support/composed.hpp"
+#include "components/schedulers/support/milestones.hpp"
 #include "registry/log.hpp"
 
 namespace runner {
@@ -48,13 +49,13 @@ class SequentialSchedule final : public ComposedSchedule {
 SchedulerFacts facts(const Sequential& settings) { return facts_of_all(settings.part); }
 
 std::unique_ptr<Scheduler> build(const Sequential& settings, const SchedulerInputs& inputs) {
-  std::vector<double> begins{0};
-  for (const Duration& milestone : settings.milestones) {
-    begins.push_back(inputs.moment(milestone));
-    if (begins.back() > begins[begins.size() - 2]) continue;
+  std::vector<double> begins = moments_of(settings.milestones, inputs);
+  begins.insert(begins.begin(), 0.0);
+  for (std::size_t i = 1; i < begins.size(); ++i) {
+    if (begins[i] > begins[i - 1]) continue;
     throw std::runtime_error(log::format(
         "scheduler.milestones must rise, from the end of the warm-up on, but \"{}\" is not after {}.",
-        to_string(milestone), begins.size() == 2 ? "the warm-up" : "the one before"));
+        to_string(settings.milestones[i - 1]), i == 1 ? "the warm-up" : "the one before"));
   }
   std::vector<std::unique_ptr<Scheduler>> parts;
   for (std::size_t i = 0; i < settings.part.size(); ++i) {

@@ -19,7 +19,9 @@ constexpr auto describe(std::type_identity<Normalize>) {
 }
 void check(const Normalize& settings, Report& report) {
   if (settings.mean.empty() != settings.std.empty()) {
-    report.error(settings.mean.empty() ? "std" : "mean", "mean and std are given together");
+    report.error(settings.mean.empty() ? "std" : "mean", std::string("needs ") +
+                                                             (settings.mean.empty() ? "mean" : "std") +
+                                                             ", too: the two are given together");
   } else if (settings.mean.size() != settings.std.size()) {
     report.error("std", "has " + std::to_string(settings.std.size()) + " numbers, mean has " +
                             std::to_string(settings.mean.size()));

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "components/support/io/atomic_file.hpp"
+#include "registry/ascii.hpp"
 #include "registry/conform.hpp"
 #include "registry/log.hpp"
 #include "registry/wording.hpp"
@@ -62,7 +63,22 @@ std::vector<std::string> overrides_of(const Arguments& arguments, const std::vec
   return overrides;
 }
 
+// The task whose data this may be; empty: it looks like a recipe.
+std::string task_of(const fs::path& named) {
+  std::error_code ignored;
+  if (fs::is_directory(named, ignored)) return fs::exists(named / "recipe.toml", ignored) ? "" : "images";
+  const std::string ending = ascii_lower(named.extension().string());
+  if (ending == ".csv" || ending == ".tsv") return "table";
+  return ending == ".txt" ? "language-model" : "";
+}
+
 std::variant<StartingPoint, Problem> start_from_template(const std::string& wanted, const Session& session) {
+  if (const std::string task = task_of(wanted); !task.empty() && fs::exists(wanted)) {
+    return Problem{
+        in_quotes(wanted) + " is not a recipe to start from",
+        {"for your own data: runner new --task " + task + " " + wanted, "tasks: " + joined(data_tasks())},
+        "runner new --help"};
+  }
   if (const auto base = find_recipe(wanted, session.environment)) return StartingPoint{*base};
   Problem problem{"there is no recipe " + in_quotes(wanted) + " to start from", {}, "runner new --help"};
   const auto shipped = known_recipes(session.environment);

@@ -1,5 +1,6 @@
 #include "runner/cli/sheet.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -12,16 +13,19 @@ namespace runner::cli {
 
 namespace {
 
-bool has_decimal_comma(std::string_view text) {
-  return !parse_number(text) && parse_number(text, {.decimal = ','});
-}
+bool is_number(std::string_view text) { return parse_number(text) || other_notation(text); }
 
-bool is_number(std::string_view text) { return parse_number(text) || has_decimal_comma(text); }
-
-bool has_fraction(std::string_view text) {
+void add_number(std::string_view text, Column& column) {
   auto number = parse_number(text);
-  if (!number) number = parse_number(text, {.decimal = ','});
-  return number && std::isfinite(*number) && std::trunc(*number) != *number;
+  if (!number) {
+    const auto other = other_notation(text);
+    if (!other) return;
+    // "1,234" may be a notation that the other cells of the column do not have.
+    if (!column.notation || !parse_number(text, *column.notation)) column.notation = other;
+    number = parse_number(text, *column.notation);
+  }
+  ++column.numbers;
+  column.fractions += number && std::isfinite(*number) && std::trunc(*number) != *number ? 1 : 0;
 }
 
 bool is_missing(std::string_view text) {
@@ -35,9 +39,7 @@ void add_row(const std::vector<std::string>& values, std::vector<Column>& column
     Column& column = columns[i];
     ++column.values[value];
     ++column.filled;
-    column.numbers += is_number(value) ? 1 : 0;
-    column.decimal_commas += has_decimal_comma(value) ? 1 : 0;
-    column.fractions += has_fraction(value) ? 1 : 0;
+    add_number(value, column);
     column.letters += value.size();
   }
 }
@@ -64,6 +66,19 @@ bool is_header(const std::vector<Column>& columns) {
 }
 
 }  // namespace
+
+NumberFormat Sheet::notation() const {
+  NumberFormat all;
+  for (const Column& column : columns) {
+    if (!column.numeric() || !column.notation) continue;
+    if (column.notation->decimal != '.') all.decimal = column.notation->decimal;
+    if (column.notation->thousands) all.thousands = column.notation->thousands;
+    for (const std::string& unit : column.notation->units)
+      if (std::ranges::find(all.units, unit) == all.units.end()) all.units.push_back(unit);
+  }
+  if (all.thousands == all.decimal) all.thousands = 0;
+  return all;
+}
 
 Sheet look_at(const std::filesystem::path& file, const SheetFormat& format) {
   constexpr std::int64_t most_rows = 5000;

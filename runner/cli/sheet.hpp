@@ -8,15 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "components/support/tables/number.hpp"
+
 namespace runner::cli {
 
 struct Column {
   std::string name;
   std::map<std::string, std::int64_t, std::less<>> values = {};
   std::int64_t numbers = 0, filled = 0;
-  std::int64_t decimal_commas = 0;  // how many of the numbers have one
-  std::int64_t fractions = 0;       // how many are not whole
-  std::size_t letters = 0;          // bytes of all values
+  std::int64_t fractions = 0;                 // how many of the numbers are not whole
+  std::optional<NumberFormat> notation = {};  // of those that are not written like 1234.5
+  std::size_t letters = 0;                    // bytes of all values
 
   bool numeric() const { return filled > 0 && numbers == filled; }
 };
@@ -27,10 +29,7 @@ struct Sheet {
   bool header = true;
   std::vector<Column> columns = {};
 
-  bool decimal_comma() const {
-    return std::ranges::any_of(
-        columns, [](const Column& column) { return column.numeric() && column.decimal_commas > 0; });
-  }
+  NumberFormat notation() const;  // of all numeric columns; what they contradict each other in, `csv` reports
 };
 
 // What is known about the file; the rest is guessed.

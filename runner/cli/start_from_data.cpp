@@ -108,16 +108,38 @@ Found images(const fs::path& data) {
 
 // ---- tables
 
+std::string list_of(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) quoted.push_back(quote_toml(escape_references(text)));
+  return "[" + joined(quoted) + "]";
+}
+
 std::string names_of(const std::vector<Column>& columns) {
   std::vector<std::string> names;
-  for (const Column& column : columns) names.push_back(quote_toml(escape_references(column.name)));
-  return "[" + joined(names) + "]";
+  for (const Column& column : columns) names.push_back(column.name);
+  return list_of(names);
+}
+
+// A first line such as "150,4,setosa,versicolor,virginica", which says what the table holds. Names may be
+// numbers that count, as pandas writes them.
+bool describes_the_table(const Sheet& sheet) {
+  double last = -1;
+  bool numbers = false, count = true;
+  for (const Column& column : sheet.columns) {
+    const auto number = parse_number(column.name);
+    if (!number) continue;
+    count = count && (numbers ? *number == last + 1 : *number == 0 || *number == 1);
+    numbers = true;
+    last = *number;
+  }
+  return sheet.header && numbers && !count;
 }
 
 // As written by to_csv of pandas, and by its read_csv and to_csv after that: "", "Unnamed: 0", "Unnamed:
 // 0.1".
 bool has_row_numbers(const Column& column) {
-  return (column.name.empty() || column.name.starts_with("Unnamed: 0")) && column.numeric();
+  return (column.name.empty() || column.name.starts_with("Unnamed: 0")) && column.numeric() &&
+         column.fractions == 0;
 }
 
 const Column* column_called(const Sheet& sheet, std::initializer_list<std::string_view> names) {
@@ -164,7 +186,8 @@ Found table(const fs::path& data, const std::vector<std::string>& typed) {
   constexpr std::size_t most_classes = 20;  // with more distinct numbers, it is a regression
   if (fs::is_directory(data)) return Problem{data.string() + " is a folder; name the file with the table"};
   if (!fs::is_regular_file(data)) return Problem{"there is no file " + data.string()};
-  const Sheet sheet = look_at(data, typed_format(typed));
+  const SheetFormat format = typed_format(typed);
+  const Sheet sheet = look_at(data, format);
   if (sheet.columns.size() < 2)
     return Problem{data.string() + " has fewer than two columns",
                    {"if other lines come before the table, skip them: dataset.skip_lines=1, or "
@@ -175,11 +198,19 @@ Found table(const fs::path& data, const std::vector<std::string>& typed) {
   StartingPoint start{task_recipe(regression ? "regression" : "table"),
                       {setting("dataset.train", full_path(data)), setting("dataset.target", target->name)}};
   if (sheet.separator != ",") start.overrides.push_back(setting("dataset.separator", sheet.separator));
-  if (sheet.decimal_comma()) start.overrides.push_back(setting("dataset.decimal", ","));
+  const NumberFormat notation = sheet.notation();
+  if (notation.decimal != '.') start.overrides.push_back(setting("dataset.decimal", {notation.decimal}));
+  if (notation.thousands) start.overrides.push_back(setting("dataset.thousands", {notation.thousands}));
+  if (!notation.units.empty()) start.overrides.push_back("dataset.units=" + list_of(notation.units));
   if (!sheet.header) {
     start.overrides.push_back("dataset.columns=" + names_of(sheet.columns));
     start.notes.push_back(first_line_note(data) + "; dataset.header=true takes it as their names");
   }
+  if (!format.header && describes_the_table(sheet))
+    start.notes.push_back(
+        "the first line of " + data.string() +
+        " is taken as the names of the columns, but has numbers; if it is not part of the table, "
+        "dataset.skip_lines=1 skips it");
   const auto is_ignored = [&](const Column& column) { return &column != target && has_row_numbers(column); };
   std::vector<Column> ignored;
   std::ranges::copy_if(sheet.columns, std::back_inserter(ignored), is_ignored);

@@ -17,7 +17,7 @@ bool from_plugin(const Part<ModelKind>& model) {
 }
 
 Blueprint draw_blueprint(const Recipe& recipe) {
-  const auto dataset = build_dataset(recipe);
+  std::unique_ptr<Dataset> dataset = build_dataset(recipe);
   const DataSpec data = spec_after_transforms(recipe, *dataset, /*training=*/true);
   if (std::ranges::any_of(data.input_shape, [](std::int64_t size) { return size < 0; })) {
     throw RecipeError(
@@ -28,7 +28,7 @@ Blueprint draw_blueprint(const Recipe& recipe) {
   // One example of each class: the counts do not affect shapes.
   std::unique_ptr<Loss> loss = build_loss(
       recipe, data, [&] { return std::vector<std::int64_t>(static_cast<std::size_t>(data.classes), 1); });
-  return {data, sketch_model(recipe, data), std::move(loss)};
+  return {data, sketch_model(recipe, data), std::move(loss), std::move(dataset)};
 }
 
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {

@@ -14,6 +14,7 @@ struct Blueprint {
   DataSpec data;  // after the transforms, as in training
   std::shared_ptr<Model> model;
   std::unique_ptr<Loss> loss;
+  std::unique_ptr<Dataset> dataset;  // what it has read, and warned about, is not read again
 };
 
 Blueprint draw_blueprint(const Recipe& recipe);

@@ -85,8 +85,7 @@ void check_deeply(const Value& resolved, const Registry& registry) {
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
   Blueprint blueprint = draw_blueprint(recipe);
   const Inspection found = inspect(recipe, blueprint);
-  const auto dataset = build_dataset(recipe);
-  const auto [batch, data, train_examples] = evaluation_batch(recipe, *dataset);
+  const auto [batch, data, train_examples] = evaluation_batch(recipe, *blueprint.dataset);
   try_single_example(recipe, blueprint, train_examples);
   if (batch.size() == 0 || !found.passed || found.output_shape.empty()) return;
   std::vector<std::int64_t> shape = found.output_shape;

@@ -24,13 +24,13 @@ std::vector<std::string> similar_files(const fs::path& path) {
   fs::directory_iterator entries(folder, error);
   if (error) return {"there is no folder " + folder.string() + " either"};
   for (int i = 0; i < most_entries && entries != fs::directory_iterator(); ++i) {
-    if (entries->path().extension() == ".toml") names.push_back(entries->path().filename().string());
+    if (entries->path().extension() == ".toml") names.push_back(entries->path().stem().string());
     entries.increment(error);
     if (error) break;
   }
-  const auto meant = nearest(path.filename().string(), names);
+  const auto meant = nearest(path.stem().string(), names);  // all end in .toml, which says nothing
   if (!meant) return {};
-  return {"did you mean " + (path.has_parent_path() ? (path.parent_path() / *meant).string() : *meant) + "?"};
+  return {"did you mean " + (path.parent_path() / (*meant + ".toml")).string() + "?"};
 }
 
 // Problems that show before the content is parsed as TOML.

@@ -185,10 +185,10 @@ std::vector<fs::path> find_runs(const fs::path& folder) {
        !error && entry != end; entry.increment(error)) {
     std::error_code ignored;
     if (!entry->is_directory(ignored) || entry->is_symlink(ignored)) continue;
-    if (is_run_folder(entry->path())) {
-      found.push_back(entry->path());
-      entry.disable_recursion_pending();
-    }
+    if (!is_run_folder(entry->path())) continue;
+    entry.disable_recursion_pending();
+    // A checkpoint holds the recipe of its run, but is none, even if that run has lost its own.
+    if (!fs::exists(entry->path() / "manifest.json", ignored)) found.push_back(entry->path());
   }
   std::ranges::sort(found);
   return found;

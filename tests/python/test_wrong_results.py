@@ -49,6 +49,9 @@ def a_single_class_is_told(folder):
     save_file({**data, "target": data["target"] * 0}, folder / "data.safetensors")
     assert "a single class, so every answer is right" in run("check", "--deep", path).stderr
     assert "a single class, so every answer is right" in run("run", "--dry-run", path).stderr
+    (folder / "sentences.csv").write_text("text,label\n" + "some words,one\n" * 20)
+    sentences = ["model=text_mean", f"dataset={{name=\"text_classification\",file=\"{folder}/sentences.csv\"}}"]
+    assert "a single class, so every answer is right" in run("check", "--deep", path, *sentences).stderr
 
 
 def early_stop_and_plateau_know_that_a_loss_falls(folder):

@@ -97,6 +97,10 @@ TEST_CASE("conform: wrong types, ranges and words", "[conform]") {
   CHECK_THAT(about("maybe", text("none")), ContainsSubstring("delete it with ~maybe"));
   CHECK_THAT(about("count", text("many")),
              ContainsSubstring("count must be an integer, not a string (\"many\")"));
+  // As it arrives from the command line, where it needs no quotes.
+  for (const char* key : {"count", "ratio"})
+    CHECK_THAT(about(key, text("99999999999999999999")),
+               ContainsSubstring(" = 99999999999999999999 is out of range"));
   CHECK_THAT(about("count", Value(Value::Data(1.5))),
              ContainsSubstring("count must be an integer, not a number"));
   CHECK_THAT(about("count", number(0)), ContainsSubstring("count must be 1 to 100, not 0"));

@@ -22,6 +22,20 @@ struct PlainLabels {
 
 }  // namespace
 
+namespace {
+
+// For labels whose number of dimensions tells what was meant.
+std::string remedy(const torch::Tensor& output, const torch::Tensor& target) {
+  if (!are_labels(target)) return "";
+  if (output.dim() == 3 && target.sizes() == output.sizes().slice(0, 2))
+    return " For the next token at each position, as in a language model, use lm_cross_entropy.";
+  if (target.dim() == 1 && output.dim() > 2)
+    return " The data has one label for each example: choose a model that gives one output for each class.";
+  return "";
+}
+
+}  // namespace
+
 ClassTargets::ClassTargets(Settings settings) : settings_(std::move(settings)) {
   const auto given = static_cast<std::int64_t>(settings_.weights.size());
   if (given == 0) return;
@@ -52,9 +66,9 @@ void ClassTargets::require_fitting(const torch::Tensor& output, const torch::Ten
   if (target.sizes() != at::IntArrayRef(expected)) {
     throw std::runtime_error(
         log::format("{}: for outputs of the shape {} it needs {} of the shape {}, but the "
-                    "targets are {}.",
+                    "targets are {}.{}",
                     settings_.loss, output.sizes(), labels ? "labels" : "class shares",
-                    at::IntArrayRef(expected), target.sizes()));
+                    at::IntArrayRef(expected), target.sizes(), remedy(output, target)));
   }
   if (weights_.defined() && weights_.size(0) != output.size(1)) {
     throw std::runtime_error(log::format("loss.{} has {} numbers, but the model gives {} classes.",

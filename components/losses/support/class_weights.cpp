@@ -44,7 +44,8 @@ std::vector<double> by_name(const std::map<std::string, double>& named, const Da
     if (found == names.end()) {
       const auto hint = did_you_mean(name, names);
       throw std::runtime_error("loss.class_weights names the class " + in_quotes(name) +
-                               ", which the data does not have" + (hint ? "; " + *hint : "."));
+                               ", which the data does not have; " +
+                               (hint ? *hint : "it has: " + listed(names)));
     }
     weights[static_cast<std::size_t>(found - names.begin())] = weight;
   }

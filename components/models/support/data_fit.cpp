@@ -29,7 +29,8 @@ std::string inputs_text(const DataSpec& data) {
 void require_numbers(std::string_view model, const DataSpec& data,
                      std::string_view needed = "floating-point numbers") {
   if (!torch::isFloatingType(data.input_type))
-    fail(model, "the dataset gives " + inputs_text(data) + "; this model needs " + std::string(needed));
+    fail(model, "the dataset gives " + inputs_text(data) + "; this model needs " + std::string(needed) +
+                    (data.vocabulary > 0 ? "" : "; save the inputs as float32"));
   if (data.input_shape.empty() ||
       std::ranges::any_of(data.input_shape, [](auto extent) { return extent < 1; })) {
     fail(model, "the dataset gives examples of shape " + shape_text(data.input_shape) +

@@ -60,9 +60,11 @@ struct Contents {  // of one column
   }
 };
 
-std::string setting_of(const NumberFormat& format) {
+// What to change in `current`.
+std::string setting_of(const NumberFormat& format, const NumberFormat& current) {
   std::vector<std::string> settings;
-  if (format.decimal != '.') settings.emplace_back("dataset.decimal = \",\"");
+  if (format.decimal != current.decimal)
+    settings.push_back(std::string("dataset.decimal = \"") + format.decimal + "\"");
   if (format.thousands) settings.push_back(std::string("dataset.thousands = \"") + format.thousands + "\"");
   for (const std::string& unit : format.units)
     settings.push_back("dataset.units = [" + in_quotes(unit) + "]");
@@ -123,7 +125,8 @@ class RoleFinder {
       throw IoError(log::format(
           "{}: column {} looks numeric, but is not in the expected number format: {}. If these are numbers, "
           "set how they are written ({}); if not, name the column in dataset.categorical or dataset.ignore.",
-          training_.name(), in_quotes(name), found.shown(), setting_of(*found.notation)));
+          training_.name(), in_quotes(name), found.shown(),
+          setting_of(*found.notation, training_.format().numbers)));
     }
     if (found.texts > 0 && found.numbers >= 9 * found.texts) {
       throw IoError(

@@ -42,6 +42,11 @@ constexpr std::size_t most_values = 1'000'000;
 
 CsvReader::CsvReader(std::string_view text, std::string file, CsvFormat format)
     : file_(std::move(file)), format_(std::move(format)), rest_(without_byte_order_mark(text)) {
+  if (is_bare_utf16(rest_)) throw IoError(file_ + " is not UTF-8. " + encoding_remedy(rest_) + ".");
+  if (rest_.starts_with("{\"") || rest_.starts_with("[{"))
+    throw IoError(file_ +
+                  " is JSON, not a table. Convert it to CSV, for example with pandas: read_json, to_csv.");
+  if (format_.skip_lines == 0) pass_separator_line();
   for (std::int64_t line = 0; line < format_.skip_lines; ++line) {
     rest_.remove_prefix(std::min(rest_.size(), rest_.find_first_of("\r\n")));
     pass_line_end();
@@ -85,6 +90,15 @@ void CsvReader::pass_line_end() {
   if (rest_.empty()) return;
   rest_.remove_prefix(rest_.starts_with("\r\n") ? 2 : 1);
   ++line_;
+}
+
+// "sep=;", which spreadsheets write before a table and read as a note.
+void CsvReader::pass_separator_line() {
+  constexpr std::string_view note = "sep=";
+  const std::string_view line = rest_.substr(0, rest_.find_first_of("\r\n"));
+  if (!line.starts_with(note) || line.size() != note.size() + 1) return;
+  rest_.remove_prefix(line.size());
+  pass_line_end();
 }
 
 void CsvReader::pass_spaces() {
@@ -145,11 +159,14 @@ std::string_view CsvReader::quoted_value() {
 }
 
 void CsvReader::require_all_columns() const {
+  const bool note = columns_.front().starts_with('#');
   throw IoError(file_ + ":" + std::to_string(row_line_) + ": the row has " +
                 counted(values_.size(), "value") + ", where " + std::to_string(columns_.size()) +
-                " are expected (" + listed(columns_) +
+                (columns_.size() == 1 ? " is expected (" : " are expected (") + listed(columns_) +
                 "). Is a separator or a quote missing, or one too many?" +
-                (first_row_ ? " Lines before the table are skipped with dataset.skip_lines." : ""));
+                (note         ? " Lines that start with \"#\" are ignored with dataset.comment = \"#\"."
+                 : first_row_ ? " Lines before the table are skipped with dataset.skip_lines."
+                              : ""));
 }
 
 void CsvReader::fail(std::size_t column, const std::string& why) const { fail_at(row_line_, column, why); }

@@ -41,6 +41,7 @@ class CsvReader {
   void pass_spaces();
   bool at_line_end() const { return rest_.empty() || rest_[0] == '\n' || rest_[0] == '\r'; }
   void pass_line_end();
+  void pass_separator_line();
   void require_all_columns() const;
   [[noreturn]] void fail_at(std::int64_t line, std::size_t column, const std::string& why) const;
 

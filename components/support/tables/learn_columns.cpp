@@ -81,7 +81,7 @@ struct Learner {
         if (roles[i] == ColumnRole::categorical) note(i, row.values()[i]);
         if (roles[i] == ColumnRole::target && !choice.regression) note(i, class_of(row, i, written));
         if (roles[i] == ColumnRole::target && choice.regression)
-          numbers[i].add(finite_number(row, i, training.format().numbers));
+          numbers[i].add(finite_number(row, i, training.format().numbers, NumberUse::target));
       }
     });
     require_few_enough(values);
@@ -92,6 +92,7 @@ struct Learner {
       if (roles[i] == ColumnRole::numeric) columns.numeric.push_back(numeric(name, numbers[i]));
       if (roles[i] == ColumnRole::categorical) columns.categorical.push_back(categorical(name, values[i]));
       if (roles[i] == ColumnRole::target && !choice.regression) columns.classes = classes(values[i]);
+      if (roles[i] == ColumnRole::target && choice.regression) require_different_values(numbers[i]);
       if (roles[i] == ColumnRole::target && choice.regression && choice.standardize_target) {
         columns.target_mean = numbers[i].mean;
         columns.target_deviation = numbers[i].deviation();
@@ -140,6 +141,15 @@ struct Learner {
     return {name, {found.begin(), found.end()}};
   }
 
+  [[noreturn]] void nothing_to_learn() const {
+    throw IoError(training.name() + ": the target " + in_quotes(choice.target) +
+                  " is the same in all training rows: there is nothing to learn.");
+  }
+
+  void require_different_values(const Distribution& target) const {
+    if (target.count > 1 && target.squares == 0) nothing_to_learn();
+  }
+
   // "Yes" and "yes", "1" and "1.0": usually one class that was written in two ways.
   void look_for_classes_written_twice(const Distinct& found) const {
     std::map<std::string, std::string> written;
@@ -165,10 +175,7 @@ struct Learner {
           training.name() + ": the target column " + in_quotes(choice.target) +
           " has no value in the training set. Fill it in, or set dataset.target to another column.");
     }
-    if (count < 2) {
-      throw IoError(training.name() + ": the target " + in_quotes(choice.target) +
-                    " is the same in all training rows: there is nothing to learn.");
-    }
+    if (count < 2) nothing_to_learn();
     if (numbers && count > 50 && 2 * count > training.size()) {
       throw IoError(training.name() + ": nearly every row has a different number as its target " +
                     in_quotes(choice.target) +

@@ -85,23 +85,27 @@ std::optional<NumberFormat> other_notation(std::string_view text) {
   return std::nullopt;
 }
 
-double finite_number(const CsvReader& row, std::size_t column, const NumberFormat& format) {
+std::string number_remedy(NumberUse use) {
+  return use == NumberUse::target ? "Correct it, or remove the row"
+                                  : "Correct it, or add it to dataset.missing";
+}
+
+double finite_number(const CsvReader& row, std::size_t column, const NumberFormat& format, NumberUse use) {
   const std::string_view text = row.values()[column];
   const auto number = parse_number(text, format);
   if (!number) {
-    row.fail(
-        column,
-        in_quotes(text) +
-            " is not a number. Correct it, or add it to dataset.missing, or name the column in "
-            "dataset.categorical or dataset.ignore; dataset.decimal, thousands and units say how numbers "
-            "are written");
+    const char* other_use = use == NumberUse::target
+                                ? "; to predict classes, set dataset.task = \"classification\""
+                                : ", or name the column in dataset.categorical or dataset.ignore";
+    row.fail(column, in_quotes(text) + " is not a number. " + number_remedy(use) + other_use +
+                         "; dataset.decimal, thousands and units say how numbers are written");
   }
   if (!std::isfinite(static_cast<float>(*number))) {
     const bool too_large = !std::isnan(*number) && std::ranges::any_of(text, is_digit);  // not "inf"
     row.fail(column, in_quotes(text) +
                          (too_large ? " is too large: numbers up to 3.4e38 can be used. "
                                     : " is not a finite number. ") +
-                         "Correct it, or add it to dataset.missing");
+                         number_remedy(use));
   }
   return *number;
 }

@@ -23,7 +23,14 @@ std::optional<double> parse_number(std::string_view text, const NumberFormat& fo
 // value if it is not a number in any of them.
 std::optional<NumberFormat> other_notation(std::string_view text);
 
+// What a column is for, which decides what can be done about a bad number in it.
+enum class NumberUse { input, target };
+
 // The number in a column of a row. Throws IoError with the place if it is not a finite number.
-double finite_number(const CsvReader& row, std::size_t column, const NumberFormat& format);
+double finite_number(const CsvReader& row, std::size_t column, const NumberFormat& format,
+                     NumberUse use = NumberUse::input);
+
+// "Correct it, or ..", without a full stop at the end.
+std::string number_remedy(NumberUse use);
 
 }  // namespace runner

@@ -14,12 +14,13 @@ namespace runner {
 namespace {
 
 // A large number divided by a small deviation may be too large for 32 bits.
-float standardised(const CsvReader& row, std::size_t column, double value, double mean, double deviation) {
+float standardised(const CsvReader& row, std::size_t column, double value, double mean, double deviation,
+                   NumberUse use = NumberUse::input) {
   const auto scaled = static_cast<float>((value - mean) / deviation);
   if (!std::isfinite(scaled)) {
     row.fail(column, log::format("{} is too far from the values of the training set (mean {}, standard "
-                                 "deviation {}). Correct it, or add it to dataset.missing",
-                                 in_quotes(row.values()[column]), mean, deviation));
+                                 "deviation {}). {}",
+                                 in_quotes(row.values()[column]), mean, deviation, number_remedy(use)));
   }
   return scaled;
 }
@@ -89,9 +90,9 @@ void RowEncoder::add_target(const CsvReader& row, EncodedRows& rows) const {
                        "row; if it is a value, list what is missing in dataset.missing, such as [\"\"]");
   }
   if (columns_.classes.empty()) {
-    const double number = finite_number(row, *target_, format_.numbers);
-    return rows.values.push_back(
-        standardised(row, *target_, number, columns_.target_mean, columns_.target_deviation));
+    const double number = finite_number(row, *target_, format_.numbers, NumberUse::target);
+    return rows.values.push_back(standardised(row, *target_, number, columns_.target_mean,
+                                              columns_.target_deviation, NumberUse::target));
   }
   const auto label = labels_.find(class_in(row, *target_, trim_target_));
   if (label == labels_.end()) fail_unknown(row, value);

@@ -29,6 +29,7 @@ char32_t take_code_point(std::string_view& text) {
 }
 
 void check_utf8(std::string_view text, const std::filesystem::path& file, const std::string& remedy) {
+  if (is_bare_utf16(text)) throw DataError(file.string() + " is not UTF-8. " + encoding_remedy(text) + ".");
   std::size_t position = 0;
   while (position < text.size()) {
     if (static_cast<unsigned char>(text[position]) < 0x80) {

@@ -77,7 +77,9 @@ LabelledSentences read_sentence_table(const std::filesystem::path& file, const S
   std::vector<std::string> labels;
   try {
     const std::string content = read_all(file, encoding);
-    format.csv.separator = file.extension() == ".tsv" ? '\t' : find_separator(content, format);
+    const bool tabs =
+        file.extension() == ".tsv" && content.substr(0, content.find('\n')).find('\t') != std::string::npos;
+    format.csv.separator = tabs ? '\t' : find_separator(content, format);
     CsvReader rows = table_rows(content, file.string(), format);
     const std::size_t text = find_column(rows.columns(), table.text, file.string()),
                       label = find_column(rows.columns(), table.label, file.string());

@@ -35,6 +35,20 @@ TEST_CASE_METHOD(CsvFiles, "mistakes in a table are reported with their place an
   refuses("age;buys\n1;no\n", "Set dataset.separator = \";\".", {{"separator", ","}});
   refuses("age\tbuys\n1\tno\n", "Set dataset.separator = \"tab\".", {{"separator", ","}});
   refuses("age,buys\n1,no\n2,no\n", "the target \"buys\" is the same in all training rows");
+  const Settings regression{{"task", "regression"}};
+  refuses("age,buys\n1,0.1\n2,0.1\n3,0.1\n", "the target \"buys\" is the same in all training rows",
+          regression);
+  refuses(
+      "age,buys\n1,7\n2,no\n",
+      file +
+          ":3: column \"buys\": \"no\" is not a number. Correct it, or remove the row; to predict classes, "
+          "set dataset.task = \"classification\"",
+      regression);
+  refuses("age,buys\n1,7\n2,1e39\n", "can be used. Correct it, or remove the row.", regression);
+  refuses(std::string("a\0g\0e\0,\0b\0u\0y\0s\0\n\0"
+                      "1\0,\0n\0o\0\n\0",
+                      28),
+          file + " is not UTF-8. It is UTF-16");
   refuses("age,buys\n1,\n2,\n", "the target column \"buys\" has no value in the training set");
   refuses("buys\nno\nyes\n", "has no column to learn from except the target");
   refuses("age,x,buys\n1,,no\n2,,yes\n", "column \"x\" has no value in the training set",

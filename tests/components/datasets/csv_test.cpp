@@ -91,6 +91,7 @@ TEST_CASE_METHOD(CsvFiles, "numbers in another notation are reported, and read i
   };
   refuses(table("1.234,50"), "\"1.234,50\" in line 2");
   refuses(table("1.234,50"), "dataset.decimal = \",\", dataset.thousands = \".\"");
+  refuses(table("1.5"), "set how they are written (dataset.decimal = \".\")", {{"decimal", ","}});
   refuses(table("1,234,567"), "dataset.thousands = \",\"");
   refuses(table("€ 12"), "dataset.units = [\"€\"]");
   refuses(table("12 %"), "dataset.units = [\"%\"]");

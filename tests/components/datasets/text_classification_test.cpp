@@ -196,6 +196,10 @@ TEST_CASE_METHOD(Fixture, "bad sentences are refused with their place", "[text]"
     table("sentence,label\na,0\n");
     refused("\"text\"");
   }
+  SECTION("no column for what another separator says") {
+    settings = {{"file", write_file(folder / "table.tsv", "text,label\na,0\n").string()}};
+    refused("only one sentence of the class \"0\"");
+  }
   SECTION("no rows") {
     table("text,label\n");
     refused("table.csv");

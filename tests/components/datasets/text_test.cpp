@@ -190,6 +190,12 @@ TEST_CASE_METHOD(Fixture, "bad text is refused with its place", "[text]") {
     write("one two three four\xE2\x82");
     refused("line 1, byte 0xE2 at offset 18");
   }
+  SECTION("UTF-16 without a byte order mark, which is valid UTF-8") {
+    std::string wide;
+    for (const char letter : std::string("twenty characters ..")) wide += {letter, '\0'};
+    write(wide);
+    refused("input.txt is not UTF-8. It is UTF-16. Convert it with: iconv -f utf-16le -t utf-8.");
+  }
   SECTION("empty") {
     write("");
     refused("input.txt is empty");
@@ -201,12 +207,12 @@ TEST_CASE_METHOD(Fixture, "bad text is refused with its place", "[text]") {
   }
   SECTION("nothing left to evaluate with") {
     write("nine char");
-    refused("too short: it has 1 tokens to evaluate with, but 2 are needed. Raise dataset.split");
+    refused("too short: it has 1 token to evaluate with, but 2 are needed. Raise dataset.split");
   }
   SECTION("nothing to evaluate with in a file of its own") {
     write("enough text to train on");
     set("eval_file", write_file(folder / "eval.txt", "e").string());
-    refused("eval.txt is too short: it has 1 tokens to evaluate with, but 2 are needed. Give more text.");
+    refused("eval.txt is too short: it has 1 token to evaluate with, but 2 are needed. Give more text.");
   }
   SECTION("a folder without text") {
     std::filesystem::create_directory(folder / "input.txt");

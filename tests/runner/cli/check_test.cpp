@@ -1,6 +1,7 @@
 #include <catch2/catch_all.hpp>
 #include <nlohmann/json.hpp>
 
+#include "registry/log.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -49,6 +50,57 @@ TEST_CASE("advice about a value fits the value", "[cli]") {
                    ContainsSubstring("write \"1MB\", \"1MiB\""));
   CHECK_THAT(about("hook+=[\"ema\",\"swa\"]"), ContainsSubstring("+= adds one entry: hook+=ema hook+=swa"));
   CHECK_THAT(about("hook.0=[\"ema\"]"), !ContainsSubstring("+= adds one entry"));
+}
+
+TEST_CASE("a recipe that is not there is compared with others by its name alone", "[cli]") {
+  const TemporaryFolder folder;
+  write_file(folder / "shapes.toml", right);
+  write_file(folder / "e.toml", right);
+  const auto about = [&](const char* name) { return Program{}.run({"check", (folder / name).string()}).err; };
+  CHECK_THAT(about("nofile.toml"), !ContainsSubstring("did you mean"));
+  for (const char* name : {"shape.toml", "shapes", "shapes.tml"})
+    CHECK_THAT(about(name), ContainsSubstring("did you mean " + (folder / "shapes.toml").string() + "?"));
+}
+
+TEST_CASE("a loss or a metric that does not fit the targets names those that do", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string recipe = write_file(folder / "recipe.toml", right).string();
+  std::string rows = "x,y\n";
+  for (int i = 0; i < 20; ++i) rows += std::to_string(i * i % 17) + "," + std::to_string(i) + ".5\n";
+  write_file(folder / "table.csv", rows);
+  const auto about = [&](std::vector<std::string> settings) {
+    settings.insert(settings.begin(), {"check", "--deep", recipe});
+    return Program{}.run(settings).err;
+  };
+  CHECK_THAT(about({"eval.metric+=mae"}), ContainsSubstring("; metrics for these: accuracy, auroc"));
+  const std::vector<std::string> numbers{
+      "model=mlp", "dataset={name=\"csv\",target=\"y\",task=\"regression\",split=0.2,train=\"" +
+                       (folder / "table.csv").string() + "\"}"};
+  CHECK_THAT(about(numbers),
+             ContainsSubstring("the dataset gives numbers; losses for these: huber, l1, mse."));
+  std::vector<std::string> with_metric = numbers;
+  with_metric.insert(with_metric.end(), {"loss=mse", "eval.metric+=f1"});
+  CHECK_THAT(about(with_metric), ContainsSubstring("; metrics for these: mae, r2, rmse."));
+  with_metric.back() = "eval.metric+=perplexity";
+  CHECK_THAT(about(with_metric), ContainsSubstring("metric \"perplexity\" needs tokens"));
+  CHECK_THAT(about({"loss=bce_with_logits", "model=mlp"}),
+             ContainsSubstring("for which there is cross_entropy"));
+  CHECK_THAT(about({"model=autoencoder"}),
+             ContainsSubstring("choose a model that gives one output for each class"));
+}
+
+TEST_CASE("a deep check warns about the data once", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string recipe = write_file(folder / "recipe.toml", right).string();
+  std::string rows = "x,y\n";
+  for (int i = 0; i < 20; ++i) rows += std::to_string(i) + (i % 2 ? ",a\n" : ",b\n");
+  write_file(folder / "table.csv", rows);
+  log::clear_warnings();
+  const Outcome outcome = Program{}.run(
+      {"check", "--deep", recipe, "model=mlp",
+       "dataset={name=\"csv\",target=\"y\",split=0.2,train=\"" + (folder / "table.csv").string() + "\"}"});
+  CHECK(outcome.code == 0);
+  CHECK(log::warnings().size() == 1);  // the column that counts the rows
 }
 
 TEST_CASE("every command finds a recipe by its name, unless there is a file with that name", "[cli]") {

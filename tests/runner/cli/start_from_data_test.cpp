@@ -90,6 +90,42 @@ TEST_CASE_METHOD(UserData, "new: a separator at the end of the lines adds no tar
   CHECK_THAT(made.out, ContainsSubstring("\ntarget = \"kind\"\n"));
 }
 
+TEST_CASE_METHOD(UserData, "new: a column without a name is ignored only if it may count the rows", "[cli]") {
+  const Outcome index = start_from_table(",x,kind\n0,1.5,u\n1,2,v\n2,3,u\n3,4,v\n");
+  CHECK_THAT(index.out, ContainsSubstring("\nignore = [\"\"]\n"));
+  const Outcome measured = start_from_table(",kind\n0.5,u\n1.5,v\n2,u\n3,v\n");
+  CHECK_THAT(measured.out, ContainsSubstring("\nignore = []\n"));
+}
+
+TEST_CASE_METHOD(UserData,
+                 "new: numbers in another notation are numbers, and the recipe says how they are written",
+                 "[cli]") {
+  const Outcome made =
+      start_from_table("share,price\n10 %,\"1,000\"\n20 %,\"2,500.50\"\n30 %,\"3,000.25\"\n");
+  REQUIRE(made.code == 0);
+  CHECK(made.err.empty());
+  CHECK_THAT(made.out,
+             ContainsSubstring("\ntask = \"regression\"\n") && ContainsSubstring("\nthousands = \",\"\n") &&
+                 ContainsSubstring("\nunits = [\"%\"]\n") && ContainsSubstring("\ndecimal = \".\"\n"));
+  CHECK_THAT(start_from_table("x;price\n1;1.000,5 €\n2;2.000,5 €\n").out,
+             ContainsSubstring("\nthousands = \".\"\n") && ContainsSubstring("\ndecimal = \",\"\n"));
+}
+
+TEST_CASE_METHOD(UserData, "new: a first line with numbers may not be part of the table", "[cli]") {
+  const std::string rows = "1.5,2.5,0\n1.6,2.6,1\n1.7,2.7,0\n1.8,2.8,1\n";
+  CHECK_THAT(start_from_table("4,setosa,virginica\n" + rows).err,
+             ContainsSubstring("dataset.skip_lines=1 skips it"));
+  for (const char* names : {"0,1,kind\n", "1,2,kind\n", "a,b,kind\n"})
+    CHECK(start_from_table(names + rows).err.empty());
+}
+
+TEST_CASE_METHOD(UserData, "new: data is no recipe to start from", "[cli]") {
+  put_image("photos/cat/1.png");
+  const auto about = [&](const std::filesystem::path& place) { return Program{}.run({"new", place}).err; };
+  CHECK_THAT(about(folder / "photos"), ContainsSubstring("runner new --task images "));
+  CHECK_THAT(about(write_file(folder / "table.csv", "a,b\n")), ContainsSubstring("runner new --task table "));
+}
+
 TEST_CASE_METHOD(UserData, "new: few numbers are classes only if they are whole", "[cli]") {
   const auto [number, task] = GENERATE(table<std::string, std::string>(
       {{"12.37", "regression"}, {"3.0", "classification"}, {"3", "classification"}}));

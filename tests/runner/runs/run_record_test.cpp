@@ -106,6 +106,9 @@ TEST_CASE("runs are found below a folder, and not inside each other", "[runs]") 
   const TemporaryFolder folder;
   for (const char* name : {"a/1", "a/2", "b", "b/inner"})
     write_file(folder / (std::string(name) + "/recipe.toml"), recipe);
+  std::filesystem::create_directories(folder / "no_recipe/checkpoints/step-00000004");
+  for (const char* file : {"recipe.toml", "manifest.json"})
+    write_file(folder / "no_recipe/checkpoints/step-00000004" / file, "");
   const auto found = find_runs(folder.path());
   REQUIRE(found.size() == 3);
   CHECK(found[0] == folder / "a/1");

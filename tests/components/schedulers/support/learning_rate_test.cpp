@@ -2,6 +2,7 @@
 
 #include <catch2/catch_all.hpp>
 
+#include "registry/log.hpp"
 #include "tests/support/parts.hpp"
 
 namespace runner::testing {
@@ -44,6 +45,23 @@ TEST_CASE("a warm-up longer than the run is reported", "[schedulers]") {
                                                         ContainsSubstring("has 40"));
   REQUIRE_NOTHROW(LearningRate(cosine, 50, 10));
   REQUIRE(LearningRate(cosine, 50, 10).factor(49) < 1.0);
+}
+
+TEST_CASE("milestones that the run never reaches are reported", "[schedulers]") {
+  const auto warnings = [](const char* name, Setting milestones, const Settings& more = {}) {
+    Settings settings{{"milestones", std::move(milestones)}};
+    settings.insert(settings.end(), more.begin(), more.end());
+    log::clear_warnings();
+    const LearningRate rate(part<SchedulerKind>(name, settings), 40, 10);
+    return log::warnings();
+  };
+  CHECK(warnings("multi_step", Setting::list({"3ep", "39step"})).empty());
+  const auto late = warnings("multi_step", Setting::list({"3ep", "4ep", "90step"}));
+  REQUIRE(late.size() == 1);
+  CHECK_THAT(late.front(), ContainsSubstring("the run ends before \"4ep\" and \"90step\""));
+  const Settings parts{{"part", Setting::list({"constant", "cosine"})}};
+  CHECK(warnings("sequential", Setting::list({"39step"}), parts).empty());
+  CHECK(warnings("sequential", Setting::list({"5ep"}), parts).size() == 1);
 }
 
 TEST_CASE("a run limited by time alone has no length to fill", "[schedulers]") {

@@ -57,6 +57,21 @@ TEST_CASE("lines at the beginning are skipped, and counted", "[csv]") {
   CHECK_THROWS_WITH(reader.next(), ContainsSubstring("f.csv:3: ") && ContainsSubstring("dataset.skip_lines"));
 }
 
+TEST_CASE("JSON is called by its name", "[csv]") {
+  for (const char* text : {"{\"x\": 1, \"y\": 2}\n", "[{\"x\": 1}]"})
+    CHECK_THROWS_WITH(CsvReader(text, "f.json", {}),
+                      ContainsSubstring("f.json is JSON, not a table. Convert it"));
+}
+
+TEST_CASE("the note of a spreadsheet about the separator is no row", "[csv]") {
+  CHECK(rows_of("sep=;\r\na;b\n", {.separator = ';'}) == Rows{{"a", "b"}});
+  CHECK(rows_of("sep=;\na;b\nc;d\n", {.separator = ';', .skip_lines = 1}) == Rows{{"a", "b"}, {"c", "d"}});
+  CHECK(rows_of("sep=apart\n") == Rows{{"sep=apart"}});
+  CsvReader reader("sep=;\na;b\n", "f.csv", {.separator = ';'});
+  REQUIRE(reader.next());
+  CHECK(reader.line() == 2);
+}
+
 TEST_CASE("lines are counted through quotes, blanks and comments", "[csv]") {
   CsvReader reader("#\r\n\n\"a\r\nb\rc\nd\"\ne\n", "f.csv", {.comment = "#"});
   REQUIRE(reader.next());
@@ -76,6 +91,11 @@ TEST_CASE("what is wrong is named with file, line and column", "[csv]") {
       read_all("a,1\nb\n"),
       ContainsSubstring("f.csv:2: the row has 1 value, where 2 are expected (name, age). Is a separator or a "
                         "quote missing, or one too many?"));
+  CsvReader notes("# two\na,b\n", "f.csv", {});
+  REQUIRE(notes.next());
+  notes.expect({"# two"});
+  CHECK_THROWS_WITH(notes.next(),
+                    ContainsSubstring("where 1 is expected") && ContainsSubstring("dataset.comment = \"#\""));
   CHECK_THROWS_WITH(read_all("a,1\n\nb,2,3\n"), ContainsSubstring("f.csv:3: "));
   CHECK_THROWS_WITH(read_all("a,1\nb,\"2\nc,3\n"),
                     ContainsSubstring("f.csv:2: column \"age\": the quote that opens here is never"));
