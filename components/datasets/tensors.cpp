@@ -221,8 +221,8 @@ std::string kind_json(const DataSpec& data) {
   return nlohmann::ordered_json{{"images", data.images}}.dump(1) + "\n";
 }
 
-bool trained_on_images(const std::string& learned) {
-  if (learned.empty()) return true;  // a run of an earlier version: bytes in the shape of images are images
+std::optional<bool> trained_on_images(const std::string& learned) {
+  if (learned.empty()) return std::nullopt;  // a run of an earlier version: bytes in the shape of images are
   const nlohmann::json kind = read_json_or_null(learned);
   const auto found = kind.find("images");
   if (found != kind.end() && found->is_boolean()) return found->get<bool>();
@@ -232,7 +232,7 @@ bool trained_on_images(const std::string& learned) {
 // An input is a safetensors file; it needs no targets.
 class TensorInterpreter final : public Interpreter {
  public:
-  TensorInterpreter(const Tensors& settings, const TransformPipeline& transforms, bool images)
+  TensorInterpreter(const Tensors& settings, const TransformPipeline& transforms, std::optional<bool> images)
       : settings_(settings), transforms_(transforms), images_(images) {}
 
   Batch read(std::span<const std::string> inputs) const override {
@@ -245,14 +245,21 @@ class TensorInterpreter final : public Interpreter {
   torch::Tensor examples_of(const std::filesystem::path& path) const {
     Pair pair{path, find(read_file(path), settings_.input, path), {}};
     if (pair.input.size(0) == 0) throw DataError(path.string() + " has no examples.");
-    if (!images_ || !holds_images(pair.input)) return pair.input.to(batch_type(pair.input));
+    if (images_ == true && !holds_images(pair.input)) {
+      throw DataError(path.string() + ": " + in_quotes(settings_.input) + " holds " +
+                      std::string(torch::toString(pair.input.scalar_type())) + " " +
+                      shape_text(pair.input.sizes().vec()) +
+                      ", but the run was trained on images: save bytes (uint8) of the shape [N, channels, "
+                      "height, width].");
+    }
+    if (images_ == false || !holds_images(pair.input)) return pair.input.to(batch_type(pair.input));
     pair.target = torch::zeros({pair.input.size(0)}, torch::kInt64);
     return read_all(TensorImages(spec_of(settings_, pair), transforms_, Phase::evaluation, pair)).input;
   }
 
   Tensors settings_;
   TransformPipeline transforms_;
-  bool images_;
+  std::optional<bool> images_;
 };
 
 class TensorDataset final : public Dataset {

@@ -15,6 +15,7 @@
 #include "components/trackers/tracker.hpp"
 #include "registry/live_line.hpp"
 #include "registry/number_text.hpp"
+#include "registry/utf8.hpp"
 
 namespace runner {
 namespace {
@@ -59,7 +60,8 @@ class ConsoleTracker : public Tracker {
   void log(const Record& record) override {
     std::string values;
     for (const auto& [name, value] : record.values) {
-      if (wanted(name)) values += " " + name + "=" + number_text(value);
+      if (wanted(name))
+        values += " " + printable(name) + "=" + number_text(value);  // with a class of the data
     }
     if (values.empty() || seen_++ % settings_.every != 0) return;
     print("step=" + std::to_string(record.step) + " epoch=" + number_text(record.epoch) +

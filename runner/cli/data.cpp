@@ -105,6 +105,7 @@ int run(const Arguments& arguments, Session& session) {
   } catch (const BadNumber& problem) {
     return refuse({problem.message, {}, "runner data --help"}, session);
   }
+  if (arguments.has("output")) require_no_other_content(arguments.get("output"));
   Diagnostics problems;
   const std::string recipe = arguments.get("RECIPE");
   const auto resolved =

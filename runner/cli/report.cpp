@@ -3,6 +3,7 @@
 #include "components/support/io/atomic_file.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/run_folders.hpp"
+#include "runner/report/page.hpp"
 #include "runner/report/run_report.hpp"
 
 namespace runner::cli {
@@ -14,6 +15,7 @@ int run(const Arguments& arguments, Session& session) {
   const auto runs = run_folders(arguments.all("RUN"), /*folders=*/true);
   const fs::path alone = runs.size() == 1 ? runs.front() / "report.html" : fs::path("report.html");
   const fs::path file = arguments.has("output") ? fs::path(arguments.get("output")) : alone;
+  require_no_other_content(file);
   write_atomically(file, run_report(runs));
   session.out << file.string() << "\n";
   return Exit::done;

@@ -49,6 +49,7 @@ class Predictor {
     const std::int64_t most = loader.eval_batch_size.value_or(loader.batch_size);
     for (std::int64_t first = 0; first < examples; first += most) {
       Batch part = part_of(batch, first, std::min(most, examples - first));
+      require_type(part, input);
       const OffloadedPass pass = run_.pass();
       const torch::Tensor output = output_for(part, input).to(torch::kCPU, torch::kFloat64);
       for (std::int64_t i = 0; i < output.size(0); ++i) {
@@ -61,6 +62,16 @@ class Predictor {
   std::vector<Prediction> found() { return std::move(found_); }
 
  private:
+  // Whole numbers are numbers, too, but not the other way round.
+  void require_type(Batch& batch, const std::string& input) const {
+    const bool numbers = c10::isFloatingType(run_.data.input_type);
+    if (numbers) batch.input = batch.input.to(run_.data.input_type);
+    if (numbers || !batch.input.is_floating_point()) return;
+    throw std::runtime_error(
+        log::format("{}: the inputs are floating-point numbers, but the run was trained with whole numbers.",
+                    escaped_name(input)));
+  }
+
   // Some models take examples of any shape, so the shape is only reported if the model fails.
   torch::Tensor output_for(Batch& batch, const std::string& input) const {
     const std::vector<std::int64_t> shape = batch.input.sizes().slice(1).vec();

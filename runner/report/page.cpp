@@ -1,12 +1,17 @@
 #include "runner/report/page.hpp"
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "registry/ascii.hpp"
+#include "runner/input_error.hpp"
 #include "runner/report/assets.hpp"
 
 namespace runner {
 
 namespace {
+
+constexpr std::string_view page_start = "<!doctype html>";
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -35,8 +40,9 @@ std::string inside_script(std::string json) {
 std::string html_page(std::string_view title, std::string_view application,
                       const nlohmann::ordered_json& data) {
   using Json = nlohmann::ordered_json;
-  std::string page =
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+  std::string page(page_start);
+  page +=
+      "\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n"
@@ -53,6 +59,18 @@ std::string html_page(std::string_view title, std::string_view application,
     page.append(script);
   }
   return page.append("show_").append(application).append("(read_data());\n</script>\n</body>\n</html>\n");
+}
+
+void require_no_other_content(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return;
+  std::string start(page_start.size(), '\0');
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (stream.gcount() > 0 && ascii_lower(start) != page_start)
+    throw InputError(
+        file.string() +
+        " exists and is not an HTML page. Choose another name for the page, or delete the file.");
 }
 
 }  // namespace runner

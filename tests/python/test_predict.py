@@ -273,6 +273,12 @@ def a_file_of_tensors_is_predicted_as_pytorch_does(folder):
     for row, one in enumerate(said):
         for entry in one["classes"]:
             assert math.isclose(entry["probability"], expected[row, int(entry["class"])].item(), abs_tol=1e-6), (row, one)
+    # Whole numbers are numbers, too.
+    save_file({"input": torch.tensor([[1, 2, 3]])}, folder / "whole.safetensors")
+    save_file({"input": torch.tensor([[1.0, 2.0, 3.0]])}, folder / "numbers.safetensors")
+    whole, numbers = (json.loads(run("predict", folder / "run", f"{name}.safetensors", "--format", "json", cwd=folder).stdout)
+                      for name in ("whole", "numbers"))
+    assert whole[0]["classes"] == numbers[0]["classes"]
     for wrong, words in ((torch.randn(5, 4), "new.safetensors: the model cannot take examples of the shape [4]; it was trained with [3]."),
                          (torch.randn(0, 3), "new.safetensors has no examples.")):
         save_file({"input": wrong}, folder / "new.safetensors")

@@ -112,6 +112,18 @@ TEST_CASE_METHOD(Fixture, "bytes to predict are images only if those of the trai
   CHECK(torch::equal(predicted(torch::randn({4})), input.to(torch::kInt64)));
   CHECK(torch::equal(predicted(torch::zeros({4, 6, 5}, torch::kInt64)), input.to(torch::kInt64)));
   CHECK_THROWS_WITH(dataset("tensors", settings)->interpreter({}, "{}"), ContainsSubstring("dataset.json"));
+  // Neither scaled nor normalised, they would be something else to the model.
+  save("train", input, torch::tensor({1, 0, 1, 0}));
+  save("eval", input, torch::tensor({1, 0, 1, 0}));
+  const std::string learned = opened().learned;
+  for (const auto type : {torch::kInt64, torch::kFloat32}) {
+    save("eval", input.to(type), torch::tensor({1, 0, 1, 0}));
+    CHECK_THROWS_WITH(
+        dataset("tensors", settings)
+            ->interpreter({}, learned)
+            ->read(std::vector<std::string>{(folder / "eval.safetensors").string()}),
+        ContainsSubstring("[4, 3, 6, 5], but the run was trained on images: save bytes (uint8)"));
+  }
 }
 
 TEST_CASE_METHOD(Fixture, "files that make no dataset are refused by name") {

@@ -42,10 +42,12 @@ TEST_CASE("console prints one line of name=value pairs per record") {
   const std::string text = captured([&] {
     tracker->log({50, 0.25, 1.5, {{"train/loss", 0.1}, {"train/lr", 1e-5}}});
     tracker->log({60, 0.5, 2, {{"eval/accuracy", NAN}}});
+    tracker->log({70, 0.5, 2, {{"eval/recall/\x1b[31ma\nb", 1}}});
   });
   CHECK(text ==
         "step=50 epoch=0.25 time=1.5 train/loss=0.1 train/lr=1e-05\n"
-        "step=60 epoch=0.5 time=2 eval/accuracy=nan\n");
+        "step=60 epoch=0.5 time=2 eval/accuracy=nan\n"
+        "step=70 epoch=0.5 time=2 eval/recall/?[31ma?b=1\n");
 }
 
 TEST_CASE("console prints every n-th record of those that have what is wanted") {
