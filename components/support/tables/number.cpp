@@ -63,6 +63,8 @@ std::optional<std::string> in_usual_notation(const std::string& text, const Numb
 }  // namespace
 
 std::optional<double> parse_number(std::string_view text, const NumberFormat& format) {
+  constexpr std::string_view minus = "\xE2\x88\x92";  // the sign of typeset numbers
+  if (text.starts_with(minus)) return parse_number("-" + std::string(text.substr(minus.size())), format);
   if (format.decimal == '.' && !format.thousands && format.units.empty()) return parse_plain(text);
   const auto usual = in_usual_notation(without_units(text, format.units), format);
   return usual ? parse_plain(*usual) : std::nullopt;

@@ -110,6 +110,9 @@ TEST_CASE("numbers are read whole or not at all", "[csv]") {
   CHECK(parse_number("+2e3") == 2000);
   CHECK(parse_number("-.5") == -.5);
   CHECK(parse_number("1e-400") == 0);
+  CHECK(parse_number("\u22125") == -5);  // a minus sign, not a hyphen
+  CHECK(parse_number("\u22121.234,5 €", {.decimal = ',', .thousands = '.', .units = {"€"}}) == -1234.5);
+  CHECK(!parse_number("\u2212-5"));
   for (const char* text : {"", "a", "1a", "1,5", "+-1", "0x10", "1 2", "--1"}) CHECK(!parse_number(text));
   for (const char* text : {"inf", "-Infinity", "nan", "1e999", "-1e999"}) {
     REQUIRE(parse_number(text));
