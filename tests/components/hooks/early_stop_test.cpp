@@ -43,6 +43,8 @@ TEST_CASE("early_stop: less than min_delta, and NaN, are no improvement") {
   const Settings settings{{"metric", "eval/accuracy"}, {"patience", 3}, {"min_delta", 0.05}};
   CHECK(stops_at(*early_stop(settings), "eval/accuracy", {0.5, 0.52, 0.54, 0.56, 0.57, 0.58, 0.6}) == 7);
   CHECK(stops_at(*early_stop(settings), "eval/accuracy", {NAN, NAN, NAN}) == 3);
+  const Settings falling{{"metric", "eval/loss"}, {"patience", 2}, {"min_delta", 0.05}};
+  CHECK(stops_at(*early_stop(falling), "eval/loss", {0.5, 0.48, 0.4, 0.38, 0.36, 0.2}) == 5);
 }
 
 TEST_CASE("early_stop says why, and leaves evaluations without its metric uncounted") {

@@ -80,12 +80,16 @@ TEST_CASE("swa goes on from its state where it was") {
   train(*whole, model, 1, 8);
   train(*first, model, 1, 5);
   second->load(first->save());
+  const auto kept = [](Hook& hook) { return hook.kept_weights()->tensors.at("weight").item<double>(); };
+  CHECK(kept(*second) == kept(*first));  // at once: an evaluation may be the first thing of a resumed run
   train(*second, model, 6, 8);
   CHECK(torch::equal(whole->kept_weights()->tensors.at("weight"),
                      second->kept_weights()->tensors.at("weight")));
   auto unused = swa(settings, model);
   unused->load(swa(settings, model)->save());  // of one that had not begun
   CHECK(unused->kept_weights()->tensors.empty());
+  second->load(unused->save());  // in a program that goes back to the beginning
+  CHECK(second->kept_weights()->tensors.empty());
 }
 
 }  // namespace

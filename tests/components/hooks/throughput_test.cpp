@@ -35,6 +35,19 @@ TEST_CASE("throughput is the examples over the time of `every` steps, the first 
   CHECK(requests.take_measurements() == Measurements{{"perf/examples_per_second", 32}});
 }
 
+TEST_CASE("throughput goes on from its state where it was") {
+  Quiet quiet;
+  auto before = part<HookKind>("throughput", {{"every", 4}}).build({});
+  auto after = part<HookKind>("throughput", {{"every", 4}}).build({});
+  Requests requests;
+  for (int step = 1; step <= 3; ++step) before->after_step(at(step, 100 + 0.5 * (step - 1)), requests);
+  after->load(before->save());
+  after->after_step(at(4, 101.5), requests);
+  CHECK(requests.take_measurements().empty());
+  after->after_step(at(5, 102), requests);
+  CHECK(requests.take_measurements() == Measurements{{"perf/examples_per_second", 64}});
+}
+
 TEST_CASE("throughput compares the model's operations with a measured peak") {
   Quiet quiet;
   HookInputs in;

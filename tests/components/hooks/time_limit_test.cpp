@@ -1,4 +1,9 @@
+#include <time.h>
+#include <unistd.h>
+
 #include <catch2/catch_all.hpp>
+#include <chrono>
+#include <thread>
 
 #include "components/hooks/hook.hpp"
 #include "tests/support/files.hpp"
@@ -27,6 +32,20 @@ TEST_CASE("time_limit counts from the start of the launcher, which may have rest
   Requests requests;
   part<HookKind>("time_limit", {{"limit", "1000h"}}).build({})->after_step({}, requests);
   CHECK(requests.interrupt_reason());
+}
+
+TEST_CASE("time_limit expects the next step to take as long as the longest so far") {
+  timespec now{};
+  REQUIRE(::clock_gettime(CLOCK_BOOTTIME, &now) == 0);
+  const double ticks = (static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9) *
+                       static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const testing::EnvironmentVariable launcher{"RUNNER_LAUNCHER_START", std::to_string(std::llround(ticks))};
+  const auto hook = part<HookKind>("time_limit", {{"limit", "10.7s"}, {"margin", "10s"}}).build({});
+  Requests first, second;
+  hook->after_step({}, first);
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));  // what is left, 0.3 s, is less
+  hook->after_step({}, second);
+  CHECK(second.interrupt_reason());
 }
 
 TEST_CASE("time_limit refuses a margin that leaves no time") {

@@ -59,6 +59,19 @@ TEST_CASE("muon leaves embeddings, the head and all that is no matrix to AdamW",
   REQUIRE(slots(*chosen) == std::vector<std::string>{"lm_head.weight.momentum_buffer"});
 }
 
+TEST_CASE("muon applies the learning rates of groups to matrices and to what AdamW updates", "[optimizers]") {
+  const std::string name = GENERATE("layer.weight", "lm_head.weight", "bias");
+  const auto updated = [&](double lr_multiplier) {
+    const Named named =
+        parameters({{name, name == "bias" ? std::vector<std::int64_t>{4} : std::vector<std::int64_t>{4, 4}}});
+    std::vector<ParameterGroup> groups{{{name}, {named[name]}, lr_multiplier}};
+    part<OptimizerKind>("muon").build({groups, {"layer.weight"}})->step(1);
+    return named[name].detach();
+  };
+  REQUIRE(updated(1).abs().max().item<double>() > 0);
+  REQUIRE(torch::allclose(updated(0.25), 0.25 * updated(1)));  // the weights begin at zero: no decay
+}
+
 TEST_CASE("muon says where it has nothing to do", "[optimizers]") {
   Named named = parameters({{"layer.weight", {4, 4}}, {"bias", {4}}});
   REQUIRE_THROWS_WITH(muon(named, {{"adamw_for", Setting::list({"layr"})}}),

@@ -146,6 +146,39 @@ TEST_CASE("plateau follows its measurement as ReduceLROnPlateau does, over a res
   }
 }
 
+TEST_CASE(
+    "plateau inside another schedule follows its measurement after a warm-up of its own, over a restart too",
+    "[schedulers]") {
+  const auto fresh = [] {
+    const auto parts = Setting::list({Setting::table({{"name", "plateau"},
+                                                      {"patience", 0},
+                                                      {"factor", 0.5},
+                                                      {"warmup", "4step"},
+                                                      {"warmup_start", 0.2}})});
+    return LearningRate(part<SchedulerKind>("chained", {{"part", parts}}), updates, 1,
+                        {{"eval/loss", Better::min}});
+  };
+  LearningRate before = fresh(), after = fresh();
+  for (const double loss : {2.0, 2.0, 2.0}) before.schedule().observe({{"eval/loss", loss}});
+  after.schedule().load(before.schedule().save());
+  for (const LearningRate* rate : {&before, &after}) {
+    REQUIRE_THAT(rate->factor(2), Catch::Matchers::WithinRel(0.6, 1e-12));
+    REQUIRE(rate->factor(4) == 0.25);
+  }
+}
+
+TEST_CASE("plateau never raises the learning rate, also if `min` is higher than where it has come",
+          "[schedulers]") {
+  const auto plateau = [](double min) {
+    return part<SchedulerKind>("plateau", {{"patience", 0}, {"factor", 0.1}, {"min", min}}).build({});
+  };
+  const auto before = plateau(0), after = plateau(0.5);
+  for (int count = 0; count < 3; ++count) before->observe({{"eval/loss", 1.0}});
+  after->load(before->save());
+  after->observe({{"eval/loss", 1.0}});
+  REQUIRE_THAT(after->factor(0), Catch::Matchers::WithinRel(0.01, 1e-12));
+}
+
 TEST_CASE("plateau recovers from a first measurement that is infinite, as ReduceLROnPlateau does",
           "[schedulers]") {
   for (const std::string mode : {"rel", "abs"}) {

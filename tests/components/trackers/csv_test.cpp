@@ -33,6 +33,19 @@ TEST_CASE("csv: a measurement that appears later gets a column, and the table is
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no draft left behind
 }
 
+TEST_CASE("csv: a long table keeps each of its rows once when a column is added") {
+  TemporaryFolder folder;
+  auto tracker = started(folder.path());
+  std::string expected = "step,epoch,time,a,b\n";
+  for (std::int64_t step = 1; step <= 20'000; ++step) {
+    tracker->log({step, 0, 0, {{"a", 1}}});
+    expected += std::to_string(step) + ",0,0,1,\n";
+  }
+  REQUIRE(expected.size() > 1 << 17);  // copied in several portions
+  tracker->log({20'001, 0, 0, {{"b", 2}}});
+  CHECK(read_text(folder / "metrics.csv") == expected + "20001,0,0,,2\n");
+}
+
 TEST_CASE("csv: names are quoted where they must be, also when the table grows or is continued") {
   TemporaryFolder folder;
   started(folder.path())->log({1, 0, 0, {{"a,\"b\"\nc", 1}}});

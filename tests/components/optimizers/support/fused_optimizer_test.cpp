@@ -64,6 +64,51 @@ TEST_CASE("gradients are not kept after an update", "[optimizers]") {
   REQUIRE(gradient.use_count() == references);
 }
 
+TEST_CASE("an optimizer that has made updates goes back to the state that it loads", "[optimizers]") {
+  const torch::Tensor parameter = wave({4}, 0.1).requires_grad_();
+  const auto optimizer = part<OptimizerKind>(GENERATE("sgd", "adam")).build({{{{"a"}, {parameter}}}});
+  const auto update = [&](double gradient) {
+    parameter.mutable_grad() = torch::full({4}, gradient);
+    optimizer->step(1.0);
+  };
+  update(0.5);
+  const State state = optimizer->save().copy();
+  const torch::Tensor weights = parameter.detach().clone();
+  update(-1);
+  const torch::Tensor expected = parameter.detach().clone();
+  update(3);
+  optimizer->load(state);
+  {
+    const torch::NoGradGuard no_grad;
+    parameter.copy_(weights);
+  }
+  update(-1);
+  REQUIRE(torch::equal(parameter.detach(), expected));
+}
+
+TEST_CASE("lamb updates parameters that it takes in several portions as it does each alone", "[optimizers]") {
+  constexpr std::int64_t several_mb = 1 << 20;  // numbers
+  std::vector<std::string> names{"a", "b", "c"};
+  std::vector<torch::Tensor> together, alone;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const torch::Tensor start = wave({several_mb}, 0.1 + static_cast<double>(i));
+    together.push_back(start.clone().requires_grad_());
+    alone.push_back(start.clone().requires_grad_());
+    const auto optimizer = part<OptimizerKind>("lamb").build({{{{names[i]}, {alone[i]}}}});
+    for (int step = 0; step < 2; ++step) {
+      alone[i].mutable_grad() = wave({several_mb}, 0.3 * static_cast<double>(i) + step);
+      optimizer->step(1.0);
+    }
+  }
+  const auto optimizer = part<OptimizerKind>("lamb").build({{{names, together}}});
+  for (int step = 0; step < 2; ++step) {
+    for (std::size_t i = 0; i < names.size(); ++i)
+      together[i].mutable_grad() = wave({several_mb}, 0.3 * static_cast<double>(i) + step);
+    optimizer->step(1.0);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) REQUIRE(torch::equal(together[i], alone[i]));
+}
+
 TEST_CASE("saved state that does not fit is refused by name", "[optimizers]") {
   const torch::Tensor parameter = wave({4}, 0.1).requires_grad_();
   parameter.mutable_grad() = torch::ones({4});
