@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <catch2/catch_all.hpp>
+#include <fstream>
 
 #include "tests/faults/failing_calls.hpp"
 #include "tests/faults/saved_checkpoints.hpp"
@@ -108,6 +109,23 @@ TEST_CASE("checkpoint: everything is flushed before it is renamed, and old ones 
   REQUIRE(kept_link != Trace::none);
   REQUIRE(removed != Trace::none);
   CHECK(kept_link < removed);
+}
+
+TEST_CASE("checkpoint: a file that a hook did not flush is flushed before it belongs to a checkpoint") {
+  const TemporaryFolder scratch;
+  const CheckpointStore store(scratch.path());
+  const ModelStatesHook hook = [](ModelStates&, const fs::path& folder) {
+    std::ofstream(folder / "notes.txt") << "of a hook\n";
+  };
+  const Trace trace = trace_of(scratch.path(), [&] {
+    Checkpoint checkpoint = at_step(1);
+    const auto folder = store.begin(1, 100);
+    call_save_hooks({hook}, checkpoint, store.path_of(1));
+    store.write(*folder, checkpoint, {}, 1);
+  });
+  const auto flushed = trace.flush_of(store.path_of(1) / "notes.txt");
+  REQUIRE(flushed != Trace::none);
+  CHECK(flushed < trace.rename_to(store.path_of(1)));
 }
 
 TEST_CASE("checkpoint: the first one of a run also flushes the name of the folder it is in") {

@@ -102,6 +102,8 @@ class SwanLab(unittest.TestCase):
             self.assertEqual([s.step for s in of_kind(records, "scalar") if s.key == "train/loss"], list(range(1, 81)))
             self.assertEqual([s.step for s in of_kind(records, "scalar") if s.key == "eval/accuracy"], [20, 40, 60, 80])
             self.assertEqual((len(of_kind(records, "start")), len(of_kind(records, "finish"))), (1, 1))
+            columns = [column.column_key for column in of_kind(records, "column")]
+            self.assertEqual(len(columns), len(set(columns)))
         write("swanlab", self.folder / "killed", "killed", returncode=-9)
         records = read(self.folder / "killed" / FOLDER)
         self.assertEqual(len([s for s in of_kind(records, "scalar") if s.key == "train/loss"]), 100)

@@ -112,11 +112,18 @@ class Wandb(unittest.TestCase):
     def test_resumed_run_is_one_run_without_what_was_taken_back(self):
         write("wandb", self.folder, "resumed")
         (run,) = (self.folder / "wandb").iterdir()
-        inspect(run)
+        records = inspect(run)
+        (summary,) = [record["summary"]["update"] for record in records if record["type"] == "summary"]
+        self.assertEqual((summary["train/loss"], summary["odd/value"]), (1 / 80, "-Infinity"))  # the latter only before the checkpoint
+        declared = [record["metric"]["name"] for record in records if record["type"] == "metric"]
+        self.assertEqual(len(declared), len(set(declared)))
         rows = [json.loads(line) for line in uploaded(self.sync(run), "wandb-history.jsonl")[0]]
         self.assertEqual([row["step"] for row in rows if "train/loss" in row], list(range(1, 81)))
         self.assertEqual([row["step"] for row in rows if "eval/accuracy" in row], [20, 40, 60, 80])
         self.assertEqual([row["_step"] for row in rows], list(range(84)))
+        write("wandb", self.folder / "retried", "retried")  # the end of the attempt that failed is gone
+        kinds = [record["type"] for record in inspect(self.folder / "retried" / FOLDER)]
+        self.assertEqual((kinds.count("summary"), kinds.count("exit")), (1, 1))
 
     def test_killed_run_is_uploaded_as_failed(self):
         write("wandb", self.folder, "killed", returncode=-9)

@@ -2,6 +2,7 @@
 #include <catch2/catch_all.hpp>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "components/trackers/tracker.hpp"
 #include "tests/support/parts.hpp"
@@ -232,6 +233,8 @@ TEST_CASE(
   log_all(name, folder, -1, "later");
   CHECK_FALSE(mentions(folder, "earlier"));
   CHECK(mentions(folder, "later"));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
+    CHECK(entry.path().extension() != ".zip");  // comet's, made at the end of the earlier attempt
   for (const auto& each : folders) CHECK(read_text(each / "mine.txt") == "mine");
 }
 
@@ -244,6 +247,40 @@ TEST_CASE("a resumed run does not keep how the earlier attempt ended") {
   REQUIRE(mentions(folder, "out of memory"));
   log_all(name, folder, 2, "x");
   CHECK_FALSE(mentions(folder, "out of memory"));
+}
+
+TEST_CASE("a resumed run whose place is unknown does not keep texts after its checkpoint either") {
+  const auto [name, text] = GENERATE(std::pair<const char*, const char*>{"wandb", "late words"},
+                                     std::pair<const char*, const char*>{"swanlab", "note-7.txt"});
+  CAPTURE(name);
+  TemporaryFolder folder;
+  RunFacts facts{"x", folder.path(), {}, {}};
+  facts.id = "0123456789abcdef0123456789abcdef";
+  const auto log_names = [&](const std::string& what) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
+      if (entry.path().extension() == "." + std::string(name))
+        return read_text(entry.path()).find(what) != std::string::npos;
+    return false;
+  };
+  const auto before = part<TrackerKind>(name).build({folder.path()});
+  before->start(facts);
+  before->text("note", "late words", 7);
+  before->flush();
+  REQUIRE(log_names(text));
+  facts.resumed_at = 5;
+  part<TrackerKind>(name).build({folder.path()})->start(facts);
+  CHECK(log_names("note"));  // that there is such a text
+  CHECK_FALSE(log_names(text));
+}
+
+TEST_CASE("comet continues its messages without the half line that a killed process left") {
+  TemporaryFolder folder;
+  log_all("comet", folder, {}, "x");
+  const auto messages = folder / "comet/0123456789abcdef0123456789abcdef-messages.json";
+  std::ofstream(messages, std::ios::app) << R"({"type":"metric_msg","payl)";
+  log_all("comet", folder, 2, "x");
+  std::ifstream file(messages);
+  for (std::string line; std::getline(file, line);) CHECK(nlohmann::json::accept(line));
 }
 
 TEST_CASE("a file that a full disk left empty is begun anew") {

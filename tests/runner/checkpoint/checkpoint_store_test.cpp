@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "components/support/io/io_error.hpp"
+#include "components/support/io/written_file.hpp"
 #include "registry/log.hpp"
 #include "runner/checkpoint/environment_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
@@ -82,6 +83,29 @@ TEST_CASE("checkpoint store: one that is known to be damaged does not count as o
   CHECK(run.store().all() == std::vector{run.store().path_of(4), run.store().path_of(3)});
 }
 
+TEST_CASE("checkpoint store: the one just written stays, and one to keep, even if it is damaged",
+          "[checkpoint]") {
+  const TwoCheckpoints run;
+  const auto write = [&](std::int64_t step, bool kept, const std::set<fs::path>& damaged) {
+    Checkpoint next;
+    next.step = step;
+    next.kept = kept;
+    next.states["model"].tensors["weight"] = torch::ones({4});
+    run.store().write(*run.store().begin(step, 100), next, {}, 1, {}, damaged);
+  };
+  write(1, false, {});  // step 2 is newer
+  CHECK(run.store().all() == std::vector{run.store().path_of(2), run.store().path_of(1)});
+  write(3, true, {});
+  write(4, false, {run.store().path_of(3)});
+  CHECK(run.store().all() == std::vector{run.store().path_of(4), run.store().path_of(3)});
+}
+
+TEST_CASE("checkpoint store: without room, nothing is begun", "[checkpoint]") {
+  const TwoCheckpoints run;
+  CHECK_THROWS_WITH(run.store().begin(3, std::uint64_t{1} << 60), ContainsSubstring("Not enough disk space"));
+  CHECK(std::distance(fs::directory_iterator(run.store().folder()), {}) == 3);  // both, and the link
+}
+
 TEST_CASE("checkpoint store: one that cannot be examined is not deleted, because it may be one to keep",
           "[checkpoint]") {
   const TwoCheckpoints run;
@@ -130,6 +154,18 @@ TEST_CASE("checkpoint store: of a copy without links that was broken off, the wh
   // Without its manifest, `latest` could be anything, and stays until the link takes its name.
   const bool stays = without_manifest && broken == "latest";
   CHECK(fs::is_symlink(latest) != stays);
+}
+
+TEST_CASE("checkpoint store: a damaged copy does not replace a damaged checkpoint", "[checkpoint]") {
+  const TwoCheckpoints run;
+  const fs::path latest = run.store().folder() / "latest";
+  fs::remove(latest);
+  fs::copy(run.newest(), latest, fs::copy_options::recursive);
+  fs::resize_file(run.newest() / "model.safetensors", 20);
+  fs::resize_file(latest / "model.safetensors", 10);
+  run.store().clear_leftovers();
+  CHECK(fs::file_size(run.newest() / "model.safetensors") == 20);
+  CHECK(fs::file_size(latest / "model.safetensors") == 10);
 }
 
 TEST_CASE("a run folder given as a checkpoint is recognised as a run folder", "[checkpoint]") {
@@ -196,6 +232,17 @@ TEST_CASE("newest checkpoint: whatever is wrong with one, the one before it is u
     run.remove("/files/model.safetensors");
     require_refused("manifest.json does not list model.safetensors");
   }
+  SECTION("the other states are not listed") {
+    run.remove("/files/state.safetensors");
+    require_refused("manifest.json does not list state.safetensors");
+  }
+  SECTION("a file of the weights, which are in several, is not listed") {
+    run.remove("/files/model.safetensors");
+    const std::string index = R"({"weight_map": {"weight": "model.safetensors"}})";
+    write_file(run.newest() / "model.safetensors.index.json", index);
+    run.set("/files/model.safetensors.index.json", to_json(written_file(index)));
+    require_refused("manifest.json does not list model.safetensors");
+  }
   SECTION("a file outside") {
     run.set("/files/..~1secret", {{"size", 1}, {"sha256", ""}});
     require_refused("outside the checkpoint");
@@ -206,6 +253,12 @@ TEST_CASE("newest checkpoint: whatever is wrong with one, the one before it is u
     file.put('x');
     file.close();
     require_refused("model.safetensors has the wrong checksum");
+    run.remove("/files/model.safetensors/xxh3_of_pieces");  // the other checksum is enough
+    require_refused("model.safetensors has the wrong checksum");
+  }
+  SECTION("a byte too many") {
+    std::ofstream(run.newest() / "model.safetensors", std::ios::app) << 'x';
+    require_refused("bytes instead of");
   }
 }
 

@@ -299,13 +299,18 @@ namespace {
 class SharesMemory final : public Stateful {
  public:
   State save() const override {
-    return {.tensors = {{"weight", torch::from_blob(numbers_.data(), {4}, torch::kFloat32)}}};
+    return {.tensors = {{"weight", torch::from_blob(numbers_.data(), {4}, torch::kFloat32)},
+                        {"view", tensor_.view({2, 2})}}};
   }
   void load(const State&) override {}
-  void change() { numbers_.fill(7); }
+  void change() {
+    numbers_.fill(7);
+    tensor_.fill_(7);
+  }
 
  private:
   mutable std::array<float, 4> numbers_{1, 1, 1, 1};
+  torch::Tensor tensor_ = torch::ones({4});
 };
 
 }  // namespace
@@ -323,6 +328,7 @@ TEST_CASE("checkpointer: memory that a state shares with its owner is copied bef
   }
   const Checkpoint saved = read_checkpoint(CheckpointStore(run.folder.path()).path_of(1));
   CHECK(torch::equal(saved.states.at("object").tensors.at("weight"), torch::ones({4})));
+  CHECK(torch::equal(saved.states.at("object").tensors.at("view"), torch::ones({2, 2})));
 }
 
 TEST_CASE(
@@ -348,4 +354,30 @@ TEST_CASE(
   checkpointer.after_step(place_at(5), true);
   checkpointer.at_end(place_at(5), false);
   CHECK(run.steps() == Steps{5, 4});
+}
+
+TEST_CASE("checkpointer: a damaged checkpoint that was written again counts as one of those to keep",
+          "[checkpoint]") {
+  SmallRun run;
+  const CheckpointSection section{.every = "1step", .keep = 2, .async = false};
+  {
+    Checkpointer checkpointer = run.checkpointer(section);
+    train(checkpointer, 0, 3);
+  }
+  const CheckpointStore store(run.folder.path());
+  fs::resize_file(store.path_of(3) / "model.safetensors", 20);
+  Checkpointer checkpointer = run.checkpointer(section);
+  checkpointer.resumed(place_at(2));
+  train(checkpointer, 2, 4);
+  CHECK(run.steps() == Steps{4, 3});
+}
+
+TEST_CASE("checkpointer: a checkpoint has the metrics of the last evaluation only", "[checkpoint]") {
+  SmallRun run;
+  Checkpointer checkpointer = run.checkpointer({.async = false});
+  checkpointer.measured({{"eval/loss", 0.5}, {"eval/accuracy", 0.75}});
+  checkpointer.measured({{"eval/loss", 0.25}, {"eval/perplexity", INFINITY}});
+  checkpointer.after_step(place_at(1), true);
+  const auto summary = read_summary(CheckpointStore(run.folder.path()).path_of(1));
+  CHECK(summary.metrics == std::map<std::string, double>{{"eval/loss", 0.25}});
 }

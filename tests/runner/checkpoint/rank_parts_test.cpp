@@ -1,7 +1,10 @@
 #include "runner/checkpoint/rank_parts.hpp"
 
 #include <catch2/catch_all.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "runner/checkpoint/state_json.hpp"
 #include "tests/support/rank_states.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -52,6 +55,25 @@ TEST_CASE("checkpoint: a state without tensors is spread over ranks as well") {
     CHECK(message_of(error) == "");
   const Checkpoint read = read_checkpoint(CheckpointStore(scratch.path()).path_of(3));
   CHECK(read.states.at("optimizer").integers.at("step") == 3);
+}
+
+TEST_CASE("checkpoint: what all ranks have is that of the first, number and tensor alike") {
+  const State first{.tensors = {{"weight", torch::ones({1})}}, .integers = {{"step", 3}}};
+  const State second{.tensors = {{"weight", torch::ones({1})}}, .integers = {{"step", 4}}};
+  const std::vector<nlohmann::json> layouts{to_json(first), to_json(second)};
+  CHECK(joined(layouts) == to_json(first));
+  const auto index = nlohmann::json::parse(index_of("optimizer", layouts).value());
+  CHECK(index["weight_map"] == nlohmann::json{{"weight", RankPart{"optimizer", 0, 2}.file()}});
+}
+
+TEST_CASE("checkpoint: a part that its rank could not write is an error that names the rank") {
+  const TemporaryFolder scratch;
+  const RankPart part{"optimizer", 1, 2};
+  CHECK_THROWS(write_part(scratch / "nowhere", part, {}));
+  fs::create_directory(scratch / part.file());  // a folder where its file should be
+  CHECK_THROWS(write_part(scratch.path(), part, {.tensors = {{"weight", torch::ones({1})}}}));
+  CHECK_THROWS_WITH(wait_for_part(scratch.path(), part, {std::chrono::seconds(20)}),
+                    ContainsSubstring("Rank 1 could not write its part"));
 }
 
 TEST_CASE("checkpoint: a damaged or missing part is named") {

@@ -16,9 +16,11 @@ namespace {
 
 struct Vault {
   std::string token;
+  std::vector<std::string> servers;
 };
 constexpr auto describe(std::type_identity<Vault>) {
-  return fields(field("token", &Vault::token, "Opens it.", secret()));
+  return fields(field("token", &Vault::token, "Opens it.", secret()),
+                field("servers", &Vault::servers, "Where it is."));
 }
 std::unique_ptr<Tracker> build(const Vault&, const TrackerInputs&) { throw std::runtime_error("closed"); }
 const Registration<TrackerKind> vault{"vault_in_tests", "Has a secret.", &build};
@@ -148,6 +150,8 @@ TEST_CASE("recipe changes: a longer run is another one if something decides by t
   CHECK(effect("0.7ep", "train.epochs=9") == OnResume::course);
   CHECK(effect("0.1ep", "train.epochs=9") == OnResume::harmless);  // in spite of rounding
   CHECK(effect_since("[eval]\nevery = \"7step\"\n", "train.epochs=9") == OnResume::harmless);
+  const std::string plateau = "[scheduler]\nname = \"plateau\"\n";  // after 15 steps, or in a whole epoch
+  CHECK(effect_since("max_steps = 15\n" + plateau, "train.epochs=9") == OnResume::course);
 }
 
 TEST_CASE("recipe changes: a run with a time limit may end between two evaluations", "[checkpoint]") {
@@ -174,6 +178,15 @@ TEST_CASE("recipe changes: other evaluations are harmless unless something decid
   CHECK(effect_since("[[hook]]\nname = \"early_stop\"\nmetric = \"eval/loss\"\n", change) ==
         OnResume::course);
   CHECK(effect_since("[[hook]]\nname = \"histograms\"\n", change) == OnResume::harmless);
+
+  const std::string best = "[checkpoint]\nbest = { metric = \"eval/loss\" }\n";
+  Recipes files(recipe + best);
+  files.write("saved.toml", recipe + best);
+  const Value now = resolved(files, {change, "~checkpoint.best"});  // something has decided by them so far
+  const auto changes = changes_since(files.folder / "saved.toml", now, registry());
+  const auto every = std::ranges::find(changes, "eval.every", &RecipeChange::key);
+  REQUIRE(every != changes.end());
+  CHECK(every->effect == OnResume::course);
 }
 
 TEST_CASE("recipe changes: another way to measure matters to whatever decides by the evaluations",
@@ -294,6 +307,18 @@ TEST_CASE("recipe changes: the table shows key, values and effect", "[checkpoint
 TEST_CASE("recipe changes: a secret inside a component is not shown", "[checkpoint]") {
   const Recipes files(recipe);
   const Value now = resolved(files, {R"(tracker+={name="vault_in_tests", token="open sesame"})"});
+  const auto table = changes_table(recipe_changes(resolved(files), now, recipe_schema(), registry()));
+  CHECK_THAT(table, ContainsSubstring("vault_in_tests") && !ContainsSubstring("sesame"));
+}
+
+TEST_CASE("recipe changes: neither another secret is shown, nor a password in a list", "[checkpoint]") {
+  const Recipes files(recipe);
+  const auto with = [&](const std::string& settings) {
+    return resolved(files, {R"(tracker+={name="vault_in_tests", )" + settings + "}"});
+  };
+  CHECK(recipe_changes(with(R"(token="open sesame")"), with(R"(token="sesame")"), recipe_schema(), registry())
+            .empty());
+  const Value now = with(R"(servers=["http://me:sesame@host", "http://other"])");
   const auto table = changes_table(recipe_changes(resolved(files), now, recipe_schema(), registry()));
   CHECK_THAT(table, ContainsSubstring("vault_in_tests") && !ContainsSubstring("sesame"));
 }

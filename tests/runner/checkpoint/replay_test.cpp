@@ -96,6 +96,11 @@ TEST_CASE("replay: tensors are compared bit by bit, and no state is left out", "
     replayed = with_weight(weight.reshape({3, 1}));
     CHECK(first_difference(recorded, replayed) == "the tensor \"model weight\"");
   }
+  SECTION("another type of the same bytes") {
+    recorded = with_weight(torch::zeros({2}));
+    replayed = with_weight(torch::zeros({2}, torch::kInt32));
+    CHECK(first_difference(recorded, replayed) == "the tensor \"model weight\"");
+  }
   SECTION("a part of another state") {
     recorded.states["hook.0.ema"].parts["average"].tensors["weight"] = weight;
     CHECK_THAT(first_difference(recorded, replayed),

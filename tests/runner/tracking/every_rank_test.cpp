@@ -8,6 +8,7 @@
 #include "components/trackers/tracker.hpp"
 #include "registry/log.hpp"
 #include "runner/resolve.hpp"
+#include "runner/tracking/rank_folders.hpp"
 #include "runner/train/train_recipe.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/ranks.hpp"
@@ -98,6 +99,12 @@ std::filesystem::path train_on_two_ranks(const testing::Recipes& files) {
   REQUIRE(resolved);
   testing::on_ranks(2, [&](World& world) { train_recipe(*resolved, registry, world, {.quiet = true}); });
   return run;
+}
+
+TEST_CASE("only a folder that is named after a rank belongs to one") {
+  CHECK(run_of("/runs/x/ranks/rank-12") == "/runs/x");
+  for (const char* folder : {"/runs/x", "/runs/x/ranks/rank-1-old", "/runs/x/ranks/rank-", "/runs/x/rank-1"})
+    CHECK(run_of(folder) == folder);
 }
 
 }  // namespace

@@ -53,6 +53,21 @@ TEST_CASE("of the checkpoint's step, a spool keeps the records that were logged 
   CHECK(is_kept(TextItem{"tag", "text", 6}, resumed));
 }
 
+TEST_CASE("of an earlier attempt, what was logged up to the checkpoint is kept, and nothing of its end") {
+  RunFacts facts{"x", "/run", {}, {}};
+  const std::vector<Item> logged{TextItem{"a", "b", 5}, ImageItem{"a", {"png", 1, 1}, 5},
+                                 HistogramItem{"a", {}, 5}},
+      of_the_end{ArtifactItem{"model", "model.safetensors"}, RunEnd{Outcome::finished, "", 1}};
+  for (const auto* items : {&logged, &of_the_end}) {
+    for (const Item& item : *items) CHECK(is_kept(item, facts));  // `runner track` sends all of it
+  }
+  facts.resumed_at = 5;
+  for (const Item& item : logged) CHECK(is_kept(item, facts));
+  for (const Item& item : of_the_end) CHECK_FALSE(is_kept(item, facts));
+  facts.resumed_at = 4;
+  for (const Item& item : logged) CHECK_FALSE(is_kept(item, facts));
+}
+
 TEST_CASE("a spool is taken up by the next process where the last one left it") {
   testing::TemporaryFolder folder;
   const auto append = [](Spool& spool, std::int64_t step) {

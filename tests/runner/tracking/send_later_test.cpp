@@ -5,6 +5,7 @@
 
 #include "components/trackers/support/wall_clock.hpp"
 #include "runner/tracking/rank_folders.hpp"
+#include "runner/tracking/tracker_state.hpp"
 #include "tests/runner/tracking/remote_server.hpp"
 
 namespace runner {
@@ -138,6 +139,24 @@ TEST_CASE("a killed run: what was logged is on disk, and is sent later as that o
   CHECK(server.steps == steps_to(5));
   CHECK(server.order == "start, failed");
   CHECK(server.end == 1700000005);  // when it last logged something
+}
+
+TEST_CASE("a killed run is sent later also if only its end, or something after its end, is missing") {
+  Case run;
+  RemoteServer server;
+  const bool told_end = GENERATE(false, true);
+  TrackerStateFile(run.folder / "tracking/mlflow.json").write({.texts = {{"run", "x"}}}, told_end);
+  if (told_end) {
+    Spool left(run.folder / "tracking/mlflow.spool");
+    left.append({std::array{std::make_shared<const Item>(at(1))}});
+  }
+  const auto sent =
+      send_later(list("mlflow", std::make_unique<RemoteTracker>(server), false, remote), run.facts);
+  REQUIRE(sent.size() == 1);
+  CHECK(sent[0].complete);
+  CHECK_FALSE(sent[0].nothing_to_do);
+  CHECK(server.order == "start, failed");
+  CHECK(server.steps == steps_to(told_end ? 1 : 0));
 }
 
 TEST_CASE("a run that left a result but did not come to tell a tracker is reported as it ended") {

@@ -58,6 +58,19 @@ TEST_CASE("best files: a resumed run deletes those that it does not know, but no
   CHECK(run.files() == expected);
 }
 
+TEST_CASE("best files: a run that resumes from before its first evaluation has no best weights") {
+  SmallRun run;
+  const State saved = run.best.save();
+  run.evaluate(1, 3);
+  const BestFiles files(run.folder.path());
+  files.restore(run.best);
+  REQUIRE(fs::exists(run.folder / "best.safetensors"));
+  run.best.load(saved);
+  files.restore(run.best);
+  CHECK_FALSE(fs::exists(fs::symlink_status(run.folder / "best.safetensors")));
+  CHECK(run.files().empty());
+}
+
 TEST_CASE("best files: those that a changed recipe no longer keeps stay until a checkpoint is written") {
   SmallRun run;
   run.evaluate(1, 3);

@@ -138,3 +138,51 @@ TEST_CASE("divergence: skipped updates are counted on after a resume, and every 
   state.parts.clear();
   CHECK_THROWS_WITH(after.load(state), ContainsSubstring("not_finite_at_first"));
 }
+
+TEST_CASE("divergence: on a CPU every loss is looked at") {
+  World alone;
+  DivergenceGuard guard(OnDivergence::stop, false);
+  CHECK(guard.refuses(loss_of(std::nan("")), {}, 2, /*look=*/false, alone));
+}
+
+TEST_CASE("divergence: while a precision skips updates, the hundredth bad loss in a row ends the run") {
+  World alone;
+  const log::Silence silence;
+  DivergenceGuard guard(OnDivergence::stop, true);
+  const auto bad_step = [&](std::int64_t step) {
+    const bool refused = guard.refuses(loss_of(infinite), {}, step, true, alone);
+    if (!refused) guard.updated(true, step);  // the gradients were finite
+    return refused;
+  };
+  for (std::int64_t step = 1; step <= 50; ++step) REQUIRE_FALSE(bad_step(step));
+  CHECK_FALSE(guard.refuses(loss_of(1), {}, 51, true, alone));
+  guard.updated(true, 51);  // from here they are counted anew
+  for (std::int64_t step = 52; step <= 150; ++step) REQUIRE_FALSE(bad_step(step));
+  CHECK(bad_step(151));
+  CHECK_THAT(guard.problem(), ContainsSubstring("infinite in step 151"));
+  log::clear_warnings();
+}
+
+TEST_CASE("divergence: a run that continues in spite of it ends if 1000 updates in a row are skipped") {
+  DivergenceGuard before(OnDivergence::go_on, true), after(OnDivergence::go_on, true);
+  for (int step = 0; step < 999; ++step) before.updated(false, step);
+  CHECK(before.problem().empty());
+  after.load(before.save());
+  after.updated(false, 999);
+  CHECK_THAT(after.problem(), ContainsSubstring("1000 updates in a row were skipped"));
+}
+
+TEST_CASE(
+    "divergence: weights and buffers are looked at again after an update, and the first reason counts") {
+  Prepared sound({1, 2, 3});
+  DivergenceGuard guard(OnDivergence::stop, false);
+  guard.begin(sound.engine);
+  guard.look_at(sound.engine);
+  CHECK(guard.problem().empty());
+  sound.model->mean.fill_(std::nan(""));
+  guard.updated(true, 1);
+  guard.look_at(sound.engine);
+  CHECK_THAT(guard.problem(), ContainsSubstring("the weights are no longer finite"));
+  guard.stopped_by_hook("a hook says so", loss_of(1), {}, 2, sound.world);
+  CHECK_THAT(guard.problem(), ContainsSubstring("the weights are no longer finite"));
+}

@@ -137,3 +137,58 @@ TEST_CASE("journal: an interval that was half filled goes on after a resume") {
   CHECK(after.records().at(0)["train/loss"].get<double>() == 3);  // of the one before and the one after
   CHECK(after.journal.loss_curve() == std::vector<std::pair<double, double>>{{1, 6}, {3, 3}});
 }
+
+TEST_CASE(
+    "journal: an evaluation counts where the run was, and the last rate is known, after a resume, too") {
+  Notebook before;
+  before.step(6, 0.25);
+  before.journal.evaluation(before.progress, {{{"eval/loss", 1.5}}, {}, false}, 0.5, false);
+  Notebook after;
+  after.progress = before.progress;
+  after.journal.load(before.journal.save());
+  CHECK(after.journal.evaluated(after.progress));
+  after.journal.training(after.progress, {}, {});  // the end of the run, without another step
+  CHECK(after.records().at(0)["train/lr"].get<double>() == 0.25);
+}
+
+TEST_CASE("journal: speed is that of training, without the time of evaluations, over a resume too") {
+  const auto speed = [](const Notebook& notes) {
+    return notes.journal.save().numbers.at("examples_per_second");
+  };
+  Notebook before;
+  before.progress.seconds = 100;
+  before.journal.training(before.progress, {}, {});  // an interval begins
+  before.step(1);
+  before.progress.seconds += 10;
+  before.journal.evaluation(before.progress, {{}, {}, false}, 10, false);
+  Notebook after;
+  after.progress = before.progress;
+  after.journal.load(before.journal.save());
+  for (Notebook* notes : {&before, &after}) {
+    notes->progress.seconds += 20;
+    notes->journal.evaluation(notes->progress, {{}, {}, false}, 20, false);
+    notes->step(1);
+    notes->journal.training(notes->progress, {}, {});
+    CHECK(speed(*notes) == 4);  // 8 examples in 2 of the 32 seconds
+  }
+  Notebook last;
+  last.journal.load(after.journal.save());
+  CHECK(speed(last) == 4);
+}
+
+TEST_CASE("journal: the first half of a long curve is averaged in pairs") {
+  constexpr int most = 4096;
+  Notebook notes;
+  for (int i = 1; i <= most; ++i) {
+    notes.step(i % 2 == 0 ? 3 : 1);
+    notes.journal.training(notes.progress, {}, {});
+  }
+  CHECK(notes.journal.loss_curve().size() == most);
+  notes.step(7);
+  notes.journal.training(notes.progress, {}, {});
+  const auto& curve = notes.journal.loss_curve();
+  REQUIRE(curve.size() == most / 2 + 1);
+  CHECK(curve.front() == std::pair<double, double>{2, 2});
+  CHECK(curve[most / 2 - 1] == std::pair<double, double>{most, 2});
+  CHECK(curve.back() == std::pair<double, double>{most + 1, 7});
+}

@@ -63,3 +63,34 @@ TEST_CASE("stand-in data takes the place of the real data, or the reverse, only 
   state.allow_other_data();
   state.load(saved);
 }
+
+TEST_CASE("progress comes back as it was, with the share that the plan gives it") {
+  Plan plan;
+  plan.total_steps = 10;
+  plan.examples_per_epoch = 100;
+  const std::string stand_in;
+  Progress before, after;
+  before.step = 5;
+  before.epoch = 1;
+  before.examples = 160;
+  before.skipped_steps = 3;
+  before.cursor = {1, 60};
+  before.exact_epoch = 1.6;
+  before.seconds = 12.5;
+  bool due_before = true, due_after = false;
+  std::optional<std::string> ended_before = "enough", ended_after;
+  const State saved = ProgressState(before, plan, stand_in, due_before, ended_before).save();
+  ProgressState state(after, plan, stand_in, due_after, ended_after);
+  state.load(saved);
+  CHECK(state.save().integers == saved.integers);
+  CHECK(state.save().numbers == saved.numbers);
+  CHECK(after.skipped_steps == 3);
+  CHECK(after.examples == 160);
+  CHECK(after.share == plan.share(before));
+  CHECK(after.share > 0);
+  CHECK(due_after);
+  CHECK(ended_after == "enough");
+  ended_before.reset();
+  state.load(ProgressState(before, plan, stand_in, due_before, ended_before).save());
+  CHECK_FALSE(ended_after);  // in a run that is continued
+}

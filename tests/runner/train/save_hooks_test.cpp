@@ -131,7 +131,13 @@ TEST_CASE("save hooks: what a hook may not do", "[checkpoint][hooks]") {
       Catch::Matchers::ContainsSubstring("link"));
   CHECK_FALSE(fs::exists(folder / "saved"));
 
-  write([](ModelStates&, const fs::path& to) { std::ofstream(to / "beside.bin") << "mine"; });
+  write([](ModelStates&, const fs::path& to) {
+    std::ofstream(to / "beside.bin") << "mine";
+    fs::create_directory(to / "extra");
+    std::ofstream(to / "extra/notes.txt") << "mine";
+  });
   CHECK(read_text(folder / "saved" / "beside.bin") == "mine");
-  CHECK(read_checkpoint(folder / "saved").states.at("model").tensors.contains("weight"));
+  const Checkpoint saved = read_checkpoint(folder / "saved");
+  CHECK(saved.states.at("model").tensors.contains("weight"));
+  CHECK(saved.texts.empty());  // those of the run; files of hooks may be of any size
 }
