@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "registry/utf8.hpp"
 #include "registry/wording.hpp"
@@ -100,7 +100,9 @@ State state_from_json(const Json& json, const std::map<std::string, torch::Tenso
     }
   }
   for (const auto& [name, value] : member(json, "integers").items()) {
-    if (!value.is_number_integer() || value > std::numeric_limits<std::int64_t>::max())
+    // Not compared as Json, which takes a large unsigned number for a negative one.
+    if (!value.is_number_integer() ||
+        (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>())))
       throw StateError(in_quotes(name) + " of the saved state is not a 64-bit integer");
     state.integers[from_utf8(name)] = value.get<std::int64_t>();
   }

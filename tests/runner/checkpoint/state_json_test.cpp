@@ -18,6 +18,17 @@ TEST_CASE("state json: any bytes come back as they were", "[checkpoint]") {
   CHECK(read.texts == state.texts);
 }
 
+TEST_CASE("state json: an integer that does not fit into 64 bits is refused", "[checkpoint]") {
+  const auto read = [](const std::string& number) {
+    const auto json = nlohmann::json::parse(R"({"integers": {"step": )" + number + "}}");
+    return state_from_json(json, {}, "").integers.at("step");
+  };
+  CHECK(read("9223372036854775807") == std::numeric_limits<std::int64_t>::max());
+  CHECK(read("-9223372036854775808") == std::numeric_limits<std::int64_t>::min());
+  CHECK_THROWS_AS(read("9223372036854775808"), StateError);
+  CHECK_THROWS_AS(read("1.0"), StateError);
+}
+
 TEST_CASE("state json: well-formed text is readable in the file", "[checkpoint]") {
   CHECK(to_json(State{.texts = {{"class", "th\xC3\xA9"}}})["texts"]["class"] == "th\xC3\xA9");
 }

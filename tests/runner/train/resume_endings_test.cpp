@@ -183,8 +183,8 @@ TEST_CASE("resume: a run that a hook has stopped stays stopped if nothing that d
           "[resume]") {
   const Recipes files(table_recipe);
   const fs::path run = files.folder / "run";
-  const std::vector<std::string> stopping{"optimizer.lr=1e-9", "eval.every=2step", "train.max_steps=12",
-                                          R"(hook=[{name="early_stop", metric="eval/loss", patience=1}])"};
+  std::vector<std::string> stopping{"optimizer.lr=1e-9", "eval.every=2step", "train.max_steps=12",
+                                    R"(hook=[{name="early_stop", metric="eval/loss", patience=1}])"};
   const auto with = [&](const std::string& change) {
     std::vector<std::string> overrides = stopping;
     if (!change.empty()) overrides.push_back(change);
@@ -196,7 +196,10 @@ TEST_CASE("resume: a run that a hook has stopped stays stopped if nothing that d
   CHECK(again.outcome == Outcome::stopped);
   CHECK(again.steps == first.steps);
   CHECK(again.message == first.message);
-  CHECK(with("train.max_steps=14").steps > first.steps);
+  stopping.emplace_back("train.max_steps=14");
+  const RunResult longer = with("");
+  CHECK(longer.steps > first.steps);
+  CHECK(with("train.max_time=9h").steps > longer.steps);
 }
 
 TEST_CASE("a search of learning rates that ends at gradients beyond the range of fp16 has not failed") {

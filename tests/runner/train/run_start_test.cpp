@@ -9,6 +9,7 @@
 #include "components/datasets/dataset.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/trackers/tracker.hpp"
+#include "registry/log.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/resolve.hpp"
 #include "tests/support/files.hpp"
@@ -280,6 +281,64 @@ TEST_CASE("a manifest of another step is damage, and no record is lost by it") {
   CHECK(logged_steps(runs.file("metrics.jsonl")) == steps);
 }
 
+TEST_CASE("a resumed run says that records before its checkpoint are missing, and only then") {
+  Runs runs;
+  runs.interrupt_after(4);
+  log::clear_warnings();
+  runs.interrupt_after(5);
+  CHECK(log::warnings().empty());
+  fs::remove(runs.file("metrics.jsonl"));
+  runs.train();
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(
+      log::warnings().front(),
+      ContainsSubstring("ends at step 0, but the run had recorded step 5: some of its records are lost"));
+  log::clear_warnings();
+}
+
+TEST_CASE(
+    "the first checkpoint of a resumed run has the metrics of the last evaluation, of the attempt before") {
+  Runs runs;
+  const auto metrics_of = [&](const char* checkpoint) {
+    return read_summary(runs.file("checkpoints") / checkpoint).metrics;
+  };
+  runs.train({"eval.every=3step"}, {.interrupt_at = 4});
+  runs.train({"eval.every=3step"}, {.interrupt_at = 5});
+  CHECK(metrics_of("step-00000004").contains("eval/loss"));
+  CHECK(metrics_of("step-00000005") == metrics_of("step-00000004"));
+}
+
+TEST_CASE("a run is saved and logged when that is due and at its end, not oftener") {
+  Runs runs;
+  runs.train({"checkpoint.keep=100", "train.max_steps=8", "train.log_every=3step"});
+  const CheckpointStore store(runs.folder());
+  CHECK(store.all() == std::vector{store.path_of(8), store.path_of(6), store.path_of(3)});
+  CHECK(logged_steps(runs.file("metrics.jsonl")) == std::vector<std::int64_t>{3, 6, 8});
+}
+
+TEST_CASE("weights that are no longer finite are neither evaluated nor saved") {
+  Runs runs;
+  const bool evaluates = GENERATE(false, true);
+  const RunResult result =
+      runs.train({"optimizer.lr=1e30", R"(optimizer.group=[{match="*", lr_multiplier=1e15}])",
+                  "checkpoint.every=1step", evaluates ? "eval.every=1step" : "eval.every=never"});
+  CHECK(result.outcome == Outcome::failed);
+  CHECK_THAT(result.message, ContainsSubstring("the weights are no longer finite"));
+  CHECK(CheckpointStore(runs.folder()).all().empty());
+  CHECK_FALSE(fs::exists(runs.file("model.safetensors")));
+  CHECK(read_text(runs.file("metrics.jsonl")).find("eval/") == std::string::npos);
+}
+
+TEST_CASE("what a killed attempt trained after its last checkpoint is lost time") {
+  Runs runs;
+  runs.interrupt_after(4);
+  std::ofstream(runs.file("metrics.jsonl"), std::ios::app)
+      << R"({"step":5,"epoch":1.25,"time":1000.0,"train/loss":1.0})" << "\n";
+  runs.train();
+  const double lost = runs.result()["time"]["lost to restarts"];
+  CHECK((lost > 900 && lost <= 1000));
+}
+
 TEST_CASE("a start from a checkpoint of another run is noted before anything else can fail") {
   Runs first, second;
   first.train();
@@ -288,6 +347,10 @@ TEST_CASE("a start from a checkpoint of another run is noted before anything els
   CHECK(noted_start(second.folder()) == from);
   second.train({"train.max_steps=8"});  // as `runner resume` does
   CHECK(logged_steps(second.file("metrics.jsonl")) == std::vector<std::int64_t>{7, 8});
+  const auto id = [](const Runs& runs) {
+    return nlohmann::json::parse(read_text(runs.file("run.json")))["id"];
+  };
+  CHECK(id(first) != id(second));  // two runs for every tracking server
 }
 
 TEST_CASE("the note of a start that was cut short does not count for a run that starts from nothing") {
