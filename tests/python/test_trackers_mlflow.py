@@ -1,5 +1,6 @@
 """Runs sent to a real MLflow server, read back with MLflow's own client: also when the server goes away in the middle of a run."""
 
+import base64
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 import unittest
+import unittest.mock
 import urllib.request
 from pathlib import Path
 
@@ -283,6 +285,48 @@ class Answers(unittest.TestCase):
                 _, _, heard = self.sent(lambda path, items: answer if where in path else None, 1)
                 self.assertIn(said, heard)
                 self.assertNotIn("hush", heard)
+
+    def resumed(self, found, searched=None, returncode=0):
+        """The requests of a resumed run if the server answers `found` for its id, and `searched` when it is looked for by its tag."""
+        made = []
+
+        def reply(_, path, body):
+            made.extend(["r"] if "runs/create" in path else [])
+            if "runs/get" in path:
+                return found
+            if "runs/search" in path and made and searched:
+                return {"runs": [searched]}
+            return usual_answer(path)
+
+        with tracker_tools.scratch() as folder, Stub(reply) as stub:
+            write("mlflow", folder, "resumed", f"url={stub.address}", returncode=returncode)
+        asked = [(path.split("mlflow/")[-1].split("?")[0], body) for _, path, body in stub.requests]
+        return [(what, json.loads(body)) for what, body in asked if what.startswith("runs/") and body], len(made)
+
+    def test_a_resumed_run_is_never_created_twice(self):
+        run = {"info": {"run_id": "r", "artifact_uri": "mlflow-artifacts:/1/r/artifacts"}, "data": {"params": [{"key": "optimizer.lr", "value": "0.1"}]}}
+        refused = 403, {"error_code": "PERMISSION_DENIED", "message": "no"}
+        unknown = 404, {"error_code": "RESOURCE_DOES_NOT_EXIST", "message": "no"}
+        self.assertEqual(self.resumed(refused, returncode=1)[1], 1)
+        self.assertEqual(self.resumed(unknown)[1], 2)  # only if it is not there by its tag either
+        self.assertEqual(self.resumed(unknown, run)[1], 1)
+        requests, made = self.resumed({"run": run})
+        self.assertEqual(made, 1)
+        sent = [param["key"] for what, body in requests if what == "runs/log-batch" for param in body.get("params", [])]
+        self.assertEqual((sent.count("optimizer.lr"), sent.count("optimizer.name")), (1, 2))  # MLflow keeps the first value
+        self.assertEqual([body["status"] for what, body in requests if what == "runs/update"], ["RUNNING", "FINISHED"])
+
+    def test_refused_credentials_are_not_taken_for_a_refused_file(self):
+        refused = 403, {"error_code": "PERMISSION_DENIED", "message": "no"}
+        _, _, said = self.sent(lambda path, items: refused if "mlflow-artifacts" in path else None, 1)
+        self.assertIn("MLFLOW_TRACKING_TOKEN", said)
+
+    def test_a_user_in_the_address_takes_precedence(self):
+        with tracker_tools.scratch() as folder, Stub(lambda _, path, __: usual_answer(path)) as stub:
+            known = {"MLFLOW_TRACKING_URI": stub.address.replace("//", "//me:mine@"), "MLFLOW_TRACKING_USERNAME": "other", "MLFLOW_TRACKING_PASSWORD": "theirs"}
+            with unittest.mock.patch.dict(os.environ, known):
+                write("mlflow", folder, "stopped")
+            self.assertEqual(stub.authorization, {"Basic " + base64.b64encode(b"me:mine").decode()})
 
     def test_how_a_run_ended(self):
         for scenario, status in (("whole", "FINISHED"), ("stopped", "FINISHED"), ("interrupted", "KILLED"), ("failed", "FAILED")):
