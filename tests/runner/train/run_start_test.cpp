@@ -12,6 +12,7 @@
 #include "registry/log.hpp"
 #include "runner/inference/load_run.hpp"
 #include "runner/resolve.hpp"
+#include "runner/train/best_files.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/recipes.hpp"
 
@@ -314,6 +315,28 @@ TEST_CASE("a run is saved and logged when that is due and at its end, not oftene
   const CheckpointStore store(runs.folder());
   CHECK(store.all() == std::vector{store.path_of(8), store.path_of(6), store.path_of(3)});
   CHECK(logged_steps(runs.file("metrics.jsonl")) == std::vector<std::int64_t>{3, 6, 8});
+}
+
+TEST_CASE("best.safetensors is the best of those that are kept, also after one was damaged") {
+  Runs runs;
+  const std::vector<std::string> overrides{"optimizer.lr=20", "eval.every=1step",
+                                           R"(checkpoint.best={metric="eval/loss", keep=9})"};
+  const auto require_best = [&] {
+    const auto all = BestFiles(runs.folder()).all();
+    REQUIRE(all.size() > 1);
+    for (const auto& one : all) CHECK(one.damage.empty());
+    CHECK(fs::equivalent(runs.file("best.safetensors"), all.front().file));
+    return all.front().file;
+  };
+  runs.train(overrides, {.interrupt_at = 4});
+  const fs::path best = require_best();
+  fs::resize_file(best, 20);
+  log::clear_warnings();
+  runs.train(overrides);
+  REQUIRE_FALSE(log::warnings().empty());
+  CHECK_THAT(log::warnings().front(), ContainsSubstring("it no longer counts as one of the best"));
+  CHECK(require_best() != best);
+  log::clear_warnings();
 }
 
 TEST_CASE("weights that are no longer finite are neither evaluated nor saved") {
