@@ -129,8 +129,7 @@ SweepRequest sweep_request(const Arguments& arguments) {
     const std::string mode = arguments.has("mode") ? ",mode=" + quote_toml(arguments.get("mode")) : "";
     plan.overrides.push_back("checkpoint.best={metric=" + quote_toml(arguments.get("metric")) + mode + "}");
   } else if (arguments.has("mode")) {
-    throw std::invalid_argument(
-        "--mode says which direction of --metric is better, but --metric is missing");
+    throw std::invalid_argument("--mode says which direction of --metric is better, but --metric is missing");
   }
   if (arguments.has("halving") && arguments.has("no-halving"))
     throw std::invalid_argument("--halving and --no-halving contradict each other");
