@@ -77,14 +77,12 @@ ReplayRange choose_replay(const fs::path& run_folder, const ReplayRequest& reque
     if (request.from && start->step != *request.from) continue;
     const auto next = std::next(start);
     const bool followed = next != all.end();
-    if (!followed && start->step >= request.last_step) break;
-    if (!followed) {
-      const std::int64_t end = start->step + request.steps.value_or(ReplayRequest::usual);
-      return {start->folder, start->step, std::min(end, request.last_step)};
-    }
-    const bool whole = !request.steps || start->step + *request.steps >= next->step;
-    if (whole) return {start->folder, start->step, next->step, next->folder};
-    return {start->folder, start->step, start->step + *request.steps};
+    const std::int64_t left = (followed ? next->step : request.last_step) - start->step;
+    if (left <= 0) break;
+    const std::int64_t steps = std::min(left, request.steps.value_or(followed ? left : ReplayRequest::usual));
+    ReplayRange range{start->folder, start->step, start->step + steps};
+    if (followed && steps == left) range.to = next->folder;
+    return range;
   }
   if (request.from && std::ranges::find(all, *request.from, &CheckpointSummary::step) == all.end())
     throw InputError("the run has no checkpoint at step " + std::to_string(*request.from) +

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_all.hpp>
 #include <fstream>
+#include <limits>
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -59,7 +60,10 @@ TEST_CASE("replay: no more steps than wanted, and no more than were recorded", "
   CHECK(run.choose({.last_step = 90}).end == 30);
   CHECK(run.choose({.last_step = 15}).end == 15);
   CHECK(run.choose({.last_step = 90, .steps = 3}).end == 13);
+  constexpr auto very_many = std::numeric_limits<std::int64_t>::max();
+  CHECK(run.choose({.last_step = 90, .steps = very_many}).end == 90);
   run.save(20);
+  CHECK(run.choose({.last_step = 90, .steps = very_many}).to == run.folder_of(20));
   const ReplayRange some = run.choose({.last_step = 90, .steps = 3});
   CHECK(some.end == 13);
   CHECK_FALSE(some.to);
