@@ -38,13 +38,13 @@ std::vector<std::int64_t> read_header(GzipReader& reader) {
     shape.push_back((std::int64_t{size[0]} << 24) | (size[1] << 16) | (size[2] << 8) | size[3]);
   }
   if (shape.empty()) fail(reader.path(), "is an IDX file without dimensions.");
+  if (std::ranges::find(shape, 0) != shape.end()) fail(reader.path(), "is an IDX file without any data.");
   return shape;
 }
 
 std::size_t count_of(const std::vector<std::int64_t>& shape, const std::filesystem::path& path) {
   std::size_t count = 1;
   for (const std::int64_t size : shape) {
-    if (size == 0) fail(path, "is an IDX file without any data.");
     if (count > std::numeric_limits<std::int64_t>::max() / static_cast<std::size_t>(size)) {
       fail(path, "is damaged: its header claims an impossible size.");
     }

@@ -123,6 +123,10 @@ TEST_CASE_METHOD(Fixture, "broken idx files are refused by name") {
     write_file(train_images, idx({0, 2, 3}, ""));
     refused("train-images", "without any data");
   }
+  SECTION("images without pixels") {
+    write_file(train_images, idx({2, 0, 3}, ""));
+    refused("train-images", "without any data");
+  }
   SECTION("labels where images belong") {
     fs::copy_file(train_labels, train_images, fs::copy_options::overwrite_existing);
     refused("train-images", "does not contain images");
