@@ -173,7 +173,15 @@ void require_another_output(const Arguments& arguments, const std::vector<std::s
     return std::filesystem::equivalent(out, input, is_no_file);
   };
   if (std::ranges::any_of(inputs, is_output))
-    throw InputError("--out " + out + " is one of the inputs and would be overwritten.");
+    throw InputError("--out " + out + " is read for the predictions and would be overwritten.");
+}
+
+// What a prediction reads of a run.
+std::vector<std::string> files_of(const TrainedRun& run) {
+  std::vector<std::string> files{run.weights.string()};
+  for (const char* name : {"recipe.toml", "data_spec.json", "dataset.json"})
+    files.push_back((run.folder / name).string());
+  return files;
 }
 
 std::vector<std::string> without_at_signs(std::vector<std::string> words) {
@@ -202,6 +210,7 @@ int run(const Arguments& arguments, Session& session) {
                           session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!trained) return Exit::bad_input;
+  require_another_output(arguments, files_of(*trained));
   const bool texts = trained->data.vocabulary > 0;
   std::vector<std::string> inputs = inputs_of(arguments.all("INPUT"), texts);
   if (trained->data.images) inputs = with_folders_opened(inputs);

@@ -151,9 +151,12 @@ def what_cannot_be_predicted_is_told_and_nothing_is_written(folder):
         assert run("predict", *words, check=False, cwd=folder).returncode == 2
     (folder / "rows.csv").write_text("age,city,income\n30,Rome,50\n")
     (folder / "list.txt").write_text("31,Rome,50\nrows.csv\n")
-    for given in ("rows.csv", "@rows.csv", "@list.txt"):
-        told = run("predict", done, given, "-o", "./rows.csv", check=False, cwd=folder)
-        assert told.returncode == 2 and "is one of the inputs and would be overwritten" in " ".join(told.stderr.split()), told
+    weights = (done / "model.safetensors").read_bytes()
+    for given, out in (("rows.csv", "./rows.csv"), ("@rows.csv", "./rows.csv"), ("@list.txt", "./rows.csv"),
+                       ("30,Rome,50", done / "model.safetensors"), ("30,Rome,50", done / "recipe.toml")):
+        told = run("predict", done, given, "-o", out, check=False, cwd=folder)
+        assert told.returncode == 2 and "is read for the predictions and would be overwritten" in " ".join(told.stderr.split()), told
+    assert (done / "model.safetensors").read_bytes() == weights
     assert (folder / "rows.csv").read_text() == "age,city,income\n30,Rome,50\n"
     told = run("predict", done, "30,Rome,50", "-o", "nowhere/said.csv", check=False, cwd=folder)
     assert told.returncode == 1 and "No such file or directory" in told.stderr, told
