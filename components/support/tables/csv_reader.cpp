@@ -42,10 +42,11 @@ constexpr std::size_t most_values = 1'000'000;
 
 CsvReader::CsvReader(std::string_view text, std::string file, CsvFormat format)
     : file_(std::move(file)), format_(std::move(format)), rest_(without_byte_order_mark(text)) {
-  if (is_bare_utf16(rest_)) throw IoError(file_ + " is not UTF-8. " + encoding_remedy(rest_) + ".");
+  if (is_bare_utf16(rest_)) throw IoError(file_ + ":1: this is not UTF-8. " + encoding_remedy(rest_) + ".");
   if (rest_.starts_with("{\"") || rest_.starts_with("[{"))
-    throw IoError(file_ +
-                  " is JSON, not a table. Convert it to CSV, for example with pandas: read_json, to_csv.");
+    throw IoError(
+        file_ +
+        ":1: this is JSON, not a table. Convert it to CSV, for example with pandas: read_json, to_csv.");
   if (format_.skip_lines == 0) pass_separator_line();
   for (std::int64_t line = 0; line < format_.skip_lines; ++line) {
     rest_.remove_prefix(std::min(rest_.size(), rest_.find_first_of("\r\n")));

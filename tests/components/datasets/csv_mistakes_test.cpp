@@ -48,7 +48,7 @@ TEST_CASE_METHOD(CsvFiles, "mistakes in a table are reported with their place an
   refuses(std::string("a\0g\0e\0,\0b\0u\0y\0s\0\n\0"
                       "1\0,\0n\0o\0\n\0",
                       28),
-          file + " is not UTF-8. It is UTF-16");
+          file + ":1: this is not UTF-8. It is UTF-16");
   refuses("age,buys\n1,\n2,\n", "the target column \"buys\" has no value in the training set");
   refuses("buys\nno\nyes\n", "has no column to learn from except the target");
   refuses("age,x,buys\n1,,no\n2,,yes\n", "column \"x\" has no value in the training set",

@@ -60,7 +60,7 @@ TEST_CASE("lines at the beginning are skipped, and counted", "[csv]") {
 TEST_CASE("JSON is called by its name", "[csv]") {
   for (const char* text : {"{\"x\": 1, \"y\": 2}\n", "[{\"x\": 1}]"})
     CHECK_THROWS_WITH(CsvReader(text, "f.json", {}),
-                      ContainsSubstring("f.json is JSON, not a table. Convert it"));
+                      ContainsSubstring("f.json:1: this is JSON, not a table. Convert it"));
 }
 
 TEST_CASE("the note of a spreadsheet about the separator is no row", "[csv]") {
