@@ -73,13 +73,16 @@ std::string task_of(const fs::path& named) {
 }
 
 std::variant<StartingPoint, Problem> start_from_template(const std::string& wanted, const Session& session) {
-  if (const std::string task = task_of(wanted); !task.empty() && fs::exists(wanted)) {
+  const auto base =
+      find_recipe(wanted, session.environment);  // a folder of the name of a recipe does not hide it
+  const fs::path found = base.value_or(wanted);
+  if (const std::string task = task_of(found); !task.empty() && fs::exists(found)) {
     return Problem{
         in_quotes(wanted) + " is not a recipe to start from",
         {"for your own data: runner new --task " + task + " " + wanted, "tasks: " + joined(data_tasks())},
         "runner new --help"};
   }
-  if (const auto base = find_recipe(wanted, session.environment)) return StartingPoint{*base};
+  if (base) return StartingPoint{*base};
   Problem problem{"there is no recipe " + in_quotes(wanted) + " to start from", {}, "runner new --help"};
   const auto shipped = known_recipes(session.environment);
   problem.hints.push_back(shipped.empty() ? "name a recipe file: runner new FILE"
