@@ -12,6 +12,7 @@
 #include "runner/engine/engine.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/small_data.hpp"
 
 namespace runner::testing::sharded_training {
 
@@ -23,14 +24,7 @@ inline std::shared_ptr<Model> make(const std::string& name, const Settings& sett
   return part<ModelKind>(name, settings).build({data});
 }
 
-inline const DataSpec windows{
-    .input_shape = {6}, .input_type = torch::kInt64, .target_shape = {6}, .classes = 11, .vocabulary = 11};
-inline const DataSpec sentences{
-    .input_shape = {6}, .input_type = torch::kInt64, .classes = 3, .vocabulary = 11};
-inline const DataSpec images{.input_shape = {3, 16, 16}, .classes = 5};
-inline const DataSpec pairs{
-    .input_shape = {6}, .input_type = torch::kInt64, .target_shape = {4}, .vocabulary = 11};
-inline const DataSpec rows{.input_shape = {4}, .classes = 2, .categories = {3, 20}};
+using namespace small_data;
 
 inline const Settings tiny{{"layers", 2}, {"heads", 2}, {"width", 8}, {"dropout", 0.0}};
 

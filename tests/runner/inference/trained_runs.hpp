@@ -11,17 +11,11 @@
 #include "runner/resolve.hpp"
 #include "runner/run_folder/data_spec_file.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/small_data.hpp"
 
 namespace runner::testing {
 
-inline const DataSpec windows{
-    .input_shape = {6}, .input_type = torch::kInt64, .target_shape = {6}, .classes = 11, .vocabulary = 11};
-inline const DataSpec sentences{
-    .input_shape = {6}, .input_type = torch::kInt64, .classes = 3, .vocabulary = 11};
-inline const DataSpec images{.input_shape = {3, 16, 16}, .classes = 5};
-inline const DataSpec pairs{
-    .input_shape = {6}, .input_type = torch::kInt64, .target_shape = {4}, .vocabulary = 11};
-inline const DataSpec rows{.input_shape = {4}, .classes = 2, .categories = {3, 20}};
+using namespace small_data;
 
 inline Batch examples(const DataSpec& data) {
   torch::manual_seed(5);

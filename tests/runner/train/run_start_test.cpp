@@ -1,23 +1,14 @@
 // Where a run in an existing folder starts, and what happens to that folder when it cannot be continued.
 #include "runner/train/run_start.hpp"
 
-#include <catch2/catch_all.hpp>
-#include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
-
-#include "components/datasets/dataset.hpp"
 #include "components/support/io/io_error.hpp"
 #include "components/trackers/tracker.hpp"
 #include "registry/log.hpp"
-#include "runner/inference/load_run.hpp"
-#include "runner/resolve.hpp"
-#include "runner/train/best_files.hpp"
-#include "tests/support/files.hpp"
-#include "tests/support/recipes.hpp"
+#include "tests/runner/train/short_runs.hpp"
 
 using namespace runner;
 using namespace runner::testing;
+using namespace runner::testing::short_runs;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
 
@@ -29,105 +20,6 @@ std::unique_ptr<Tracker> build(const Unbuildable&, const TrackerInputs&) {
   throw IoError("no such server");  // unlike a std::runtime_error, not a mistake in the recipe
 }
 const Registration<TrackerKind> unbuildable{"unbuildable_in_tests", "Cannot be built.", &build};
-
-class EqualExamples final : public Split {
- public:
-  std::int64_t size() const override { return 32; }
-  DataSpec spec() const override { return {.input_shape = {4}, .classes = 2, .train_examples = size()}; }
-  void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
-    const auto count = static_cast<std::int64_t>(examples.size());
-    batch.input.narrow(0, first, count).fill_(1);
-    batch.target.narrow(0, first, count).fill_(1);
-  }
-};
-
-bool real_data_is_there = true;
-
-// Has stand-in data of the same size if the real data is not there.
-class Replaceable final : public Dataset {
- public:
-  DataSpec spec() const override { return EqualExamples().spec(); }
-  Splits open(const TransformPipeline&) const override {
-    return {.train = std::make_unique<EqualExamples>(),
-            .eval = std::make_unique<EqualExamples>(),
-            .learned = real_data_is_there ? "{}" : "",
-            .stand_in = real_data_is_there ? "" : "The network is down."};
-  }
-};
-
-struct ReplaceableData {};
-constexpr auto describe(std::type_identity<ReplaceableData>) { return fields(); }
-std::unique_ptr<Dataset> build(const ReplaceableData&, const DatasetInputs&) {
-  return std::make_unique<Replaceable>();
-}
-const Registration<DatasetKind> replaceable{"replaceable_in_tests", "May be replaced.", &build};
-
-constexpr const char* recipe_text = R"(
-model = "mlp"
-[dataset]
-name = "synthetic"
-shape = [4]
-train = 32
-eval = 8
-[loader]
-batch_size = 8
-[optimizer]
-name = "sgd"
-momentum = 0.0
-[train]
-max_steps = 6
-log_every = "1step"
-[checkpoint]
-every = "3step"
-)";
-
-class Runs {
- public:
-  RunResult train(std::vector<std::string> overrides = {}, TrainOptions options = {}) {
-    options.quiet = true;
-    Diagnostics found;
-    overrides.push_back("run.dir=" + folder().string());
-    const auto resolved = resolve_recipe({files_.folder / "main.toml", {}, overrides}, registry_, found);
-    INFO(render(found));
-    REQUIRE(resolved);
-    World alone;
-    return train_recipe(*resolved, registry_, alone, options);
-  }
-  fs::path folder() const { return files_.folder / "run"; }
-  fs::path file(const std::string& name) const { return folder() / name; }
-
-  nlohmann::json result() const { return nlohmann::json::parse(read_text(file("result.json"))); }
-
-  void interrupt_after(std::int64_t step) { train({}, {.interrupt_at = step}); }
-  // As a kill before the first checkpoint leaves it.
-  void forget_checkpoints() {
-    fs::remove_all(file("checkpoints"));
-    fs::remove(file("result.json"));
-  }
-
- private:
-  Recipes files_{recipe_text};
-  Registry registry_ = Registry::of_linked();
-};
-
-// Every file, by its path, except the log.
-std::map<fs::path, std::string> contents_of(const fs::path& folder) {
-  std::map<fs::path, std::string> contents;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file() && entry.path().filename() != "log.txt")
-      contents[entry.path()] = read_text(entry.path());
-  return contents;
-}
-
-std::vector<std::int64_t> logged_steps(const fs::path& metrics) {
-  std::vector<std::int64_t> steps;
-  std::ifstream file(metrics);
-  for (std::string line; std::getline(file, line);) {
-    const auto record = nlohmann::json::parse(line);
-    if (record.contains("train/loss")) steps.push_back(record["step"]);
-  }
-  return steps;
-}
 
 }  // namespace
 
@@ -211,34 +103,6 @@ TEST_CASE("a checkpoint that does not fit the recipe leaves the run as it was") 
   CHECK(runs.train().outcome == Outcome::finished);
 }
 
-TEST_CASE("stand-in data takes the place of the real data, or the reverse, only with --force") {
-  const bool was_there = GENERATE(true, false);
-  const std::vector<std::string> data{"dataset=replaceable_in_tests"};
-  Runs runs;
-  real_data_is_there = was_there;
-  runs.train(data, {.interrupt_at = 4});
-  const auto before = contents_of(runs.folder());
-  real_data_is_there = !was_there;
-  CHECK_THROWS_AS(runs.train(data), UnusableCheckpoint);
-  CHECK_THROWS_WITH(runs.train(data), ContainsSubstring("stand-in data") && ContainsSubstring("--force"));
-  CHECK(contents_of(runs.folder()) == before);
-  CHECK(runs.train(data, {.force = true}).outcome == Outcome::finished);
-  CHECK(fs::exists(runs.file("STAND-IN-DATA.txt")) == was_there);
-  CHECK(fs::exists(runs.file("dataset.json")) != was_there);
-  CHECK(runs.train(data).outcome == Outcome::finished);  // from here on it is the data of the run
-  real_data_is_there = true;
-}
-
-TEST_CASE("the best weights of an attempt are not those of a run that no longer keeps any") {
-  Runs runs;
-  runs.train({"eval.every=2step", R"(checkpoint.best={metric="eval/loss"})"}, {.interrupt_at = 5});
-  REQUIRE(find_weights(runs.folder(), "") == runs.file("best.safetensors"));
-  const bool starts_over = GENERATE(false, true);
-  if (starts_over) runs.forget_checkpoints();
-  CHECK(runs.train({"eval.every=2step"}).outcome == Outcome::finished);
-  CHECK(find_weights(runs.folder(), "") == runs.file("model.safetensors"));
-}
-
 TEST_CASE("a checkpoint with a state that the run does not have is refused by name") {
   Runs runs;
   runs.interrupt_after(4);
@@ -249,24 +113,6 @@ TEST_CASE("a checkpoint with a state that the run does not have is refused by na
   store.write(*store.begin(4, 100), changed, {}, 2);
   CHECK_THROWS_WITH(runs.train(),
                     ContainsSubstring("has a state \"telepathy\", which this run does not have"));
-}
-
-TEST_CASE("the time of a run continues where its last attempt stopped, and the log lists what was restored") {
-  Runs runs;
-  runs.interrupt_after(4);
-  const CheckpointStore store(runs.folder());
-  Checkpoint aged = read_checkpoint(store.path_of(4));
-  aged.states.at("progress").numbers.at("seconds") = 1000;  // as if four steps had taken so long
-  fs::remove_all(store.path_of(4));
-  store.write(*store.begin(4, 100), aged, {}, 2);
-  runs.train();
-  std::ifstream metrics(runs.file("metrics.jsonl"));
-  double last = 0;
-  for (std::string line; std::getline(metrics, line);) last = nlohmann::json::parse(line)["time"];
-  CHECK(last >= 1000);
-  CHECK_THAT(read_text(runs.file("log.txt")),
-             ContainsSubstring("model (") && ContainsSubstring("optimizer") &&
-                 ContainsSubstring("progress") && ContainsSubstring("journal"));
 }
 
 TEST_CASE("a manifest of another step is damage, and no record is lost by it") {
@@ -309,59 +155,6 @@ TEST_CASE(
   CHECK(metrics_of("step-00000005") == metrics_of("step-00000004"));
 }
 
-TEST_CASE("a run is saved and logged when that is due and at its end, not oftener") {
-  Runs runs;
-  runs.train({"checkpoint.keep=100", "train.max_steps=8", "train.log_every=3step"});
-  const CheckpointStore store(runs.folder());
-  CHECK(store.all() == std::vector{store.path_of(8), store.path_of(6), store.path_of(3)});
-  CHECK(logged_steps(runs.file("metrics.jsonl")) == std::vector<std::int64_t>{3, 6, 8});
-}
-
-TEST_CASE("best.safetensors is the best of those that are kept, also after one was damaged") {
-  Runs runs;
-  const std::vector<std::string> overrides{"optimizer.lr=20", "eval.every=1step",
-                                           R"(checkpoint.best={metric="eval/loss", keep=9})"};
-  const auto require_best = [&] {
-    const auto all = BestFiles(runs.folder()).all();
-    REQUIRE(all.size() > 1);
-    for (const auto& one : all) CHECK(one.damage.empty());
-    CHECK(fs::equivalent(runs.file("best.safetensors"), all.front().file));
-    return all.front().file;
-  };
-  runs.train(overrides, {.interrupt_at = 4});
-  const fs::path best = require_best();
-  fs::resize_file(best, 20);
-  log::clear_warnings();
-  runs.train(overrides);
-  REQUIRE_FALSE(log::warnings().empty());
-  CHECK_THAT(log::warnings().front(), ContainsSubstring("it no longer counts as one of the best"));
-  CHECK(require_best() != best);
-  log::clear_warnings();
-}
-
-TEST_CASE("weights that are no longer finite are neither evaluated nor saved") {
-  Runs runs;
-  const bool evaluates = GENERATE(false, true);
-  const RunResult result =
-      runs.train({"optimizer.lr=1e30", R"(optimizer.group=[{match="*", lr_multiplier=1e15}])",
-                  "checkpoint.every=1step", evaluates ? "eval.every=1step" : "eval.every=never"});
-  CHECK(result.outcome == Outcome::failed);
-  CHECK_THAT(result.message, ContainsSubstring("the weights are no longer finite"));
-  CHECK(CheckpointStore(runs.folder()).all().empty());
-  CHECK_FALSE(fs::exists(runs.file("model.safetensors")));
-  CHECK(read_text(runs.file("metrics.jsonl")).find("eval/") == std::string::npos);
-}
-
-TEST_CASE("what a killed attempt trained after its last checkpoint is lost time") {
-  Runs runs;
-  runs.interrupt_after(4);
-  std::ofstream(runs.file("metrics.jsonl"), std::ios::app)
-      << R"({"step":5,"epoch":1.25,"time":1000.0,"train/loss":1.0})" << "\n";
-  runs.train();
-  const double lost = runs.result()["time"]["lost to restarts"];
-  CHECK((lost > 900 && lost <= 1000));
-}
-
 TEST_CASE("a start from a checkpoint of another run is noted before anything else can fail") {
   Runs first, second;
   first.train();
@@ -397,26 +190,6 @@ TEST_CASE("a start that failed can be repeated in the same folder, with what fai
   CHECK(fs::exists(runs.file("recipe.toml")));
   CHECK(runs.result()["outcome"] == "failed");
   CHECK(runs.train().outcome == Outcome::finished);
-}
-
-TEST_CASE("a resumed run that cannot be built says so in result.json and in its log") {
-  Runs runs;
-  runs.interrupt_after(4);
-  CHECK_THROWS(runs.train({"tracker+=unbuildable_in_tests"}));
-  CHECK(runs.result()["outcome"] == "failed");
-  CHECK(runs.result()["steps"] == 4);  // what the run reached is still true
-  CHECK_THAT(read_text(runs.file("log.txt")), ContainsSubstring("error: "));
-  CHECK(runs.train().outcome == Outcome::finished);
-}
-
-TEST_CASE("a resumed run does not keep the weights of the attempt before") {
-  Runs runs;
-  runs.interrupt_after(4);
-  CHECK(fs::exists(runs.file("model.safetensors")));
-  fs::remove(runs.file("metrics.jsonl"));
-  fs::create_directory(runs.file("metrics.jsonl"));  // fails after the run has been restored
-  CHECK_THROWS(runs.train());
-  CHECK_FALSE(fs::exists(runs.file("model.safetensors")));
 }
 
 TEST_CASE("latest leads to the checkpoint that the run continues from") {
@@ -474,16 +247,4 @@ TEST_CASE("a finished run without a checkpoint is not started over") {
   CHECK_THROWS_WITH(runs.train({"checkpoint.every=never"}), ContainsSubstring("finished run"));
   std::ofstream(runs.file("result.json")) << R"({"outcome": 1})";  // nothing that a run has written
   CHECK(runs.train({"checkpoint.every=never"}).outcome == Outcome::finished);
-}
-
-TEST_CASE("a run that fails while it starts says why in result.json and in its log") {
-  Runs runs;
-  runs.interrupt_after(4);
-  fs::remove(runs.file("metrics.jsonl"));
-  fs::create_directory(runs.file("metrics.jsonl"));
-  CHECK_THROWS(runs.train());
-  const auto result = nlohmann::json::parse(read_text(runs.file("result.json")));
-  CHECK(result["outcome"] == "failed");
-  CHECK_THAT(std::string(result["message"]), ContainsSubstring("metrics.jsonl"));
-  CHECK_THAT(read_text(runs.file("log.txt")), ContainsSubstring("metrics.jsonl"));
 }
