@@ -62,9 +62,8 @@ Agreement agree(const Agreement& own, World& world) {
   const double rate = agreed[5];
   if (agreed[6] != -agreed[7])
     throw std::runtime_error(
-        "The hooks of the ranks have asked to freeze or to train different parameters: such a request has to "
-        "be "
-        "made on every rank, in the same step.");
+        "The hooks of the ranks have asked to freeze or to train different parameters: every rank "
+        "has to make such a request, in the same step.");
   return {{static_cast<int>(agreed[1]), agreed[2] > 0, agreed[3]},
           agreed[0] > 0,
           {agreed[4] > 0, rate == no_rate ? std::nullopt : std::optional(rate)},
