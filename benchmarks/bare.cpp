@@ -4,7 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include "benchmarks/bare_work.hpp"
-#include "runner/engine/process.hpp"
+#include "runner/engine/runtime/process.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 6) {

@@ -9,7 +9,7 @@
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include "benchmarks/bare_work.hpp"
-#include "runner/engine/process.hpp"
+#include "runner/engine/runtime/process.hpp"
 
 namespace runner {
 namespace {

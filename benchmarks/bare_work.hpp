@@ -12,8 +12,8 @@
 
 #include "benchmarks/datasets.hpp"
 #include "components/models/model.hpp"
+#include "components/optimizers/groups.hpp"
 #include "components/optimizers/optimizer.hpp"
-#include "components/optimizers/support/groups.hpp"
 
 namespace runner {
 

@@ -9,5 +9,5 @@ function(runner_assets output)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   endforeach()
   file(CONFIGURE OUTPUT "${output}" @ONLY
-       CONTENT "#include \"runner/report/assets.hpp\"\n\nnamespace runner::assets {\n@constants@}\n")
+       CONTENT "#include \"runner/runs/report/assets.hpp\"\n\nnamespace runner::assets {\n@constants@}\n")
 endfunction()

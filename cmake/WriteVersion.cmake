@@ -5,7 +5,7 @@ set(text "${VERSION}")
 if(commit)
   set(text "${VERSION} (commit ${commit})")
 endif()
-file(CONFIGURE OUTPUT "${OUTPUT}" CONTENT [[#include "runner/version.hpp"
+file(CONFIGURE OUTPUT "${OUTPUT}" CONTENT [[#include "runner/process/version.hpp"
 
 namespace runner {
 

@@ -31,7 +31,3 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
-
-#include "registry/codec.hpp"
-#include "registry/component.hpp"
-#include "registry/registry.hpp"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 

@@ -12,10 +12,10 @@
 #include <variant>
 #include <vector>
 
-#include "registry/byte_size.hpp"
-#include "registry/duration.hpp"
+#include "registry/base/byte_size.hpp"
+#include "registry/base/duration.hpp"
+#include "registry/base/number_text.hpp"
 #include "registry/field.hpp"
-#include "registry/number_text.hpp"
 #include "registry/schema.hpp"
 #include "registry/value.hpp"
 

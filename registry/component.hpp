@@ -41,7 +41,7 @@ struct KindOnResume {
 };
 
 // Increased with every change to a type or function that a plugin shares with the program.
-inline constexpr std::uint32_t interface_version = 6;
+inline constexpr std::uint32_t interface_version = 7;
 
 struct KindInfo {
   std::string_view name;

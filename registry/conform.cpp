@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "registry/base/suggest.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/conform_leaf.hpp"
 #include "registry/field_report.hpp"
 #include "registry/merged_word.hpp"
 #include "registry/secrets.hpp"
-#include "registry/suggest.hpp"
 #include "registry/unknown_key.hpp"
-#include "registry/wording.hpp"
 
 namespace runner {
 

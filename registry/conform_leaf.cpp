@@ -4,11 +4,11 @@
 #include <array>
 #include <cmath>
 
-#include "registry/byte_size.hpp"
-#include "registry/duration.hpp"
+#include "registry/base/byte_size.hpp"
+#include "registry/base/duration.hpp"
+#include "registry/base/utf8.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/resolve_path.hpp"
-#include "registry/utf8.hpp"
-#include "registry/wording.hpp"
 
 namespace runner {
 

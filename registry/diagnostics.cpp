@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "registry/utf8.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/utf8.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 

@@ -2,12 +2,12 @@
 
 #include <charconv>
 
-#include "registry/ascii.hpp"
-#include "registry/meant_number.hpp"
-#include "registry/number_text.hpp"
+#include "registry/base/ascii.hpp"
+#include "registry/base/meant_number.hpp"
+#include "registry/base/number_text.hpp"
+#include "registry/base/suggest.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/secrets.hpp"
-#include "registry/suggest.hpp"
-#include "registry/wording.hpp"
 
 namespace runner {
 

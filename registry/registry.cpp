@@ -1,6 +1,6 @@
 #include "registry/registry.hpp"
 
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "registry/number_text.hpp"
+#include "registry/base/number_text.hpp"
 
 namespace runner {
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "registry/ascii.hpp"
-#include "registry/suggest.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/ascii.hpp"
+#include "registry/base/suggest.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 

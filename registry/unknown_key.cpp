@@ -3,10 +3,10 @@
 #include <optional>
 #include <vector>
 
+#include "registry/base/suggest.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/schema_path.hpp"
 #include "registry/secrets.hpp"
-#include "registry/suggest.hpp"
-#include "registry/wording.hpp"
 
 namespace runner {
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
-#include "registry/ascii.hpp"
-#include "registry/number_text.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/ascii.hpp"
+#include "registry/base/number_text.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 

@@ -7,11 +7,11 @@
 #include <iostream>
 
 #include "runner/cli/cli.hpp"
-#include "runner/distributed/membership.hpp"
-#include "runner/engine/process.hpp"
-#include "runner/exit_codes.hpp"
-#include "runner/failure.hpp"
-#include "runner/signals.hpp"
+#include "runner/engine/runtime/process.hpp"
+#include "runner/process/exit_codes.hpp"
+#include "runner/process/failure.hpp"
+#include "runner/process/signals.hpp"
+#include "runner/ranks/membership.hpp"
 
 namespace {
 

@@ -21,7 +21,13 @@ RULES = {
     "registry": [
         (r"(components|runner)/", "registry/ stands below components/ and runner/"),
         (TORCH, "registry/ knows nothing of LibTorch"),
-        (TOML, "TOML is read in runner/recipe/ only"),
+        (TOML, "TOML is read in runner/toml/ only"),
+    ],
+    "registry/base": [
+        (r"registry/(?!base/)", "registry/base/ knows nothing of recipes"),
+    ],
+    "registry/files": [
+        (r"registry/(?!base/|files/)", "registry/files/ knows nothing of recipes"),
     ],
     "components": [
         (r"runner/", "components/ stands below runner/"),
@@ -30,31 +36,32 @@ RULES = {
     "components/contract": [
         (r"components/(?!contract/)", "components/contract/ is what everything else in components/ is written with"),
     ],
-    "components/support": [
-        (r"components/(?!contract/|support/)", "components/support/ stands below the kinds"),
-    ],
     "runner": [
         (r"components/.*(?<!\.hpp)$", "include headers of components/, never a .cpp"),
     ],
-    "runner/recipe": [
-        (TORCH, "runner/recipe/ answers in milliseconds: no LibTorch"),
-        (r"components/", "runner/recipe/ works on values, not on components"),
-        (r"runner/(?!recipe[/.])", "runner/recipe/ stands below the rest of runner/"),
+    "runner/toml": [
+        (TORCH, "runner/toml/ answers in milliseconds: no LibTorch"),
+        (r"components/", "runner/toml/ works on values, not on components"),
+        (r"runner/(?!toml/)", "runner/toml/ stands below the rest of runner/"),
     ],
     "runner/engine": [
         (r"runner/(?!engine/)", "runner/engine/ stands below the rest of runner/"),
     ],
-    "runner/distributed": [
-        (r"runner/(?!engine/|distributed/|exit_codes\.hpp|input_error\.hpp)", "runner/distributed/ stands on runner/engine/ alone"),
+    "runner/ranks": [
+        (r"runner/(?!engine/|ranks/|process/|terminal/text\.hpp)", "runner/ranks/ stands on runner/engine/ alone"),
     ],
 }
 # Who may deal with ranks: docs/architecture.md, "Ranks", says for what.
 WORLD = "runner/engine/world.hpp"
 WORLD_USERS = re.compile(
-    r"runner/((engine|distributed|accelerator|checkpoint|inspect)/|train/(agreement|equal_ranks|initial_model|train_recipe)\.)")
-# Clashes with LibTorch's own copy of fmt, so it stays behind registry/log.hpp.
-SPDLOG_HOME = {"registry/log.cpp"}
-TOML_HOME = "runner/recipe/"
+    r"runner/((engine|ranks|accelerator|checkpoint|inspect)/|train/(agreement|equal_ranks|initial_model|train_recipe)\.)")
+# Clashes with LibTorch's own copy of fmt, so it stays behind registry/base/log.hpp.
+SPDLOG_HOME = {"registry/base/log.cpp"}
+TOML_HOME = "runner/toml/"
+LARGEST_FOLDER = 45
+# A newcomer sees these with one `ls runner`.
+LOOSE_IN_RUNNER = {"main.cpp", "program.cpp"}
+MOST_ROOMS = 20
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
@@ -79,18 +86,32 @@ def reasons(name: str, header: str):
         if name.startswith(folder + "/"):
             yield from (why for pattern, why in rules if re.match(pattern, header))
     if re.match(SPDLOG, header) and name not in SPDLOG_HOME:
-        yield "spdlog and fmt stay behind registry/log.hpp"
+        yield "spdlog and fmt stay behind registry/base/log.hpp"
     if name.startswith("runner/") and not name.startswith(TOML_HOME) and re.match(TOML, header):
-        yield "TOML is read in runner/recipe/ only"
+        yield "TOML is read in runner/toml/ only"
     if header == WORLD and not WORLD_USERS.match(name):
         yield "docs/architecture.md, \"Ranks\", does not list this place among those that deal with ranks"
 
 
 def folder_of(path: str):
-    """The node of the graph that a file belongs to: a folder below a layer, or x.* for x.hpp and x.cpp directly in a layer.
-    runner/recipe.* and the folder runner/recipe are different nodes."""
-    node = "/".join(path.split("/")[:2])
-    return re.sub(r"\.[ch]pp$", ".*", node)
+    """The node of the graph that a file belongs to: a folder below a layer, or the layer itself for what lies loose in it."""
+    return "/".join(path.split("/")[:-1][:2])
+
+
+def crowded(root: Path):
+    """Yields (folder, what is wrong) for folders that do not fit a screen."""
+    for layer in ("registry", "components", "runner"):
+        for folder in [root / layer, *(path for path in (root / layer).rglob("*") if path.is_dir())]:
+            count = sum(1 for _ in folder.glob("*.[ch]pp"))
+            if count > LARGEST_FOLDER:
+                yield folder.relative_to(root).as_posix(), f"holds {count} source files; at most {LARGEST_FOLDER}"
+    runner = root / "runner"
+    for file in sorted(runner.glob("*.[ch]pp")):
+        if file.name not in LOOSE_IN_RUNNER:
+            yield file.relative_to(root).as_posix(), "belongs in a room of runner/"
+    rooms = sum(1 for path in runner.iterdir() if path.is_dir())
+    if rooms > MOST_ROOMS:
+        yield "runner", f"has {rooms} rooms; at most {MOST_ROOMS}"
 
 
 def cycles(root: Path):
@@ -172,23 +193,21 @@ def mergeable(root: Path):
 
 
 def misplaced(root: Path):
-    """Yields (file, line, what is wrong) for files directly in the folder of a kind."""
+    """Yields (file, line, what is wrong) for what the file of a component shows to other files."""
     for folder in sorted((root / "components").glob("*s")):
         for file in sorted(folder.glob("*.cpp")):
             name, source = file.relative_to(root).as_posix(), file.read_text(errors="replace")
             if HOLDS_COMPONENT.search(NOT_CODE.sub(" ", source)):
                 for line, text in definitions_others_see(source, file.stem):
                     yield name, line, f"stands outside the unnamed namespace: {text}"
-            elif not file.with_suffix(".hpp").exists():
-                yield name, 1, "registers no component and implements no header of its name: a helper, for support/"
 
 
 # The places that docs/architecture.md lists under "Layers".
 NAMES_COMPONENTS = {
     "runner/accelerator/accelerator.hpp", "runner/cli/eval.cpp", "runner/cli/new.cpp",
-    "runner/cli/start_from_data.cpp", "runner/engine/distributed_options.hpp", "runner/engine/engine.cpp",
-    "runner/inspect/blueprint.cpp", "runner/recipe.hpp", "runner/report/run_report.cpp", "runner/runs/run_record.cpp",
-    "runner/tracking/build_trackers.cpp",
+    "runner/cli/starters/start_from_data.cpp", "runner/engine/distributed_options.hpp", "runner/engine/engine.cpp",
+    "runner/inspect/blueprint.cpp", "runner/recipe/recipe.hpp", "runner/runs/report/run_report.cpp", "runner/runs/run_record.cpp",
+    "runner/runs/tracking/build_trackers.cpp",
     "runner/cli/env.cpp",  # a feature of processors has the name of a precision
 }
 REGISTERED = re.compile(r'\bRegistration<\w+>\s+\w+\s*[{(]\s*"([^"]+)"')
@@ -208,7 +227,7 @@ def named_components(root: Path):
 
 # Where names from files and recipes come into messages. A recipe's own text is quoted as TOML has it, not for people.
 QUOTING = ("registry", "components", "runner")
-QUOTES_ITSELF = {"registry/wording.cpp", "components/models/support/pretrained_rope.cpp"}
+QUOTES_ITSELF = {"registry/base/wording.cpp", "components/models/weights/pretrained_rope.cpp"}
 QUOTED_BY_HAND = re.compile(r'\\"" \+')
 
 
@@ -225,26 +244,28 @@ def quoted_by_hand(root: Path):
 def self_test():
     """Each kind of violation must be found, and what is allowed must pass."""
     forbidden = {
-        "registry/a.cpp": ["torch/torch.h", "components/contract/batch.hpp", "runner/recipe.hpp", "toml++/toml.h", "fmt/core.h", "../x.hpp"],
-        "components/models/a.cpp": ["runner/recipe.hpp", "spdlog/spdlog.h", "toml++/toml.h"],
-        "components/contract/a.hpp": ["components/support/io/io_error.hpp", "components/models/model.hpp"],
-        "components/support/a.hpp": ["components/models/model.hpp"],
-        "runner/a.cpp": ["components/models/mlp.cpp", "toml++/toml.h", "fmt/format.h"],
-        "runner/recipe/a.cpp": ["torch/torch.h", "components/contract/batch.hpp", "runner/train.hpp"],
-        "runner/engine/a.cpp": ["runner/distributed/store.hpp", "runner/recipe.hpp"],
-        "runner/distributed/a.cpp": ["runner/launch/attempt.hpp"],
+        "registry/a.cpp": ["torch/torch.h", "components/contract/batch.hpp", "runner/recipe/recipe.hpp", "toml++/toml.h", "fmt/core.h", "../x.hpp"],
+        "registry/base/a.cpp": ["registry/value.hpp", "registry/files/open_file.hpp"],
+        "registry/files/a.cpp": ["registry/value.hpp"],
+        "components/models/a.cpp": ["runner/recipe/recipe.hpp", "spdlog/spdlog.h", "toml++/toml.h"],
+        "components/contract/a.hpp": ["components/images/image_codec.hpp", "components/models/model.hpp"],
+        "runner/data/a.cpp": ["components/models/mlp.cpp", "toml++/toml.h", "fmt/format.h"],
+        "runner/toml/a.cpp": ["torch/torch.h", "components/contract/batch.hpp", "runner/train/train.hpp"],
+        "runner/engine/a.cpp": ["runner/ranks/store.hpp", "runner/recipe/recipe.hpp"],
+        "runner/ranks/a.cpp": ["runner/runs/run_folder.hpp"],
         "runner/train/journal.cpp": ["runner/engine/world.hpp"],
     }
     allowed = {
-        "registry/a.cpp": ["registry/b.hpp", "vector", "nlohmann/json.hpp"],
-        "registry/log.cpp": ["spdlog/spdlog.h"],
+        "registry/a.cpp": ["registry/b.hpp", "registry/base/b.hpp", "vector", "nlohmann/json.hpp"],
+        "registry/base/a.cpp": ["registry/base/b.hpp"],
+        "registry/base/log.cpp": ["spdlog/spdlog.h"],
+        "registry/files/a.cpp": ["registry/base/b.hpp"],
         "components/contract/a.hpp": ["components/contract/batch.hpp"],
-        "components/support/a.hpp": ["components/contract/batch.hpp", "components/support/b.hpp"],
-        "components/models/a.cpp": ["components/models/model.hpp", "components/support/b.hpp", "registry/b.hpp", "torch/torch.h"],
-        "runner/a.cpp": ["components/models/model.hpp", "runner/recipe/merge.hpp", "torch/torch.h"],
-        "runner/recipe/a.cpp": ["registry/b.hpp", "runner/recipe/merge.hpp", "runner/recipe.hpp", "toml++/toml.h"],
+        "components/models/a.cpp": ["components/models/model.hpp", "components/layers/b.hpp", "registry/b.hpp", "torch/torch.h"],
+        "runner/data/a.cpp": ["components/models/model.hpp", "runner/toml/merge.hpp", "torch/torch.h"],
+        "runner/toml/a.cpp": ["registry/b.hpp", "runner/toml/merge.hpp", "toml++/toml.h"],
         "runner/engine/a.cpp": ["runner/engine/world.hpp", "components/contract/batch.hpp"],
-        "runner/distributed/a.cpp": ["runner/engine/world.hpp", "runner/distributed/store.hpp", "runner/exit_codes.hpp"],
+        "runner/ranks/a.cpp": ["runner/engine/world.hpp", "runner/ranks/store.hpp", "runner/process/exit_codes.hpp"],
         "runner/train/journal.cpp": ["runner/engine/engine.hpp"],
         "runner/train/agreement.hpp": ["runner/engine/world.hpp"],
     }
@@ -266,9 +287,9 @@ def self_test():
         assert list(quoted_by_hand(root)) == [("registry/quotes.cpp", 1)]
 
         (root / "components/models/mlp.cpp").write_text('const Registration<ModelKind> registration{"mlp", "A network.", &build};\n')
-        (root / "runner/names.cpp").write_text('// "mlp"\nif (name == "mlp" || name == "mlp or so") return "text";\n')
-        assert list(named_components(root)) == [("runner/names.cpp", 2, "mlp")]
-        (root / "runner/names.cpp").unlink()
+        (root / "runner/data/names.cpp").write_text('// "mlp"\nif (name == "mlp" || name == "mlp or so") return "text";\n')
+        assert list(named_components(root)) == [("runner/data/names.cpp", 2, "mlp")]
+        (root / "runner/data/names.cpp").unlink()
 
         assert list(cycles(root)) == []
         (root / "components/losses").mkdir()
@@ -276,10 +297,19 @@ def self_test():
         (root / "components/models/model.hpp").write_text('#include "components/losses/loss.hpp"\n')
         assert list(cycles(root)) == [["components/losses", "components/models", "components/losses"]]
         (root / "components/losses/loss.hpp").write_text("")
-        (root / "runner/one.cpp").write_text('#include "runner/two.hpp"\n')
-        (root / "runner/two.hpp").write_text('#include "runner/one.hpp"\n')
-        assert list(cycles(root)) == [["runner/one.*", "runner/two.*", "runner/one.*"]]
-        (root / "runner/two.hpp").write_text("")
+        (root / "runner/data/one.cpp").write_text('#include "runner/train/two.hpp"\n')
+        (root / "runner/train/two.hpp").write_text('#include "runner/data/one.hpp"\n')
+        assert list(cycles(root)) == [["runner/data", "runner/train", "runner/data"]]
+        (root / "runner/train/two.hpp").write_text("")
+
+        assert list(crowded(root)) == []
+        (root / "runner/loose.cpp").write_text("")
+        for number in range(LARGEST_FOLDER + 1):
+            (root / f"runner/data/many{number}.cpp").write_text("")
+        for number in range(MOST_ROOMS):
+            (root / f"runner/room{number}").mkdir()
+        assert [what for what, _ in crowded(root)] == ["runner/data", "runner/loose.cpp", "runner"], list(crowded(root))
+        (root / "runner/loose.cpp").unlink()
 
         visible = {
             "struct A { int x; };": 1,
@@ -293,14 +323,13 @@ def self_test():
             "void f(struct A* a) { struct Local { int x; }; }": 0,
         }
         for source, expected in visible.items():
-            (root / "runner/visible.cpp").write_text("namespace runner {\n" + source + "\n}\n")
+            (root / "runner/data/visible.cpp").write_text("namespace runner {\n" + source + "\n}\n")
             found_now = [what for name, _, what in mergeable(root) if name.endswith("visible.cpp")]
             assert len(found_now) == expected, (source, found_now)
-        (root / "runner/visible.cpp").unlink()
+        (root / "runner/data/visible.cpp").unlink()
 
         component = "namespace runner {\n%s\nnamespace {\nstruct B {};\nconst Registration<LossKind> r{};\n}\n}\n"
         cases = {
-            "a helper": ("namespace runner {}\n", 1),
             "everything hidden": (component % "", 0),
             "a class that others see": (component % 'struct Visible { const char* text = "}"; };', 1),
             "a function that others see": (component % "inline int visible() { return 1; }", 1),
@@ -318,6 +347,7 @@ def main():
     self_test()
     bad = [f"{name}:{line}: includes <{header}>: {reason}" for name, line, header, reason in violations(root)]
     bad += ["folders include each other in a cycle: " + " -> ".join(cycle) for cycle in cycles(root)]
+    bad += [f"{name}: {what}" for name, what in crowded(root)]
     bad += [f"{name}:{line}: {what}" for name, line, what in [*misplaced(root), *mergeable(root)]]
     bad += [f"{name}: is installed, but not {header}, which it includes (cmake/PublicHeaders.cmake)" for name, header in not_installed(root)]
     bad += [f"{name}:{line}: quotes a name by hand; use in_quotes()" for name, line in quoted_by_hand(root)]

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "registry/utf8.hpp"
+#include "registry/base/utf8.hpp"
 
 namespace runner {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "components/contract/progress.hpp"
-#include "registry/duration.hpp"
+#include "registry/base/duration.hpp"
 
 namespace runner {
 

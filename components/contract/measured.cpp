@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "registry/suggest.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/suggest.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 

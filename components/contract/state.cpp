@@ -1,6 +1,6 @@
 #include "components/contract/state.hpp"
 
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 
 #include <ATen/core/Formatting.h>
 

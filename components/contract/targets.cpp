@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 

@@ -1,5 +1,5 @@
-#include "components/datasets/support/cifar.hpp"
-#include "components/datasets/support/stand_in.hpp"
+#include "components/datasets/read/cifar.hpp"
+#include "components/datasets/stand_in.hpp"
 
 namespace runner {
 

@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <set>
 
-#include "components/datasets/support/table_interpreter.hpp"
-#include "components/datasets/support/table_split.hpp"
-#include "components/support/io/io_error.hpp"
-#include "components/support/io/is_missing.hpp"
-#include "components/support/tables/learn_columns.hpp"
-#include "components/support/tables/row_encoder.hpp"
-#include "components/support/tables/separator.hpp"
-#include "registry/log.hpp"
-#include "registry/wording.hpp"
+#include "components/datasets/columns/learn_columns.hpp"
+#include "components/datasets/columns/row_encoder.hpp"
+#include "components/datasets/columns/table_interpreter.hpp"
+#include "components/datasets/columns/table_split.hpp"
+#include "components/datasets/read/separator.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/io_error.hpp"
+#include "registry/files/is_missing.hpp"
 
 namespace runner {
 

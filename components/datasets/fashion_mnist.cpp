@@ -1,5 +1,5 @@
-#include "components/datasets/support/idx_images.hpp"
-#include "components/datasets/support/image_interpreter.hpp"
+#include "components/datasets/idx_images.hpp"
+#include "components/datasets/image_interpreter.hpp"
 
 namespace runner {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "components/datasets/support/idx_images.hpp"
-#include "components/datasets/support/image_interpreter.hpp"
-#include "components/support/io/read_json.hpp"
+#include "components/datasets/idx_images.hpp"
+#include "components/datasets/image_interpreter.hpp"
+#include "registry/files/read_json.hpp"
 
 namespace runner {
 

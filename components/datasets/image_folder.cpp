@@ -1,9 +1,9 @@
-#include "components/datasets/support/image_file.hpp"
-#include "components/datasets/support/image_interpreter.hpp"
-#include "components/datasets/support/image_split.hpp"
-#include "components/datasets/support/labelled_files.hpp"
-#include "registry/log.hpp"
-#include "registry/wording.hpp"
+#include "components/datasets/image_interpreter.hpp"
+#include "components/datasets/image_split.hpp"
+#include "components/datasets/read/image_file.hpp"
+#include "components/datasets/read/labelled_files.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 

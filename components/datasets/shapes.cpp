@@ -1,6 +1,6 @@
-#include "components/datasets/support/image_interpreter.hpp"
-#include "components/datasets/support/image_split.hpp"
-#include "components/datasets/support/shape_drawing.hpp"
+#include "components/datasets/image_interpreter.hpp"
+#include "components/datasets/image_split.hpp"
+#include "components/datasets/shape_drawing.hpp"
 
 namespace runner {
 

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "components/datasets/support/image_split.hpp"
+#include "components/datasets/image_split.hpp"
 
 namespace runner {
 

@@ -3,13 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "components/datasets/support/image_split.hpp"
-#include "components/datasets/support/read_all.hpp"
-#include "components/datasets/support/selection.hpp"
-#include "components/support/io/read_json.hpp"
-#include "components/support/shape_text.hpp"
-#include "components/support/weights/safetensors.hpp"
-#include "registry/wording.hpp"
+#include "components/datasets/image_split.hpp"
+#include "components/datasets/read/read_all.hpp"
+#include "components/datasets/selection.hpp"
+#include "components/torch/shape_text.hpp"
+#include "components/weights/safetensors.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/read_json.hpp"
 
 namespace runner {
 

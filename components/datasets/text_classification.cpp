@@ -1,11 +1,11 @@
-#include "components/datasets/support/text_sentences.hpp"
-#include "components/datasets/support/token_cache.hpp"
-#include "components/support/io/is_missing.hpp"
-#include "components/support/stratified_split.hpp"
-#include "components/support/text/generated_text.hpp"
-#include "components/support/text/labelled_sentences.hpp"
+#include "components/datasets/read/labelled_sentences.hpp"
+#include "components/datasets/stratified_split.hpp"
+#include "components/datasets/text_sentences.hpp"
+#include "components/datasets/token_cache.hpp"
+#include "components/tokenizers/generated_text.hpp"
 #include "components/tokenizers/tokenizer.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/is_missing.hpp"
 
 namespace runner {
 

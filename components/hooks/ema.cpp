@@ -2,7 +2,7 @@
 //   average = decay * average + (1 - decay) * weights
 // It covers about the last 1 / (1 - decay) updates, and is less noisy than the weights of the last one.
 #include "components/hooks/hook.hpp"
-#include "components/hooks/support/weight_average.hpp"
+#include "components/hooks/weight_average.hpp"
 
 namespace runner {
 namespace {

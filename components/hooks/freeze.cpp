@@ -3,10 +3,10 @@
 #include <stdexcept>
 
 #include "components/contract/interval.hpp"
+#include "components/contract/pattern.hpp"
 #include "components/hooks/hook.hpp"
-#include "components/support/pattern.hpp"
-#include "registry/log.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 namespace {

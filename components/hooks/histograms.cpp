@@ -4,9 +4,9 @@
 
 #include <stdexcept>
 
+#include "components/contract/pattern.hpp"
 #include "components/hooks/hook.hpp"
-#include "components/hooks/support/tensor_histogram.hpp"
-#include "components/support/pattern.hpp"
+#include "components/hooks/tensor_histogram.hpp"
 
 namespace runner {
 namespace {

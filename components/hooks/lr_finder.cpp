@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "components/hooks/hook.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "components/hooks/hook.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 namespace {

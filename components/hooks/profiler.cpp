@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "components/hooks/hook.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 namespace {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "components/hooks/hook.hpp"
-#include "components/metrics/support/labels.hpp"
-#include "components/support/io/atomic_file.hpp"
-#include "components/support/io/image_uri.hpp"
+#include "components/images/image_uri.hpp"
+#include "components/metrics/labels.hpp"
+#include "registry/files/atomic_file.hpp"
 
 namespace runner {
 namespace {

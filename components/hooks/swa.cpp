@@ -3,7 +3,7 @@
 // so they are recomputed from training batches whenever the mean is used.
 #include "components/contract/interval.hpp"
 #include "components/hooks/hook.hpp"
-#include "components/hooks/support/weight_average.hpp"
+#include "components/hooks/weight_average.hpp"
 
 namespace runner {
 namespace {

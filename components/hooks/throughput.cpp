@@ -5,8 +5,8 @@
 // about half a second, on the device, threads and number format of the run).
 
 #include "components/hooks/hook.hpp"
-#include "components/hooks/support/matmul_peak.hpp"
-#include "registry/log.hpp"
+#include "components/hooks/matmul_peak.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "components/hooks/hook.hpp"
-#include "registry/log.hpp"
-#include "registry/machine.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/machine.hpp"
 
 namespace runner {
 namespace {

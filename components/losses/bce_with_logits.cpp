@@ -1,7 +1,7 @@
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
 
-#include "components/losses/support/binary_targets.hpp"
-#include "components/losses/support/elementwise.hpp"
+#include "components/losses/binary_targets.hpp"
+#include "components/losses/elementwise.hpp"
 
 namespace runner {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <stdexcept>
 
+#include "components/losses/class_targets.hpp"
 #include "components/losses/loss.hpp"
-#include "components/losses/support/class_targets.hpp"
-#include "components/models/support/load_weights.hpp"
-#include "registry/log.hpp"
+#include "components/models/weights/load_weights.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 namespace {

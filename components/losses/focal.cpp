@@ -3,9 +3,9 @@
 
 #include <limits>
 
-#include "components/losses/support/binary_targets.hpp"
-#include "components/losses/support/class_targets.hpp"
-#include "components/losses/support/elementwise.hpp"
+#include "components/losses/binary_targets.hpp"
+#include "components/losses/class_targets.hpp"
+#include "components/losses/elementwise.hpp"
 
 namespace runner {
 namespace {

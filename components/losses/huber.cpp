@@ -1,6 +1,6 @@
 #include <ATen/ops/huber_loss.h>
 
-#include "components/losses/support/elementwise.hpp"
+#include "components/losses/elementwise.hpp"
 
 namespace runner {
 namespace {

@@ -1,8 +1,8 @@
 #include <ATen/ops/kl_div.h>
 
+#include "components/losses/class_targets.hpp"
 #include "components/losses/loss.hpp"
-#include "components/losses/support/class_targets.hpp"
-#include "components/losses/support/same_shape.hpp"
+#include "components/losses/same_shape.hpp"
 
 namespace runner {
 namespace {

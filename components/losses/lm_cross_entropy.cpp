@@ -2,9 +2,9 @@
 
 #include <stdexcept>
 
+#include "components/losses/class_targets.hpp"
 #include "components/losses/loss.hpp"
-#include "components/losses/support/class_targets.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 namespace {

@@ -1,8 +1,8 @@
 #include <ATen/ops/nll_loss_nd.h>
 
+#include "components/losses/class_targets.hpp"
+#include "components/losses/class_weights.hpp"
 #include "components/losses/loss.hpp"
-#include "components/losses/support/class_targets.hpp"
-#include "components/losses/support/class_weights.hpp"
 
 namespace runner {
 namespace {

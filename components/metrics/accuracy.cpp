@@ -1,7 +1,7 @@
 #include <stdexcept>
 
+#include "components/metrics/labels.hpp"
 #include "components/metrics/metric.hpp"
-#include "components/metrics/support/labels.hpp"
 
 namespace runner {
 

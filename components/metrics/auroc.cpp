@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "components/metrics/support/ranking.hpp"
+#include "components/metrics/ranking.hpp"
 
 namespace runner {
 namespace {

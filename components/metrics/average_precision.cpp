@@ -1,4 +1,4 @@
-#include "components/metrics/support/ranking.hpp"
+#include "components/metrics/ranking.hpp"
 
 namespace runner {
 namespace {

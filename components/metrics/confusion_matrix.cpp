@@ -1,10 +1,10 @@
 #include <numeric>
 
+#include "components/metrics/accumulate.hpp"
+#include "components/metrics/labels.hpp"
 #include "components/metrics/metric.hpp"
-#include "components/metrics/support/accumulate.hpp"
-#include "components/metrics/support/labels.hpp"
-#include "registry/utf8.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/utf8.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 namespace {

@@ -1,8 +1,8 @@
 #include <stdexcept>
 
+#include "components/metrics/accumulate.hpp"
+#include "components/metrics/labels.hpp"
 #include "components/metrics/metric.hpp"
-#include "components/metrics/support/accumulate.hpp"
-#include "components/metrics/support/labels.hpp"
 
 namespace runner {
 namespace {

@@ -1,5 +1,5 @@
+#include "components/metrics/mean_loss.hpp"
 #include "components/metrics/metric.hpp"
-#include "components/metrics/support/mean_loss.hpp"
 
 namespace runner {
 namespace {

@@ -1,5 +1,5 @@
+#include "components/metrics/errors.hpp"
 #include "components/metrics/metric.hpp"
-#include "components/metrics/support/errors.hpp"
 
 namespace runner {
 namespace {

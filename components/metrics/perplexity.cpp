@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include "components/metrics/mean_loss.hpp"
 #include "components/metrics/metric.hpp"
-#include "components/metrics/support/mean_loss.hpp"
 
 namespace runner {
 namespace {

@@ -1,7 +1,7 @@
 #include <limits>
 
+#include "components/metrics/errors.hpp"
 #include "components/metrics/metric.hpp"
-#include "components/metrics/support/errors.hpp"
 
 namespace runner {
 namespace {

@@ -1,4 +1,4 @@
-#include "components/metrics/support/class_score.hpp"
+#include "components/metrics/class_score.hpp"
 
 namespace runner {
 namespace {

@@ -1,8 +1,8 @@
 #include <stdexcept>
 
+#include "components/metrics/labels.hpp"
 #include "components/metrics/metric.hpp"
-#include "components/metrics/support/labels.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 namespace {

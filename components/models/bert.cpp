@@ -4,12 +4,12 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 
+#include "components/layers/activation_checkpoint.hpp"
+#include "components/layers/attention.hpp"
+#include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
-#include "components/models/support/activation_checkpoint.hpp"
-#include "components/models/support/attention.hpp"
-#include "components/models/support/data_fit.hpp"
-#include "components/models/support/pretrained_config.hpp"
-#include "components/models/support/weight_names.hpp"
+#include "components/models/weights/pretrained_config.hpp"
+#include "components/models/weights/weight_names.hpp"
 
 namespace runner {
 namespace {

@@ -4,14 +4,14 @@
 
 #include <cmath>
 
+#include "components/layers/activation_checkpoint.hpp"
+#include "components/layers/attention.hpp"
+#include "components/layers/tanh_gelu.hpp"
+#include "components/models/data_fit.hpp"
 #include "components/models/language_model.hpp"
-#include "components/models/support/activation_checkpoint.hpp"
-#include "components/models/support/attention.hpp"
-#include "components/models/support/data_fit.hpp"
-#include "components/models/support/gpt_names.hpp"
-#include "components/models/support/pretrained_config.hpp"
-#include "components/models/support/tanh_gelu.hpp"
-#include "components/models/support/weight_names.hpp"
+#include "components/models/weights/gpt_names.hpp"
+#include "components/models/weights/pretrained_config.hpp"
+#include "components/models/weights/weight_names.hpp"
 
 namespace runner {
 namespace {
@@ -108,7 +108,7 @@ class Attention : public torch::nn::Module {
         c_proj(register_module("c_proj",
                                std::make_shared<Conv1d>(gpt.width, gpt.width, gpt.bias, residual_spread))) {}
 
-  torch::Tensor forward(const torch::Tensor& x, DecodingCache* cache, std::size_t layer) const {
+  torch::Tensor forward(const torch::Tensor& x, KvCache* cache, std::size_t layer) const {
     const auto parts = c_attn->forward(x).chunk(3, -1);
     const auto attended =
         attend_causally(split_heads(parts[0], heads_), split_heads(parts[1], heads_),
@@ -159,7 +159,7 @@ class Block : public torch::nn::Module {
         ln_2(register_module("ln_2", std::make_shared<Norm>(gpt.width, gpt.bias))),
         mlp(register_module("mlp", std::make_shared<Mlp>(gpt, residual_spread))) {}
 
-  torch::Tensor forward(const torch::Tensor& x, DecodingCache* cache, std::size_t layer) const {
+  torch::Tensor forward(const torch::Tensor& x, KvCache* cache, std::size_t layer) const {
     const auto attended = x + attn->forward(ln_1->forward(x), cache, layer);
     return attended + mlp->forward(ln_2->forward(attended));
   }
@@ -195,7 +195,7 @@ class GptModel : public LanguageModel, public WeightNames, public Pretrained {
 
   torch::Tensor forward(const Batch& batch) override { return logits(hidden(batch.input, nullptr)); }
 
-  torch::Tensor next(const torch::Tensor& tokens, DecodingCache& cache) override {
+  torch::Tensor next(const torch::Tensor& tokens, KvCache& cache) override {
     const auto last = hidden(tokens, &cache).select(1, -1);
     cache.length += tokens.size(1);
     return logits(last);
@@ -226,7 +226,7 @@ class GptModel : public LanguageModel, public WeightNames, public Pretrained {
   }
 
  private:
-  torch::Tensor hidden(const torch::Tensor& tokens, DecodingCache* cache) {
+  torch::Tensor hidden(const torch::Tensor& tokens, KvCache* cache) {
     require_positions("gpt", (cache ? cache->length : 0) + tokens.size(1), gpt_.context);
     const auto positions = wpe->weight.narrow(0, cache ? cache->length : 0, tokens.size(1));
     auto x = torch::dropout(wte(tokens) + positions, gpt_.dropout, is_training());

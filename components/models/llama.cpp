@@ -3,14 +3,14 @@
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 
+#include "components/layers/activation_checkpoint.hpp"
+#include "components/layers/attention.hpp"
+#include "components/layers/rotary.hpp"
+#include "components/models/data_fit.hpp"
 #include "components/models/language_model.hpp"
-#include "components/models/support/activation_checkpoint.hpp"
-#include "components/models/support/attention.hpp"
-#include "components/models/support/data_fit.hpp"
-#include "components/models/support/pretrained_config.hpp"
-#include "components/models/support/pretrained_rope.hpp"
-#include "components/models/support/rotary.hpp"
-#include "components/models/support/weight_names.hpp"
+#include "components/models/weights/pretrained_config.hpp"
+#include "components/models/weights/pretrained_rope.hpp"
+#include "components/models/weights/weight_names.hpp"
 
 namespace runner {
 namespace {
@@ -96,8 +96,7 @@ class SelfAttention : public torch::nn::Module {
         v_proj(register_module("v_proj", projection(llama.width, key_width(llama)))),
         o_proj(register_module("o_proj", projection(llama.width, llama.width))) {}
 
-  torch::Tensor forward(const torch::Tensor& x, const Rotation& rotation, DecodingCache* cache,
-                        std::size_t layer) {
+  torch::Tensor forward(const torch::Tensor& x, const Rotation& rotation, KvCache* cache, std::size_t layer) {
     const auto query = rotated(split_heads(q_proj(x), heads_), rotation);
     const auto key = rotated(split_heads(k_proj(x), key_heads_), rotation);
     const auto value = split_heads(v_proj(x), key_heads_);
@@ -133,8 +132,7 @@ class Layer : public torch::nn::Module {
         post_attention_layernorm(
             register_module("post_attention_layernorm", std::make_shared<RmsNorm>(llama))) {}
 
-  torch::Tensor forward(const torch::Tensor& x, const Rotation& rotation, DecodingCache* cache,
-                        std::size_t layer) {
+  torch::Tensor forward(const torch::Tensor& x, const Rotation& rotation, KvCache* cache, std::size_t layer) {
     const auto attended = x + self_attn->forward(input_layernorm->forward(x), rotation, cache, layer);
     return attended + mlp->forward(post_attention_layernorm->forward(attended));
   }
@@ -165,7 +163,7 @@ class LlamaModel : public LanguageModel, public WeightNames, public Pretrained {
 
   torch::Tensor forward(const Batch& batch) override { return logits(hidden(batch.input, nullptr)); }
 
-  torch::Tensor next(const torch::Tensor& tokens, DecodingCache& cache) override {
+  torch::Tensor next(const torch::Tensor& tokens, KvCache& cache) override {
     const auto last = hidden(tokens, &cache).select(1, -1);
     cache.length += tokens.size(1);
     return logits(last);
@@ -203,7 +201,7 @@ class LlamaModel : public LanguageModel, public WeightNames, public Pretrained {
   }
 
  private:
-  torch::Tensor hidden(const torch::Tensor& tokens, DecodingCache* cache) {
+  torch::Tensor hidden(const torch::Tensor& tokens, KvCache* cache) {
     const std::int64_t before = cache ? cache->length : 0;
     require_positions("llama", before + tokens.size(1), llama_.context);
     auto x = embed_tokens(tokens);

@@ -6,8 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "components/models/data_fit.hpp"
 #include "components/models/language_model.hpp"
-#include "components/models/support/data_fit.hpp"
 
 namespace runner {
 namespace {
@@ -116,7 +116,7 @@ class LstmLanguageModel : public LanguageModel {
     return net_.answered(std::get<0>(net_.lstm(x)), is_training());
   }
 
-  torch::Tensor next(const torch::Tensor& tokens, DecodingCache& cache) override {
+  torch::Tensor next(const torch::Tensor& tokens, KvCache& cache) override {
     std::optional<std::tuple<torch::Tensor, torch::Tensor>> state;
     if (!cache.layers.empty()) state = cache.layers.front();
     const auto [output, after] = net_.lstm(net_.embedded(tokens, is_training()), state);

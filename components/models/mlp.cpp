@@ -1,7 +1,7 @@
 #include <torch/nn/modules/linear.h>
 
+#include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
-#include "components/models/support/data_fit.hpp"
 
 namespace runner {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
-#include "components/models/support/data_fit.hpp"
 
 namespace runner {
 namespace {

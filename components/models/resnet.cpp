@@ -3,9 +3,9 @@
 
 #include <array>
 
+#include "components/layers/residual_blocks.hpp"
+#include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
-#include "components/models/support/data_fit.hpp"
-#include "components/models/support/residual_blocks.hpp"
 
 namespace runner {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
+#include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
-#include "components/models/support/data_fit.hpp"
 
 namespace runner {
 namespace {

@@ -6,10 +6,10 @@
 #include <stdexcept>
 
 #include "components/models/model.hpp"
-#include "components/models/support/torchscript_code.hpp"
-#include "components/support/io/io_error.hpp"
-#include "components/support/operator_mode.hpp"
-#include "components/support/torch_error.hpp"
+#include "components/models/torchscript_code.hpp"
+#include "components/torch/operator_mode.hpp"
+#include "components/torch/torch_error.hpp"
+#include "registry/files/io_error.hpp"
 
 namespace runner {
 namespace {

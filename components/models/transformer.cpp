@@ -6,9 +6,9 @@
 
 #include <cmath>
 
+#include "components/layers/activation_checkpoint.hpp"
+#include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
-#include "components/models/support/activation_checkpoint.hpp"
-#include "components/models/support/data_fit.hpp"
 
 namespace runner {
 namespace {

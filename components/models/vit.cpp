@@ -6,10 +6,10 @@
 
 #include <cmath>
 
+#include "components/layers/activation_checkpoint.hpp"
+#include "components/layers/attention.hpp"
+#include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
-#include "components/models/support/activation_checkpoint.hpp"
-#include "components/models/support/attention.hpp"
-#include "components/models/support/data_fit.hpp"
 
 namespace runner {
 namespace {

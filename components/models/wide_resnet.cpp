@@ -1,9 +1,9 @@
 #include <torch/nn/init.h>
 #include <torch/nn/modules/linear.h>
 
+#include "components/layers/residual_blocks.hpp"
+#include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
-#include "components/models/support/data_fit.hpp"
-#include "components/models/support/residual_blocks.hpp"
 
 namespace runner {
 namespace {

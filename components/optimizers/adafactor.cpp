@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "components/optimizers/support/fused_optimizer.hpp"
+#include "components/optimizers/fused_optimizer.hpp"
 
 namespace runner {
 namespace {

@@ -1,6 +1,6 @@
 #include <ATen/ops/_fused_adagrad.h>
 
-#include "components/optimizers/support/fused_optimizer.hpp"
+#include "components/optimizers/fused_optimizer.hpp"
 
 namespace runner {
 namespace {

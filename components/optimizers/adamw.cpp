@@ -1,4 +1,4 @@
-#include "components/optimizers/support/adam_optimizer.hpp"
+#include "components/optimizers/adam_optimizer.hpp"
 
 namespace runner {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <cmath>
 
-#include "components/optimizers/support/adam_optimizer.hpp"
-#include "components/optimizers/support/trust_ratio.hpp"
+#include "components/optimizers/adam_optimizer.hpp"
+#include "components/optimizers/trust_ratio.hpp"
 
 namespace runner {
 namespace {

@@ -2,8 +2,8 @@
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_sub.h>
 
-#include "components/optimizers/support/fused_optimizer.hpp"
-#include "components/optimizers/support/trust_ratio.hpp"
+#include "components/optimizers/fused_optimizer.hpp"
+#include "components/optimizers/trust_ratio.hpp"
 
 namespace runner {
 namespace {

@@ -3,7 +3,7 @@
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_sign.h>
 
-#include "components/optimizers/support/adam_optimizer.hpp"
+#include "components/optimizers/adam_optimizer.hpp"
 
 namespace runner {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "components/optimizers/support/adam_optimizer.hpp"
-#include "components/support/pattern.hpp"
+#include "components/contract/pattern.hpp"
+#include "components/optimizers/adam_optimizer.hpp"
 
 namespace runner {
 namespace {

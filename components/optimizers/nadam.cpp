@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-#include "components/optimizers/support/adam_optimizer.hpp"
+#include "components/optimizers/adam_optimizer.hpp"
 
 namespace runner {
 namespace {

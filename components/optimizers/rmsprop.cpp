@@ -5,7 +5,7 @@
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_sqrt.h>
 
-#include "components/optimizers/support/fused_optimizer.hpp"
+#include "components/optimizers/fused_optimizer.hpp"
 
 namespace runner {
 namespace {

@@ -1,5 +1,5 @@
+#include "components/precisions/autocast.hpp"
 #include "components/precisions/precision.hpp"
-#include "components/support/precision/autocast.hpp"
 
 namespace runner {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <limits>
 
+#include "components/precisions/autocast.hpp"
 #include "components/precisions/precision.hpp"
-#include "components/support/precision/autocast.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 namespace {

@@ -1,7 +1,7 @@
 #include <ATen/Context.h>
 
 #include "components/precisions/precision.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 namespace {

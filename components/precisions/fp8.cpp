@@ -2,9 +2,9 @@
 
 #include <set>
 
+#include "components/precisions/fp8_linear.hpp"
 #include "components/precisions/precision.hpp"
-#include "components/support/precision/fp8_linear.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 namespace {

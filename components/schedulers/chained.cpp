@@ -1,4 +1,4 @@
-#include "components/schedulers/support/composed.hpp"
+#include "components/schedulers/composed.hpp"
 
 namespace runner {
 namespace {

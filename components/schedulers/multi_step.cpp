@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "components/schedulers/milestones.hpp"
 #include "components/schedulers/scheduler.hpp"
-#include "components/schedulers/support/milestones.hpp"
 
 namespace runner {
 namespace {

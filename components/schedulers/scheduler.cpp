@@ -1,6 +1,6 @@
 #include "components/schedulers/scheduler.hpp"
 
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 
 #include <cmath>
 #include <stdexcept>

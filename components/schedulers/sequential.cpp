@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "components/schedulers/support/composed.hpp"
-#include "components/schedulers/support/milestones.hpp"
-#include "registry/log.hpp"
+#include "components/schedulers/composed.hpp"
+#include "components/schedulers/milestones.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 namespace {

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "components/schedulers/scheduler.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 namespace {

@@ -1,5 +1,5 @@
-#include "components/support/text/tokenizers.hpp"
 #include "components/tokenizers/tokenizer.hpp"
+#include "components/tokenizers/tokenizers.hpp"
 
 namespace runner {
 namespace {

@@ -1,6 +1,6 @@
-#include "components/support/text/code_points.hpp"
-#include "components/support/text/tokenizers.hpp"
+#include "components/tokenizers/code_points.hpp"
 #include "components/tokenizers/tokenizer.hpp"
+#include "components/tokenizers/tokenizers.hpp"
 
 namespace runner {
 namespace {

@@ -1,9 +1,9 @@
 #include "components/contract/data_error.hpp"
-#include "components/support/io/io_error.hpp"
-#include "components/support/io/is_missing.hpp"
-#include "components/support/io/mapped_file.hpp"
-#include "components/support/text/tokenizers.hpp"
 #include "components/tokenizers/tokenizer.hpp"
+#include "components/tokenizers/tokenizers.hpp"
+#include "registry/files/io_error.hpp"
+#include "registry/files/is_missing.hpp"
+#include "registry/files/mapped_file.hpp"
 
 namespace runner {
 namespace {

@@ -3,16 +3,16 @@
 // that was killed, `runner track` creates it from the messages that exist.
 #include <algorithm>
 
-#include "components/support/io/backward_lines.hpp"
-#include "components/support/io/read_json.hpp"
-#include "components/trackers/support/append_file.hpp"
-#include "components/trackers/support/cut_lines.hpp"
-#include "components/trackers/support/json_number.hpp"
-#include "components/trackers/support/place.hpp"
-#include "components/trackers/support/tracker_files.hpp"
-#include "components/trackers/support/wall_clock.hpp"
-#include "components/trackers/support/zip_writer.hpp"
+#include "components/trackers/append_file.hpp"
+#include "components/trackers/cut_lines.hpp"
+#include "components/trackers/json_number.hpp"
+#include "components/trackers/place.hpp"
 #include "components/trackers/tracker.hpp"
+#include "components/trackers/tracker_files.hpp"
+#include "components/trackers/wall_clock.hpp"
+#include "components/trackers/zip_writer.hpp"
+#include "registry/files/backward_lines.hpp"
+#include "registry/files/read_json.hpp"
 
 namespace runner {
 namespace {

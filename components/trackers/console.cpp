@@ -11,11 +11,11 @@
 #include <optional>
 #include <stdexcept>
 
-#include "components/trackers/support/place.hpp"
+#include "components/trackers/place.hpp"
 #include "components/trackers/tracker.hpp"
-#include "registry/live_line.hpp"
-#include "registry/number_text.hpp"
-#include "registry/utf8.hpp"
+#include "registry/base/live_line.hpp"
+#include "registry/base/number_text.hpp"
+#include "registry/base/utf8.hpp"
 
 namespace runner {
 namespace {

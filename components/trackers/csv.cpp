@@ -9,14 +9,14 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "components/support/tables/csv_cell.hpp"
-#include "components/trackers/support/append_file.hpp"
-#include "components/trackers/support/cut_lines.hpp"
-#include "components/trackers/support/path_below.hpp"
-#include "components/trackers/support/place.hpp"
-#include "components/trackers/support/tracker_files.hpp"
+#include "components/trackers/append_file.hpp"
+#include "components/trackers/cut_lines.hpp"
+#include "components/trackers/path_below.hpp"
+#include "components/trackers/place.hpp"
 #include "components/trackers/tracker.hpp"
-#include "registry/number_text.hpp"
+#include "components/trackers/tracker_files.hpp"
+#include "registry/base/number_text.hpp"
+#include "registry/files/csv_cell.hpp"
 
 namespace runner {
 namespace {

@@ -5,12 +5,12 @@
 #include <system_error>
 #include <utility>
 
-#include "components/support/io/read_json.hpp"
-#include "components/trackers/support/append_file.hpp"
-#include "components/trackers/support/cut_lines.hpp"
-#include "components/trackers/support/json_number.hpp"
-#include "components/trackers/support/place.hpp"
+#include "components/trackers/append_file.hpp"
+#include "components/trackers/cut_lines.hpp"
+#include "components/trackers/json_number.hpp"
+#include "components/trackers/place.hpp"
 #include "components/trackers/tracker.hpp"
+#include "registry/files/read_json.hpp"
 
 namespace runner {
 namespace {

@@ -8,16 +8,16 @@
 #include <set>
 #include <span>
 
-#include "components/trackers/support/json_number.hpp"
-#include "components/trackers/support/mlflow_api.hpp"
-#include "components/trackers/support/mlflow_name.hpp"
-#include "components/trackers/support/tracker_files.hpp"
-#include "components/trackers/support/wall_clock.hpp"
+#include "components/trackers/json_number.hpp"
+#include "components/trackers/mlflow_api.hpp"
+#include "components/trackers/mlflow_name.hpp"
 #include "components/trackers/tracker.hpp"
-#include "registry/log.hpp"
-#include "registry/machine.hpp"
-#include "registry/utf8.hpp"
-#include "registry/wording.hpp"
+#include "components/trackers/tracker_files.hpp"
+#include "components/trackers/wall_clock.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/machine.hpp"
+#include "registry/base/utf8.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 namespace {

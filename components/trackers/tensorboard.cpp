@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <string>
 
-#include "components/support/io/sha256.hpp"
-#include "components/trackers/support/place.hpp"
-#include "components/trackers/support/tensorboard_writer.hpp"
+#include "components/trackers/place.hpp"
+#include "components/trackers/tensorboard_writer.hpp"
 #include "components/trackers/tracker.hpp"
+#include "registry/files/sha256.hpp"
 
 namespace runner {
 namespace {

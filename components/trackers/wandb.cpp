@@ -10,15 +10,15 @@
 
 #include <protozero/pbf_reader.hpp>
 
-#include "components/support/io/sha256.hpp"
-#include "components/trackers/support/chunk_log.hpp"
-#include "components/trackers/support/json_number.hpp"
-#include "components/trackers/support/place.hpp"
-#include "components/trackers/support/protobuf.hpp"
-#include "components/trackers/support/syncer.hpp"
-#include "components/trackers/support/tracker_files.hpp"
-#include "components/trackers/support/wall_clock.hpp"
+#include "components/trackers/chunk_log.hpp"
+#include "components/trackers/json_number.hpp"
+#include "components/trackers/place.hpp"
+#include "components/trackers/protobuf.hpp"
+#include "components/trackers/syncer.hpp"
 #include "components/trackers/tracker.hpp"
+#include "components/trackers/tracker_files.hpp"
+#include "components/trackers/wall_clock.hpp"
+#include "registry/files/sha256.hpp"
 
 namespace runner {
 namespace {

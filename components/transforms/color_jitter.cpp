@@ -1,8 +1,8 @@
 #include <array>
 #include <utility>
 
-#include "components/transforms/support/color.hpp"
-#include "components/transforms/support/extent.hpp"
+#include "components/transforms/color.hpp"
+#include "components/transforms/extent.hpp"
 #include "components/transforms/transform.hpp"
 
 namespace runner {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "components/transforms/support/mixing.hpp"
+#include "components/transforms/mixing.hpp"
 #include "components/transforms/transform.hpp"
 
 namespace runner {

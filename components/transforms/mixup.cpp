@@ -1,4 +1,4 @@
-#include "components/transforms/support/mixing.hpp"
+#include "components/transforms/mixing.hpp"
 #include "components/transforms/transform.hpp"
 
 namespace runner {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "components/transforms/support/extent.hpp"
+#include "components/transforms/extent.hpp"
 #include "components/transforms/transform.hpp"
 
 namespace runner {

@@ -1,5 +1,5 @@
 #include "components/contract/data_error.hpp"
-#include "components/transforms/support/extent.hpp"
+#include "components/transforms/extent.hpp"
 #include "components/transforms/transform.hpp"
 
 namespace runner {

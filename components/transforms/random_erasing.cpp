@@ -1,7 +1,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "components/transforms/support/random_area.hpp"
+#include "components/transforms/random_area.hpp"
 #include "components/transforms/transform.hpp"
 
 namespace runner {

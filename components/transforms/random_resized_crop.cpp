@@ -1,8 +1,8 @@
 #include <limits>
 
-#include "components/transforms/support/extent.hpp"
-#include "components/transforms/support/random_area.hpp"
-#include "components/transforms/support/resample.hpp"
+#include "components/transforms/extent.hpp"
+#include "components/transforms/random_area.hpp"
+#include "components/transforms/resample.hpp"
 #include "components/transforms/transform.hpp"
 
 namespace runner {

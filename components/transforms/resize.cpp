@@ -1,7 +1,7 @@
 #include "components/contract/data_error.hpp"
-#include "components/support/io/image_codec.hpp"
-#include "components/transforms/support/extent.hpp"
-#include "components/transforms/support/resample.hpp"
+#include "components/images/image_codec.hpp"
+#include "components/transforms/extent.hpp"
+#include "components/transforms/resample.hpp"
 #include "components/transforms/transform.hpp"
 
 namespace runner {

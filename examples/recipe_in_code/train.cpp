@@ -2,9 +2,9 @@
 //   train [PLUGIN WITH THE MODEL my_model]
 #include <iostream>
 
-#include "runner/recipe.hpp"
-#include "runner/recipe/write.hpp"
-#include "runner/resolve.hpp"
+#include "runner/recipe/recipe.hpp"
+#include "runner/resolve/resolve.hpp"
+#include "runner/toml/write.hpp"
 #include "runner/train/train_recipe.hpp"
 
 int main(int argc, char** argv) {

@@ -7,16 +7,16 @@
 #include <exception>
 #include <stdexcept>
 
-#include "components/support/shape_text.hpp"
-#include "registry/log.hpp"
+#include "components/torch/shape_text.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/make_part.hpp"
-#include "registry/wording.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
 #include "runner/accelerator/split_batches.hpp"
 #include "runner/accelerator/torch_optimizer.hpp"
-#include "runner/distributed/join.hpp"
 #include "runner/engine/gradients.hpp"
-#include "runner/engine/process.hpp"
+#include "runner/engine/runtime/process.hpp"
+#include "runner/ranks/join.hpp"
 
 namespace runner {
 

@@ -11,7 +11,7 @@
 #include "runner/accelerator/accelerator.hpp"
 #include "runner/accelerator/gradient_window.hpp"
 #include "runner/engine/engine.hpp"
-#include "runner/tracking/trackers.hpp"
+#include "runner/runs/tracking/trackers.hpp"
 
 namespace runner {
 

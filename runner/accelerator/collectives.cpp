@@ -7,7 +7,7 @@
 
 #include "runner/accelerator/accelerator.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
-#include "runner/engine/together.hpp"
+#include "runner/engine/strategies/together.hpp"
 
 namespace runner {
 

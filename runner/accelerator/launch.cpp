@@ -8,14 +8,14 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
-#include "runner/distributed/join.hpp"
-#include "runner/distributed/run_rank.hpp"
-#include "runner/engine/process.hpp"
-#include "runner/failure.hpp"
-#include "runner/launch/launch_ranks.hpp"
-#include "runner/processes.hpp"
+#include "runner/engine/runtime/process.hpp"
+#include "runner/process/failure.hpp"
+#include "runner/process/processes.hpp"
+#include "runner/ranks/join.hpp"
+#include "runner/ranks/launch/launch_ranks.hpp"
+#include "runner/ranks/run_rank.hpp"
 
 namespace runner {
 

@@ -1,7 +1,7 @@
 #include <stdexcept>
 
-#include "components/models/support/load_weights.hpp"
-#include "components/optimizers/support/groups.hpp"
+#include "components/models/weights/load_weights.hpp"
+#include "components/optimizers/groups.hpp"
 #include "registry/make_part.hpp"
 #include "runner/accelerator/accelerator.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "components/contract/example_random.hpp"
-#include "runner/engine/generators.hpp"
+#include "runner/engine/runtime/generators.hpp"
 
 namespace runner {
 

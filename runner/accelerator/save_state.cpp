@@ -1,14 +1,14 @@
 #include <algorithm>
 
-#include "components/support/weights/sharded_safetensors.hpp"
-#include "registry/log.hpp"
-#include "registry/wording.hpp"
+#include "components/weights/sharded_safetensors.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/wording.hpp"
 #include "runner/accelerator/accelerator.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
 #include "runner/checkpoint/checkpoint.hpp"
 #include "runner/checkpoint/resume.hpp"
-#include "runner/engine/generators.hpp"
-#include "runner/engine/pack_state.hpp"
+#include "runner/engine/runtime/generators.hpp"
+#include "runner/engine/strategies/pack_state.hpp"
 
 namespace runner {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 

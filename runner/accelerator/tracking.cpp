@@ -3,7 +3,7 @@
 #include "registry/make_part.hpp"
 #include "runner/accelerator/accelerator.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
-#include "runner/tracking/build_trackers.hpp"
+#include "runner/runs/tracking/build_trackers.hpp"
 
 namespace runner {
 

@@ -4,15 +4,15 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "components/support/io/atomic_file.hpp"
-#include "components/support/io/folders.hpp"
-#include "components/support/io/io_error.hpp"
-#include "components/support/io/open_file.hpp"
-#include "components/support/io/read_json.hpp"
-#include "components/support/weights/safetensors.hpp"
-#include "components/support/weights/sharded_safetensors.hpp"
-#include "registry/utf8.hpp"
-#include "registry/wording.hpp"
+#include "components/weights/safetensors.hpp"
+#include "components/weights/sharded_safetensors.hpp"
+#include "registry/base/utf8.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/atomic_file.hpp"
+#include "registry/files/folders.hpp"
+#include "registry/files/io_error.hpp"
+#include "registry/files/open_file.hpp"
+#include "registry/files/read_json.hpp"
 #include "runner/checkpoint/state_json.hpp"
 
 namespace runner {

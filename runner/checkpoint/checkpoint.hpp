@@ -10,7 +10,7 @@
 
 #include "components/contract/model_states.hpp"
 #include "components/contract/state.hpp"
-#include "components/support/io/folders.hpp"
+#include "registry/files/folders.hpp"
 #include "runner/checkpoint/manifest.hpp"
 #include "runner/checkpoint/rank_parts.hpp"
 

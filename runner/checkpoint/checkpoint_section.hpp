@@ -5,8 +5,8 @@
 #include <string>
 
 #include "components/contract/measured.hpp"
-#include "registry/byte_size.hpp"
-#include "registry/duration.hpp"
+#include "registry/base/byte_size.hpp"
+#include "registry/base/duration.hpp"
 #include "registry/field.hpp"
 
 namespace runner {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "components/support/io/folders.hpp"
-#include "components/support/io/io_error.hpp"
-#include "components/support/io/read_json.hpp"
-#include "registry/byte_size.hpp"
-#include "registry/log.hpp"
+#include "registry/base/byte_size.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/folders.hpp"
+#include "registry/files/io_error.hpp"
+#include "registry/files/read_json.hpp"
 #include "runner/checkpoint/step_name.hpp"
-#include "runner/failure.hpp"
+#include "runner/process/failure.hpp"
 
 namespace runner {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "components/support/io/io_error.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/io_error.hpp"
 #include "runner/checkpoint/environment_changes.hpp"
 #include "runner/checkpoint/state_json.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "runner/checkpoint/checkpoint_policy.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
-#include "runner/engine/time_ledger.hpp"
+#include "runner/engine/runtime/time_ledger.hpp"
 #include "runner/engine/world.hpp"
 
 namespace runner {

@@ -7,13 +7,13 @@
 #include <system_error>
 #include <type_traits>
 
-#include "components/support/io/io_error.hpp"
-#include "components/support/io/is_missing.hpp"
-#include "components/support/io/read_json.hpp"
-#include "components/support/io/sha256.hpp"
-#include "components/support/weights/weight_index.hpp"
-#include "registry/log.hpp"
-#include "registry/wording.hpp"
+#include "components/weights/weight_index.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/io_error.hpp"
+#include "registry/files/is_missing.hpp"
+#include "registry/files/read_json.hpp"
+#include "registry/files/sha256.hpp"
 #include "runner/engine/world.hpp"
 
 namespace runner {

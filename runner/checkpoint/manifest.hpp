@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "components/support/io/written_file.hpp"
+#include "registry/files/written_file.hpp"
 
 namespace runner {
 

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "components/support/io/atomic_file.hpp"
-#include "components/support/io/io_error.hpp"
-#include "components/support/io/read_json.hpp"
-#include "components/support/weights/sharded_safetensors.hpp"
+#include "components/weights/sharded_safetensors.hpp"
+#include "registry/files/atomic_file.hpp"
+#include "registry/files/io_error.hpp"
+#include "registry/files/read_json.hpp"
 #include "runner/checkpoint/manifest.hpp"
 #include "runner/checkpoint/state_json.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "components/contract/state.hpp"
-#include "components/support/weights/safetensors.hpp"
+#include "components/weights/safetensors.hpp"
 
 namespace runner {
 

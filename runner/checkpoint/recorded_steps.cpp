@@ -2,8 +2,8 @@
 
 #include <fstream>
 
-#include "components/support/io/read_json.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/read_json.hpp"
 
 namespace runner {
 

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "components/support/io/open_file.hpp"
-#include "components/support/io/read_json.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/open_file.hpp"
+#include "registry/files/read_json.hpp"
 #include "runner/checkpoint/manifest.hpp"
 #include "runner/checkpoint/state_json.hpp"
-#include "runner/input_error.hpp"
+#include "runner/process/input_error.hpp"
 
 namespace runner {
 

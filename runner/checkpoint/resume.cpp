@@ -3,8 +3,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "registry/log.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/wording.hpp"
 #include "runner/checkpoint/state_json.hpp"
 
 namespace runner {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "runner/checkpoint/manifest.hpp"
 
 namespace runner {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "registry/utf8.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/utf8.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 

@@ -3,13 +3,13 @@
 
 #include "components/contract/data_error.hpp"
 #include "registry/recipe_error.hpp"
+#include "runner/check/deep_check.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/options/recipe_files.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/cli/recipe_files.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/failure.hpp"
-#include "runner/inspect/deep_check.hpp"
-#include "runner/resolve.hpp"
+#include "runner/process/failure.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {

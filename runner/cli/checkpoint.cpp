@@ -2,10 +2,10 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "registry/machine.hpp"
+#include "registry/base/machine.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/inference/load_run.hpp"
-#include "runner/run_folder/run_folder.hpp"
+#include "runner/predict/load_run.hpp"
+#include "runner/runs/run_folder.hpp"
 
 namespace runner::cli {
 

@@ -2,14 +2,14 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "components/support/io/is_missing.hpp"
-#include "registry/byte_size.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/byte_size.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/is_missing.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/cli/output_width.hpp"
+#include "runner/cli/options/output_width.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/inference/load_run.hpp"
+#include "runner/predict/load_run.hpp"
 #include "runner/terminal/format.hpp"
 #include "runner/terminal/text.hpp"
 #include "runner/train/best_files.hpp"

@@ -4,24 +4,24 @@
 #include <filesystem>
 #include <ostream>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/suggest.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/recipe_error.hpp"
 #include "registry/schema_path.hpp"
-#include "registry/suggest.hpp"
-#include "registry/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/help.hpp"
+#include "runner/cli/options/recipe_files.hpp"
 #include "runner/cli/parse.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/cli/recipe_files.hpp"
-#include "runner/input_error.hpp"
 #include "runner/plugins/find_plugin.hpp"
 #include "runner/plugins/load_plugin.hpp"
 #include "runner/plugins/plugin_error.hpp"
 #include "runner/plugins/read_stamp.hpp"
-#include "runner/resolve.hpp"
+#include "runner/process/input_error.hpp"
+#include "runner/process/version.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/terminal/text.hpp"
-#include "runner/version.hpp"
 
 namespace runner::cli {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "registry/registry.hpp"
-#include "runner/exit_codes.hpp"
+#include "runner/process/exit_codes.hpp"
 #include "runner/terminal/style.hpp"
 
 namespace runner::cli {

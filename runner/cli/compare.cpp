@@ -1,5 +1,5 @@
 #include "runner/cli/commands.hpp"
-#include "runner/cli/compared_runs.hpp"
+#include "runner/cli/options/compared_runs.hpp"
 
 namespace runner::cli {
 

@@ -1,19 +1,19 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "components/support/io/atomic_file.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/atomic_file.hpp"
+#include "runner/check/data_findings.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/cli/option_number.hpp"
+#include "runner/cli/options/option_number.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/examine/data_findings.hpp"
-#include "runner/report/page.hpp"
-#include "runner/resolve.hpp"
+#include "runner/process/version.hpp"
+#include "runner/resolve/resolve.hpp"
+#include "runner/runs/report/page.hpp"
 #include "runner/terminal/format.hpp"
 #include "runner/terminal/grid.hpp"
 #include "runner/terminal/text.hpp"
-#include "runner/version.hpp"
 
 namespace runner::cli {
 

@@ -1,14 +1,14 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "registry/suggest.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/suggest.hpp"
+#include "registry/base/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/describe/kinds.hpp"
 #include "runner/describe/snippet.hpp"
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {

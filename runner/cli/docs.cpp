@@ -7,7 +7,7 @@
 #include "runner/cli/help.hpp"
 #include "runner/cli/parse.hpp"
 #include "runner/describe/markdown.hpp"
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
 
 namespace runner::cli {
 

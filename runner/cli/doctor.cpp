@@ -4,14 +4,14 @@
 #include <ostream>
 
 #include "components/precisions/precision.hpp"
+#include "runner/check/checks.hpp"
+#include "runner/check/trials.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/doctor/checks.hpp"
-#include "runner/doctor/trials.hpp"
-#include "runner/engine/process.hpp"
-#include "runner/recipe.hpp"
-#include "runner/resolve.hpp"
+#include "runner/engine/runtime/process.hpp"
+#include "runner/recipe/recipe.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {

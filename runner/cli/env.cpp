@@ -12,15 +12,15 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "registry/byte_size.hpp"
-#include "registry/machine.hpp"
+#include "registry/base/byte_size.hpp"
+#include "registry/base/machine.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/distributed/nccl.hpp"
-#include "runner/engine/device.hpp"
-#include "runner/engine/process.hpp"
+#include "runner/engine/runtime/device.hpp"
+#include "runner/engine/runtime/process.hpp"
+#include "runner/process/version.hpp"
+#include "runner/ranks/nccl.hpp"
 #include "runner/terminal/text.hpp"
-#include "runner/version.hpp"
 
 namespace runner::cli {
 

@@ -1,16 +1,16 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "registry/byte_size.hpp"
+#include "registry/base/byte_size.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/cli/option_number.hpp"
+#include "runner/cli/options/option_number.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/console/console.hpp"
-#include "runner/console/plot.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/inspect/estimate.hpp"
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
+#include "runner/terminal/console.hpp"
 #include "runner/terminal/format.hpp"
+#include "runner/terminal/plot.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {

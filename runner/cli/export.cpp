@@ -3,16 +3,16 @@
 
 #include <ostream>
 
-#include "components/models/support/weight_files.hpp"
-#include "components/support/io/atomic_file.hpp"
-#include "components/support/io/mapping_guard.hpp"
-#include "components/support/weights/safetensors.hpp"
+#include "components/models/weights/weight_files.hpp"
+#include "components/weights/safetensors.hpp"
+#include "registry/files/atomic_file.hpp"
+#include "registry/files/mapping_guard.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/cli/option_number.hpp"
+#include "runner/cli/options/option_number.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/inference/load_run.hpp"
-#include "runner/input_error.hpp"
+#include "runner/predict/load_run.hpp"
+#include "runner/process/input_error.hpp"
 
 namespace runner::cli {
 

@@ -1,9 +1,9 @@
 #include <ostream>
 
 #include "runner/cli/commands.hpp"
-#include "runner/cli/launch_options.hpp"
-#include "runner/cli/option_number.hpp"
-#include "runner/resolve.hpp"
+#include "runner/cli/options/launch_options.hpp"
+#include "runner/cli/options/option_number.hpp"
+#include "runner/resolve/resolve.hpp"
 
 namespace runner::cli {
 

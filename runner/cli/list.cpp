@@ -3,8 +3,8 @@
 #include <ostream>
 
 #include "runner/cli/commands.hpp"
+#include "runner/cli/options/recipe_files.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/cli/recipe_files.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/describe/kinds.hpp"
 #include "runner/terminal/text.hpp"

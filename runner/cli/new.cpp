@@ -2,23 +2,23 @@
 #include <filesystem>
 #include <ostream>
 
-#include "components/support/io/atomic_file.hpp"
-#include "registry/ascii.hpp"
+#include "registry/base/ascii.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/conform.hpp"
-#include "registry/log.hpp"
-#include "registry/wording.hpp"
+#include "registry/files/atomic_file.hpp"
+#include "runner/check/deep_check.hpp"
 #include "runner/cli/commands.hpp"
+#include "runner/cli/options/recipe_files.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/cli/recipe_files.hpp"
-#include "runner/cli/starting_point.hpp"
+#include "runner/cli/starters/starting_point.hpp"
 #include "runner/describe/template.hpp"
-#include "runner/failure.hpp"
-#include "runner/inspect/deep_check.hpp"
 #include "runner/inspect/pretrained_settings.hpp"
 #include "runner/plugins/find_plugin.hpp"
-#include "runner/recipe/reference.hpp"
-#include "runner/resolve.hpp"
+#include "runner/process/failure.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/terminal/text.hpp"
+#include "runner/toml/reference.hpp"
 
 namespace runner::cli {
 

@@ -6,16 +6,16 @@
 #include <cstring>
 #include <ostream>
 
-#include "registry/suggest.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/suggest.hpp"
+#include "registry/base/wording.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/cli/data_folders.hpp"
+#include "runner/cli/options/data_folders.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/plugins/load_plugin.hpp"
 #include "runner/plugins/plugin_error.hpp"
 #include "runner/plugins/read_stamp.hpp"
 #include "runner/plugins/skeleton.hpp"
-#include "runner/processes.hpp"
+#include "runner/process/processes.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {

@@ -2,8 +2,8 @@
 
 #include <ostream>
 
-#include "registry/suggest.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/suggest.hpp"
+#include "registry/base/wording.hpp"
 #include "runner/describe/kinds.hpp"
 #include "runner/terminal/text.hpp"
 

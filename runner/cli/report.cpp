@@ -1,10 +1,10 @@
 #include <ostream>
 
-#include "components/support/io/atomic_file.hpp"
+#include "registry/files/atomic_file.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/cli/run_folders.hpp"
-#include "runner/report/page.hpp"
-#include "runner/report/run_report.hpp"
+#include "runner/cli/options/run_folders.hpp"
+#include "runner/runs/report/page.hpp"
+#include "runner/runs/report/run_report.hpp"
 
 namespace runner::cli {
 

@@ -2,15 +2,15 @@
 #include <ostream>
 
 #include "runner/checkpoint/environment_changes.hpp"
-#include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/inference/load_run.hpp"
-#include "runner/recipe.hpp"
-#include "runner/recipe/reference.hpp"
-#include "runner/resolve.hpp"
-#include "runner/run_folder/run_result.hpp"
+#include "runner/predict/load_run.hpp"
+#include "runner/recipe/recipe.hpp"
+#include "runner/resolve/recipe_changes.hpp"
+#include "runner/resolve/resolve.hpp"
+#include "runner/runs/run_result.hpp"
+#include "runner/toml/reference.hpp"
 #include "runner/train/run_start.hpp"
 #include "runner/train/train_recipe.hpp"
 

@@ -1,12 +1,12 @@
 #include <ostream>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "registry/recipe_error.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/cli/launch_options.hpp"
-#include "runner/distributed/run_rank.hpp"
-#include "runner/recipe.hpp"
-#include "runner/resolve.hpp"
+#include "runner/cli/options/launch_options.hpp"
+#include "runner/ranks/run_rank.hpp"
+#include "runner/recipe/recipe.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/train/run_start.hpp"
 #include "runner/train/train_recipe.hpp"
 

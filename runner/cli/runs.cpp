@@ -4,12 +4,12 @@
 #include <ostream>
 #include <sstream>
 
-#include "components/trackers/support/json_number.hpp"
-#include "registry/suggest.hpp"
-#include "registry/utf8.hpp"
-#include "registry/wording.hpp"
+#include "components/trackers/json_number.hpp"
+#include "registry/base/suggest.hpp"
+#include "registry/base/utf8.hpp"
+#include "registry/base/wording.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/cli/output_width.hpp"
+#include "runner/cli/options/output_width.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/runs/condition.hpp"

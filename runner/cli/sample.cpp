@@ -2,13 +2,13 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/cli/offload_option.hpp"
-#include "runner/cli/option_number.hpp"
+#include "runner/cli/options/offload_option.hpp"
+#include "runner/cli/options/option_number.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/inference/generate.hpp"
-#include "runner/inference/load_run.hpp"
+#include "runner/predict/generate.hpp"
+#include "runner/predict/load_run.hpp"
 
 namespace runner::cli {
 

@@ -5,7 +5,7 @@
 
 #include "runner/cli/commands.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
 
 namespace runner::cli {
 

@@ -4,8 +4,8 @@
 #include "runner/cli/commands.hpp"
 #include "runner/describe/flatten.hpp"
 #include "runner/describe/json.hpp"
-#include "runner/recipe/write.hpp"
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
+#include "runner/toml/write.hpp"
 
 namespace runner::cli {
 

@@ -4,13 +4,13 @@
 #include <ostream>
 
 #include "runner/cli/commands.hpp"
-#include "runner/inference/load_run.hpp"
-#include "runner/resolve.hpp"
+#include "runner/predict/load_run.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/runs/run_record.hpp"
-#include "runner/tracking/build_trackers.hpp"
-#include "runner/tracking/rank_folders.hpp"
-#include "runner/tracking/run_facts.hpp"
-#include "runner/tracking/send_later.hpp"
+#include "runner/runs/tracking/build_trackers.hpp"
+#include "runner/runs/tracking/rank_folders.hpp"
+#include "runner/runs/tracking/run_facts.hpp"
+#include "runner/runs/tracking/send_later.hpp"
 
 namespace runner::cli {
 

@@ -6,16 +6,16 @@
 #include <iostream>
 #include <thread>
 
-#include "registry/utf8.hpp"
+#include "registry/base/utf8.hpp"
 #include "runner/cli/commands.hpp"
-#include "runner/cli/option_number.hpp"
+#include "runner/cli/options/option_number.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/console/console.hpp"
-#include "runner/console/plot.hpp"
-#include "runner/inference/load_run.hpp"
+#include "runner/predict/load_run.hpp"
 #include "runner/runs/metrics_file.hpp"
 #include "runner/runs/run_record.hpp"
+#include "runner/terminal/console.hpp"
 #include "runner/terminal/format.hpp"
+#include "runner/terminal/plot.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {

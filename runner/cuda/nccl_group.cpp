@@ -3,7 +3,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
-#include "runner/distributed/nccl.hpp"
+#include "runner/ranks/nccl.hpp"
 
 using runner::NcclWish;
 

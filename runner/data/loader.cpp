@@ -4,13 +4,13 @@
 #include <limits>
 
 #include "components/contract/example_random.hpp"
-#include "components/support/io/mapping_guard.hpp"
-#include "registry/arithmetic.hpp"
-#include "registry/log.hpp"
+#include "registry/base/arithmetic.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/mapping_guard.hpp"
 #include "runner/data/batch_pool.hpp"
 #include "runner/data/compute_threads.hpp"
 #include "runner/data/ordered_prefetch.hpp"
-#include "runner/engine/batch_part.hpp"
+#include "runner/engine/runtime/batch_part.hpp"
 
 namespace runner {
 namespace {

@@ -1,6 +1,6 @@
 #include "runner/data/overfit.hpp"
 
-#include "components/datasets/support/selection.hpp"
+#include "components/datasets/selection.hpp"
 
 namespace runner {
 

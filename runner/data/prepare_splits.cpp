@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "components/datasets/support/selection.hpp"
-#include "registry/log.hpp"
+#include "components/datasets/selection.hpp"
+#include "registry/base/log.hpp"
 #include "runner/data/overfit.hpp"
 
 namespace runner {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 #include "runner/describe/json.hpp"
 
 namespace runner {

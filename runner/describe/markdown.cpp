@@ -1,6 +1,6 @@
 #include "runner/describe/markdown.hpp"
 
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 #include "runner/describe/kinds.hpp"
 #include "runner/describe/snippet.hpp"
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "registry/base/wording.hpp"
 #include "registry/conform.hpp"
-#include "registry/wording.hpp"
-#include "runner/recipe/reference.hpp"
+#include "runner/toml/reference.hpp"
 
 namespace runner {
 

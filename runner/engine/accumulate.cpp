@@ -11,13 +11,13 @@
 #include <stdexcept>
 
 #include "components/contract/example_random.hpp"
-#include "registry/arithmetic.hpp"
-#include "registry/log.hpp"
-#include "runner/engine/batch_part.hpp"
+#include "registry/base/arithmetic.hpp"
+#include "registry/base/log.hpp"
 #include "runner/engine/engine.hpp"
 #include "runner/engine/gradients.hpp"
-#include "runner/engine/out_of_memory.hpp"
-#include "runner/engine/sync_batch_norm.hpp"
+#include "runner/engine/runtime/batch_part.hpp"
+#include "runner/engine/runtime/out_of_memory.hpp"
+#include "runner/engine/strategies/sync_batch_norm.hpp"
 
 namespace runner {
 

@@ -2,12 +2,12 @@
 #include <torch/utils.h>
 
 #include "components/contract/example_random.hpp"
-#include "registry/log.hpp"
-#include "runner/engine/batch_part.hpp"
+#include "registry/base/log.hpp"
 #include "runner/engine/engine.hpp"
-#include "runner/engine/out_of_memory.hpp"
-#include "runner/engine/shard_sums.hpp"
-#include "runner/engine/tree_sum.hpp"
+#include "runner/engine/runtime/batch_part.hpp"
+#include "runner/engine/runtime/out_of_memory.hpp"
+#include "runner/engine/strategies/shard_sums.hpp"
+#include "runner/engine/strategies/tree_sum.hpp"
 
 namespace runner {
 

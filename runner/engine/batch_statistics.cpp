@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "runner/engine/engine.hpp"
 
 namespace runner {

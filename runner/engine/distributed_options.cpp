@@ -3,8 +3,8 @@
 #include <bit>
 #include <string>
 
+#include "registry/base/log.hpp"
 #include "registry/diagnostics.hpp"
-#include "registry/log.hpp"
 
 namespace runner {
 

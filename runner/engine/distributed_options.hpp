@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "registry/byte_size.hpp"
-#include "registry/duration.hpp"
+#include "registry/base/byte_size.hpp"
+#include "registry/base/duration.hpp"
 #include "registry/field.hpp"
 
 namespace runner {

@@ -7,19 +7,19 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "components/support/pattern.hpp"
-#include "registry/log.hpp"
-#include "runner/engine/batch_part.hpp"
-#include "runner/engine/device.hpp"
-#include "runner/engine/graphed_passes.hpp"
-#include "runner/engine/local_average.hpp"
-#include "runner/engine/owned_gradients.hpp"
-#include "runner/engine/shard_offload.hpp"
-#include "runner/engine/sharded_optimizer.hpp"
-#include "runner/engine/sharding.hpp"
-#include "runner/engine/storage_memory.hpp"
-#include "runner/engine/sync_batch_norm.hpp"
-#include "runner/engine/tree_sum.hpp"
+#include "components/contract/pattern.hpp"
+#include "registry/base/log.hpp"
+#include "runner/engine/runtime/batch_part.hpp"
+#include "runner/engine/runtime/device.hpp"
+#include "runner/engine/runtime/graphed_passes.hpp"
+#include "runner/engine/strategies/local_average.hpp"
+#include "runner/engine/strategies/owned_gradients.hpp"
+#include "runner/engine/strategies/sharded_optimizer.hpp"
+#include "runner/engine/strategies/sync_batch_norm.hpp"
+#include "runner/engine/strategies/tree_sum.hpp"
+#include "runner/engine/zero3/shard_offload.hpp"
+#include "runner/engine/zero3/sharding.hpp"
+#include "runner/engine/zero3/storage_memory.hpp"
 
 namespace runner {
 

@@ -5,15 +5,15 @@
 #include <limits>
 #include <stdexcept>
 
-#include "components/support/shape_text.hpp"
-#include "registry/log.hpp"
+#include "components/torch/shape_text.hpp"
+#include "registry/base/log.hpp"
 #include "runner/engine/engine.hpp"
 #include "runner/engine/gradients.hpp"
-#include "runner/engine/graphed_passes.hpp"
-#include "runner/engine/local_average.hpp"
-#include "runner/engine/sharding.hpp"
-#include "runner/engine/sync_batch_norm.hpp"
-#include "runner/engine/together.hpp"
+#include "runner/engine/runtime/graphed_passes.hpp"
+#include "runner/engine/strategies/local_average.hpp"
+#include "runner/engine/strategies/sync_batch_norm.hpp"
+#include "runner/engine/strategies/together.hpp"
+#include "runner/engine/zero3/sharding.hpp"
 
 namespace runner {
 

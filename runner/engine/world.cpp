@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "components/support/shape_text.hpp"
-#include "registry/log.hpp"
+#include "components/torch/shape_text.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 

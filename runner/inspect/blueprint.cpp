@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "components/support/meta_mode.hpp"
-#include "registry/byte_size.hpp"
-#include "registry/log.hpp"
+#include "components/torch/meta_mode.hpp"
+#include "registry/base/byte_size.hpp"
+#include "registry/base/log.hpp"
 #include "registry/recipe_error.hpp"
 #include "registry/registry.hpp"
-#include "runner/engine/memory.hpp"
-#include "runner/parts.hpp"
+#include "runner/engine/runtime/memory.hpp"
+#include "runner/recipe/parts.hpp"
 
 namespace runner {
 

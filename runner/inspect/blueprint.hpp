@@ -4,7 +4,7 @@
 
 #include "runner/engine/world.hpp"
 #include "runner/inspect/inspection.hpp"
-#include "runner/recipe.hpp"
+#include "runner/recipe/recipe.hpp"
 
 namespace runner {
 

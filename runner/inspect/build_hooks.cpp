@@ -1,6 +1,6 @@
 #include "runner/inspect/build_hooks.hpp"
 
-#include "runner/measurements.hpp"
+#include "runner/recipe/measurements.hpp"
 
 namespace runner {
 

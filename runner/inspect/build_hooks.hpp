@@ -6,7 +6,7 @@
 #include "components/hooks/hook.hpp"
 #include "components/precisions/precision.hpp"
 #include "runner/inspect/inspection.hpp"
-#include "runner/recipe.hpp"
+#include "runner/recipe/recipe.hpp"
 
 namespace runner {
 

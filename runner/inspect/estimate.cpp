@@ -3,13 +3,13 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "components/models/support/load_weights.hpp"
-#include "components/optimizers/support/groups.hpp"
-#include "components/schedulers/support/learning_rate.hpp"
-#include "registry/arithmetic.hpp"
+#include "components/models/weights/load_weights.hpp"
+#include "components/optimizers/groups.hpp"
+#include "components/schedulers/learning_rate.hpp"
+#include "registry/base/arithmetic.hpp"
 #include "runner/inspect/blueprint.hpp"
 #include "runner/inspect/inspection.hpp"
-#include "runner/plan.hpp"
+#include "runner/recipe/plan.hpp"
 
 namespace runner {
 

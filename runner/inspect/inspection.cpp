@@ -3,14 +3,14 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "components/models/support/model_weights.hpp"
-#include "components/support/meta_mode.hpp"
-#include "components/support/shape_text.hpp"
-#include "components/support/torch_error.hpp"
+#include "components/models/weights/model_weights.hpp"
+#include "components/torch/meta_mode.hpp"
+#include "components/torch/shape_text.hpp"
+#include "components/torch/torch_error.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/recipe_error.hpp"
-#include "registry/wording.hpp"
-#include "runner/engine/out_of_memory.hpp"
-#include "runner/engine/saved_tensors.hpp"
+#include "runner/engine/runtime/out_of_memory.hpp"
+#include "runner/engine/runtime/saved_tensors.hpp"
 #include "runner/inspect/operator_trace.hpp"
 
 namespace runner {

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "components/support/meta_mode.hpp"
+#include "components/torch/meta_mode.hpp"
 
 namespace runner {
 

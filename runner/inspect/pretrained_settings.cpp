@@ -5,11 +5,11 @@
 #include <stdexcept>
 
 #include "components/models/model.hpp"
-#include "components/models/support/pretrained_config.hpp"
-#include "components/support/meta_mode.hpp"
+#include "components/models/weights/pretrained_config.hpp"
+#include "components/torch/meta_mode.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/conform.hpp"
-#include "registry/wording.hpp"
-#include "runner/recipe/reference.hpp"
+#include "runner/toml/reference.hpp"
 
 namespace runner {
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <bit>
 
-#include "components/optimizers/support/groups.hpp"
-#include "registry/log.hpp"
-#include "runner/engine/own_groups.hpp"
-#include "runner/engine/rank_sync.hpp"
-#include "runner/engine/tree_sum.hpp"
+#include "components/optimizers/groups.hpp"
+#include "registry/base/log.hpp"
+#include "runner/engine/strategies/own_groups.hpp"
+#include "runner/engine/strategies/rank_sync.hpp"
+#include "runner/engine/strategies/tree_sum.hpp"
 #include "runner/inspect/counting_world.hpp"
 #include "runner/inspect/sharded_estimate.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "components/models/model.hpp"
 #include "runner/inspect/optimizer_bytes.hpp"
-#include "runner/recipe.hpp"
+#include "runner/recipe/recipe.hpp"
 
 namespace runner {
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "registry/log.hpp"
-#include "runner/engine/parameter_units.hpp"
-#include "runner/engine/rank_sync.hpp"
-#include "runner/engine/unit_layout.hpp"
+#include "registry/base/log.hpp"
+#include "runner/engine/strategies/rank_sync.hpp"
+#include "runner/engine/zero3/parameter_units.hpp"
+#include "runner/engine/zero3/unit_layout.hpp"
 #include "runner/inspect/counting_world.hpp"
 
 namespace runner {

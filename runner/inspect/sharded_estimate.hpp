@@ -2,7 +2,7 @@
 
 #include "components/models/model.hpp"
 #include "runner/inspect/rank_estimate.hpp"
-#include "runner/recipe.hpp"
+#include "runner/recipe/recipe.hpp"
 
 namespace runner {
 

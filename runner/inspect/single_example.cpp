@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 

@@ -3,7 +3,7 @@
 #include <exception>
 #include <string>
 
-#include "runner/plan.hpp"
+#include "runner/recipe/plan.hpp"
 
 namespace runner {
 

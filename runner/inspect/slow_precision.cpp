@@ -9,8 +9,8 @@
 #include <cmath>
 #include <functional>
 
-#include "registry/log.hpp"
-#include "runner/engine/device.hpp"
+#include "registry/base/log.hpp"
+#include "runner/engine/runtime/device.hpp"
 
 namespace runner {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runner/recipe.hpp"
+#include "runner/recipe/recipe.hpp"
 
 namespace runner {
 

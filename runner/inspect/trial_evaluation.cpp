@@ -4,9 +4,9 @@
 #include <functional>
 #include <stdexcept>
 
-#include "components/support/torch_error.hpp"
-#include "registry/wording.hpp"
-#include "runner/measurements.hpp"
+#include "components/torch/torch_error.hpp"
+#include "registry/base/wording.hpp"
+#include "runner/recipe/measurements.hpp"
 
 namespace runner {
 

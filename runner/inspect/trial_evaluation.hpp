@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "runner/recipe.hpp"
+#include "runner/recipe/recipe.hpp"
 
 namespace runner {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "registry/suggest.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/suggest.hpp"
+#include "registry/base/wording.hpp"
 #include "runner/plugins/plugin_error.hpp"
 
 namespace runner {

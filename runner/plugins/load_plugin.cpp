@@ -8,7 +8,7 @@
 #include <deque>
 #include <optional>
 
-#include "components/support/io/sha256.hpp"
+#include "registry/files/sha256.hpp"
 #include "registry/registry.hpp"
 #include "runner/plugins/plugin_error.hpp"
 #include "runner/plugins/read_stamp.hpp"

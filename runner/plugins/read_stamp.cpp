@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "components/support/io/io_error.hpp"
-#include "components/support/io/mapped_file.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/io_error.hpp"
+#include "registry/files/mapped_file.hpp"
 #include "runner/plugins/plugin_error.hpp"
 
 namespace runner {

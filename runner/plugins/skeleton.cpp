@@ -8,8 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "components/support/io/atomic_file.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/atomic_file.hpp"
 #include "runner/plugins/plugin_error.hpp"
 
 namespace runner {

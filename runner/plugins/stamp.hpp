@@ -169,7 +169,7 @@ constexpr PluginStamp own_stamp() {
       .add("KeptWeights", sizeof(KeptWeights))
       .add("ParameterGroup", sizeof(ParameterGroup))
       .add("GroupRule", sizeof(GroupRule))
-      .add("DecodingCache", sizeof(DecodingCache))
+      .add("KvCache", sizeof(KvCache))
       .add("LanguageModel", sizeof(LanguageModel))
       .add("ExampleRef", sizeof(ExampleRef))
       .add("ColumnDetails", sizeof(ColumnDetails))

@@ -1,7 +1,7 @@
 #include "runner/plugins/trusted_code.hpp"
 
-#include "registry/wording.hpp"
-#include "runner/plugins/recipe_walk.hpp"
+#include "registry/base/wording.hpp"
+#include "runner/recipe/recipe_walk.hpp"
 
 namespace runner {
 

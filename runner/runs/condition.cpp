@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <variant>
 
-#include "registry/duration.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/duration.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 

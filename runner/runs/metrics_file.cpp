@@ -4,7 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "components/trackers/support/json_number.hpp"
+#include "components/trackers/json_number.hpp"
 #include "runner/runs/whole_number.hpp"
 
 namespace runner {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "components/support/io/read_json.hpp"
+#include "registry/files/read_json.hpp"
 #include "runner/checkpoint/manifest.hpp"
-#include "runner/data_files.hpp"
+#include "runner/resolve/data_files.hpp"
 #include "runner/terminal/format.hpp"
 
 namespace runner {

@@ -6,14 +6,14 @@
 #include <fstream>
 #include <sstream>
 
-#include "components/support/io/read_json.hpp"
-#include "components/trackers/support/json_number.hpp"
+#include "components/trackers/json_number.hpp"
 #include "registry/diagnostics.hpp"
+#include "registry/files/read_json.hpp"
 #include "runner/describe/flatten.hpp"
-#include "runner/recipe/parse.hpp"
-#include "runner/run_folder/run_folder.hpp"
 #include "runner/runs/metrics_file.hpp"
+#include "runner/runs/run_folder.hpp"
 #include "runner/runs/whole_number.hpp"
+#include "runner/toml/parse.hpp"
 
 namespace runner {
 

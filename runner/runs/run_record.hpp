@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "registry/value.hpp"
-#include "runner/objective.hpp"
+#include "runner/recipe/objective.hpp"
 #include "runner/runs/run_metrics.hpp"
 
 namespace runner {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "components/support/io/read_json.hpp"
+#include "registry/files/read_json.hpp"
 
 namespace runner {
 
@@ -15,7 +15,7 @@ struct Entry {
   std::string level, text;
 };
 
-// "2026-01-31 12:00:00.000 warning: text", as registry/log.cpp writes it; any other line continues the
+// "2026-01-31 12:00:00.000 warning: text", as registry/base/log.cpp writes it; any other line continues the
 // previous entry.
 std::optional<Entry> start_of_entry(const std::string& line) {
   constexpr std::size_t level_at = 24;

@@ -2,7 +2,7 @@
 #include <stdexcept>
 
 #include "components/contract/example_random.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 #include "runner/sweep/sampler.hpp"
 
 namespace runner {

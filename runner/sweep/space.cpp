@@ -9,9 +9,9 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "registry/trimmed.hpp"
+#include "registry/base/trimmed.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/value.hpp"
-#include "registry/wording.hpp"
 
 namespace runner {
 

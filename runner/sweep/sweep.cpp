@@ -7,13 +7,13 @@
 #include <list>
 #include <thread>
 
-#include "components/support/io/file_lock.hpp"
-#include "registry/log.hpp"
-#include "runner/recipe/reference.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/file_lock.hpp"
 #include "runner/runs/metrics_file.hpp"
 #include "runner/runs/run_record.hpp"
 #include "runner/sweep/halving.hpp"
 #include "runner/sweep/trial_process.hpp"
+#include "runner/toml/reference.hpp"
 
 namespace runner {
 

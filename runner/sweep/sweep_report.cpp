@@ -4,9 +4,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "registry/wording.hpp"
-#include "runner/report/page.hpp"
-#include "runner/report/run_report.hpp"
+#include "registry/base/wording.hpp"
+#include "runner/runs/report/page.hpp"
+#include "runner/runs/report/run_report.hpp"
 #include "runner/sweep/importance.hpp"
 #include "runner/terminal/format.hpp"
 #include "runner/terminal/grid.hpp"

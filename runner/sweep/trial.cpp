@@ -6,9 +6,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "components/support/io/read_json.hpp"
-#include "components/trackers/support/append_file.hpp"
-#include "registry/wording.hpp"
+#include "components/trackers/append_file.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/read_json.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner {

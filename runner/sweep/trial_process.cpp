@@ -11,9 +11,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "components/support/io/file_lock.hpp"
-#include "runner/distributed/socket.hpp"
-#include "runner/processes.hpp"
+#include "registry/files/file_lock.hpp"
+#include "runner/process/processes.hpp"
+#include "runner/ranks/socket.hpp"
 
 namespace runner {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 

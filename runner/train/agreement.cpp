@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner {
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <set>
 
-#include "components/support/io/folders.hpp"
-#include "components/support/io/is_missing.hpp"
-#include "components/support/weights/safetensors.hpp"
-#include "components/support/weights/weights_checksum.hpp"
-#include "registry/number_text.hpp"
+#include "components/weights/safetensors.hpp"
+#include "components/weights/weights_checksum.hpp"
+#include "registry/base/number_text.hpp"
+#include "registry/files/folders.hpp"
+#include "registry/files/is_missing.hpp"
 #include "runner/checkpoint/manifest.hpp"
 #include "runner/checkpoint/step_name.hpp"
 #include "runner/train/kept_weights.hpp"

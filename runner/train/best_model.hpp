@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "components/hooks/hook.hpp"
-#include "runner/recipe.hpp"
+#include "runner/recipe/recipe.hpp"
 
 namespace runner {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "registry/log.hpp"
-#include "runner/engine/pack_state.hpp"
+#include "registry/base/log.hpp"
+#include "runner/engine/strategies/pack_state.hpp"
 
 namespace runner {
 

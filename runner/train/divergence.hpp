@@ -7,7 +7,7 @@
 #include "components/contract/progress.hpp"
 #include "runner/engine/engine.hpp"
 #include "runner/engine/window.hpp"
-#include "runner/recipe.hpp"
+#include "runner/recipe/recipe.hpp"
 
 namespace runner {
 

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <limits>
 
-#include "components/support/io/sha256.hpp"
-#include "registry/log.hpp"
-#include "runner/engine/together.hpp"
-#include "runner/run_folder/data_spec_file.hpp"
-#include "runner/run_folder/run_result.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/sha256.hpp"
+#include "runner/engine/strategies/together.hpp"
+#include "runner/runs/data_spec_file.hpp"
+#include "runner/runs/run_result.hpp"
 
 namespace runner {
 

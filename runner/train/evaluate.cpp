@@ -2,9 +2,9 @@
 
 #include <torch/types.h>
 
-#include "registry/arithmetic.hpp"
-#include "registry/log.hpp"
-#include "runner/engine/pack_state.hpp"
+#include "registry/base/arithmetic.hpp"
+#include "registry/base/log.hpp"
+#include "runner/engine/strategies/pack_state.hpp"
 #include "runner/train/feed.hpp"
 #include "runner/train/kept_weights.hpp"
 

@@ -3,7 +3,7 @@
 #include "components/contract/progress.hpp"
 #include "runner/data/loader.hpp"
 #include "runner/engine/engine.hpp"
-#include "runner/recipe.hpp"
+#include "runner/recipe/recipe.hpp"
 
 namespace runner {
 

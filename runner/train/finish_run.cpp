@@ -3,10 +3,10 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "components/support/io/read_json.hpp"
-#include "registry/log.hpp"
-#include "runner/failure.hpp"
-#include "runner/report/run_report.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/read_json.hpp"
+#include "runner/process/failure.hpp"
+#include "runner/runs/report/run_report.hpp"
 #include "runner/train/kept_weights.hpp"
 #include "runner/train/run_summary.hpp"
 

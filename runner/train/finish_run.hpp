@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "runner/console/console.hpp"
-#include "runner/run_folder/run_folder.hpp"
-#include "runner/run_folder/run_result.hpp"
-#include "runner/tracking/trackers.hpp"
+#include "runner/runs/run_folder.hpp"
+#include "runner/runs/run_result.hpp"
+#include "runner/runs/tracking/trackers.hpp"
+#include "runner/terminal/console.hpp"
 #include "runner/train/journal.hpp"
 #include "runner/train/train.hpp"
 #include "runner/train/training_run.hpp"

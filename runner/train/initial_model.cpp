@@ -5,13 +5,13 @@
 
 #include <set>
 
-#include "components/models/support/load_weights.hpp"
-#include "components/support/io/folders.hpp"
-#include "components/support/io/io_error.hpp"
-#include "components/support/io/mapping_guard.hpp"
-#include "registry/log.hpp"
-#include "runner/hollow_model.hpp"
-#include "runner/parts.hpp"
+#include "components/models/weights/load_weights.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/folders.hpp"
+#include "registry/files/io_error.hpp"
+#include "registry/files/mapping_guard.hpp"
+#include "runner/inspect/hollow_model.hpp"
+#include "runner/recipe/parts.hpp"
 
 namespace runner {
 

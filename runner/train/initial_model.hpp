@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "runner/engine/parameter_values.hpp"
 #include "runner/engine/world.hpp"
-#include "runner/recipe.hpp"
+#include "runner/engine/zero3/parameter_values.hpp"
+#include "runner/recipe/recipe.hpp"
 
 namespace runner {
 

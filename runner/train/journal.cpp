@@ -1,8 +1,8 @@
 #include "runner/train/journal.hpp"
 
-#include "registry/log.hpp"
-#include "runner/console/lines.hpp"
-#include "runner/console/plot.hpp"
+#include "registry/base/log.hpp"
+#include "runner/terminal/lines.hpp"
+#include "runner/terminal/plot.hpp"
 
 namespace runner {
 

@@ -8,9 +8,9 @@
 
 #include "components/hooks/hook.hpp"
 #include "components/optimizers/optimizer.hpp"
-#include "runner/console/console.hpp"
-#include "runner/plan.hpp"
-#include "runner/tracking/trackers.hpp"
+#include "runner/recipe/plan.hpp"
+#include "runner/runs/tracking/trackers.hpp"
+#include "runner/terminal/console.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/training_loss.hpp"
 

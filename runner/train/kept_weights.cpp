@@ -3,7 +3,7 @@
 #include <torch/utils.h>
 
 #include "components/contract/example_random.hpp"
-#include "components/models/support/load_weights.hpp"
+#include "components/models/weights/load_weights.hpp"
 #include "runner/train/feed.hpp"
 
 namespace runner {

@@ -7,9 +7,9 @@
 
 #include "components/contract/progress.hpp"
 #include "components/contract/state.hpp"
-#include "registry/log.hpp"
-#include "registry/wording.hpp"
-#include "runner/plan.hpp"
+#include "registry/base/log.hpp"
+#include "registry/base/wording.hpp"
+#include "runner/recipe/plan.hpp"
 
 namespace runner {
 

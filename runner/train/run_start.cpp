@@ -5,16 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "components/support/io/backward_lines.hpp"
-#include "components/support/io/is_missing.hpp"
-#include "components/support/io/open_file.hpp"
-#include "components/support/io/read_json.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/backward_lines.hpp"
+#include "registry/files/is_missing.hpp"
+#include "registry/files/open_file.hpp"
+#include "registry/files/read_json.hpp"
 #include "registry/recipe_error.hpp"
 #include "registry/resolve_path.hpp"
-#include "runner/checkpoint/recipe_changes.hpp"
 #include "runner/checkpoint/shared_verification.hpp"
-#include "runner/resolve.hpp"
+#include "runner/resolve/recipe_changes.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/train/best_files.hpp"
 
 namespace runner {

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "runner/checkpoint/resume.hpp"
-#include "runner/input_error.hpp"
-#include "runner/run_folder/run_folder.hpp"
+#include "runner/process/input_error.hpp"
+#include "runner/runs/run_folder.hpp"
 #include "runner/train/train_recipe.hpp"
 #include "runner/train/training_run.hpp"
 

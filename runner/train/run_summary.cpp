@@ -1,8 +1,8 @@
 #include "runner/train/run_summary.hpp"
 
-#include "registry/log.hpp"
-#include "runner/engine/device.hpp"
-#include "runner/tracking/build_trackers.hpp"
+#include "registry/base/log.hpp"
+#include "runner/engine/runtime/device.hpp"
+#include "runner/runs/tracking/build_trackers.hpp"
 
 namespace runner {
 

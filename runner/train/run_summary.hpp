@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include "runner/console/console.hpp"
-#include "runner/run_folder/run_result.hpp"
+#include "runner/runs/run_result.hpp"
+#include "runner/terminal/console.hpp"
 #include "runner/train/journal.hpp"
 #include "runner/train/training_run.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "components/support/io/image_codec.hpp"
-#include "registry/arithmetic.hpp"
+#include "components/images/image_codec.hpp"
+#include "registry/base/arithmetic.hpp"
 #include "runner/train/feed.hpp"
 
 namespace runner {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runner/tracking/trackers.hpp"
+#include "runner/runs/tracking/trackers.hpp"
 #include "runner/train/training_run.hpp"
 
 namespace runner {

@@ -8,7 +8,7 @@
 #include <csignal>
 
 #include "components/contract/interval.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
 #include "runner/terminal/text.hpp"
 #include "runner/train/agreement.hpp"

@@ -9,7 +9,7 @@
 #include "registry/registry.hpp"
 #include "registry/value.hpp"
 #include "runner/engine/world.hpp"
-#include "runner/run_folder/run_result.hpp"
+#include "runner/runs/run_result.hpp"
 
 namespace runner {
 

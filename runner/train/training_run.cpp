@@ -5,15 +5,15 @@
 
 #include <algorithm>
 
-#include "components/datasets/support/selection.hpp"
-#include "components/optimizers/support/groups.hpp"
-#include "registry/log.hpp"
-#include "runner/engine/own_groups.hpp"
-#include "runner/engine/process.hpp"
+#include "components/datasets/selection.hpp"
+#include "components/optimizers/groups.hpp"
+#include "registry/base/log.hpp"
+#include "runner/engine/runtime/process.hpp"
+#include "runner/engine/strategies/own_groups.hpp"
 #include "runner/inspect/blueprint.hpp"
 #include "runner/inspect/build_hooks.hpp"
-#include "runner/measurements.hpp"
-#include "runner/parts.hpp"
+#include "runner/recipe/measurements.hpp"
+#include "runner/recipe/parts.hpp"
 #include "runner/train/equal_ranks.hpp"
 #include "runner/train/feed.hpp"
 #include "runner/train/initial_model.hpp"

@@ -16,7 +16,7 @@ from pathlib import Path
 import markdown
 from program import BINARY, ROOT, environment
 
-IMAGES = ROOT / "tests/components/support/io/images"
+IMAGES = ROOT / "tests/components/images/images"
 
 # Recipes under the names that the pages use, on little data.
 SMALL = {

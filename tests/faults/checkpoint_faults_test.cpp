@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
 #include "tests/faults/failing_calls.hpp"
 #include "tests/faults/saved_checkpoints.hpp"

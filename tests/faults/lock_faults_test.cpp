@@ -7,9 +7,9 @@
 #include <catch2/catch_all.hpp>
 #include <cerrno>
 
-#include "components/support/io/file_lock.hpp"
-#include "registry/log.hpp"
-#include "runner/run_folder/run_folder.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/file_lock.hpp"
+#include "runner/runs/run_folder.hpp"
 #include "runner/sweep/trial_process.hpp"
 #include "tests/support/quiet.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -2,11 +2,11 @@
 // call fails, and wherever the process is killed, each is the old one or the new one.
 #include <catch2/catch_all.hpp>
 
-#include "components/support/io/atomic_file.hpp"
-#include "components/support/io/folders.hpp"
-#include "components/support/weights/safetensors.hpp"
-#include "registry/log.hpp"
-#include "runner/run_folder/run_folder.hpp"
+#include "components/weights/safetensors.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/atomic_file.hpp"
+#include "registry/files/folders.hpp"
+#include "runner/runs/run_folder.hpp"
 #include "tests/faults/failing_calls.hpp"
 #include "tests/support/quiet.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -3,7 +3,7 @@
 
 #include <catch2/catch_all.hpp>
 
-#include "components/support/io/atomic_file.hpp"
+#include "registry/files/atomic_file.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
 
 namespace runner::testing {

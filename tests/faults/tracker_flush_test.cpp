@@ -1,9 +1,9 @@
 // What was logged before a checkpoint is on the disk when the checkpoint is, not only in the system's memory.
 #include <catch2/catch_all.hpp>
 
-#include "components/trackers/support/append_file.hpp"
-#include "runner/tracking/build_trackers.hpp"
-#include "runner/tracking/trackers.hpp"
+#include "components/trackers/append_file.hpp"
+#include "runner/runs/tracking/build_trackers.hpp"
+#include "runner/runs/tracking/trackers.hpp"
 #include "tests/faults/failing_calls.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"

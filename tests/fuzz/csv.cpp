@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "components/support/io/io_error.hpp"
-#include "components/support/tables/csv_reader.cpp"  // all of the parser: it needs no LibTorch
-#include "components/support/text_encoding.cpp"
+#include "components/datasets/read/csv_reader.cpp"  // all of the parser: it needs no LibTorch
+#include "registry/files/io_error.hpp"
+#include "registry/files/text_encoding.cpp"
 
 namespace {
 

@@ -1,11 +1,11 @@
 // Durations and sizes: what is understood, written and read again is the same.
-#include "registry/duration.hpp"
+#include "registry/base/duration.hpp"
 
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "registry/byte_size.hpp"
+#include "registry/base/byte_size.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

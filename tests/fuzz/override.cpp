@@ -1,14 +1,14 @@
 // Arguments and variables, one a line, laid over a recipe with every type of field: never a crash.
-#include "runner/recipe/override.hpp"
+#include "runner/toml/override.hpp"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "runner/recipe/environment.hpp"
-#include "runner/recipe/parse.hpp"
-#include "runner/recipe/resolve_references.hpp"
-#include "runner/recipe/write.hpp"
+#include "runner/toml/environment.hpp"
+#include "runner/toml/parse.hpp"
+#include "runner/toml/resolve_references.hpp"
+#include "runner/toml/write.hpp"
 #include "tests/fuzz/sample.hpp"
 
 namespace runner::fuzz {

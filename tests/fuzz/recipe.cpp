@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runner/recipe/parse.hpp"
-#include "runner/recipe/resolve_references.hpp"
-#include "runner/recipe/write.hpp"
+#include "runner/toml/parse.hpp"
+#include "runner/toml/resolve_references.hpp"
+#include "runner/toml/write.hpp"
 #include "tests/fuzz/sample.hpp"
 
 namespace runner::fuzz {

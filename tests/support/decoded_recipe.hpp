@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runner/recipe.hpp"
-#include "runner/resolve.hpp"
+#include "runner/recipe/recipe.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "tests/support/recipes.hpp"
 
 namespace runner::testing {

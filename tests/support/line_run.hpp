@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "components/support/weights/safetensors.hpp"
+#include "components/weights/safetensors.hpp"
 #include "runner/train/training_run.hpp"
 #include "tests/support/decoded_recipe.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 
 namespace runner::testing {
 

@@ -6,10 +6,10 @@
 #include <catch2/catch_all.hpp>
 #include <limits>
 
-#include "components/optimizers/support/groups.hpp"
-#include "runner/engine/batch_part.hpp"
+#include "components/optimizers/groups.hpp"
 #include "runner/engine/engine.hpp"
-#include "runner/engine/own_groups.hpp"
+#include "runner/engine/runtime/batch_part.hpp"
+#include "runner/engine/strategies/own_groups.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/ranks.hpp"
 

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "runner/distributed/process_group_world.hpp"
-#include "runner/distributed/store_client.hpp"
-#include "runner/distributed/store_server.hpp"
+#include "runner/ranks/process_group_world.hpp"
+#include "runner/ranks/store_client.hpp"
+#include "runner/ranks/store_server.hpp"
 
 namespace runner::testing {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runner/recipe/load.hpp"
-#include "runner/recipe/parse.hpp"
+#include "runner/toml/load.hpp"
+#include "runner/toml/parse.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/trees.hpp"
 

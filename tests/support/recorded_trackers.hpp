@@ -5,8 +5,8 @@
 #include <mutex>
 #include <thread>
 
-#include "registry/log.hpp"
-#include "runner/tracking/trackers.hpp"
+#include "registry/base/log.hpp"
+#include "runner/runs/tracking/trackers.hpp"
 #include "tests/support/quiet.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/train/train_recipe.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/recipes.hpp"

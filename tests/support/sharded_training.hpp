@@ -6,10 +6,10 @@
 #include <catch2/catch_all.hpp>
 #include <mutex>
 
-#include "components/hooks/support/weight_average.hpp"
-#include "components/optimizers/support/groups.hpp"
-#include "runner/engine/batch_part.hpp"
+#include "components/hooks/weight_average.hpp"
+#include "components/optimizers/groups.hpp"
 #include "runner/engine/engine.hpp"
+#include "runner/engine/runtime/batch_part.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/small_data.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "components/models/model.hpp"
-#include "components/models/support/model_weights.hpp"
+#include "components/models/weights/model_weights.hpp"
 
 namespace runner::testing {
 

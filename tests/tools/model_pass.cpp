@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "components/models/model.hpp"
-#include "components/models/support/load_weights.hpp"
-#include "components/support/weights/safetensors.hpp"
+#include "components/models/weights/load_weights.hpp"
+#include "components/weights/safetensors.hpp"
 #include "tests/support/parts.hpp"
 
 namespace runner {

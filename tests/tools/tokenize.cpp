@@ -6,8 +6,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "components/support/text/tokenizers.hpp"
 #include "components/tokenizers/tokenizer.hpp"
+#include "components/tokenizers/tokenizers.hpp"
 #include "registry/make_part.hpp"
 
 namespace {

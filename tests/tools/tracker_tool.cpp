@@ -8,7 +8,7 @@
 #include <csignal>
 #include <iostream>
 
-#include "components/support/io/image_codec.hpp"
+#include "components/images/image_codec.hpp"
 #include "components/trackers/tracker.hpp"
 #include "tests/support/parts.hpp"
 

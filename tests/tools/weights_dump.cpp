@@ -5,9 +5,9 @@
 
 #include <iostream>
 
-#include "components/support/io/private_mapping.hpp"
-#include "components/support/weights/safetensors.hpp"
-#include "components/support/weights/torch_file.hpp"
+#include "components/weights/safetensors.hpp"
+#include "components/weights/torch_file.hpp"
+#include "registry/files/private_mapping.hpp"
 
 int main(int count, char** arguments) try {
   using namespace runner;

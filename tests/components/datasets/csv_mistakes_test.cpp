@@ -1,4 +1,4 @@
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "tests/components/datasets/csv_files.hpp"
 
 using namespace runner;

@@ -58,7 +58,7 @@ TEST_CASE_METHOD(Fixture, "an image to predict is scaled to the size of the trai
   const std::string learned = open("idx", settings).learned;
   for (const fs::path& file : {train_images, train_labels, eval_images, eval_labels}) fs::remove(file);
   const auto reader = dataset("idx", settings)->interpreter({}, learned);
-  const fs::path image = source_folder() / "tests/components/support/io/images/grey.png";
+  const fs::path image = source_folder() / "tests/components/images/images/grey.png";
   const Batch batch = reader->read(std::vector<std::string>{image.string()});
   CHECK(batch.input.sizes() == torch::IntArrayRef{1, 1, 2, 3});
   for (const std::string damaged : {"{", "[]", "{\"height\": 2}", "{\"height\": 0, \"width\": 3}"})

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "tests/support/datasets.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -24,7 +24,7 @@ struct Fixture {
 
   void put(const std::string& place, const std::string& image = "colour.png") {
     fs::create_directories((folder / place).parent_path());
-    fs::copy_file(source_folder() / "tests/components/support/io/images" / image, folder / place);
+    fs::copy_file(source_folder() / "tests/components/images/images" / image, folder / place);
   }
   void put_small_set() {
     for (const std::string part : {"train", "val"}) {
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(Fixture, "classes are the folders by name; JPEG and PNG, at any
   CHECK(splits.eval->size() == 3);
   const Batch batch = read(*splits.train, {0, 1, 2, 3});
   CHECK(torch::equal(batch.target, torch::tensor({0, 0, 1, 1}, torch::kInt64)));
-  const std::string rgb = read_text(source_folder() / "tests/components/support/io/images/colour.png.rgb");
+  const std::string rgb = read_text(source_folder() / "tests/components/images/images/colour.png.rgb");
   const auto expected = [&](int channel, int y, int x) {
     return static_cast<float>(
                static_cast<std::uint8_t>(rgb[static_cast<std::size_t>((y * 21 + x) * 3 + channel)])) /

@@ -1,7 +1,7 @@
 #include <catch2/catch_all.hpp>
 
-#include "components/datasets/support/selection.hpp"
-#include "components/support/weights/safetensors.hpp"
+#include "components/datasets/selection.hpp"
+#include "components/weights/safetensors.hpp"
 #include "tests/support/datasets.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"

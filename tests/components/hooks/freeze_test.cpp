@@ -3,7 +3,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/hooks/hook.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/small_model.hpp"
 

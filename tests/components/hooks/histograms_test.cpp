@@ -3,7 +3,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/hooks/hook.hpp"
-#include "components/hooks/support/tensor_histogram.hpp"
+#include "components/hooks/tensor_histogram.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/small_model.hpp"
 

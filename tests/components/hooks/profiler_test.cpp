@@ -6,7 +6,7 @@
 #include <set>
 
 #include "components/hooks/hook.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/quiet.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -1,8 +1,8 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/hooks/hook.hpp"
-#include "components/hooks/support/matmul_peak.hpp"
-#include "registry/log.hpp"
+#include "components/hooks/matmul_peak.hpp"
+#include "registry/base/log.hpp"
 #include "tests/support/parts.hpp"
 
 namespace runner {

@@ -1,4 +1,4 @@
-#include "components/losses/support/class_weights.hpp"
+#include "components/losses/class_weights.hpp"
 
 #include <catch2/catch_all.hpp>
 

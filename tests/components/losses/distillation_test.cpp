@@ -6,7 +6,7 @@
 
 #include "components/losses/loss.hpp"
 #include "components/models/model.hpp"
-#include "components/support/weights/safetensors.hpp"
+#include "components/weights/safetensors.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/wave.hpp"

@@ -4,8 +4,8 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/models/language_model.hpp"
-#include "components/models/support/load_weights.hpp"
-#include "components/support/weights/safetensors.hpp"
+#include "components/models/weights/load_weights.hpp"
+#include "components/weights/safetensors.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -125,7 +125,7 @@ TEST_CASE("gpt: a cache takes no more tokens than the context") {
   const torch::NoGradGuard no_grad;
   auto& language = dynamic_cast<LanguageModel&>(*model);
   const auto x = tokens();
-  DecodingCache cache;
+  KvCache cache;
   language.next(x, cache);
   CHECK(cache.length == 6);
   CHECK_THROWS_WITH(language.next(x.narrow(1, 0, 1), cache), ContainsSubstring("context of 6"));

@@ -5,7 +5,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/models/model.hpp"
-#include "components/support/meta_mode.hpp"
+#include "components/torch/meta_mode.hpp"
 #include "registry/registry.hpp"
 #include "tests/support/parts.hpp"
 

@@ -4,8 +4,8 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/models/language_model.hpp"
-#include "components/models/support/load_weights.hpp"
-#include "components/support/weights/safetensors.hpp"
+#include "components/models/weights/load_weights.hpp"
+#include "components/weights/safetensors.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -95,7 +95,7 @@ TEST_CASE("language models: with a cache they compute what they compute without"
   const auto x = tokens();
   const auto whole = model->forward({.input = x});
   for (const auto& cuts : {std::vector<std::int64_t>{1, 1, 1, 1, 1, 1}, {3, 1, 2}, {2, 4}, {6}}) {
-    DecodingCache cache;
+    KvCache cache;
     for (const std::int64_t count : cuts) {
       const auto logits = language.next(x.narrow(1, cache.length, count), cache);
       CHECK(torch::allclose(logits, whole.select(1, cache.length - 1), 1e-4, 1e-6));

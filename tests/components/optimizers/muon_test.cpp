@@ -2,7 +2,7 @@
 
 #include <catch2/catch_all.hpp>
 
-#include "components/optimizers/support/groups.hpp"
+#include "components/optimizers/groups.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/wave.hpp"
 

@@ -2,7 +2,7 @@
 // the numbers.
 #include <catch2/catch_all.hpp>
 
-#include "components/schedulers/support/learning_rate.hpp"
+#include "components/schedulers/learning_rate.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/reference_numbers.hpp"
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "components/trackers/tracker.hpp"
-#include "registry/live_line.hpp"
+#include "registry/base/live_line.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 

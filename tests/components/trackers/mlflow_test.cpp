@@ -1,11 +1,11 @@
 // A real server judges the rest, in tests/python/test_trackers_mlflow.py.
 #include <catch2/catch_all.hpp>
 
-#include "components/trackers/support/http.hpp"
-#include "components/trackers/support/mlflow_name.hpp"
-#include "components/trackers/support/tracker_files.hpp"
+#include "components/trackers/http.hpp"
+#include "components/trackers/mlflow_name.hpp"
 #include "components/trackers/tracker.hpp"
-#include "registry/log.hpp"
+#include "components/trackers/tracker_files.hpp"
+#include "registry/base/log.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/parts.hpp"

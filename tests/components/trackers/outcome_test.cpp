@@ -6,8 +6,8 @@
 
 #include <protozero/pbf_reader.hpp>
 
-#include "components/trackers/support/chunk_log.hpp"
-#include "components/trackers/support/record_file.hpp"
+#include "components/trackers/chunk_log.hpp"
+#include "components/trackers/record_file.hpp"
 #include "components/trackers/tracker.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -5,10 +5,10 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "components/trackers/support/tensorboard_writer.hpp"
-#include "components/trackers/support/wall_clock.hpp"
+#include "components/trackers/tensorboard_writer.hpp"
 #include "components/trackers/tracker.hpp"
-#include "registry/utf8.hpp"
+#include "components/trackers/wall_clock.hpp"
+#include "registry/base/utf8.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,6 +1,6 @@
 #include <catch2/catch_all.hpp>
 
-#include "components/transforms/support/color.hpp"
+#include "components/transforms/color.hpp"
 #include "tests/components/transforms/reference.hpp"
 #include "tests/support/images.hpp"
 

@@ -1,6 +1,6 @@
 #include <catch2/catch_all.hpp>
 
-#include "components/transforms/support/random_area.hpp"
+#include "components/transforms/random_area.hpp"
 #include "tests/support/images.hpp"
 
 namespace runner {

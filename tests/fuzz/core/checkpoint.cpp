@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "components/support/io/written_file.hpp"
+#include "registry/files/written_file.hpp"
 #include "runner/checkpoint/checkpoint.hpp"
 #include "tests/fuzz/core/message.hpp"
 #include "tests/support/temporary_folder.hpp"

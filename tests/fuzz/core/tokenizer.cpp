@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "components/contract/data_error.hpp"
-#include "components/support/text/tokenizers.hpp"
+#include "components/tokenizers/tokenizers.hpp"
 #include "tests/fuzz/core/message.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <fstream>
 
-#include "components/support/weights/safetensors.hpp"
-#include "components/support/weights/torch_file.hpp"
+#include "components/weights/safetensors.hpp"
+#include "components/weights/torch_file.hpp"
 #include "tests/fuzz/core/message.hpp"
 #include "tests/support/temporary_folder.hpp"
 

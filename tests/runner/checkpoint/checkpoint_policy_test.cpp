@@ -3,7 +3,7 @@
 #include <catch2/catch_all.hpp>
 #include <cmath>
 
-#include "runner/recipe.hpp"
+#include "runner/recipe/recipe.hpp"
 
 using namespace runner;
 

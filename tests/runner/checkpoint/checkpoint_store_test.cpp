@@ -2,9 +2,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "components/support/io/io_error.hpp"
-#include "components/support/io/written_file.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/io_error.hpp"
+#include "registry/files/written_file.hpp"
 #include "runner/checkpoint/environment_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
 #include "tests/support/files.hpp"

@@ -3,7 +3,7 @@
 #include <array>
 #include <catch2/catch_all.hpp>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/rank_states.hpp"
 #include "tests/support/temporary_folder.hpp"

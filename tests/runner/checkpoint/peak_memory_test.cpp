@@ -2,7 +2,7 @@
 #include <catch2/catch_all.hpp>
 #include <fstream>
 
-#include "components/support/weights/sharded_safetensors.hpp"
+#include "components/weights/sharded_safetensors.hpp"
 #include "runner/checkpoint/checkpoint.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,7 +1,7 @@
 #include <catch2/catch_all.hpp>
 #include <nlohmann/json.hpp>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"

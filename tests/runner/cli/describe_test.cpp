@@ -1,7 +1,7 @@
 #include <catch2/catch_all.hpp>
 #include <nlohmann/json.hpp>
 
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "tests/runner/cli/program.hpp"
 
 namespace runner::testing {

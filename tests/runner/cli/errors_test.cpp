@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "runner/failure.hpp"
+#include "runner/process/failure.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/in_folder.hpp"

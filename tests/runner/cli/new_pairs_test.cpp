@@ -6,7 +6,7 @@
 
 #include "components/datasets/dataset.hpp"
 #include "components/models/model.hpp"
-#include "components/support/weights/safetensors.hpp"
+#include "components/weights/safetensors.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -36,7 +36,7 @@ class Data {
       write_file(folder_ / "idx" / (std::string(part) + "-images-idx3-ubyte"), images);
       write_file(folder_ / "idx" / (std::string(part) + "-labels-idx1-ubyte"), labels);
     }
-    const std::string photo = read_text(source_folder() / "tests/components/support/io/images/colour.png");
+    const std::string photo = read_text(source_folder() / "tests/components/images/images/colour.png");
     for (const char* part : {"train", "val"}) {
       for (const char* name : {"cat", "dog"}) write_file(folder_ / "photos" / part / name / "1.png", photo);
     }

@@ -1,6 +1,6 @@
 #include <catch2/catch_all.hpp>
 
-#include "components/support/io/file_lock.hpp"
+#include "registry/files/file_lock.hpp"
 #include "tests/runner/cli/program.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"

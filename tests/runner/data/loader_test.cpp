@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "components/datasets/support/image_split.hpp"
-#include "registry/log.hpp"
+#include "components/datasets/image_split.hpp"
+#include "registry/base/log.hpp"
 #include "tests/support/images.hpp"
 
 namespace runner {

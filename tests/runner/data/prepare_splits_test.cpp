@@ -3,7 +3,7 @@
 #include <catch2/catch_all.hpp>
 #include <set>
 
-#include "components/datasets/support/selection.hpp"
+#include "components/datasets/selection.hpp"
 #include "tests/support/datasets.hpp"
 
 namespace runner::testing {

@@ -4,8 +4,8 @@
 
 #include <catch2/catch_all.hpp>
 
-#include "registry/log.hpp"
-#include "runner/engine/out_of_memory.hpp"
+#include "registry/base/log.hpp"
+#include "runner/engine/runtime/out_of_memory.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/quiet.hpp"
 #include "tests/support/ranks.hpp"

@@ -1,7 +1,7 @@
 #include <catch2/catch_all.hpp>
 
 #include "runner/inspect/estimate.hpp"
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/train/feed.hpp"
 #include "runner/train/training_run.hpp"
 #include "tests/support/ranks.hpp"

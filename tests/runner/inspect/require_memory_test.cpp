@@ -3,7 +3,7 @@
 #include <catch2/catch_all.hpp>
 #include <cmath>
 
-#include "runner/engine/memory.hpp"
+#include "runner/engine/runtime/memory.hpp"
 #include "runner/inspect/blueprint.hpp"
 #include "tests/support/decoded_recipe.hpp"
 #include "tests/support/recipes.hpp"

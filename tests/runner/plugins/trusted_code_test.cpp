@@ -2,7 +2,7 @@
 
 #include <catch2/catch_all.hpp>
 
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "tests/support/recipes.hpp"
 
 using namespace runner;

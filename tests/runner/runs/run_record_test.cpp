@@ -3,9 +3,9 @@
 #include <catch2/catch_all.hpp>
 #include <cmath>
 
-#include "runner/run_folder/run_folder.hpp"
 #include "runner/runs/condition.hpp"
 #include "runner/runs/metrics_file.hpp"
+#include "runner/runs/run_folder.hpp"
 #include "runner/runs/run_texts.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "components/contract/example_random.hpp"
-#include "components/support/io/file_lock.hpp"
+#include "registry/files/file_lock.hpp"
 #include "runner/sweep/halving.hpp"
 #include "runner/sweep/importance.hpp"
 #include "runner/sweep/parzen.hpp"

@@ -2,9 +2,9 @@
 
 #include <catch2/catch_all.hpp>
 
-#include "components/models/support/load_weights.hpp"
-#include "components/support/io/open_file.hpp"
-#include "components/support/weights/safetensors.hpp"
+#include "components/models/weights/load_weights.hpp"
+#include "components/weights/safetensors.hpp"
+#include "registry/files/open_file.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 

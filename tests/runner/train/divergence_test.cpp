@@ -5,7 +5,7 @@
 #include <catch2/catch_all.hpp>
 #include <limits>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/rank_training.hpp"
 #include "tests/support/small_model.hpp"

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_all.hpp>
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "tests/support/line_run.hpp"
 #include "tests/support/ranks.hpp"
 

@@ -5,9 +5,9 @@
 
 #include <catch2/catch_all.hpp>
 
-#include "components/models/support/load_weights.hpp"
-#include "runner/parts.hpp"
-#include "runner/resolve.hpp"
+#include "components/models/weights/load_weights.hpp"
+#include "runner/recipe/parts.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/train/run_start.hpp"
 #include "runner/train/training_run.hpp"
 #include "tests/support/decoded_recipe.hpp"

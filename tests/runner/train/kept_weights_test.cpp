@@ -5,7 +5,7 @@
 
 #include <catch2/catch_all.hpp>
 
-#include "components/support/weights/safetensors.hpp"
+#include "components/weights/safetensors.hpp"
 #include "runner/train/evaluate.hpp"
 #include "runner/train/feed.hpp"
 #include "tests/support/decoded_recipe.hpp"

@@ -1,9 +1,9 @@
 // Where a run in an existing folder starts, and what happens to that folder when it cannot be continued.
 #include "runner/train/run_start.hpp"
 
-#include "components/support/io/io_error.hpp"
 #include "components/trackers/tracker.hpp"
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
+#include "registry/files/io_error.hpp"
 #include "tests/runner/train/short_runs.hpp"
 
 using namespace runner;

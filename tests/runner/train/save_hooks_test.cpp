@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "components/hooks/hook.hpp"
-#include "components/support/weights/safetensors.hpp"
+#include "components/weights/safetensors.hpp"
 #include "runner/checkpoint/checkpoint.hpp"
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/train/train_recipe.hpp"
 #include "tests/support/recipes.hpp"
 

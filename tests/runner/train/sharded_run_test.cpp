@@ -5,11 +5,11 @@
 #include <filesystem>
 
 #include "components/hooks/hook.hpp"
-#include "components/models/support/load_weights.hpp"
-#include "components/models/support/model_weights.hpp"
-#include "components/support/weights/safetensors.hpp"
+#include "components/models/weights/load_weights.hpp"
+#include "components/models/weights/model_weights.hpp"
+#include "components/weights/safetensors.hpp"
 #include "runner/checkpoint/checkpoint.hpp"
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/train/train_recipe.hpp"
 #include "tests/support/parts.hpp"
 #include "tests/support/ranks.hpp"

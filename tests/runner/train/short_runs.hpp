@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/train/train_recipe.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/recipes.hpp"

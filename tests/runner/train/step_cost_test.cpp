@@ -6,9 +6,9 @@
 #include <catch2/catch_all.hpp>
 
 #include "components/models/model.hpp"
+#include "components/optimizers/groups.hpp"
 #include "components/optimizers/optimizer.hpp"
-#include "components/optimizers/support/groups.hpp"
-#include "runner/resolve.hpp"
+#include "runner/resolve/resolve.hpp"
 #include "runner/train/train_recipe.hpp"
 #include "tests/support/operators.hpp"
 #include "tests/support/parts.hpp"

@@ -1,9 +1,9 @@
 // What a run and its earlier attempts leave in its folder: records, weights, results.
 #include "runner/train/train_recipe.hpp"
 
-#include "registry/log.hpp"
+#include "registry/base/log.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
-#include "runner/inference/load_run.hpp"
+#include "runner/predict/load_run.hpp"
 #include "runner/train/best_files.hpp"
 #include "tests/runner/train/short_runs.hpp"
 

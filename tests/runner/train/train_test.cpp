@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "runner/tracking/build_trackers.hpp"
+#include "runner/runs/tracking/build_trackers.hpp"
 #include "tests/support/line_run.hpp"
 #include "tests/support/ranks.hpp"
 

@@ -1,0 +1,190 @@
+#include "components/models/weights/load_weights.hpp"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <unordered_set>
+
+#include "components/contract/pattern.hpp"
+#include "components/models/weights/pretrained_config.hpp"
+#include "components/models/weights/weight_names.hpp"
+#include "components/torch/shape_text.hpp"
+#include "components/weights/safetensors.hpp"
+#include "components/weights/weights_checksum.hpp"
+#include "registry/base/wording.hpp"
+#include "registry/files/mapping_guard.hpp"
+
+namespace runner {
+
+namespace {
+
+using Tensors = std::map<std::string, torch::Tensor>;
+
+// DataParallel and DistributedDataParallel add the prefix "module." to every name.
+void strip_wrapper(WeightFiles& contents) {
+  constexpr std::string_view prefix = "module.";
+  const auto wrapped = [&](const auto& entry) { return entry.first.starts_with(prefix); };
+  if (contents.tensors.empty() || !std::ranges::all_of(contents.tensors, wrapped)) return;
+  Tensors stripped;
+  for (const auto& [name, tensor] : contents.tensors) stripped[name.substr(prefix.size())] = tensor;
+  contents.tensors = std::move(stripped);
+}
+
+std::vector<std::pair<std::string, torch::Tensor>> named_tensors(const Model& model) {
+  std::vector<std::pair<std::string, torch::Tensor>> all;
+  for (const auto& item : model.named_parameters()) all.emplace_back(item.key(), item.value());
+  for (const auto& item : model.named_buffers()) all.emplace_back(item.key(), item.value());
+  return all;
+}
+
+// Files from before PyTorch 0.4.1, such as many of torchvision's, have no counters of batches. If a file has
+// no such counter at all, they are not reported as missing.
+bool counts_batches(const std::string& name) { return name.ends_with("num_batches_tracked"); }
+
+bool counts_batches(const Tensors& tensors) {
+  return std::ranges::any_of(tensors, [](const auto& entry) { return counts_batches(entry.first); });
+}
+
+// The first names and how many more there are: a file for another model differs in hundreds of them.
+std::string list_of(std::string_view title, const std::vector<std::string>& names) {
+  constexpr std::size_t most = 20;
+  if (names.empty()) return "";
+  std::string text = "\n  " + std::string(title) + " (" + std::to_string(names.size()) + "):";
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += "\n    " + names[i];
+  if (names.size() > most) text += "\n    .. and " + std::to_string(names.size() - most) + " more";
+  return text;
+}
+
+std::string differences(const LoadSummary& summary) {
+  return list_of("missing in the file", summary.missing) + list_of("not in the model", summary.unexpected) +
+         list_of("of another shape", summary.misshapen);
+}
+
+bool selected(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) { return selects(pattern, name); });
+}
+
+void require_matches(std::string_view setting, const std::vector<std::string>& patterns,
+                     const std::vector<std::string>& names) {
+  std::string problems;
+  for (const std::string& pattern : patterns) {
+    const auto hit = [&](const std::string& name) { return selects(pattern, name); };
+    if (std::ranges::any_of(names, hit)) continue;
+    problems += (problems.empty() ? "" : "\n") + nothing_selected(setting, pattern, names);
+  }
+  if (!problems.empty()) throw std::runtime_error(problems);
+}
+
+}  // namespace
+
+std::string LoadSummary::text() const {
+  std::string line = std::to_string(loaded) + " tensors loaded from a " + format + " file";
+  if (!replaced.empty())
+    line += ", " + std::to_string(replaced.size()) + " left as initialised (model.replace)";
+  return line + differences(*this);
+}
+
+WeightMatch match_weights(const Model& model, const std::filesystem::path& path, const ModelCommon& common) {
+  const auto own = named_tensors(model);
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : own) names.push_back(name);
+  require_matches("model.replace", common.replace, names);
+
+  if (auto config = PretrainedConfig::beside(path)) {
+    if (const auto* pretrained = dynamic_cast<const Pretrained*>(&model)) {
+      pretrained->compare(*config);
+      config->finish();
+    }
+  }
+  WeightFiles contents = read_weight_files(path);
+  strip_wrapper(contents);
+  if (const auto* namer = dynamic_cast<const WeightNames*>(&model)) namer->adapt(contents.tensors);
+  const bool counters = counts_batches(contents.tensors);
+  LoadSummary summary{.format = contents.format};
+  std::vector<WeightMatch::Pair> pairs;
+  for (const auto& [name, tensor] : own) {
+    const auto found = contents.tensors.find(name);
+    if (selected(common.replace, name)) {
+      summary.replaced.push_back(name);
+    } else if (found == contents.tensors.end()) {
+      if (!counters && counts_batches(name)) continue;
+      summary.missing.push_back(escaped_name(name) + " " + shape_text(tensor.sizes()));
+    } else if (found->second.sizes() != tensor.sizes()) {
+      summary.misshapen.push_back(escaped_name(name) + ": " + shape_text(found->second.sizes()) +
+                                  " in the file, " + shape_text(tensor.sizes()) + " in the model");
+    } else {
+      pairs.push_back({name, tensor, found->second});
+    }
+  }
+  // The file may have other tensors under the replaced prefixes: those of its own head.
+  const std::unordered_set<std::string> known(names.begin(), names.end());
+  for (const auto& [name, tensor] : contents.tensors) {
+    if (!known.contains(name) && !selected(common.replace, name)) {
+      summary.unexpected.push_back(escaped_name(name) + " " + shape_text(tensor.sizes()));
+    }
+  }
+  for (const std::string& name : contents.others)
+    summary.unexpected.push_back(escaped_name(name) + " (not a tensor)");
+
+  if (common.strict && !differences(summary).empty()) {
+    throw std::runtime_error(
+        "The weights in " + path.string() + " do not fit the model:" + differences(summary) +
+        "\nmodel.strict = false loads what fits; model.replace = [\"fc\"] skips a part.");
+  }
+  if (pairs.empty() && summary.replaced.size() != own.size()) {
+    throw std::runtime_error("Nothing in " + path.string() + " fits the model:" + differences(summary));
+  }
+  summary.loaded = pairs.size();
+  std::ranges::sort(pairs, std::less(),
+                    [](const WeightMatch::Pair& pair) { return pair.from.const_data_ptr(); });
+  return {std::move(contents), std::move(pairs), std::move(summary)};
+}
+
+LoadSummary load_weights(Model& model, const std::filesystem::path& path, const ModelCommon& common) {
+  const WeightMatch match = match_weights(model, path, common);
+  const torch::NoGradGuard guard;
+  for (const WeightMatch::Pair& pair : match.pairs) {
+    torch::Tensor(pair.into).copy_(pair.from);
+    match.files.give_back(pair.from);
+  }
+  require_whole_files();
+  return match.summary;
+}
+
+void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem::path& path,
+                  std::map<std::string, std::string> metadata) {
+  std::vector<std::pair<std::string, torch::Tensor>> tensors;
+  for (const auto& [name, tensor] : weights) tensors.emplace_back(name, tensor);
+  metadata["format"] = "pt";
+  metadata[checksum_key] = weights_checksum({tensors.begin(), tensors.end()}, metadata);
+  write_safetensors(path, tensors, metadata);
+}
+
+std::vector<std::string> freeze_parameters(Model& model, const std::vector<std::string>& patterns) {
+  std::vector<std::string> names, frozen;
+  for (const auto& item : model.named_parameters()) names.push_back(item.key());
+  require_matches("model.freeze", patterns, names);
+  for (auto& item : model.named_parameters()) {
+    if (!selected(patterns, item.key())) continue;
+    item.value().set_requires_grad(false);
+    frozen.push_back(item.key());
+  }
+  return frozen;
+}
+
+std::optional<LoadSummary> apply_common(Model& model, const ModelCommon& common) {
+  std::optional<LoadSummary> summary;
+  if (common.weights) {
+    summary = load_weights(model, *common.weights, common);
+  } else if (!common.replace.empty()) {
+    throw std::runtime_error(
+        "model.replace has no effect without model.weights, from which it excludes parts.");
+  }
+  freeze_parameters(model, common.freeze);
+  return summary;
+}
+
+}  // namespace runner

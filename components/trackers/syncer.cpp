@@ -1,0 +1,76 @@
+#include "components/trackers/syncer.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "registry/base/log.hpp"
+#include "registry/base/wording.hpp"
+
+namespace runner {
+
+Syncer::~Syncer() { running(); }
+
+// In its own process group, so that Ctrl-C stops only the run. It may outlive the run, so it inherits no
+// files: one of them may be a lock.
+void Syncer::start(const std::vector<std::string>& command, const std::filesystem::path& folder,
+                   const std::filesystem::path& log) {
+  log_ = log;
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+  posix_spawn_file_actions_addchdir_np(&files, folder.c_str());
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  const int problem = posix_spawnp(&process_, words[0], &files, &attributes, words.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (problem == 0) return;
+  process_ = 0;
+  log::warning("{}'s program {} does not start ({}), so nothing is uploaded during training: {}", vendor_,
+               in_quotes(command[0]), std::strerror(problem), how_to_install_);
+}
+
+bool Syncer::running() {
+  int status = 0;
+  if (process_ == 0) return false;
+  if (::waitpid(process_, &status, WNOHANG) == 0) return true;
+  ended(status);
+  return false;
+}
+
+bool Syncer::wait(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  while (running()) {
+    if (Clock::now() > end) {
+      log::info("{}'s program is still uploading and continues in the background; it writes {}", vendor_,
+                log_.string());
+      process_ = 0;
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return true;
+}
+
+void Syncer::ended(int status) {
+  process_ = 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  log::warning("{}'s program did not upload everything; see {}", vendor_, log_.string());
+}
+
+}  // namespace runner

@@ -1,0 +1,201 @@
+#include "runner/check/set_findings.hpp"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <unordered_set>
+
+#include "components/contract/example_random.hpp"
+
+namespace runner {
+
+namespace {
+
+constexpr std::int64_t at_once = 64;
+constexpr std::size_t most_broken = 20;
+constexpr std::size_t most_distinct = 1000;
+constexpr std::int64_t widest_row = 4096;  // wider inputs get no findings per column
+
+struct ColumnSums {
+  double sum = 0, squares = 0, least = INFINITY, most = -INFINITY;
+  std::int64_t count = 0;
+  std::unordered_set<float> distinct = {};
+
+  void add(float value) {
+    if (!std::isfinite(value)) return;
+    ++count;
+    sum += value;
+    squares += static_cast<double>(value) * value;
+    least = std::min<double>(least, value);
+    most = std::max<double>(most, value);
+    if (distinct.size() < most_distinct) distinct.insert(value);
+  }
+  double mean() const { return count > 0 ? sum / static_cast<double>(count) : 0; }
+  double deviation() const {
+    return count > 0 ? std::sqrt(std::max(0.0, squares / static_cast<double>(count) - mean() * mean())) : 0;
+  }
+};
+
+std::string_view bytes_of(const torch::Tensor& tensor) {
+  return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
+}
+
+class Examination {
+ public:
+  Examination(const Split& split, SetFindings& found) : found_(found), details_(split.details()) {
+    const DataSpec& data = found_.spec;
+    if (data.classes > 0 && data.target_shape.empty() && data.target_type == torch::kInt64)
+      found_.class_counts.resize(static_cast<std::size_t>(data.classes));
+    if (data.vocabulary > 0 && data.input_shape.size() == 1)
+      found_.lengths.resize(static_cast<std::size_t>(std::max<std::int64_t>(data.input_shape[0], 0) + 1));
+    if (data.input_shape.size() == 1 && data.input_type == torch::kFloat32 &&
+        data.input_shape[0] <= widest_row)
+      columns_.resize(static_cast<std::size_t>(std::max<std::int64_t>(data.input_shape[0], 0)));
+  }
+
+  void add(const Batch& batch, std::int64_t place, std::int64_t index) {
+    found_.examined.push_back(index);
+    const torch::Tensor input = batch.input[place].contiguous();
+    add_content(batch, input, place, index);
+    if (!found_.class_counts.empty()) add_label(batch.target[place].item<std::int64_t>());
+    if (input.is_floating_point()) add_numbers(input);
+    if (batch.target.is_floating_point() && !batch.target[place].isfinite().all().item<bool>())
+      ++found_.targets_not_finite;
+    if (!found_.lengths.empty()) add_tokens(batch, input, place);
+  }
+
+  void finish() {
+    if (values_ > 0) {
+      found_.mean = sum_ / values_;
+      found_.deviation = std::sqrt(std::max(0.0, squares_ / values_ - *found_.mean * *found_.mean));
+    }
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const ColumnSums& sums = columns_[i];
+      const bool named = details_.columns.size() == columns_.size();
+      found_.columns.push_back(
+          {named ? details_.columns[i].name : std::to_string(i), named ? details_.columns[i].gaps : 0,
+           sums.mean(), sums.deviation(), sums.count > 0 ? sums.least : 0, sums.count > 0 ? sums.most : 0,
+           static_cast<std::int64_t>(sums.distinct.size()),
+           sums.distinct.size() == most_distinct || std::ssize(found_.examined) < found_.examples});
+    }
+    found_.unknown_categories = details_.unknown_categories;
+    for (const auto& [name, gaps] : details_.categories)
+      found_.columns.push_back({.name = name, .missing = gaps});
+  }
+
+ private:
+  void add_content(const Batch& batch, const torch::Tensor& input, std::int64_t place, std::int64_t index) {
+    std::uint64_t content = std::hash<std::string_view>{}(bytes_of(input));
+    for (const auto& [name, tensor] : batch.extra) {
+      content = scatter(content + std::hash<std::string_view>{}(bytes_of(tensor[place].contiguous())));
+    }
+    found_.contents.try_emplace(content, index);
+    found_.content_of.push_back(content);
+  }
+
+  void add_label(std::int64_t label) {
+    if (label >= 0 && label < static_cast<std::int64_t>(found_.class_counts.size())) {
+      ++found_.class_counts[static_cast<std::size_t>(label)];
+    } else {
+      ++found_.wrong_labels;
+    }
+  }
+
+  void add_numbers(const torch::Tensor& input) {
+    const torch::Tensor values = input.to(torch::kFloat32);
+    const auto* value = values.const_data_ptr<float>();
+    double sum = 0, squares = 0;
+    for (std::int64_t i = 0; i < values.numel(); ++i) {
+      sum += value[i];
+      squares += static_cast<double>(value[i]) * value[i];
+    }
+    if (!std::isfinite(sum)) {
+      ++found_.not_finite;
+    } else {
+      sum_ += sum;
+      squares_ += squares;
+      values_ += static_cast<double>(values.numel());
+    }
+    for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].add(value[i]);
+  }
+
+  void add_tokens(const Batch& batch, const torch::Tensor& input, std::int64_t place) {
+    const auto mask = batch.extra.find("mask");
+    const bool* kept = mask == batch.extra.end() ? nullptr : mask->second[place].const_data_ptr<bool>();
+    const auto* token = input.const_data_ptr<std::int64_t>();
+    std::int64_t length = 0;
+    for (std::int64_t i = 0; i < input.numel(); ++i) {
+      if (kept && !kept[i]) continue;
+      ++length;
+      if (details_.unknown_token && token[i] == *details_.unknown_token) ++found_.unknown_tokens;
+    }
+    found_.tokens += length;
+    ++found_.lengths[static_cast<std::size_t>(length)];
+  }
+
+  SetFindings& found_;
+  SplitDetails details_;
+  std::vector<ColumnSums> columns_;
+  double sum_ = 0, squares_ = 0, values_ = 0;
+};
+
+ExampleRef reference(std::int64_t index) {
+  return {index, example_seed(0, 0, static_cast<std::uint64_t>(index))};
+}
+
+// Reads several examples at once; if that fails, one by one, to find the broken ones.
+void read_some(const Split& split, const std::vector<ExampleRef>& examples, Batch& batch,
+               Examination& examination, SetFindings& found) {
+  try {
+    split.read(examples, batch, 0);
+    for (std::size_t i = 0; i < examples.size(); ++i)
+      examination.add(batch, static_cast<std::int64_t>(i), examples[i].index);
+    return;
+  } catch (const DataError&) {
+  }
+  for (const ExampleRef& example : examples) {
+    try {
+      split.read(std::span(&example, 1), batch, 0);
+    } catch (const DataError& error) {
+      ++found.broken_count;
+      if (found.broken.size() < most_broken) found.broken.push_back(found.name + ": " + error.what());
+      continue;
+    }
+    examination.add(batch, 0, example.index);
+  }
+}
+
+}  // namespace
+
+SetFindings examine_set(const Split& split, std::string name, std::int64_t most) {
+  const torch::NoGradGuard no_grad;
+  SetFindings found;
+  found.name = std::move(name);
+  found.spec = split.spec();
+  found.examples = split.size();
+  Examination examination(split, found);
+  Batch batch = split.allocate(at_once, torch::MemoryFormat::Contiguous);
+  const std::int64_t count = std::min(most, split.size());
+  std::vector<ExampleRef> examples;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = i * (split.size() / count) + i * (split.size() % count) / count;
+    examples.push_back(reference(index));
+    if (std::ssize(examples) < at_once && i + 1 < count) continue;
+    read_some(split, examples, batch, examination, found);
+    examples.clear();
+  }
+  examination.finish();
+  return found;
+}
+
+Batch read_example(const Split& split, std::int64_t index) {
+  Batch batch = split.allocate(1, torch::MemoryFormat::Contiguous);
+  const ExampleRef example = reference(index);
+  split.read(std::span(&example, 1), batch, 0);
+  return batch;
+}
+
+}  // namespace runner

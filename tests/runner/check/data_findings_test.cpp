@@ -1,0 +1,67 @@
+#include "runner/check/data_findings.hpp"
+
+#include <catch2/catch_all.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/decoded_recipe.hpp"
+#include "tests/support/files.hpp"
+
+using namespace runner;
+
+namespace {
+
+constexpr const char* table = R"(
+[model]
+name = "tabular"
+[dataset]
+name = "csv"
+train = "train.csv"
+eval = "eval.csv"
+target = "buys"
+[optimizer]
+name = "sgd"
+[train]
+epochs = 1
+)";
+
+// Rows of a number, a town and a class.
+std::string rows(int count, const std::string& town, const std::string& other = "Oslo") {
+  std::string text = "x,town,buys\n";
+  for (int i = 0; i < count; ++i)
+    text += std::to_string(i) + "," + (i % 10 == 0 ? other : town) + (i % 2 ? ",yes\n" : ",no\n");
+  return text;
+}
+
+DataFindings found_in(const std::string& train, const std::string& eval, std::int64_t most = 100'000) {
+  const testing::Recipes files(table);
+  testing::write_file(files.folder / "train.csv", train);
+  testing::write_file(files.folder / "eval.csv", eval);
+  return examine_data(testing::decoded_recipe(files), most);
+}
+
+bool says(const std::vector<std::string>& texts, const std::string& what) {
+  return std::ranges::any_of(texts, [&](const auto& text) { return text.find(what) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("data: categories that the training set does not have are a problem if there are many") {
+  const DataFindings many = found_in(rows(20, "Rome"), rows(20, "Athens", "Paris"));
+  CHECK(
+      says(many.problems, "Column \"town\" has a value in 100 % of the validation rows that is not in the "));
+  CHECK(to_json(many)["sets"][1]["unknown_categories"]["town"] == 1.0);
+  CHECK_FALSE(to_json(many)["sets"][0].contains("unknown_categories"));
+  const DataFindings few = found_in(rows(20, "Rome"), rows(20, "Rome", "Paris"));
+  CHECK_FALSE(says(few.problems, "not in the training set"));
+  CHECK(says(few.notes, "Column \"town\" has a value in 10 % of the validation rows"));
+}
+
+TEST_CASE("data: different values are counted only as far as the count is exact") {
+  const auto column = [](int count, std::int64_t most) {
+    return to_json(found_in(rows(count, "Rome"), rows(20, "Rome"), most))["columns"][0];
+  };
+  CHECK(column(900, 100'000)["distinct"] == 900);
+  CHECK(column(1200, 100'000)["distinct_at_least"] == 1000);
+  CHECK_FALSE(column(1200, 100'000).contains("distinct"));
+  CHECK(column(900, 300)["distinct_at_least"] == 300);  // of some of the examples
+}
