@@ -4,16 +4,29 @@
 
 namespace runner::cli {
 
+const std::vector<CommandGroup>& command_groups() {
+  static const std::vector<CommandGroup> groups{
+      {"Start", {new_command(), check_command(), estimate_command(), data_command(), doctor_command()}},
+      {"Train", {run_command(), resume_command(), launch_command(), sweep_command()}},
+      {"Look",
+       {watch_command(), runs_command(), report_command(), compare_command(), diff_command(),
+        checkpoints_command(), verify_command()}},
+      {"Use", {predict_command(), eval_command(), sample_command()}},
+      {"Share", {export_command(), track_command(), checkpoint_command(), plugin_command()}},
+      {"Reference",
+       {list_command(), describe_command(), show_command(), schema_command(), env_command(),
+        completions_command(), docs_command(), complete_command()}}};
+  return groups;
+}
+
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{
-      run_command(),         resume_command(),     launch_command(),  check_command(),
-      show_command(),        estimate_command(),   data_command(),    sweep_command(),
-      runs_command(),        watch_command(),      report_command(),  compare_command(),
-      diff_command(),        sample_command(),     eval_command(),    predict_command(),
-      checkpoints_command(), checkpoint_command(), verify_command(),  export_command(),
-      track_command(),       new_command(),        list_command(),    describe_command(),
-      schema_command(),      plugin_command(),     env_command(),     doctor_command(),
-      completions_command(), docs_command(),       complete_command()};
+  static const std::vector<Command> all = [] {
+    std::vector<Command> commands;
+    for (const CommandGroup& group : command_groups()) {
+      commands.insert(commands.end(), group.commands.begin(), group.commands.end());
+    }
+    return commands;
+  }();
   return all;
 }
 

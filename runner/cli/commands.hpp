@@ -6,7 +6,7 @@
 
 namespace runner::cli {
 
-// Each is defined in the file of its name; commands.cpp lists them in the order in which help shows them.
+// Each is defined in the file of its name; commands.cpp groups them, in the order in which help shows them.
 Command run_command();
 Command resume_command();
 Command checkpoints_command();
@@ -39,7 +39,13 @@ Command completions_command();
 Command docs_command();
 Command complete_command();
 
-const std::vector<Command>& commands();
+struct CommandGroup {
+  std::string_view title;  // "Train"
+  std::vector<Command> commands;
+};
+
+const std::vector<CommandGroup>& command_groups();
+const std::vector<Command>& commands();  // of all groups
 const Command* find_command(std::string_view name);
 
 }  // namespace runner::cli

@@ -1,5 +1,8 @@
 #include "runner/cli/help.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "runner/cli/commands.hpp"
 #include "runner/cli/parse.hpp"
 #include "runner/terminal/text.hpp"
@@ -74,11 +77,19 @@ std::string help(const Command& command, const Style& style) {
 std::string help(const Style& style) {
   std::string out = "runner " RUNNER_VERSION ": declarative training recipes on LibTorch.\n\n" +
                     style.bold("Usage") + "\n  runner RECIPE [OVERRIDE..]\n  runner COMMAND ..\n";
-  Rows rows;
-  for (const Command& command : commands()) {
-    if (!command.hidden) rows.emplace_back(std::string(command.name), std::string(command.summary));
+  const std::size_t longest_name = std::ranges::max(commands(), {}, [](const Command& command) {
+                                     return command.name.size();
+                                   }).name.size();
+  for (const CommandGroup& group : command_groups()) {
+    Rows rows;
+    for (const Command& command : group.commands) {
+      if (command.hidden) continue;
+      std::string name(command.name);
+      name.resize(std::max(name.size(), longest_name), ' ');  // the groups' summaries stand in one column
+      rows.emplace_back(std::move(name), std::string(command.summary));
+    }
+    out += section(group.title, rows, style);
   }
-  out += section("Commands", rows, style);
   out += section("Options",
                  {{"-h, --help", "This text; after a command, the help of that command."},
                   {"--version", "The version."}},

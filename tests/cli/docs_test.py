@@ -39,6 +39,13 @@ def broken_links():
                 yield f"{page.relative_to(ROOT)}: {target} names no heading"
 
 
+def decisions_without_entry():
+    index = (ROOT / "docs/decisions/README.md").read_text()
+    for file in sorted((ROOT / "docs/decisions").glob("0*.md")):
+        if f"({file.name})" not in index:
+            yield f"docs/decisions/README.md does not list {file.name}"
+
+
 def man_page_warnings():
     """What groff, which formats man pages on most systems, has to say about ours."""
     if not shutil.which("groff"):
@@ -54,7 +61,7 @@ def main():
     if not BINARY.exists():
         print(f"skipped: {BINARY} is not built")
         return 77
-    problems = [*stale_pages(), *broken_links(), *man_page_warnings()]
+    problems = [*stale_pages(), *broken_links(), *decisions_without_entry(), *man_page_warnings()]
     print("\n".join(problems))
     return 1 if problems else 0
 

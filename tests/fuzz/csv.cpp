@@ -4,7 +4,6 @@
 
 #include "components/datasets/read/csv_reader.cpp"  // all of the parser: it needs no LibTorch
 #include "registry/files/io_error.hpp"
-#include "registry/files/text_encoding.cpp"
 
 namespace {
 
