@@ -13,7 +13,7 @@ except ImportError:
     print("skipped: safetensors is not installed; scripts/setup.sh --tests does it")
     sys.exit(77)
 
-from run_helpers import RUNNER, SHAPES, environment, run, series, wait_until
+from run_helpers import RUNNER, SHAPES, Skip, environment, run, series, wait_until
 
 # 70 examples in batches of 32, 32 and 6, and 6 do not divide by 4.
 SMALL = [SHAPES, "dataset.train=70", "dataset.eval=50", "loader.batch_size=32", "loader.eval_batch_size=16",
@@ -142,9 +142,8 @@ class TwoMachines:
                 self.ip("-n", name, "link", "set", "lo", "up")
                 self.ip("-n", name, "link", "set", f"cable{number}", "up")
         except (OSError, subprocess.CalledProcessError) as error:
-            print(f"skipped: no network namespaces ({error})")
             self.__exit__()
-            return None
+            raise Skip(f"no network namespaces ({error})") from error
         return self
 
     def __exit__(self, *_):

@@ -17,7 +17,7 @@ import numpy
 from safetensors.numpy import save_file
 
 import browser
-from run_helpers import DATA, SOURCE, main, run
+from run_helpers import DATA, SOURCE, Skip, main, run
 
 OPTIMIZER = '[optimizer]\nname = "sgd"\n[train]\nepochs = 1\n'
 
@@ -86,7 +86,7 @@ def examples_of_many_classes_are_shown(folder):
 
 def the_page_shows_augmented_samples(folder):
     if not browser.available():
-        return print("        skipped: no chromium")
+        raise Skip("no chromium")
     run("data", images(folder), "-o", folder / "data.html")
     with browser.Browser() as page:
         page.open(folder / "data.html")
@@ -172,7 +172,7 @@ def every_kind_of_dataset_is_examined(folder):
 
 def real_data_is_examined(folder):
     if not DATA:
-        return print("        skipped: no real data sets at hand")
+        raise Skip("no real data sets at hand")
     data = pathlib.Path(DATA)
     seen = found(SOURCE / "recipes/adult_tabular.toml", f"dataset.train={data}/adult/adult.data", f"dataset.eval={data}/adult/adult.test")
     gaps = {column["name"]: column["missing"] for column in seen["columns"]}

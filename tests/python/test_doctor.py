@@ -7,7 +7,7 @@ import sys
 import time
 
 from launch_helpers import ENDLESS, free_address, launch_machine
-from run_helpers import RUNNER, SOURCE, environment, main, run
+from run_helpers import RUNNER, SOURCE, Skip, environment, main, run
 
 
 def doctor(*arguments, **options):
@@ -59,7 +59,7 @@ def a_folder_on_a_disk_that_is_read_only(folder):
     script = f"mount -t tmpfs -o ro none {folder} && exec {RUNNER} doctor --json --quick --dir {folder}/runs"
     done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, env=environment(), timeout=300)
     if not done.stdout:
-        return print(f"skipped: no mounts of its own ({done.stderr.strip()})")
+        raise Skip(f"no mounts of its own ({done.stderr.strip()})")
     checks = {check["check"]: check for check in json.loads(done.stdout)["checks"]}
     assert done.returncode == 1 and "ead-only" in state(checks, "run folder", "problem"), checks
 
@@ -101,7 +101,7 @@ def a_machine_that_nobody_answers_for(folder):
     done = subprocess.run(["unshare", "-n", RUNNER, "doctor", "--json", "--quick", "--rendezvous", "192.0.2.1:4711"], capture_output=True,
                           text=True, env=environment(), timeout=300)
     if not done.stdout:
-        return print(f"skipped: no network namespaces ({done.stderr.strip()})")
+        raise Skip(f"no network namespaces ({done.stderr.strip()})")
     checks = {check["check"]: check for check in json.loads(done.stdout)["checks"]}
     state(checks, "rendezvous", "problem")
     state(checks, "loopback", "problem")  # which is down there, too

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from launch_helpers import SMALL, TwoMachines, compare, free_address, launch, load_file
-from run_helpers import RUNNER, SHAPES, THOROUGH, environment, main, records, run, series
+from run_helpers import RUNNER, SHAPES, THOROUGH, Skip, environment, main, records, run, series
 
 
 def any_number_of_ranks_trains_as_one(folder):
@@ -177,8 +177,7 @@ def mistakes_in_the_recipe_are_said_once(folder):
 def torchrun_starts_ranks(folder):
     torchrun = pathlib.Path(sys.executable).with_name("torchrun")
     if not torchrun.exists():
-        print("skipped: no torchrun")
-        return
+        raise Skip("no torchrun")
     run(*SMALL, "train.epochs=1", f"run.dir={folder}/one")
     for own_store in ("0", "1"):  # "1": torchrun serves no store for the ranks, so rank 0 does
         two = folder / f"two{own_store}"
@@ -196,8 +195,7 @@ def variables_of_an_unknown_launcher_are_not_ignored_in_silence(folder):
 
 def mpirun_starts_ranks(folder):
     if not shutil.which("mpirun"):
-        print("skipped: no mpirun")
-        return
+        raise Skip("no mpirun")
     run(*SMALL, "train.epochs=1", f"run.dir={folder}/one")
     subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", RUNNER, *map(str, SMALL),
                     "train.epochs=1", f"run.dir={folder}/two"], check=True, capture_output=True, text=True, env=environment(),
@@ -207,8 +205,6 @@ def mpirun_starts_ranks(folder):
 
 def two_machines_train_as_one(folder):
     with TwoMachines() as machines:
-        if not machines:
-            return
         common = [*SMALL, "train.epochs=1", "distributed.timeout=60s"]
         run(*common, f"run.dir={folder}/one")
         launchers = [machines.launch(number, folder, *common, f"run.dir={folder}/two") for number in (1, 0)]

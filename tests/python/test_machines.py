@@ -25,8 +25,6 @@ def two_machines_restart_together(folder):
 
 def a_lost_network_ends_both_machines(folder):
     with TwoMachines() as machines:
-        if not machines:
-            return
         launchers = [machines.launch(number, folder, *ENDLESS, "distributed.timeout=10s", f"run.dir={folder}/run") for number in (0, 1)]
         wait_for_steps(folder / "run", launchers[0])
         machines.ip("-n", machines.names[0], "link", "set", "cable0", "down")

@@ -10,7 +10,7 @@ import zlib
 
 from launch_helpers import (ENDLESS, RESUMABLE, SMALL, compare, free_address, hold_connections, launch, launch_machine, listening_ports,
                             load_file, ranks_of, start, wait_until_gone, whole_checkpoints)
-from run_helpers import RUNNER, SANITIZED, main, records, run, wait_for_steps, wait_until
+from run_helpers import RUNNER, SANITIZED, Skip, main, records, run, wait_for_steps, wait_until
 
 
 def png(size, shade):
@@ -46,10 +46,9 @@ def a_killed_rank_is_named_though_its_connections_stay_open(folder):
     try:
         held = hold_connections(ranks[1], without=listening_ports(launcher.pid))
     except PermissionError:
-        print("skipped: no access to the files of another process")
         launcher.terminate()
         launcher.communicate()
-        return
+        raise Skip("no access to the files of another process")
     assert held
     os.kill(ranks[1], signal.SIGKILL)
     output = launcher.communicate(timeout=300)[0]
@@ -124,7 +123,7 @@ def different_data_is_refused(folder):
         picture.write_bytes(png(32, 200))
     hidden = ("unshare", "-m", "sh", "-c", f'mount --bind {folder}/others {folder}/pictures && exec "$@"', "sh")
     if subprocess.run([*hidden, "true"], capture_output=True).returncode != 0:
-        return print("skipped: no mount namespaces")
+        raise Skip("no mount namespaces")
     address = free_address()
     launchers = [launch_machine(number, address, folder, recipe, f"run.dir={folder}/run", through=hidden if number else ())
                  for number in (0, 1)]
@@ -205,7 +204,7 @@ def ranks_end_with_a_killed_launcher(folder):
 
 def memory_that_runs_out_on_one_rank(folder):
     if SANITIZED:
-        return print("skipped: the sanitizer takes more memory than the test leaves")
+        raise Skip("the sanitizer takes more memory than the test leaves")
     # One layer's output for all examples of a rank is 164 MB, and there are four of that size: too much for 400 MiB.
     recipe = folder / "wide.toml"
     recipe.write_text("""

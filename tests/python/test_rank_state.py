@@ -11,7 +11,7 @@ except ImportError:
     print("skipped: safetensors is not installed; scripts/setup.sh --tests does it")
     sys.exit(77)
 
-from run_helpers import RUNNER, SOURCE, THOROUGH, environment, main, run, series
+from run_helpers import RUNNER, SOURCE, THOROUGH, Skip, environment, main, run, series
 
 COMMON = [SOURCE / "recipes/shapes.toml", "dataset.train=96", "dataset.eval=32", "loader.batch_size=16", "train.log_every=1step",
           "eval.every=4step", "optimizer=adamw", "optimizer.lr=0.002",
@@ -129,8 +129,7 @@ def bytes_that_travel_are_those_of_the_estimate(folder):
     recipe = [folder / "recipe.toml"]
     in_a_network_of_its_own = ["unshare", "-n", "sh", "-c", 'ip link set lo up && "$@" >&2 && cat /proc/net/dev', "sh"]
     if subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True).returncode != 0:
-        print("skipped: no network namespaces")
-        return
+        raise Skip("no network namespaces")
 
     def bytes_of(ranks, steps, *more):
         words = [RUNNER, "launch", "-n", ranks, *recipe, f"train.max_steps={steps}", f"run.dir={folder}/{len(list(folder.iterdir()))}", *more]

@@ -2,7 +2,7 @@
 
 import os
 
-from run_helpers import DATA, SOURCE, main, run, series
+from run_helpers import DATA, SOURCE, Skip, main, run, series
 
 RECIPES = SOURCE / "recipes"
 SHORT = ["train.max_steps=2", "loader.batch_size=8", "loader.eval_batch_size=100"]
@@ -12,8 +12,7 @@ FASHION = "/usr/share/datasets/fashion-mnist"
 def needs(path):
     if DATA and os.path.exists(os.path.join(DATA, path)):
         return os.path.join(DATA, path)
-    print(f"skipped: {path} is not in RUNNER_TEST_DATA")
-    return None
+    raise Skip(f"{path} is not in RUNNER_TEST_DATA")
 
 
 def every_recipe_is_right(_):
@@ -40,49 +39,47 @@ def cifar10_without_the_data_says_so(folder):
 
 
 def cifar10(folder):
-    if data := needs("cifar-10-batches-bin"):
-        run("run", "--dry-run", RECIPES / "cifar10.toml", "loader.batch_size=8", "loader.eval_batch_size=8",
-            f"dataset.dir={data}", cwd=folder)
+    data = needs("cifar-10-batches-bin")
+    run("run", "--dry-run", RECIPES / "cifar10.toml", "loader.batch_size=8", "loader.eval_batch_size=8",
+        f"dataset.dir={data}", cwd=folder)
 
 
 def cifar10_simple_cnn(folder):
-    if data := needs("cifar-10-batches-bin"):
-        run(RECIPES / "cifar10_simple_cnn.toml", *SHORT, f"dataset.dir={data}", f"run.dir={folder}/run")
+    data = needs("cifar-10-batches-bin")
+    run(RECIPES / "cifar10_simple_cnn.toml", *SHORT, f"dataset.dir={data}", f"run.dir={folder}/run")
 
 
 def the_trained_resnet20_is_as_good_here(folder):
     data, weights = needs("cifar-10-batches-bin"), needs("resnet20-cifar10")
-    if data and weights:
-        run(RECIPES / "cifar10_resnet20_eval.toml", f"dataset.dir={data}",
-            f"model.weights={weights}/resnet20-12fca82f.th", f"run.dir={folder}/run")
-        assert series(folder / "run", "eval/accuracy") == [0.9173], series(folder / "run", "eval/accuracy")
+    run(RECIPES / "cifar10_resnet20_eval.toml", f"dataset.dir={data}",
+        f"model.weights={weights}/resnet20-12fca82f.th", f"run.dir={folder}/run")
+    assert series(folder / "run", "eval/accuracy") == [0.9173], series(folder / "run", "eval/accuracy")
 
 
 def fashion_mnist(folder):
     if not os.path.isdir(FASHION):
-        return print("skipped: dataset-fashion-mnist is not installed")
+        raise Skip("dataset-fashion-mnist is not installed")
     run(RECIPES / "fashion_mnist.toml", *SHORT, "loader.eval_batch_size=1000", f"run.dir={folder}/run")
 
 
 def sign_digits(folder):
-    if data := needs("sign-digits"):
-        run(RECIPES / "sign_digits.toml", *SHORT, "scheduler.warmup=0step", f"dataset.dir={data}", f"run.dir={folder}/run")
-        assert series(folder / "run", "eval/accuracy")
+    data = needs("sign-digits")
+    run(RECIPES / "sign_digits.toml", *SHORT, "scheduler.warmup=0step", f"dataset.dir={data}", f"run.dir={folder}/run")
+    assert series(folder / "run", "eval/accuracy")
 
 
 def adult_tabular(folder):
-    if data := needs("adult"):
-        run(RECIPES / "adult_tabular.toml", f"dataset.train={data}/adult.data", f"dataset.eval={data}/adult.test",
-            "train.epochs=1", "run.threads=1", f"run.dir={folder}/run")
-        assert series(folder / "run", "eval/accuracy")[-1] > 0.84, series(folder / "run", "eval/accuracy")
+    data = needs("adult")
+    run(RECIPES / "adult_tabular.toml", f"dataset.train={data}/adult.data", f"dataset.eval={data}/adult.test",
+        "train.epochs=1", "run.threads=1", f"run.dir={folder}/run")
+    assert series(folder / "run", "eval/accuracy")[-1] > 0.84, series(folder / "run", "eval/accuracy")
 
 
 def finetune_resnet20(folder):
     data, weights = needs("sign-digits"), needs("resnet20-cifar10")
-    if data and weights:
-        run(RECIPES / "finetune_resnet20.toml", *SHORT, "scheduler.warmup=0step", f"dataset.dir={data}",
-            f"model.weights={weights}/resnet20-12fca82f.th", f"run.dir={folder}/run")
-        assert series(folder / "run", "eval/accuracy")
+    run(RECIPES / "finetune_resnet20.toml", *SHORT, "scheduler.warmup=0step", f"dataset.dir={data}",
+        f"model.weights={weights}/resnet20-12fca82f.th", f"run.dir={folder}/run")
+    assert series(folder / "run", "eval/accuracy")
 
 
 def autoencoder(folder):
@@ -93,31 +90,29 @@ def autoencoder(folder):
 
 def distillation(folder):
     data, weights = needs("cifar-10-batches-bin"), needs("resnet20-cifar10")
-    if data and weights:
-        run("run", "--dry-run", RECIPES / "distillation.toml", "loader.batch_size=8", "loader.eval_batch_size=8",
-            f"dataset.dir={data}", f"loss.teacher.weights={weights}/resnet20-12fca82f.th", cwd=folder)
+    run("run", "--dry-run", RECIPES / "distillation.toml", "loader.batch_size=8", "loader.eval_batch_size=8",
+        f"dataset.dir={data}", f"loss.teacher.weights={weights}/resnet20-12fca82f.th", cwd=folder)
 
 
 def shakespeare_gpt(folder):
-    for name, data in (("generated", f"{folder}/nothing"), ("real", needs("tinyshakespeare/input.txt"))):
-        if data:
-            run(RECIPES / "shakespeare_gpt.toml", *SHORT, "scheduler.warmup=0step", "dataset.eval_limit=20",
-                f"dataset.file={data}", f"run.dir={folder}/{name}")
-            assert series(folder / name, "eval/perplexity")
-            assert (folder / name / "STAND-IN-DATA.txt").exists() == (name == "generated")
-            assert run("sample", folder / name, "--prompt", "the ", "--tokens", "20").stdout.startswith("the ")
+    for name in ("generated", "real"):
+        data = f"{folder}/nothing" if name == "generated" else needs("tinyshakespeare/input.txt")
+        run(RECIPES / "shakespeare_gpt.toml", *SHORT, "scheduler.warmup=0step", "dataset.eval_limit=20",
+            f"dataset.file={data}", f"run.dir={folder}/{name}")
+        assert series(folder / name, "eval/perplexity")
+        assert (folder / name / "STAND-IN-DATA.txt").exists() == (name == "generated")
+        assert run("sample", folder / name, "--prompt", "the ", "--tokens", "20").stdout.startswith("the ")
 
 
 def sentiment(folder):
-    real = needs("rt-polarity")
-    for name, data in (("generated", f"{folder}/nothing"), ("real", real)):
-        if data:
-            run(RECIPES / "sentiment.toml", "train.epochs=1", "run.threads=1", f"run.dir={folder}/{name}",
-                *(f"dataset.files.{label}={data}/rt-polarity.{label[:3]}" for label in ("negative", "positive")))
-            assert series(folder / name, "eval/accuracy")[-1] > 0.6, series(folder / name, "eval/accuracy")
-            assert (folder / name / "STAND-IN-DATA.txt").exists() == (name == "generated")
-            told = run("predict", folder / name, "a film to remember").stdout
-            assert "positive" in told or "negative" in told, told
+    for name in ("generated", "real"):
+        data = f"{folder}/nothing" if name == "generated" else needs("rt-polarity")
+        run(RECIPES / "sentiment.toml", "train.epochs=1", "run.threads=1", f"run.dir={folder}/{name}",
+            *(f"dataset.files.{label}={data}/rt-polarity.{label[:3]}" for label in ("negative", "positive")))
+        assert series(folder / name, "eval/accuracy")[-1] > 0.6, series(folder / name, "eval/accuracy")
+        assert (folder / name / "STAND-IN-DATA.txt").exists() == (name == "generated")
+        told = run("predict", folder / name, "a film to remember").stdout
+        assert "positive" in told or "negative" in told, told
 
 
 if __name__ == "__main__":

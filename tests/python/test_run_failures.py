@@ -5,7 +5,7 @@ import resource
 import subprocess
 
 import numpy
-from run_helpers import RUNNER, SHAPES, environment, main, records, run, wait_for_steps
+from run_helpers import RUNNER, SHAPES, Skip, environment, main, records, run, wait_for_steps
 from safetensors.numpy import load_file, save_file
 from shapes_run import SMALL, start
 
@@ -16,7 +16,7 @@ def on_a_small_disk(folder, size):
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], capture_output=True)
     if mounted.returncode != 0:
-        return print("skipped: a small file system cannot be mounted here")
+        raise Skip("a small file system cannot be mounted here")
     try:
         done = run(SHAPES, *SMALL, "train.max_steps=2", f"run.dir={disk}/run", check=False)
         assert done.returncode == 1, done.stderr
