@@ -116,6 +116,8 @@ torch::Dtype type_of(std::int64_t number) {
 Archive::Archive(const std::filesystem::path& file)
     : mapping_(PrivateMapping::open(file, PrivateMapping::Access::read_only)), zip_(open_zip(*mapping_)) {
   folder_ = common_folder(zip_);
+  for (const auto& [name, entry] : zip_.entries())
+    if (!name.starts_with(folder_)) throw Refusal("is damaged: " + in_quotes(name) + " is in another folder");
   if (text("archive_format") != "pt2") throw Refusal("is not in the format pt2");
   if (zip_.entries().contains(folder_ + "archive_version") && text("archive_version") != "0")
     throw Refusal("is in version " + std::string(text("archive_version").substr(0, 20)) +

@@ -50,6 +50,7 @@ class Archive {
 
   // For `runner export`: everything in the file, in the order of the names.
   const std::map<std::string, ZipArchive::Entry>& entries() const { return zip_.entries(); }
+  std::string name_in_folder(const std::string& path) const { return path.substr(folder_.size()); }
 
  private:
   std::string_view text(const std::string& entry) const;

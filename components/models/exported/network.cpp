@@ -114,6 +114,11 @@ void require_fit(const Program& program, const UserInput& input, const DataSpec&
 }
 
 void require_classes(const TensorForm& output, const DataSpec& data) {
+  const bool each_token = data.vocabulary > 0 && data.target_shape == data.input_shape;
+  if (each_token && output.shape.size() != 3)
+    throw Refusal("returns " + form_text(output) +
+                  ", but the dataset has a target for each token, which takes " +
+                  "outputs [batch, tokens, vocabulary]");
   if (data.classes <= 0 || output.shape.size() < 2) return;
   const std::size_t axis = data.vocabulary > 0 && output.shape.size() == 3 ? 2 : 1;
   const std::int64_t outputs = output.shape[axis].size;
@@ -150,10 +155,6 @@ torch::Tensor field_of(const Batch& batch, const std::string& field, torch::Dtyp
 }
 
 }  // namespace
-
-bool is_language_model(const TensorForm& input, const TensorForm& output) {
-  return input.type == torch::kInt64 && input.shape.size() == 2 && output.shape.size() == 3;
-}
 
 Network::Side Network::side(Program program, const std::string& output, const DataSpec& data) {
   Side side;

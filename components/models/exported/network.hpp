@@ -38,7 +38,4 @@ class Network {
   std::optional<Side> training_, evaluation_;
 };
 
-// Whether the file has tokens in and, for every position, the logits of the next one out.
-bool is_language_model(const TensorForm& input, const TensorForm& output);
-
 }  // namespace runner::exported
