@@ -3,8 +3,10 @@
 
 #include <ostream>
 
+#include "components/models/program_writer.hpp"
 #include "components/models/weights/weight_files.hpp"
 #include "components/weights/safetensors.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/files/atomic_file.hpp"
 #include "registry/files/mapping_guard.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
@@ -67,12 +69,35 @@ fs::path chosen_weights(const fs::path& folder, const Arguments& arguments,
   return find_weights(folder, arguments.has("best") ? "best" : arguments.get("weights"));
 }
 
+// The program that the run trains, with its trained weights, for Python's torch.export.load.
+int write_program(const fs::path& folder, const fs::path& weights, const fs::path& out, Session& session) {
+  Diagnostics found;
+  const auto run =
+      load_run({folder, weights.string(), {}, session.environment, std::nullopt}, session.registry, found);
+  session.err << render(found, session.err_style.colour);
+  if (!run) return Exit::bad_input;
+  const auto* writer = dynamic_cast<const ProgramWriter*>(run->model.get());
+  if (!writer)
+    return refuse(
+        {"-o " + out.string() + ": only the model \"exported\" is written as a program; this run has " +
+             in_quotes(run->recipe.model.name()) + ", whose weights go into .safetensors or .pt",
+         {},
+         ""},
+        session);
+  writer->write_program(out);
+  session.out << out.string() << ": the program with the weights of " << weights.string() << "\n";
+  return Exit::done;
+}
+
 int run(const Arguments& arguments, Session& session) {
   const fs::path folder = find_run(arguments.get("RUN"));
   const fs::path out = arguments.get("output");
-  if (out.extension() != ".safetensors" && out.extension() != ".pt")
+  if (out.extension() != ".safetensors" && out.extension() != ".pt" && out.extension() != ".pt2")
     return refuse(
-        {"-o names the file to write: model.safetensors, or model.pt for Python's torch.load", {}, ""},
+        {"-o names the file to write: model.safetensors, model.pt for Python's torch.load, or model.pt2 "
+         "for torch.export.load",
+         {},
+         ""},
         session);
   const auto given = [&](const char* option) { return arguments.has(option) ? 1 : 0; };
   if (given("best") + given("step") + given("weights") > 1)
@@ -87,6 +112,7 @@ int run(const Arguments& arguments, Session& session) {
     return refuse({bad.message}, session);
   }
   const fs::path chosen = chosen_weights(folder, arguments, step);
+  if (out.extension() == ".pt2") return write_program(folder, chosen, out, session);
   const WeightFiles weights = read_weight_files(chosen);
   if (out.extension() == ".pt") {
     write_pt(weights, out);
@@ -106,7 +132,7 @@ Command export_command() {
           .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
                          Word::file}},
           .options = {{.name = "output",
-                       .doc = "Output file, .safetensors or .pt.",
+                       .doc = "Output file: .safetensors, .pt, or .pt2 of a run with the model \"exported\".",
                        .value = "FILE",
                        .letter = 'o',
                        .word = Word::file},
@@ -117,7 +143,8 @@ Command export_command() {
                        .value = "WHICH",
                        .word = Word::file}},
           .examples = {{"runner export shapes -o model.safetensors", "for safetensors.torch.load_file"},
-                       {"runner export shapes --best -o model.pt", "for torch.load(.., weights_only=True)"}},
+                       {"runner export shapes --best -o model.pt", "for torch.load(.., weights_only=True)"},
+                       {"runner export mine -o model.pt2", "an exported program, for torch.export.load"}},
           .run = &run};
 }
 
