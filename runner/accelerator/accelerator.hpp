@@ -3,7 +3,7 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
-#include <cmath>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -62,6 +62,35 @@ struct SplitLoaderOptions {
   int workers = 0;                             // background threads that read ahead
   bool drop_last = false;                      // the examples that do not fill a batch of every rank
   std::optional<LoaderSettings> loaders = {};  // default: those of the accelerator
+};
+
+class Trackers;
+
+// What is logged here goes to all trackers, or to one of them; on the main rank only. It must not outlive its
+// accelerator.
+class TrackerLine {
+ public:
+  void log(const std::vector<std::pair<std::string, double>>& values, std::int64_t step);
+  // Images of shape [channels, height, width] or several of them; bytes, or numbers from 0 to 1.
+  void log_images(const std::vector<std::pair<std::string, torch::Tensor>>& images, std::int64_t step);
+  void log_text(const std::vector<std::pair<std::string, std::string>>& texts, std::int64_t step);
+  void log_artifact(const std::string& name, const std::filesystem::path& file);
+
+ private:
+  friend class Accelerator;
+  TrackerLine() = default;
+  TrackerLine(Trackers* trackers, std::string only, std::chrono::steady_clock::time_point since)
+      : trackers_(trackers), only_(std::move(only)), since_(since) {}
+
+  Trackers* trackers_ = nullptr;  // null on other ranks
+  std::string only_;              // the name of a tracker; empty: all
+  std::chrono::steady_clock::time_point since_;
+};
+
+struct LoadModelOptions {
+  bool strict = true;  // every parameter and buffer is in the file, and nothing else
+  // The name in the model for a name in the file, if they differ.
+  std::function<std::string(const std::string&)> rename = {};
 };
 
 // For your own training loop: handles devices, precision, accumulation, ranks, checkpoints and trackers for
@@ -326,6 +355,12 @@ class Accelerator {
   // Writes model.safetensors, or several files with an index.
   void save_model(const torch::nn::Module& model, const std::filesystem::path& folder,
                   std::int64_t max_shard_bytes = std::int64_t{5} << 30);
+  // Fills a model from safetensors or torch.save, also from a folder or an index of several files. Prefixes
+  // that wrappers add to all names (module., model., _orig_mod.) are removed. Returns a line for the log.
+  std::string load_model(torch::nn::Module& model, const std::filesystem::path& file,
+                         const LoadModelOptions& options = {});
+  // Drops everything that was prepared, and memory that LibTorch keeps for later.
+  void free_memory();
 
   // Saves all prepared and registered objects, the precision and the random generators of every rank, as a
   // checkpoint like those of recipes. The folder may hold other files, which stay; a checkpoint in it is
@@ -357,7 +392,11 @@ class Accelerator {
                      std::vector<std::pair<std::string, Setting>> settings = {},
                      std::optional<std::int64_t> resumed_at = {});
   void log(const std::vector<std::pair<std::string, double>>& values, std::int64_t step);
-  void end_training();  // waits until trackers have written everything
+  void log_images(const std::vector<std::pair<std::string, torch::Tensor>>& images, std::int64_t step);
+  void log_text(const std::vector<std::pair<std::string, std::string>>& texts, std::int64_t step);
+  void log_artifact(const std::string& name, const std::filesystem::path& file);
+  TrackerLine get_tracker(const std::string& name);  // one of them: "metrics.jsonl" is "jsonl"
+  void end_training();                               // waits until trackers have written everything
 
  private:
   template <class Part>
@@ -393,6 +432,7 @@ class Accelerator {
     add_loader(std::shared_ptr<Stateful>(shared, &shared->place));
     return PreparedLoader<Item>(std::move(shared));
   }
+  TrackerLine line_to(const std::string& only, const char* call);
   const LoaderSettings& loader_settings() const;
   Rows rows_of_part(std::int64_t rows, bool apply_padding) const;
   // Of the rows that all ranks have gathered; none: all of them count.

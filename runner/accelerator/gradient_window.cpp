@@ -32,8 +32,12 @@ class GradientWindow::Watch final : public torch::autograd::FunctionPostHook {
   const torch::TensorImpl* const parameter_;
 };
 
-GradientWindow::~GradientWindow() {
-  for (auto& [parameter, node] : watched_) node.first->del_post_hook(node.second);
+GradientWindow::~GradientWindow() { unwatch(); }
+
+void GradientWindow::unwatch() {
+  for (auto& [parameter, node] : watched_)
+    if (node.first) node.first->del_post_hook(node.second);
+  watched_.clear();
 }
 
 void GradientWindow::watch() {

@@ -43,6 +43,7 @@ class GradientWindow {
   bool between_updates() const { return left_ == 0 && !held_; }
   // With several ranks: notices backward passes over parameters that have been prepared since.
   void watch();
+  void unwatch();  // parameters, which are kept alive by it
   // With several ranks: throws if some of these gradients come from a backward pass that went past the
   // window, and are therefore this rank's alone.
   void require_shared(const std::vector<torch::Tensor>& parameters);
