@@ -1,5 +1,6 @@
 #include "runner/accelerator/accelerator.hpp"
 
+#include <ATen/autocast_mode.h>
 #include <torch/utils.h>
 
 #include <algorithm>
@@ -83,7 +84,8 @@ Accelerator::Impl::Impl(std::unique_ptr<World> own, World& world_, const Acceler
       options(options_),
       registry(Registry::of_linked()),
       engine(engine_options(options, registry), world),
-      window(engine) {}
+      window(engine),
+      iteration(options.project.iteration) {}
 
 std::vector<NamedTensor> Accelerator::Impl::named(const std::vector<torch::Tensor>& parameters) const {
   std::set<const void*> all_wanted;
@@ -158,6 +160,7 @@ void Accelerator::prepare_model(std::shared_ptr<torch::nn::Module> model, const 
   impl_->engine.prepare_module(impl_->all_models);
   models.push_back(std::make_unique<Impl::PreparedModel>(key == "model" ? key : "model." + key, model,
                                                          ModelWeights(*model)));
+  impl_->window.watch();
 }
 
 PreparedOptimizer Accelerator::prepare_torch_optimizer(torch::optim::Optimizer& optimizer) {
@@ -206,18 +209,24 @@ PreparedScheduler Accelerator::prepare_schedule(const PreparedOptimizer& optimiz
 
 PreparedLoader<Batch> Accelerator::prepare_split(const Split& split, const SplitLoaderOptions& options) {
   if (options.batch_size < 1) throw std::invalid_argument("batch_size must be at least 1");
+  const LoaderSettings settings = options.loaders.value_or(loader_settings());
+  if (settings.dispatch_batches)
+    throw std::invalid_argument(
+        "dispatch_batches has no effect on a runner dataset: each rank reads only its own examples.");
+  const std::int64_t at_once = settings.split_batches ? 1 : world().size();
   LoaderOptions loading;
-  loading.batch_size = options.batch_size;
+  loading.batch_size = options.batch_size * at_once;
   loading.shuffle = options.shuffle;
   loading.workers = options.workers;
   loading.seed = seed_of_next_loader();
   loading.format = impl_->engine.layout();
   loading.pinned = device().is_cuda();
-  return prepared_loader(
-      std::unique_ptr<BatchSource<Batch>>(std::make_unique<SplitBatches>(split, loading, share())));
+  const RowShare share{world().rank(), world().size(), settings.even_batches};
+  return prepared_loader<Batch>(
+      std::make_unique<SplitBatches>(split, loading, share, at_once, options.drop_last));
 }
 
-RowShare Accelerator::share() const { return {world().rank(), world().size()}; }
+const LoaderSettings& Accelerator::loader_settings() const { return impl_->options.loaders; }
 std::uint64_t Accelerator::seed_of_next_loader() const { return impl_->options.seed + impl_->loaders.size(); }
 LoaderPasses& Accelerator::passes() { return impl_->passes; }
 std::optional<torch::Device> Accelerator::placement() const {
@@ -233,6 +242,7 @@ Accelerator::Accumulation::~Accumulation() { accelerator_.impl_->accumulating = 
 Accelerator::Accumulation Accelerator::accumulate() {
   const std::int64_t count = micro_batches_of_window();
   impl_->window.next_micro_batch(count, static_cast<double>(count));
+  impl_->sums = false;
   return Accumulation(*this);
 }
 
@@ -241,17 +251,53 @@ Accelerator::Accumulation Accelerator::accumulate(double weight) {
     throw std::invalid_argument("accumulate() needs a weight of at least 0, not " + std::to_string(weight) +
                                 ".");
   impl_->window.next_micro_batch(micro_batches_of_window(), weight);
+  impl_->sums = true;
   return Accumulation(*this);
 }
 
 // The result is used only at the start of a window; only then is the loader asked how many batches are left.
 std::int64_t Accelerator::micro_batches_of_window() {
   const std::int64_t most = impl_->options.accumulation_steps;
-  if (impl_->passes.empty() || !impl_->window.last()) return most;
+  if (impl_->passes.empty() || !impl_->window.between_updates()) return most;
   return 1 + impl_->passes.back()->look_ahead(most - 1);
 }
 
-std::unique_ptr<PrecisionScope> Accelerator::autocast() { return impl_->engine.autocast(); }
+namespace {
+
+struct FullPrecision final : PrecisionScope {
+  explicit FullPrecision(torch::DeviceType device_)
+      : device(device_), before(at::autocast::is_autocast_enabled(device)) {
+    at::autocast::set_autocast_enabled(device, false);
+  }
+  ~FullPrecision() override { at::autocast::set_autocast_enabled(device, before); }
+
+  const torch::DeviceType device;
+  const bool before;
+};
+
+// What the mean over the rows of this rank's batch counts in the mean over the ranks.
+double share_of_mean(const LoaderPasses& passes, int ranks, bool sums) {
+  if (passes.empty()) return 1;
+  const BatchFacts& batch = passes.back()->facts();
+  if (sums) return batch.own == 0 ? 0 : 1;
+  if (batch.own * ranks == batch.rows) return 1;
+  return static_cast<double>(batch.own * ranks) / static_cast<double>(batch.examples);
+}
+
+}  // namespace
+
+std::unique_ptr<PrecisionScope> Accelerator::autocast(bool enabled) {
+  if (enabled) return impl_->engine.autocast();
+  return std::make_unique<FullPrecision>(device().type());
+}
+
+Accelerator::SyncScope::SyncScope(Accelerator& accelerator, bool now)
+    : accelerator_(accelerator),
+      before_(static_cast<int>(accelerator.impl_->window.set_sync(now ? GradientWindow::Sync::now
+                                                                      : GradientWindow::Sync::hold))) {}
+Accelerator::SyncScope::~SyncScope() {
+  accelerator_.impl_->window.set_sync(static_cast<GradientWindow::Sync>(before_));
+}
 
 void Accelerator::backward(const torch::Tensor& loss, bool keep_graph) {
   if (impl_->models.empty()) throw std::logic_error("backward() needs a model: prepare() it first.");
@@ -264,17 +310,20 @@ void Accelerator::backward(const torch::Tensor& loss, bool keep_graph) {
     if (impl_->options.accumulation_steps > 1)
       throw std::logic_error("accumulation_steps is above 1: call backward() within accumulate().");
     impl_->window.next_micro_batch(1, 1);
+    impl_->sums = false;
   }
-  impl_->window.backward(loss, keep_graph);
+  const double share = share_of_mean(impl_->passes, num_processes(), impl_->sums);
+  impl_->window.backward(share == 1 ? loss : loss * share, keep_graph);
 }
 
 bool Accelerator::sync_gradients() const { return impl_->window.last(); }
 
-torch::Tensor Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm) {
+torch::Tensor Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
+                                           double norm_type) {
   if (!impl_->window.ready()) return {};
   const torch::NoGradGuard no_grad;
   const auto gradients = gradients_of(parameters);
-  const torch::Tensor norm = total_norm(gradients);
+  const torch::Tensor norm = total_norm(gradients, norm_type);
   if (!gradients.empty()) clip_to_norm(gradients, norm, max_norm);
   return norm;
 }

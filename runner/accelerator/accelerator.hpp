@@ -3,8 +3,11 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +21,7 @@
 #include "components/models/model.hpp"
 #include "components/trackers/tracker.hpp"
 #include "registry/part_settings.hpp"
+#include "runner/accelerator/batch_sources.hpp"
 #include "runner/accelerator/prepared_loader.hpp"
 #include "runner/accelerator/prepared_optimizer.hpp"
 #include "runner/engine/options.hpp"
@@ -31,6 +35,14 @@ struct ComponentChoice {
   PartSettings settings = {};
 };
 
+// States that are saved and loaded without a folder: `folder`/checkpoints/checkpoint_0, checkpoint_1 ..
+struct ProjectOptions {
+  std::filesystem::path folder = {};
+  std::int64_t iteration = 0;                    // of the next state; load_state() sets it
+  std::optional<std::int64_t> total_limit = {};  // so many states are kept, the newest ones
+  bool save_on_each_machine = false;             // one rank of each machine saves, not only the main one
+};
+
 struct AcceleratorOptions {
   ComponentChoice precision = {"fp32"};  // or "bf16", "fp16", "fp8", or one from load_plugin()
   std::int64_t accumulation_steps = 1;   // micro-batches of one update
@@ -38,14 +50,47 @@ struct AcceleratorOptions {
   bool device_placement = true;          // false: models and batches stay where they are
   MemoryFormat memory_format = MemoryFormat::automatic;  // automatic: contiguous
   std::uint64_t seed = 0;                                // of the order of the data
-  DistributedOptions distributed = {};                   // how ranks exchange gradients; only strategy = ddp
-  std::vector<ComponentChoice> trackers = {};            // in addition to metrics.jsonl
+  LoaderSettings loaders = {};                 // of prepared loaders, unless they are given their own
+  DistributedOptions distributed = {};         // how ranks exchange gradients; only strategy = ddp
+  std::vector<ComponentChoice> trackers = {};  // in addition to metrics.jsonl
+  ProjectOptions project = {};                 // where states are saved, if no folder is given
 };
 
 struct SplitLoaderOptions {
-  std::int64_t batch_size = 64;  // of each rank
+  std::int64_t batch_size = 64;  // of each rank; with split_batches of all ranks
   bool shuffle = false;
-  int workers = 0;  // background threads that read ahead
+  int workers = 0;                             // background threads that read ahead
+  bool drop_last = false;                      // the examples that do not fill a batch of every rank
+  std::optional<LoaderSettings> loaders = {};  // default: those of the accelerator
+};
+
+class Trackers;
+
+// What is logged here goes to all trackers, or to one of them; on the main rank only. It must not outlive its
+// accelerator.
+class TrackerLine {
+ public:
+  void log(const std::vector<std::pair<std::string, double>>& values, std::int64_t step);
+  // Images of shape [channels, height, width] or several of them; bytes, or numbers from 0 to 1.
+  void log_images(const std::vector<std::pair<std::string, torch::Tensor>>& images, std::int64_t step);
+  void log_text(const std::vector<std::pair<std::string, std::string>>& texts, std::int64_t step);
+  void log_artifact(const std::string& name, const std::filesystem::path& file);
+
+ private:
+  friend class Accelerator;
+  TrackerLine() = default;
+  TrackerLine(Trackers* trackers, std::string only, std::chrono::steady_clock::time_point since)
+      : trackers_(trackers), only_(std::move(only)), since_(since) {}
+
+  Trackers* trackers_ = nullptr;  // null on other ranks
+  std::string only_;              // the name of a tracker; empty: all
+  std::chrono::steady_clock::time_point since_;
+};
+
+struct LoadModelOptions {
+  bool strict = true;  // every parameter and buffer is in the file, and nothing else
+  // The name in the model for a name in the file, if they differ.
+  std::function<std::string(const std::string&)> rename = {};
 };
 
 // For your own training loop: handles devices, precision, accumulation, ranks, checkpoints and trackers for
@@ -91,6 +136,30 @@ class Accelerator {
   }
   // Saved as model.<name>.safetensors; without a name, the first is "model", the next "model.1".
   void prepare_model(std::shared_ptr<torch::nn::Module> model, const std::string& name = "");
+  // For a LibTorch loader with settings of its own.
+  template <class Loader>
+  auto prepare_loader(std::unique_ptr<Loader> loader, const LoaderSettings& settings) {
+    using Item = typename Loader::BatchType;
+    static_assert(HasRows<Item>,
+                  "a batch consists of tensors and of vectors with an entry for each example, or of maps and "
+                  "structures of these: see runner/accelerator/batch_members.hpp");
+    if constexpr (HasRows<Item>) {
+      const bool every_rank_reads = !settings.dispatch_batches && !world().alone();
+      return prepared_loader<Item>(std::make_unique<SharedBatches<Item>>(
+          std::make_unique<TorchReader<Loader>>(std::move(loader), seed_of_next_loader(), every_rank_reads),
+          world(), settings));
+    }
+  }
+  // For batches from anywhere: the function begins a pass, for its number, and returns a function that gives
+  // the next batch, or nothing at the end. Every rank gets the same batches from it and keeps its own; with
+  // dispatch_batches it is called on rank 0 only.
+  template <HasRows Item>
+  PreparedLoader<Item> prepare_batches(MakePass<Item> make_pass,
+                                       std::optional<LoaderSettings> settings = {}) {
+    return prepared_loader<Item>(
+        std::make_unique<SharedBatches<Item>>(std::make_unique<FunctionReader<Item>>(std::move(make_pass)),
+                                              world(), settings.value_or(loader_settings())));
+  }
   // For a runner optimizer and the parameters that it updates.
   PreparedOptimizer prepare_optimizer(std::unique_ptr<Optimizer> optimizer,
                                       std::vector<torch::Tensor> parameters);
@@ -128,12 +197,34 @@ class Accelerator {
   // is for this rank's whole window, such as its number of tokens; only the first one of a window counts.
   [[nodiscard]] Accumulation accumulate(double weight);
 
-  [[nodiscard]] std::unique_ptr<PrecisionScope> autocast();  // around forward and loss
+  // While one exists, backward() does not exchange gradients (no_sync), or does so in any case
+  // (trigger_sync_in_backward). The first backward() after no_sync() exchanges all of them.
+  class SyncScope {
+   public:
+    ~SyncScope();
+    SyncScope(const SyncScope&) = delete;
+    SyncScope& operator=(const SyncScope&) = delete;
+
+   private:
+    friend class Accelerator;
+    SyncScope(Accelerator& accelerator, bool now);
+    Accelerator& accelerator_;
+    int before_;
+  };
+  [[nodiscard]] SyncScope no_sync() { return {*this, false}; }
+  [[nodiscard]] SyncScope trigger_sync_in_backward() { return {*this, true}; }
+
+  // Around forward and loss. `enabled` = false, within such a scope: full precision again.
+  [[nodiscard]] std::unique_ptr<PrecisionScope> autocast(bool enabled = true);
+  // In a pass over a prepared loader the loss is the mean over the rows of the batch: if the ranks have
+  // different numbers of examples, it is weighted by them, and a repeated row does not count.
   void backward(const torch::Tensor& loss, bool keep_graph = false);
   bool sync_gradients() const;  // the current micro-batch is the last before an update
 
-  // Clips complete gradients. While they are being accumulated nothing happens, and the norm is undefined.
-  torch::Tensor clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm);
+  // Clips complete gradients by their norm of this order, which may be infinity. While they are being
+  // accumulated nothing happens, and the norm is undefined.
+  torch::Tensor clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
+                                double norm_type = 2);
   void clip_grad_value_(const std::vector<torch::Tensor>& parameters, double max_value);
 
   // --- ranks ---
@@ -144,10 +235,85 @@ class Accelerator {
   int num_processes() const { return world().size(); }
   bool is_main_process() const { return world().is_main(); }
   bool is_local_main_process() const { return world().local_rank() == 0; }
+  bool is_last_process() const { return world().rank() == world().size() - 1; }
+  int local_process_index() const { return world().local_rank(); }
   void wait_for_everyone() { world().barrier("wait_for_everyone"); }
+
+  // While one exists, this is a part of the program that the main rank runs first, and the others after it:
+  //   const auto main_first = accelerator.main_process_first();
+  class Turn {
+   public:
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    friend class Accelerator;
+    Turn(World& world, bool first);
+    World& world_;
+    const bool first_;
+    const int exceptions_;
+  };
+  [[nodiscard]] Turn main_process_first() { return {world(), is_main_process()}; }
+  [[nodiscard]] Turn local_main_process_first() { return {world(), is_local_main_process()}; }
+
+  // Calls the function on this rank alone.
+  template <class Function>
+  void on_main_process(Function&& function) const {
+    if (is_main_process()) std::forward<Function>(function)();
+  }
+  template <class Function>
+  void on_local_main_process(Function&& function) const {
+    if (is_local_main_process()) std::forward<Function>(function)();
+  }
+  template <class Function>
+  void on_last_process(Function&& function) const {
+    if (is_last_process()) std::forward<Function>(function)();
+  }
+  template <class Function>
+  void on_process(int rank, Function&& function) const {
+    if (process_index() == rank) std::forward<Function>(function)();
+  }
+  template <class Function>
+  void on_local_process(int local_rank, Function&& function) const {
+    if (local_process_index() == local_rank) std::forward<Function>(function)();
+  }
+
+  // This rank's part of a list, a tensor or a batch; the parts differ by one row at most, and those of the
+  // first ranks are longer. With padding the last row is repeated until all have equally many.
+  template <HasRows Item>
+  Item split_between_processes(const Item& all, bool apply_padding = false) const {
+    return take_rows(all, rows_of_part(rows_of(all), apply_padding));
+  }
+
+  // A flag that any rank may set. check_trigger(), which every rank calls, says whether one has, and resets
+  // it.
+  void set_trigger();
+  bool check_trigger();
+
+  void synchronize_rng_states();  // every rank gets LibTorch's random generators of rank 0
 
   // Concatenates the tensors of all ranks, on every rank. A scalar becomes a vector.
   torch::Tensor gather(const torch::Tensor& tensor);
+  // Of a batch: each of its tensors and lists.
+  template <HasRows Item>
+    requires(!std::is_same_v<Item, torch::Tensor> && Sendable<Item>)
+  Item gather(const Item& item) {
+    return joined_rows(objects_of_ranks(item, "gather"));
+  }
+  // The objects of all ranks; lists are concatenated.
+  template <Sendable T>
+  std::vector<T> gather_object(const T& object) {
+    return objects_of_ranks(object, "gather_object");
+  }
+  template <Sendable T>
+  std::vector<T> gather_object(const std::vector<T>& objects) {
+    return joined_rows(objects_of_ranks(objects, "gather_object"));
+  }
+  template <Sendable T>
+  T broadcast_object(const T& object, int source_rank = 0) {
+    return from_bytes<T>(broadcast_bytes(to_bytes(object), source_rank), "broadcast_object", source_rank);
+  }
   // The same during a pass over a prepared loader, without the examples that were repeated at its end: every
   // example exactly once, in the order of the loader. For one tensor, or several, returned as a tuple.
   torch::Tensor gather_for_metrics(const torch::Tensor& tensor);
@@ -156,9 +322,17 @@ class Accelerator {
   auto gather_for_metrics(const Tensors&... tensors) {
     return std::tuple{gather_for_metrics(static_cast<const torch::Tensor&>(tensors))...};
   }
-  enum class Reduce { sum, mean };
+  // The same for lists with an entry for each example.
+  template <Sendable T>
+  std::vector<T> gather_for_metrics(const std::vector<T>& entries) {
+    std::vector<T> all = joined_rows(objects_of_ranks(entries, "gather_for_metrics"));
+    const auto counted = counted_rows(static_cast<std::int64_t>(all.size()));
+    return counted ? take_rows(std::move(all), *counted) : all;
+  }
+  enum class Reduce { sum, mean, min, max };
   torch::Tensor reduce(const torch::Tensor& tensor, Reduce how = Reduce::mean);
-  torch::Tensor broadcast(const torch::Tensor& tensor, int source_rank = 0);  // of equal shape on all ranks
+  // reduce and broadcast: tensors of equal shape on all ranks.
+  torch::Tensor broadcast(const torch::Tensor& tensor, int source_rank = 0);
   // Pads the tensor to the largest size of any rank in this dimension; -1 is the last dimension.
   torch::Tensor pad_across_processes(const torch::Tensor& tensor, std::int64_t dimension = 0,
                                      double value = 0, bool first = false);
@@ -181,14 +355,24 @@ class Accelerator {
   // Writes model.safetensors, or several files with an index.
   void save_model(const torch::nn::Module& model, const std::filesystem::path& folder,
                   std::int64_t max_shard_bytes = std::int64_t{5} << 30);
+  // Fills a model from safetensors or torch.save, also from a folder or an index of several files. Prefixes
+  // that wrappers add to all names (module., model., _orig_mod.) are removed. Returns a line for the log.
+  std::string load_model(torch::nn::Module& model, const std::filesystem::path& file,
+                         const LoadModelOptions& options = {});
+  // Drops everything that was prepared, and memory that LibTorch keeps for later.
+  void free_memory();
 
   // Saves all prepared and registered objects, the precision and the random generators of every rank, as a
-  // checkpoint like those of recipes, atomically. Loading is strict: missing or extra state is an error.
+  // checkpoint like those of recipes. The folder may hold other files, which stay; a checkpoint in it is
+  // replaced, so that at any moment either the old or the new one is there. Loading is strict: missing or
+  // extra state is an error. Without a folder: the next one, or the newest, of options.project.
   void save_state(const std::filesystem::path& folder);
+  std::filesystem::path save_state();
   void load_state(const std::filesystem::path& folder);
-  // Whether save_state() has written this folder. Also finds one that was being replaced when a process was
-  // killed, which the file system may have under another name.
+  std::filesystem::path load_state();
+  // Whether save_state() has written into this folder. Throws if its manifest cannot be read.
   bool has_state(const std::filesystem::path& folder);
+  bool has_state();
   void register_for_checkpointing(const std::string& name, Stateful& object);  // which must outlive this
   // Hooks for saving run on the main rank, hooks for loading on every rank.
   void register_save_state_pre_hook(ModelStatesHook hook);
@@ -208,7 +392,11 @@ class Accelerator {
                      std::vector<std::pair<std::string, Setting>> settings = {},
                      std::optional<std::int64_t> resumed_at = {});
   void log(const std::vector<std::pair<std::string, double>>& values, std::int64_t step);
-  void end_training();  // waits until trackers have written everything
+  void log_images(const std::vector<std::pair<std::string, torch::Tensor>>& images, std::int64_t step);
+  void log_text(const std::vector<std::pair<std::string, std::string>>& texts, std::int64_t step);
+  void log_artifact(const std::string& name, const std::filesystem::path& file);
+  TrackerLine get_tracker(const std::string& name);  // one of them: "metrics.jsonl" is "jsonl"
+  void end_training();                               // waits until trackers have written everything
 
  private:
   template <class Part>
@@ -221,7 +409,7 @@ class Accelerator {
       static_assert(std::is_lvalue_reference_v<Part>, "the scheduler must outlive the accelerator: name it");
       return prepare_torch_scheduler(part);
     } else if constexpr (requires { typename Plain::element_type::BatchType; }) {
-      return prepare_torch_loader(std::forward<Part>(part));
+      return prepare_loader(std::forward<Part>(part), loader_settings());
     } else if constexpr (requires { std::shared_ptr<torch::nn::Module>(part.ptr()); }) {
       prepare_model(part.ptr());
       return part;
@@ -236,20 +424,29 @@ class Accelerator {
   PreparedOptimizer prepare_torch_optimizer(torch::optim::Optimizer& optimizer);
   PreparedOptimizer build_optimizer_for(const ComponentChoice& optimizer, const torch::nn::Module* only);
   PreparedScheduler prepare_torch_scheduler(torch::optim::LRScheduler& scheduler);
-  template <class Loader>
-  auto prepare_torch_loader(std::unique_ptr<Loader> loader) {
-    return prepared_loader(std::unique_ptr<BatchSource<typename Loader::BatchType>>(
-        std::make_unique<TorchBatches<Loader>>(std::move(loader), share(), seed_of_next_loader())));
-  }
   template <class Item>
   PreparedLoader<Item> prepared_loader(std::unique_ptr<BatchSource<Item>> source) {
     auto shared =
         std::make_shared<typename PreparedLoader<Item>::Shared>(std::move(source), &passes(), placement());
-    shared->place.ranks = share().ranks;
+    shared->place.ranks = shared->source->batches_at_once();
     add_loader(std::shared_ptr<Stateful>(shared, &shared->place));
     return PreparedLoader<Item>(std::move(shared));
   }
-  RowShare share() const;
+  TrackerLine line_to(const std::string& only, const char* call);
+  const LoaderSettings& loader_settings() const;
+  Rows rows_of_part(std::int64_t rows, bool apply_padding) const;
+  // Of the rows that all ranks have gathered; none: all of them count.
+  std::optional<Rows> counted_rows(std::int64_t gathered) const;
+  std::vector<std::string> gather_bytes(const std::string& bytes, const char* call);
+  std::string broadcast_bytes(const std::string& bytes, int source_rank);
+  template <class T>
+  std::vector<T> objects_of_ranks(const T& object, const char* call) {
+    std::vector<T> objects;
+    int rank = 0;
+    for (const std::string& bytes : gather_bytes(to_bytes(object), call))
+      objects.push_back(from_bytes<T>(bytes, call, rank++));
+    return objects;
+  }
   std::uint64_t seed_of_next_loader() const;
   LoaderPasses& passes();
   std::int64_t micro_batches_of_window();

@@ -40,6 +40,9 @@ struct Accelerator::Impl {
   Engine engine;
   GradientWindow window;
   bool accumulating = false;  // within accumulate()
+  bool sums = false;          // the losses of the window are sums
+  bool triggered = false;     // set_trigger() was called on this rank
+  std::int64_t iteration;     // of the next state of the project
 
   std::shared_ptr<torch::nn::Module> all_models = std::make_shared<torch::nn::Module>();
   std::vector<std::unique_ptr<PreparedModel>> models;

@@ -1,3 +1,6 @@
+#include <ATen/Context.h>
+#include <ATen/DeviceAccelerator.h>
+
 #include <stdexcept>
 
 #include "components/models/weights/load_weights.hpp"
@@ -5,7 +8,9 @@
 #include "registry/make_part.hpp"
 #include "runner/accelerator/accelerator.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
+#include "runner/accelerator/batch_size.hpp"
 #include "runner/data/prepare_splits.hpp"
+#include "runner/engine/runtime/out_of_memory.hpp"
 
 namespace runner {
 
@@ -24,6 +29,20 @@ std::shared_ptr<Model> Accelerator::build_model(const ComponentChoice& model, co
   std::shared_ptr<Model> built = part.build({data});
   apply_common(*built, part.common);
   return built;
+}
+
+std::string Accelerator::load_model(torch::nn::Module& model, const std::filesystem::path& file,
+                                    const LoadModelOptions& options) {
+  ModelCommon common;
+  common.strict = false;  // the message of the strict one is for recipes
+  if (options.strict) {
+    const WeightMatch match = match_weights(model, file, common, options.rename);
+    if (const std::string wrong = match.summary.differences(); !wrong.empty())
+      throw std::runtime_error("The weights in " + file.string() + " do not fit the model:" + wrong +
+                               "\nLoadModelOptions: strict = false loads what fits, and rename gives the "
+                               "model's name for one in the file.");
+  }
+  return load_weights(model, file, common, options.rename).text();
 }
 
 PreparedOptimizer Accelerator::build_optimizer(const ComponentChoice& optimizer) {
@@ -49,5 +68,29 @@ PreparedOptimizer Accelerator::build_optimizer_for(const ComponentChoice& optimi
   const auto part = make_part<OptimizerKind>(impl_->registry, optimizer.name, optimizer.settings);
   return prepare_optimizer(part.build({make_groups(parameters, part.common)}), parameters.values());
 }
+
+void Accelerator::free_memory() {
+  if (!impl_->window.between_updates())
+    throw std::logic_error("call free_memory() between two updates: gradients are being accumulated.");
+  if (!impl_->passes.empty()) throw std::logic_error("call free_memory() after the pass over a loader.");
+  impl_->window.restart();
+  impl_->window.unwatch();
+  impl_->all_models = std::make_shared<torch::nn::Module>();
+  impl_->engine.prepare_module(impl_->all_models);
+  impl_->models.clear();
+  impl_->optimizers.clear();
+  impl_->torch_optimizers.clear();
+  impl_->checked_optimizers = 0;
+  impl_->schedulers.clear();
+  impl_->loaders.clear();
+  impl_->objects.clear();
+  drop_cached_memory();
+}
+
+void drop_cached_memory() {
+  if (at::hasCUDA()) at::accelerator::emptyCache();
+}
+
+bool memory_ran_out(const std::exception& error) { return is_out_of_memory(error); }
 
 }  // namespace runner

@@ -1,26 +1,49 @@
 #include "runner/accelerator/prepared_loader.hpp"
 
-#include <ATen/Context.h>
-#include <torch/utils.h>
-
-#include <mutex>
-
-#include "components/contract/example_random.hpp"
-#include "runner/engine/runtime/generators.hpp"
+#include <algorithm>
 
 namespace runner {
 
-std::vector<torch::Tensor*> tensors_of(Batch& batch) {
-  std::vector<torch::Tensor*> tensors{&batch.input};
-  if (batch.target.defined()) tensors.push_back(&batch.target);
-  for (auto& [name, tensor] : batch.extra) tensors.push_back(&tensor);
-  return tensors;
+namespace {
+
+// The first row of each rank, and the end of the last one's.
+std::int64_t begin_of(std::int64_t rank, std::int64_t ranks, std::int64_t examples) {
+  return examples * rank / ranks;
 }
 
-torch::Tensor RowShare::take(const torch::Tensor& all) const {
-  const std::int64_t each = rows_each(all.size(0));
-  const torch::Tensor rows = torch::arange(rank * each, (rank + 1) * each).remainder(all.size(0));
-  return all.index_select(0, rows.to(all.device()));
+}  // namespace
+
+Rows RowShare::rows(std::int64_t examples) const {
+  Rows rows;
+  if (even) {
+    const std::int64_t each = (examples + ranks - 1) / ranks;
+    for (std::int64_t row = rank * each; row < (rank + 1) * each; ++row) rows.push_back(row % examples);
+    return rows;
+  }
+  const std::int64_t end = begin_of(rank + 1, ranks, examples);
+  for (std::int64_t row = begin_of(rank, ranks, examples); row < end; ++row) rows.push_back(row);
+  if (rows.empty()) rows.push_back(0);
+  return rows;
+}
+
+BatchFacts RowShare::facts(std::int64_t examples) const {
+  BatchFacts facts{.examples = examples};
+  if (even) {
+    const std::int64_t each = (examples + ranks - 1) / ranks;
+    facts.own = each;
+    facts.rows = each * ranks;
+    if (facts.rows > examples)
+      for (std::int64_t row = 0; row < examples; ++row) facts.counted.push_back(row);
+    return facts;
+  }
+  for (std::int64_t of = 0; of < ranks; ++of) {
+    const std::int64_t count = begin_of(of + 1, ranks, examples) - begin_of(of, ranks, examples);
+    if (of == rank) facts.own = count;
+    for (std::int64_t row = 0; row < count; ++row) facts.counted.push_back(facts.rows + row);
+    facts.rows += std::max<std::int64_t>(count, 1);
+  }
+  if (facts.rows == examples) facts.counted.clear();
+  return facts;
 }
 
 State LoaderPlace::save() const {
@@ -42,13 +65,5 @@ void LoaderPlace::load(const State& state) {
                      "), or a state that was saved between two passes");
   position = batches / ranks;
 }
-
-SeededOrder::SeededOrder(std::uint64_t seed, std::int64_t epoch) : before_(Generators(torch::kCPU).save()) {
-  at::Generator generator = at::globalContext().defaultGenerator(torch::kCPU);
-  const std::lock_guard lock(generator.mutex());
-  generator.set_current_seed(example_seed(seed, static_cast<std::uint64_t>(epoch), 0));
-}
-
-SeededOrder::~SeededOrder() { Generators(torch::kCPU).load(before_); }
 
 }  // namespace runner

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/data/example.h>
-#include <torch/data/worker_exception.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -14,26 +12,24 @@
 #include <utility>
 #include <vector>
 
-#include "components/contract/batch.hpp"
 #include "components/contract/state.hpp"
+#include "runner/accelerator/batch_members.hpp"
 
 namespace runner {
 
-// The tensors of a batch; the first dimension of each is the example. To use your own batch type, define a
-// function of this name in its namespace.
-inline std::vector<torch::Tensor*> tensors_of(torch::Tensor& tensor) { return {&tensor}; }
-inline std::vector<torch::Tensor*> tensors_of(torch::data::TensorExample& example) { return {&example.data}; }
-inline std::vector<torch::Tensor*> tensors_of(torch::data::Example<>& example) {
-  return {&example.data, &example.target};
-}
-std::vector<torch::Tensor*> tensors_of(Batch& batch);
+// What is known of the current batch of all ranks.
+struct BatchFacts {
+  std::int64_t examples = 0;  // over all ranks, each counted once
+  std::int64_t own = 0;       // of this rank, without those that are counted on another
+  std::int64_t rows = 0;      // over all ranks, including rows that are not counted
+  Rows counted = {};          // which of the rows of all ranks are counted; empty: all of them
+};
 
 // A pass over the data.
 class LoaderPass {
  public:
   virtual ~LoaderPass() = default;
-  virtual std::int64_t examples() const = 0;  // of the current batch, over all ranks, each counted once
-  virtual std::int64_t rows() const = 0;      // including examples repeated to give all ranks equally many
+  virtual const BatchFacts& facts() const = 0;
   // Reads up to `most` batches after the current one and returns their number.
   virtual std::int64_t look_ahead(std::int64_t most) = 0;
 };
@@ -43,16 +39,18 @@ using LoaderPasses = std::vector<LoaderPass*>;  // current passes, the innermost
 template <class Item>
 struct BatchPart {
   Item item;
-  std::int64_t examples = 0, rows = 0;  // as in LoaderPass
+  BatchFacts facts;
 };
 
-// Which rows of a global batch a rank takes: all ranks take equally many. If the rows do not divide evenly,
-// the first ones are repeated at the end.
+// Which rows of a global batch a rank takes. Their numbers differ by one at most, so a rank may have none:
+// it then takes the first row, which is not counted. With `even` all ranks take equally many, and the first
+// rows are repeated at the end.
 struct RowShare {
   std::int64_t rank = 0, ranks = 1;
+  bool even = false;
 
-  std::int64_t rows_each(std::int64_t examples) const { return (examples + ranks - 1) / ranks; }
-  torch::Tensor take(const torch::Tensor& all) const;
+  Rows rows(std::int64_t examples) const;
+  BatchFacts facts(std::int64_t examples) const;
 };
 
 template <class Item>
@@ -61,84 +59,10 @@ class BatchSource {
   virtual ~BatchSource() = default;
   virtual void start(std::int64_t epoch, std::int64_t skip) = 0;
   virtual std::optional<BatchPart<Item>> next() = 0;
-};
-
-// While it exists, the CPU generator is seeded with seed and epoch; afterwards it continues as before.
-class SeededOrder {
- public:
-  SeededOrder(std::uint64_t seed, std::int64_t epoch);
-  ~SeededOrder();
-  SeededOrder(const SeededOrder&) = delete;
-  SeededOrder& operator=(const SeededOrder&) = delete;
-
- private:
-  State before_;
-};
-
-// Any LibTorch data loader that gives stacked batches. It cannot read only some of them, so every rank reads
-// all batches and keeps its own: batch n goes to rank n % ranks. The order is a function of seed and epoch,
-// and therefore the same on all ranks.
-template <class Loader>
-class TorchBatches final : public BatchSource<typename Loader::BatchType> {
- public:
-  using Item = typename Loader::BatchType;
-
-  TorchBatches(std::unique_ptr<Loader> loader, RowShare share, std::uint64_t seed)
-      : loader_(std::move(loader)), share_(share), seed_(seed) {
-    if (share_.ranks > 1 && loader_->options().workers > 0 && !loader_->options().enforce_ordering)
-      throw std::invalid_argument(
-          "On several ranks a loader with workers needs enforce_ordering(true): otherwise every rank has its "
-          "own order of batches, and examples are lost and repeated.");
-  }
-
-  void start(std::int64_t epoch, std::int64_t skip) override {
-    finish_pass();
-    const SeededOrder order(seed_, epoch);
-    at_.emplace(loader_->begin());
-    for (std::int64_t i = 0; i < skip; ++i) next();
-  }
-
-  std::optional<BatchPart<Item>> next() override {
-    std::vector<Item> group;
-    auto end = loader_->end();
-    for (; static_cast<std::int64_t>(group.size()) < share_.ranks && *at_ != end; ++*at_)
-      group.push_back(std::move(**at_));
-    if (group.empty()) return std::nullopt;
-    std::vector<std::int64_t> sizes;
-    for (Item& item : group) sizes.push_back(tensors_of(item).front()->size(0));
-    std::int64_t examples = 0;
-    for (const std::int64_t size : sizes) examples += size;
-    if (examples == share_.ranks * sizes.front() && static_cast<std::int64_t>(group.size()) == share_.ranks)
-      return BatchPart<Item>{std::move(group[static_cast<std::size_t>(share_.rank)]), examples, examples};
-    Item joined = group.front();
-    const auto targets = tensors_of(joined);
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      std::vector<torch::Tensor> pieces;
-      for (Item& item : group) pieces.push_back(*tensors_of(item)[i]);
-      *targets[i] = share_.take(torch::cat(pieces));
-    }
-    return BatchPart<Item>{std::move(joined), examples, share_.rows_each(examples) * share_.ranks};
-  }
-
- private:
-  // LibTorch's workers must have delivered all batches of a pass before another one can begin, also if this
-  // one was left early.
-  void finish_pass() {
-    if (!at_ || loader_->options().workers == 0) return;
-    for (auto end = loader_->end();;) {
-      try {
-        if (*at_ == end) return;
-        ++*at_;
-      } catch (const torch::data::WorkerException&) {  // in a batch that nobody asked for
-        continue;
-      }
-    }
-  }
-
-  std::unique_ptr<Loader> loader_;
-  const RowShare share_;
-  const std::uint64_t seed_;
-  std::optional<decltype(std::declval<Loader&>().begin())> at_;
+  // Batches of a pass for each rank; none: unknown before the first pass has ended.
+  virtual std::optional<std::int64_t> size() const { return {}; }
+  // Batches that are read for one batch of every rank.
+  virtual std::int64_t batches_at_once() const = 0;
 };
 
 // The position in the data that a checkpoint saves: passes done, and batches given to each rank in the
@@ -163,6 +87,8 @@ class PreparedLoader {
     LoaderPasses* passes;
     std::optional<torch::Device> device;  // none: batches stay where they are
     LoaderPlace place = {};
+    LoaderPass* pass = nullptr;                // the current one
+    std::optional<std::int64_t> counted = {};  // batches of a pass that has ended
   };
   explicit PreparedLoader(std::shared_ptr<Shared> shared, std::int64_t skip = 0)
       : shared_(std::move(shared)), skip_(skip) {}
@@ -189,6 +115,16 @@ class PreparedLoader {
   std::int64_t epoch() const { return shared_->place.epoch; }        // passes that have ended, or were left
   std::int64_t position() const { return shared_->place.position; }  // batches given in the current pass
 
+  // The batches of a pass for each rank. Of a LibTorch loader with workers or a sampler of your own it is not
+  // known before the first pass has ended.
+  std::optional<std::int64_t> size() const {
+    const auto known = shared_->source->size();
+    return known ? known : shared_->counted;
+  }
+  // The current batch is the last of the pass, or there is no pass. Reads one batch ahead.
+  bool end_of_loader() const { return !shared_->pass || shared_->pass->look_ahead(1) == 0; }
+  void set_epoch(std::int64_t epoch) const { shared_->place.epoch = epoch; }  // the order of the next pass
+
   // The same loader, but its passes skip this many batches; passes over the loader itself skip none.
   PreparedLoader after(std::int64_t batches) const { return PreparedLoader(shared_, batches); }
 
@@ -202,15 +138,16 @@ class PreparedLoader<Item>::Pass final : public LoaderPass {
  public:
   Pass(std::shared_ptr<Shared> shared, std::int64_t skip) : shared_(std::move(shared)) {
     if (skip < 0) throw std::invalid_argument("A pass cannot skip " + std::to_string(skip) + " batches.");
-    for (const LoaderPass* other : *shared_->passes)
-      if (const auto* pass = dynamic_cast<const Pass*>(other); pass && pass->shared_ == shared_)
-        throw std::logic_error(
-            "Another pass over this loader has not ended, and would lose its batches: end it, or prepare a "
-            "second loader.");
+    if (shared_->pass)
+      throw std::logic_error(
+          "Another pass over this loader has not ended, and would lose its batches: end it, or prepare a "
+          "second loader.");
     shared_->source->start(shared_->place.epoch, skip);
     shared_->place.position = skip;
     advance();
-    if (!left_) shared_->passes->push_back(this);  // last: after an exception there is no pass
+    if (left_) return;
+    shared_->passes->push_back(this);  // last: after an exception there is no pass
+    shared_->pass = this;
   }
   ~Pass() override { leave(); }
   Pass(const Pass&) = delete;
@@ -218,8 +155,7 @@ class PreparedLoader<Item>::Pass final : public LoaderPass {
 
   bool over() const { return !current_; }
   Item& item() { return current_->item; }
-  std::int64_t examples() const override { return current_->examples; }
-  std::int64_t rows() const override { return current_->rows; }
+  const BatchFacts& facts() const override { return current_->facts; }
 
   std::int64_t look_ahead(std::int64_t most) override {
     while (!exhausted_ && static_cast<std::int64_t>(waiting_.size()) < most) {
@@ -232,14 +168,16 @@ class PreparedLoader<Item>::Pass final : public LoaderPass {
 
   void advance() {
     current_.reset();
-    if (look_ahead(1) == 0) return leave();
+    if (look_ahead(1) == 0) {
+      if (!left_) shared_->counted = shared_->place.position;
+      return leave();
+    }
     current_.emplace(std::move(waiting_.front()));
     waiting_.pop_front();
-    if (shared_->device) {
-      for (torch::Tensor* tensor : tensors_of(current_->item)) {
-        if (tensor->defined()) *tensor = tensor->to(*shared_->device, /*non_blocking=*/true);
-      }
-    }
+    if (shared_->device)
+      for_each_tensor(current_->item, [&](torch::Tensor& tensor) {
+        tensor = tensor.to(*shared_->device, /*non_blocking=*/true);
+      });
     ++shared_->place.position;
   }
 
@@ -248,6 +186,7 @@ class PreparedLoader<Item>::Pass final : public LoaderPass {
     if (left_) return;
     left_ = true;
     std::erase(*shared_->passes, this);
+    if (shared_->pass == this) shared_->pass = nullptr;
     ++shared_->place.epoch;
     shared_->place.position = 0;
   }

@@ -18,6 +18,7 @@ struct Opened : torch::optim::LRScheduler {
 
 void PreparedOptimizer::step() {
   if (!shared_->window.ready()) return;
+  shared_->window.require_shared(shared_->parameters);
   shared_->skipped = !shared_->window.finite(shared_->parameters);
   if (!shared_->skipped) {
     shared_->optimizer->step(shared_->lr_factor);

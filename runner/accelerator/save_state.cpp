@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <set>
+#include <stdexcept>
 
 #include "components/weights/sharded_safetensors.hpp"
 #include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
+#include "registry/files/io_error.hpp"
 #include "runner/accelerator/accelerator.hpp"
 #include "runner/accelerator/accelerator_impl.hpp"
 #include "runner/checkpoint/checkpoint.hpp"
+#include "runner/checkpoint/checkpoint_among_files.hpp"
 #include "runner/checkpoint/resume.hpp"
 #include "runner/engine/runtime/generators.hpp"
 #include "runner/engine/strategies/pack_state.hpp"
@@ -43,15 +47,52 @@ class GeneratorsOfRanks final : public Stateful {
   Generators own_;
 };
 
-// The folder that is written first is next to it.
-fs::path with_parent(const fs::path& given) {
-  fs::path folder = fs::absolute(given).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();  // "state/"
+fs::path normal(const fs::path& given) {
+  fs::path folder = given.lexically_normal();
+  if (folder.empty()) throw std::invalid_argument("save_state() and load_state() need the name of a folder.");
   return folder;
 }
 
+void make_folder(const fs::path& folder) {
+  std::error_code problem;
+  fs::create_directories(folder, problem);
+  if (problem || !fs::is_directory(folder))
+    throw IoError("Cannot save a state in " + folder.string() +
+                  (problem ? ": " + problem.message() + "." : ": it is not a folder."));
+}
+
 void recover(World& world, const fs::path& folder) {
-  world.once(World::Once::in_the_world, "the checkpoint", [&] { recover_folder(with_parent(folder)); });
+  world.once(World::Once::in_the_world, "the checkpoint", [&] { recover_among_files(folder); });
+}
+
+constexpr std::string_view of_project = "checkpoint_";
+
+fs::path states_of(const ProjectOptions& project) {
+  if (project.folder.empty())
+    throw std::logic_error(
+        "save_state() and load_state() without a folder need options.project.folder: set it, or give a "
+        "folder.");
+  return project.folder / "checkpoints";
+}
+
+fs::path state_of(const ProjectOptions& project, std::int64_t iteration) {
+  return states_of(project) / (std::string(of_project) + std::to_string(iteration));
+}
+
+// The numbers of the states in a project.
+std::set<std::int64_t> iterations_of(const ProjectOptions& project) {
+  std::set<std::int64_t> found;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(states_of(project), none)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(of_project)) continue;
+    const std::string digits = name.substr(of_project.size());
+    if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos)
+      continue;
+    recover_among_files(entry.path());
+    if (holds_checkpoint(entry.path())) found.insert(std::stoll(digits));
+  }
+  return found;
 }
 
 std::string numbered(const std::string& name, std::size_t number) {
@@ -63,7 +104,10 @@ std::string numbered(const std::string& name, std::size_t number) {
 void Accelerator::save_model(const torch::nn::Module& model, const fs::path& folder,
                              std::int64_t max_shard_bytes) {
   world().once(World::Once::in_the_world, "the model", [&] {
-    fs::create_directories(folder);
+    make_folder(folder);
+    refuse_files_of_checkpoint(folder, [](const std::string& name) {
+      return name.starts_with("model") && fs::path(name).extension() == ".safetensors";
+    });
     std::vector<std::pair<std::string, torch::Tensor>> tensors;
     for (const auto& [name, tensor] : ModelWeights(model).all()) tensors.emplace_back(name, tensor);
     write_sharded_safetensors(folder, "model", tensors, max_shard_bytes);
@@ -103,8 +147,8 @@ struct Accelerator::AllState {
 };
 
 void Accelerator::save_state(const fs::path& given) {
-  const fs::path folder = with_parent(given);
-  if (!impl_->window.last())
+  const fs::path folder = normal(given);
+  if (!impl_->window.between_updates())
     throw std::logic_error("call save_state() between two updates: gradients are being accumulated.");
   impl_->engine.prepare_to_save();
   const AllState all(*impl_);
@@ -112,21 +156,55 @@ void Accelerator::save_state(const fs::path& given) {
   for (const auto& [name, object] : all.objects) checkpoint.states[name] = object->save();
   for (const auto& optimizer : impl_->optimizers)
     checkpoint.step = std::max(checkpoint.step, optimizer->steps);
-  world().once(World::Once::in_the_world, "the checkpoint", [&] {
-    if (impl_->trackers) impl_->trackers->flush();  // what was logged before the state was saved
-    fs::create_directories(folder.parent_path());
-    call_save_hooks(impl_->save_hooks, checkpoint, folder);
-    TemporaryFolderBeside temporary(folder);
-    write_checkpoint(temporary, checkpoint);
+  const bool each_machine = impl_->options.project.save_on_each_machine;
+  world().once(each_machine ? World::Once::on_each_machine : World::Once::in_the_world, "the checkpoint",
+               [&] {
+                 if (impl_->trackers) impl_->trackers->flush();  // what was logged before
+                 make_folder(folder);
+                 recover_among_files(folder);
+                 call_save_hooks(impl_->save_hooks, checkpoint, staged_among_files(folder));
+                 write_among_files(folder, checkpoint);
+               });
+}
+
+fs::path Accelerator::save_state() {
+  const ProjectOptions& project = impl_->options.project;
+  const fs::path folder = state_of(project, impl_->iteration);
+  if (has_state(folder))
+    throw std::logic_error(
+        folder.string() +
+        " exists already: call load_state() first, or set options.project.iteration to the "
+        "number of the next state.");
+  save_state(folder);
+  ++impl_->iteration;
+  if (!project.total_limit) return folder;
+  world().once(World::Once::in_the_world, "the deletion of old checkpoints", [&] {
+    std::set<std::int64_t> kept = iterations_of(project);
+    while (static_cast<std::int64_t>(kept.size()) > *project.total_limit)
+      fs::remove_all(state_of(project, kept.extract(kept.begin()).value()));
   });
+  return folder;
 }
 
-bool Accelerator::has_state(const fs::path& folder) {
-  recover(world(), folder);
-  return world().any(is_main_process() && fs::exists(folder), "whether there is a checkpoint");
+bool Accelerator::has_state(const fs::path& given) {
+  const fs::path folder = normal(given);
+  bool found = false;
+  world().once(World::Once::in_the_world, "the checkpoint", [&] {
+    recover_among_files(folder);
+    found = holds_checkpoint(folder);
+  });
+  return world().any(found, "whether there is a checkpoint");
 }
 
-void Accelerator::load_state(const fs::path& folder) {
+bool Accelerator::has_state() {
+  bool found = false;
+  world().once(World::Once::in_the_world, "the checkpoints",
+               [&] { found = !iterations_of(impl_->options.project).empty(); });
+  return world().any(found, "whether there is a checkpoint");
+}
+
+void Accelerator::load_state(const fs::path& given) {
+  const fs::path folder = normal(given);
   recover(world(), folder);
   const AllState all(*impl_);
   FoundCheckpoint found{folder, read_checkpoint(folder)};
@@ -134,6 +212,23 @@ void Accelerator::load_state(const fs::path& folder) {
   restore(found, all.objects);
   impl_->window.restart();
   for (const auto& optimizer : impl_->optimizers) optimizer->steps = found.checkpoint.step;
+}
+
+fs::path Accelerator::load_state() {
+  const ProjectOptions& project = impl_->options.project;
+  double newest = -1;
+  world().once(World::Once::in_the_world, "the checkpoints", [&] {
+    if (const auto found = iterations_of(project); !found.empty())
+      newest = static_cast<double>(*found.rbegin());
+  });
+  newest = world().all_reduce(newest, Reduction::max, "the newest checkpoint");
+  if (newest < 0)
+    throw std::runtime_error("There is no checkpoint in " + states_of(project).string() +
+                             ": ask has_state() first.");
+  const fs::path folder = state_of(project, static_cast<std::int64_t>(newest));
+  load_state(folder);
+  impl_->iteration = static_cast<std::int64_t>(newest) + 1;
+  return folder;
 }
 
 }  // namespace runner

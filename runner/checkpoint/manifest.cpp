@@ -73,13 +73,6 @@ void require_types(const Json& manifest, const fs::path& path) {
             "files");
 }
 
-// Whether the path is inside the checkpoint folder.
-bool is_inside(const fs::path& name) {
-  return !name.empty() && name.is_relative() && std::ranges::none_of(name, [](const fs::path& part) {
-    return part == ".." || part == "." || part.empty();
-  });
-}
-
 using NamedFile = std::pair<std::string, Json>;
 
 // Assigns the largest files first, each to the part with the fewest bytes so far. Sorted by name.
@@ -175,6 +168,12 @@ Json read_json_object(const fs::path& path) {
   Json json = read_json_file(path);
   if (!json.is_object()) throw std::runtime_error(path.string() + " is damaged: it is not a JSON object.");
   return json;
+}
+
+bool is_inside(const fs::path& name) {
+  return !name.empty() && name.is_relative() && std::ranges::none_of(name, [](const fs::path& part) {
+    return part == ".." || part == "." || part.empty();
+  });
 }
 
 Json read_manifest(const fs::path& folder) {

@@ -59,6 +59,7 @@ WrittenFile written_file_from(const nlohmann::json& entry);
 
 // The whole manifest, validated: it has all entries of a summary, and "files" with valid entries.
 nlohmann::json read_manifest(const std::filesystem::path& folder);
+bool is_inside(const std::filesystem::path& name);  // whether a name in it is of a file in the checkpoint
 bool is_listed(const nlohmann::json& manifest, const std::string& file);
 // Models and optimizers have files of their own: "model", "model.encoder".
 bool is_model(std::string_view state);

@@ -14,9 +14,9 @@ std::vector<torch::Tensor> gradients_of(const std::vector<torch::Tensor>& parame
   return gradients;
 }
 
-torch::Tensor total_norm(const std::vector<torch::Tensor>& gradients) {
+torch::Tensor total_norm(const std::vector<torch::Tensor>& gradients, double order) {
   if (gradients.empty()) return torch::zeros({});
-  return torch::stack(at::_foreach_norm(gradients, 2)).norm(2);
+  return torch::stack(at::_foreach_norm(gradients, order)).norm(order);
 }
 
 void clip_to_norm(const std::vector<torch::Tensor>& gradients, const torch::Tensor& norm, double most) {

@@ -23,17 +23,34 @@ namespace {
 
 using Tensors = std::map<std::string, torch::Tensor>;
 
-// DataParallel and DistributedDataParallel add the prefix "module." to every name.
-void strip_wrapper(WeightFiles& contents) {
-  constexpr std::string_view prefix = "module.";
-  const auto wrapped = [&](const auto& entry) { return entry.first.starts_with(prefix); };
-  if (contents.tensors.empty() || !std::ranges::all_of(contents.tensors, wrapped)) return;
-  Tensors stripped;
-  for (const auto& [name, tensor] : contents.tensors) stripped[name.substr(prefix.size())] = tensor;
-  contents.tensors = std::move(stripped);
+// What wrappers add to every name: DataParallel and DistributedDataParallel, torch.compile (also in the
+// middle of names, for a layer), Lightning.
+void strip_wrappers(WeightFiles& contents, const std::vector<std::string>& own) {
+  constexpr std::string_view compiled = "_orig_mod.";
+  const auto any_own = [&](std::string_view part) {
+    return std::ranges::any_of(own, [&](const std::string& name) { return name.find(part) != name.npos; });
+  };
+  if (!any_own(compiled))
+    rename_all(contents.tensors, [&](const std::string& name) {
+      std::string plain = name;
+      for (auto at = plain.find(compiled); at != plain.npos; at = plain.find(compiled))
+        plain.erase(at, compiled.size());
+      return plain;
+    });
+  const auto strip = [&](std::string_view prefix) {
+    const auto wrapped = [&](const auto& entry) { return entry.first.starts_with(prefix); };
+    const auto has_it = [&](const std::string& name) { return name.starts_with(prefix); };
+    if (contents.tensors.empty() || !std::ranges::all_of(contents.tensors, wrapped) ||
+        std::ranges::any_of(own, has_it))
+      return false;
+    rename_all(contents.tensors, [&](const std::string& name) { return name.substr(prefix.size()); });
+    return true;
+  };
+  while (strip("module.") || strip("model.")) {
+  }
 }
 
-std::vector<std::pair<std::string, torch::Tensor>> named_tensors(const Model& model) {
+std::vector<std::pair<std::string, torch::Tensor>> named_tensors(const torch::nn::Module& model) {
   std::vector<std::pair<std::string, torch::Tensor>> all;
   for (const auto& item : model.named_parameters()) all.emplace_back(item.key(), item.value());
   for (const auto& item : model.named_buffers()) all.emplace_back(item.key(), item.value());
@@ -58,11 +75,6 @@ std::string list_of(std::string_view title, const std::vector<std::string>& name
   return text;
 }
 
-std::string differences(const LoadSummary& summary) {
-  return list_of("missing in the file", summary.missing) + list_of("not in the model", summary.unexpected) +
-         list_of("of another shape", summary.misshapen);
-}
-
 bool selected(const std::vector<std::string>& patterns, const std::string& name) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return selects(pattern, name); });
 }
@@ -84,10 +96,16 @@ std::string LoadSummary::text() const {
   std::string line = std::to_string(loaded) + " tensors loaded from a " + format + " file";
   if (!replaced.empty())
     line += ", " + std::to_string(replaced.size()) + " left as initialised (model.replace)";
-  return line + differences(*this);
+  return line + differences();
 }
 
-WeightMatch match_weights(const Model& model, const std::filesystem::path& path, const ModelCommon& common) {
+std::string LoadSummary::differences() const {
+  return list_of("missing in the file", missing) + list_of("not in the model", unexpected) +
+         list_of("of another shape", misshapen);
+}
+
+WeightMatch match_weights(const torch::nn::Module& model, const std::filesystem::path& path,
+                          const ModelCommon& common, const RenameWeight& rename) {
   const auto own = named_tensors(model);
   std::vector<std::string> names;
   for (const auto& [name, tensor] : own) names.push_back(name);
@@ -100,7 +118,8 @@ WeightMatch match_weights(const Model& model, const std::filesystem::path& path,
     }
   }
   WeightFiles contents = read_weight_files(path);
-  strip_wrapper(contents);
+  strip_wrappers(contents, names);
+  if (rename) rename_all(contents.tensors, rename);
   if (const auto* namer = dynamic_cast<const WeightNames*>(&model)) namer->adapt(contents.tensors);
   const bool counters = counts_batches(contents.tensors);
   LoadSummary summary{.format = contents.format};
@@ -129,13 +148,13 @@ WeightMatch match_weights(const Model& model, const std::filesystem::path& path,
   for (const std::string& name : contents.others)
     summary.unexpected.push_back(escaped_name(name) + " (not a tensor)");
 
-  if (common.strict && !differences(summary).empty()) {
+  if (common.strict && !summary.differences().empty()) {
     throw std::runtime_error(
-        "The weights in " + path.string() + " do not fit the model:" + differences(summary) +
+        "The weights in " + path.string() + " do not fit the model:" + summary.differences() +
         "\nmodel.strict = false loads what fits; model.replace = [\"fc\"] skips a part.");
   }
   if (pairs.empty() && summary.replaced.size() != own.size()) {
-    throw std::runtime_error("Nothing in " + path.string() + " fits the model:" + differences(summary));
+    throw std::runtime_error("Nothing in " + path.string() + " fits the model:" + summary.differences());
   }
   summary.loaded = pairs.size();
   std::ranges::sort(pairs, std::less(),
@@ -143,8 +162,9 @@ WeightMatch match_weights(const Model& model, const std::filesystem::path& path,
   return {std::move(contents), std::move(pairs), std::move(summary)};
 }
 
-LoadSummary load_weights(Model& model, const std::filesystem::path& path, const ModelCommon& common) {
-  const WeightMatch match = match_weights(model, path, common);
+LoadSummary load_weights(torch::nn::Module& model, const std::filesystem::path& path,
+                         const ModelCommon& common, const RenameWeight& rename) {
+  const WeightMatch match = match_weights(model, path, common, rename);
   const torch::NoGradGuard guard;
   for (const WeightMatch::Pair& pair : match.pairs) {
     torch::Tensor(pair.into).copy_(pair.from);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,7 +22,8 @@ struct LoadSummary {
   std::vector<std::string> unexpected = {};  // in the file, not in the model
   std::vector<std::string> misshapen = {};   // in both, with both shapes
 
-  std::string text() const;  // a line for the log, and one more for each kind of difference
+  std::string text() const;         // a line for the log, and one more for each kind of difference
+  std::string differences() const;  // lines of the differences; empty: none
 };
 
 // The tensors of a weights file that belong to a model. Neither need be in memory.
@@ -36,14 +38,19 @@ struct WeightMatch {
   LoadSummary summary;
 };
 
-// Finds the tensor for each parameter and buffer. A prefix "module." on every name (DistributedDataParallel,
-// DataParallel) is removed. Throws std::runtime_error that lists all differences if there are any and
-// common.strict is set, or if a pattern of common.replace selects nothing.
-WeightMatch match_weights(const Model& model, const std::filesystem::path& path, const ModelCommon& common);
+// Finds the tensor for each parameter and buffer. Prefixes that wrappers add to every name are removed:
+// "module." (DistributedDataParallel, DataParallel), "_orig_mod." (torch.compile), "model." (Lightning,
+// unless the model has such names). `rename` gives the model's name for one in the file. Throws
+// std::runtime_error that lists all differences if there are any and common.strict is set, or if a pattern of
+// common.replace selects nothing.
+using RenameWeight = std::function<std::string(const std::string&)>;
+WeightMatch match_weights(const torch::nn::Module& model, const std::filesystem::path& path,
+                          const ModelCommon& common, const RenameWeight& rename = {});
 
 // Fills the model's parameters and buffers from a file, whatever its extension, with only one tensor of the
 // file in memory at a time. Throws as above; the model is then unchanged.
-LoadSummary load_weights(Model& model, const std::filesystem::path& path, const ModelCommon& common);
+LoadSummary load_weights(torch::nn::Module& model, const std::filesystem::path& path,
+                         const ModelCommon& common, const RenameWeight& rename = {});
 
 // Writes a safetensors file with PyTorch's names and a checksum in its metadata, atomically.
 void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem::path& path,

@@ -31,6 +31,14 @@ void check_name(const std::string& name) {
   }
 }
 
+void check_names(const Item& item) {
+  if (const auto* record = std::get_if<Record>(&item))
+    for (const auto& [name, value] : record->values) check_name(name);
+  if (const auto* text = std::get_if<TextItem>(&item)) check_name(text->tag);
+  if (const auto* image = std::get_if<ImageItem>(&item)) check_name(image->tag);
+  if (const auto* histogram = std::get_if<HistogramItem>(&item)) check_name(histogram->tag);
+}
+
 State part_of(const State& saved, const std::string& name) {
   const auto found = saved.parts.find(name);
   return found == saved.parts.end() ? State{} : found->second;
@@ -95,23 +103,19 @@ Trackers::~Trackers() {
 }
 
 void Trackers::log(Record record) {
-  for (const auto& [name, value] : record.values) check_name(name);
   if (record.wall_time == 0) record.wall_time = wall_clock();
   put(std::move(record));
 }
 
 void Trackers::text(std::string tag, std::string text, std::int64_t step) {
-  check_name(tag);
   put(TextItem{std::move(tag), std::move(text), step});
 }
 
 void Trackers::image(std::string tag, Picture image, std::int64_t step) {
-  check_name(tag);
   put(ImageItem{std::move(tag), std::move(image), step});
 }
 
 void Trackers::histogram(std::string tag, Histogram histogram, std::int64_t step) {
-  check_name(tag);
   put(HistogramItem{std::move(tag), std::move(histogram), step});
 }
 
@@ -120,12 +124,14 @@ void Trackers::artifact(std::string name, std::filesystem::path file) {
   put(ArtifactItem{std::move(name), below ? *std::move(below) : std::filesystem::absolute(file)});
 }
 
-void Trackers::put(Item item) {
+void Trackers::put(Item item, const std::string& only) {
+  check_names(item);
   if (!started_) throw std::logic_error("Something was logged before the trackers were started.");
   if (finished_) throw std::logic_error("Something was logged after the trackers had finished.");
   const auto shared = std::make_shared<const Item>(std::move(item));
   try {
-    for (const auto& worker : workers_) worker->put(shared);
+    for (const auto& worker : workers_)
+      if (only.empty() || worker->name() == only) worker->put(shared);
   } catch (...) {
     told_failure_ = true;
     throw;
@@ -147,6 +153,12 @@ void Trackers::flush() const {
     if (!worker->essential()) worker->flush(std::max(0.0, Seconds(end - Clock::now()).count()));
   }
   flush_append_files(facts_.folder);  // like the checkpoint, records must survive a power cut
+}
+
+std::vector<std::string> Trackers::names() const {
+  std::vector<std::string> names;
+  for (const auto& worker : workers_) names.push_back(worker->name());
+  return names;
 }
 
 State Trackers::save() const {

@@ -44,6 +44,10 @@ class Trackers final : public Stateful {
   void histogram(std::string tag, Histogram histogram, std::int64_t step);
   void artifact(std::string name, std::filesystem::path file);
 
+  // Any of these, also for one tracker alone.
+  void put(Item item, const std::string& only = "");
+  std::vector<std::string> names() const;  // of the trackers that have started
+
   bool shows_images() const { return shows_images_; }
 
   // Waits until everything logged so far is on disk, in the files of the trackers or in their spools: called
@@ -59,7 +63,6 @@ class Trackers final : public Stateful {
   const std::string& run_id() const { return facts_.id; }  // empty before start()
 
  private:
-  void put(Item item);
   bool lock_other_trackers();  // than the essential ones; false: another process has locked them
 
   std::vector<NamedTracker> trackers_;  // until they start

@@ -113,13 +113,22 @@ TEST_CASE("accelerator: a state that was being replaced when the process was kil
   torch::nn::Linear model = model_of_test();
   Accelerator accelerator(alone, {.device = "cpu"});
   accelerator.prepare(model);
-  CHECK_FALSE(accelerator.has_state(folder / "state"));
   accelerator.save_state(folder / "state");
+  const torch::Tensor before = weights_of(*model);
+  torch::nn::init::zeros_(model->weight);
+  const torch::Tensor after = weights_of(*model);
+  accelerator.save_state(folder / "next");
   const bool asks_first = GENERATE(false, true);
-  // As on a file system that cannot exchange two names, between the two renames.
-  std::filesystem::rename(folder / "state", folder / ".replaced-state");
+  // The next state is complete, but has not been moved into its place, or only some of its files have.
+  std::filesystem::rename(folder / "next", folder / "state/.saved-state");
+  if (GENERATE(false, true))
+    std::filesystem::rename(folder / "state/.saved-state/model.safetensors",
+                            folder / "state/model.safetensors");
+  torch::nn::init::ones_(model->weight);
   if (asks_first) CHECK(accelerator.has_state(folder / "state/"));
   CHECK_NOTHROW(accelerator.load_state(folder / "state"));
+  CHECK_FALSE(torch::equal(before, after));
+  CHECK(torch::equal(weights_of(*model), after));
 }
 
 TEST_CASE("accelerator: trackers of a resumed training drop what was logged after its state",
