@@ -136,15 +136,7 @@ void RankSync::reduce_gradients() {
   if (power_sgd_) power_sgd_->reduce(compressed_);
 }
 
-void RankSync::prepare_to_save() {
-  if (power_sgd_) power_sgd_->even_out_errors();
-}
-
-State RankSync::save() const { return power_sgd_ ? power_sgd_->save() : State(); }
-
-void RankSync::load(const State& state) {
-  if (power_sgd_ && !state.empty()) power_sgd_->load(state);
-}
+Stateful* RankSync::compression() const { return power_sgd_.get(); }
 
 std::int64_t RankSync::most_gradient_bytes(bool summed_before) {
   make_buckets();
