@@ -254,6 +254,7 @@ std::optional<std::string> Presence::trouble_with(int rank) {
     return log::format("{} has stopped: {}", describe(rank, sighting), sighting->message);
   if ((sighting && sighting->phase != Phase::running) || gone(rank))
     return log::format("{} has ended", describe(rank, sighting));
+  const std::scoped_lock lock(mutex_);
   auto& [beat, since] = last_new_[static_cast<std::size_t>(rank)];
   if (sighting && sighting->beat != beat) {
     beat = sighting->beat;
