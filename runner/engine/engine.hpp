@@ -157,6 +157,7 @@ class Engine final : public Stateful {
   WindowLoss accumulate_once(const Window& window, const Loss& loss);
   WindowLoss accumulate_in_shards(const Window& window, const Loss& loss);
   torch::Tensor loss_sum_of(const Batch& batch, const Loss& loss);  // forward, under the precision
+  void pass_for_others(const torch::Tensor& loss_sum);
   void make_micro_batches_smaller(const Window& window, const std::string& why);
   void use_smallest_micro_batches();  // of all ranks
   Batch placed(const Batch& batch) const;
