@@ -160,8 +160,7 @@ void write_checkpoint(TemporaryFolderBeside& folder, const Checkpoint& checkpoin
   writer.tensors("state.safetensors", others);
   // Last, because other ranks may take longer.
   for (const std::string& name : checkpoint.sharded)
-    states[name] =
-        writer.parts(name, checkpoint.states.at(name), static_cast<int>(checkpoint.ranks), wait);
+    states[name] = writer.parts(name, checkpoint.states.at(name), static_cast<int>(checkpoint.ranks), wait);
   writer.text("state.json", states.dump(1) + "\n");
   for (const auto& [name, text] : checkpoint.texts) writer.text(name, text);
   if (checkpoint.hook_files) writer.take_over(checkpoint.hook_files->path());

@@ -146,7 +146,8 @@ class Loader::Assembly {
       const std::int64_t begin = all * part / parts - own, end = all * (part + 1) / parts - own;
       if (begin < 0 || end > loaded.batch.size() || begin == end) continue;
       finished.push_back(part_of(loaded.batch, begin, end - begin));
-      split_.finish(finished.back(), seed_of_batch({loaded.begin.epoch, loaded.begin.position + own + begin}));
+      split_.finish(finished.back(),
+                    seed_of_batch({loaded.begin.epoch, loaded.begin.position + own + begin}));
     }
     loaded.batch = joined(loaded.batch, finished);
   }

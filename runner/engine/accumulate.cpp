@@ -121,7 +121,8 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
   return {total, global_window_weight()};
 }
 
-// Takes part in the exchanges of a backward pass, without a trace of its own gradients, which may be anything.
+// Takes part in the exchanges of a backward pass, without a trace of its own gradients, which may be
+// anything.
 void Engine::pass_for_others(const torch::Tensor& loss_sum) {
   count_backward();
   std::vector<torch::Tensor> before;

@@ -175,8 +175,9 @@ Membership by_environment(const Environment& environment) {
         "meet. Set MASTER_ADDR and MASTER_PORT to an address of rank 0's machine and a free port there, or "
         "unset WORLD_SIZE to train alone.",
         variables.text("RANK"), variables.text("WORLD_SIZE")));
-  Membership member{Launcher::environment, Variables(completed, "a launcher that sets RANK and WORLD_SIZE")
-                                               .place("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")};
+  Membership member{Launcher::environment,
+                    Variables(completed, "a launcher that sets RANK and WORLD_SIZE")
+                        .place("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")};
   if (!knows_machines) member.place.machine = log::format("of rank {}", member.place.rank);
   member.meet = variables.master();
   member.secret_file = variables.find(variable::secret_file);

@@ -228,9 +228,8 @@ std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const Sighti
                                        where(at_least_at(own.step, now)))};
   }
   if (before && now.beat == before->beat)
-    return {Verdict::silent,
-            log::format("{} does not respond: frozen or disconnected; last seen {}", name,
-                        where(at_least_at(own.step, now)))};
+    return {Verdict::silent, log::format("{} does not respond: frozen or disconnected; last seen {}", name,
+                                         where(at_least_at(own.step, now)))};
   if (now.collective < own.collective || now.exchange != own.exchange)
     return {Verdict::late, log::format("{} is running, but still {}", name, where(now))};
   return {Verdict::fine, ""};

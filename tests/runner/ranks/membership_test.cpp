@@ -62,8 +62,8 @@ TEST_CASE("membership: a launcher that sets only what PyTorch's env:// reads") {
   environment["WORLD_SIZE"] = "2";
   CHECK_FALSE(membership(without_membership(environment)));
   // It does not train alone in silence.
-  CHECK_THROWS_WITH(membership(environment),
-                    ContainsSubstring("Set MASTER_ADDR and MASTER_PORT") && ContainsSubstring("unset WORLD_SIZE"));
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("Set MASTER_ADDR and MASTER_PORT") &&
+                                                 ContainsSubstring("unset WORLD_SIZE"));
   environment["MASTER_ADDR"] = "job-master-0";
   environment["MASTER_PORT"] = "23456";
   auto member = membership(environment);

@@ -196,8 +196,8 @@ TEST_CASE("what a killed process has left in the temporary folder is removed by 
   left("runner-aB3dEf", note);
   left("runner-starts", note);
   fs::last_write_time(scratch / "runner-starts" / ".lock", fs::file_time_type::clock::now());
-  left("runner-others", "");             // of another program
-  left("runner-elsewhere", note);        // not a name that is made here
+  left("runner-others", "");       // of another program
+  left("runner-elsewhere", note);  // not a name that is made here
   fs::create_directory_symlink("runner-elsewhere", scratch / "runner-linked");
   {
     const RunFolder held = RunFolder::make_temporary();
@@ -206,6 +206,7 @@ TEST_CASE("what a killed process has left in the temporary folder is removed by 
     CHECK(fs::exists(held.path()));
   }
   CHECK_FALSE(fs::exists(scratch / "runner-aB3dEf"));
-  for (const char* name : {"runner-starts", "runner-others", "runner-elsewhere"}) CHECK(fs::exists(scratch / name / "log.txt"));
+  for (const char* name : {"runner-starts", "runner-others", "runner-elsewhere"})
+    CHECK(fs::exists(scratch / name / "log.txt"));
   before ? setenv("TMPDIR", old.c_str(), 1) : unsetenv("TMPDIR");
 }

@@ -182,7 +182,9 @@ TEST_CASE("gradient buckets: sparse gradients are summed like others") {
 TEST_CASE("gradient buckets: a parameter that is completed twice is summed, or refused if it was sent") {
   on_ranks(2, [](World& world) {
     torch::Tensor first = torch::ones({3}).requires_grad_(), second = torch::ones({3}).requires_grad_();
-    const auto use = [&](const torch::Tensor& parameter) { (parameter * (1.0 + world.rank())).sum().backward(); };
+    const auto use = [&](const torch::Tensor& parameter) {
+      (parameter * (1.0 + world.rank())).sum().backward();
+    };
     {
       GradientBuckets buckets(world, {first, second}, {1 << 20, 1 << 20});
       buckets.begin_last_backward();

@@ -180,8 +180,9 @@ TEST_CASE("powersgd: an engine trains with it, ranks stay equal, and fewer bytes
 TEST_CASE("powersgd: a loaded state goes to the device of the parameters") {
   World alone;
   PowerSgd compression(alone, 1);
-  compression.load({.tensors = {{"matrix.q", torch::ones({10, 1})}, {"matrix.error.0", torch::ones({12, 10})}},
-                    .integers = {{"ranks", 1}}});
+  compression.load(
+      {.tensors = {{"matrix.q", torch::ones({10, 1})}, {"matrix.error.0", torch::ones({12, 10})}},
+       .integers = {{"ranks", 1}}});
   const torch::Tensor matrix = torch::zeros({12, 10}, torch::kMeta).requires_grad_();
   matrix.mutable_grad() = torch::zeros({12, 10}, torch::kMeta);
   compression.reduce({{"matrix", matrix}});

@@ -92,7 +92,8 @@ TEST_CASE("together: weights are sent in messages of a bounded size, and a large
   };
   constexpr std::int64_t mebi = std::int64_t{1} << 20;
   std::vector<torch::Tensor> weights;
-  for (const std::int64_t size : {30, 30, 30, 400, 1}) weights.push_back(torch::empty({size, mebi / 4}, torch::kMeta));
+  for (const std::int64_t size : {30, 30, 30, 400, 1})
+    weights.push_back(torch::empty({size, mebi / 4}, torch::kMeta));
   Recording sender(0), receiver(1);
   broadcast_together(sender, weights, 0, "a test");
   broadcast_together(receiver, weights, 0, "a test");
