@@ -22,6 +22,7 @@ SAVED_AS = {  # the name in Run::stateful
     "Generators": "generators",
     "DivergenceGuard": "divergence",
     "TimeLedger": "times",
+    "PowerSgd": "compression",
     "BestModel": "best",
     "Hook": "hook.",
     "Journal": "journal",
@@ -29,8 +30,6 @@ SAVED_AS = {  # the name in Run::stateful
 }
 SAVED_BY = {  # what saves it with its own state, or hands it over in another's place
     "Precision": "Engine",
-    "RankSync": "Engine",
-    "PowerSgd": "RankSync",
     "TrainingLoss": "Journal",
     "Tracker": "Trackers",
     "ShardedWeights": "Engine::weights_state()",
@@ -38,6 +37,7 @@ SAVED_BY = {  # what saves it with its own state, or hands it over in another's 
     "SlicedStateful": "Engine::as_whole()",
     "Shared": "Accelerator::save_state()",
     "GeneratorsOfRanks": "Accelerator::save_state()",
+    "PartsOfRanks": "Accelerator::save_state()",
     "LoaderPlace": "Accelerator::save_state()",
 }
 CLASS = re.compile(r"\b(?:class|struct) ([\w:]+)(?: final)?\s*(?::\s*([^{;()]*))?$")

@@ -79,6 +79,8 @@ class CutmixTransform : public Transform {
   std::int64_t classes_;
 };
 
+TransformFacts facts(const Cutmix&) { return {.mixes_examples = true}; }
+
 std::unique_ptr<Transform> build(const Cutmix& settings, const TransformInputs& inputs) {
   return std::make_unique<CutmixTransform>(settings, with_soft_targets(inputs.data).classes);
 }

@@ -35,6 +35,8 @@ class MixupTransform : public Transform {
   std::int64_t classes_;
 };
 
+TransformFacts facts(const Mixup&) { return {.mixes_examples = true}; }
+
 std::unique_ptr<Transform> build(const Mixup& settings, const TransformInputs& inputs) {
   return std::make_unique<MixupTransform>(settings, with_soft_targets(inputs.data).classes);
 }

@@ -60,6 +60,10 @@ constexpr auto describe(std::type_identity<TransformCommon>) {
   return fields(field("when", &TransformCommon::when, "Which examples it acts on."));
 }
 
+struct TransformFacts {
+  bool mixes_examples = false;  // apply_to_batch() combines examples, so that it needs several
+};
+
 struct TransformKind {
   static constexpr std::string_view name = "transform";
   static constexpr std::string_view summary = "What happens to each image before the model sees it.";
@@ -67,6 +71,7 @@ struct TransformKind {
   using Product = Transform;
   using Inputs = TransformInputs;
   using Common = TransformCommon;
+  using Facts = TransformFacts;
 };
 
 // Builds the transforms of a recipe, each for the output of the one before it. Throws std::runtime_error,

@@ -47,6 +47,27 @@ class GeneratorsOfRanks final : public Stateful {
   Generators own_;
 };
 
+// A state of which every rank has a part, as one.
+class PartsOfRanks final : public Stateful {
+ public:
+  PartsOfRanks(World& world, Stateful& own) : world_(world), own_(own) {}
+
+  State save() const override {
+    State all;
+    for (const std::string& packed : world_.gather_texts(pack(own_.save()), "what ranks save")) {
+      State part = unpack(packed);
+      all.tensors.merge(part.tensors);
+      all.integers.merge(part.integers);
+    }
+    return all;
+  }
+  void load(const State& state) override { own_.load(state); }
+
+ private:
+  World& world_;
+  Stateful& own_;
+};
+
 fs::path normal(const fs::path& given) {
   fs::path folder = given.lexically_normal();
   if (folder.empty()) throw std::invalid_argument("save_state() and load_state() need the name of a folder.");
@@ -139,10 +160,13 @@ struct Accelerator::AllState {
       objects.emplace_back(numbered("loader", i), impl.loaders[i].get());
     objects.emplace_back("engine", &impl.engine);
     objects.emplace_back("generators", &generators);
+    if (Stateful* own = impl.engine.compression())
+      objects.emplace_back("compression", &compression.emplace(impl.world, *own));
     objects.insert(objects.end(), impl.objects.begin(), impl.objects.end());
   }
 
   GeneratorsOfRanks generators;
+  std::optional<PartsOfRanks> compression;
   std::vector<std::pair<std::string, Stateful*>> objects;
 };
 
@@ -150,7 +174,7 @@ void Accelerator::save_state(const fs::path& given) {
   const fs::path folder = normal(given);
   if (!impl_->window.between_updates())
     throw std::logic_error("call save_state() between two updates: gradients are being accumulated.");
-  impl_->engine.prepare_to_save();
+  impl_->engine.average_weights();
   const AllState all(*impl_);
   Checkpoint checkpoint;
   for (const auto& [name, object] : all.objects) checkpoint.states[name] = object->save();

@@ -62,21 +62,21 @@ class Writer {
   void tensors(const std::string& name, const TensorList& tensors) {
     note(name, write_safetensors(folder_ / name, tensors, {{"format", "pt"}}));
   }
-  // Writes this rank's part and waits for those that other ranks are writing.
-  void parts(const std::string& name, const State& own, const std::vector<Json>& layouts,
-             const WaitOptions& wait) {
-    const auto ranks = static_cast<int>(layouts.size());
-    const auto index = index_of(name, layouts);
-    if (!index) {  // no rank has a tensor, and none writes a part
-      if (is_optimizer(name)) tensors(name + ".safetensors", {});
-      return;
-    }
+  // Writes this rank's part and waits for those that other ranks are writing. Returns the whole state.
+  Json parts(const std::string& name, const State& own, int ranks, const WaitOptions& wait) {
     write_part(folder_, {name, 0, ranks}, own);
+    std::vector<Json> layouts;
     for (int rank = 0; rank < ranks; ++rank) {
       const RankPart part{name, rank, ranks};
-      note(part.file(), wait_for_part(folder_, part, wait));
+      WrittenPart written = wait_for_part(folder_, part, wait);
+      if (written.file) note(part.file(), *written.file);
+      layouts.push_back(std::move(written.layout));
     }
-    text(name + ".safetensors.index.json", *index);
+    if (const auto index = index_of(name, layouts))
+      text(name + ".safetensors.index.json", *index);
+    else if (is_optimizer(name))
+      tensors(name + ".safetensors", {});
+    return joined(layouts);
   }
   void model(const std::string& stem, const TensorList& tensors, std::int64_t max_shard_bytes) {
     for (const auto& [name, written] : write_sharded_safetensors(folder_, stem, tensors, max_shard_bytes))
@@ -159,12 +159,8 @@ void write_checkpoint(TemporaryFolderBeside& folder, const Checkpoint& checkpoin
   }
   writer.tensors("state.safetensors", others);
   // Last, because other ranks may take longer.
-  for (const auto& [name, texts] : checkpoint.sharded) {
-    std::vector<Json> layouts;
-    for (const std::string& text : texts) layouts.push_back(Json::parse(text));
-    states[name] = joined(layouts);
-    writer.parts(name, checkpoint.states.at(name), layouts, wait);
-  }
+  for (const std::string& name : checkpoint.sharded)
+    states[name] = writer.parts(name, checkpoint.states.at(name), static_cast<int>(checkpoint.ranks), wait);
   writer.text("state.json", states.dump(1) + "\n");
   for (const auto& [name, text] : checkpoint.texts) writer.text(name, text);
   if (checkpoint.hook_files) writer.take_over(checkpoint.hook_files->path());

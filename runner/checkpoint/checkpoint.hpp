@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,7 @@ struct Checkpoint {
   bool kept = false;                           // never deleted: at a multiple of checkpoint.keep_every
   std::map<std::string, double> metrics = {};  // of the last evaluation before it
   std::map<std::string, State> states = {};    // "model", "optimizer", "model.encoder" ..
-  // For states that are sharded over ranks: the part of each rank, as JSON. `states` holds this rank's part.
-  std::map<std::string, std::vector<std::string>> sharded = {};
+  std::set<std::string> sharded = {};  // states of which every rank has a part; `states` holds this rank's
   std::map<std::string, std::string> texts = {};     // further files: recipe.toml ..
   std::map<std::string, std::string> versions = {};  // of the writer: "runner", "libtorch", plugins
   std::shared_ptr<const TemporaryFolderBeside> hook_files = {};  // become part of the checkpoint

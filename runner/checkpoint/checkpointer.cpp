@@ -1,12 +1,10 @@
 #include "runner/checkpoint/checkpointer.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "registry/base/log.hpp"
 #include "registry/files/io_error.hpp"
 #include "runner/checkpoint/environment_changes.hpp"
-#include "runner/checkpoint/state_json.hpp"
 
 namespace runner {
 
@@ -27,12 +25,6 @@ State own_copy(State state) {
     if (!owns_memory(tensor)) tensor = State{.tensors = {{name, tensor}}}.copy().tensors.at(name);
   }
   return state;
-}
-
-bool has_tensors(const std::vector<std::string>& parts) {
-  std::vector<nlohmann::json> layouts;
-  for (const std::string& part : parts) layouts.push_back(nlohmann::json::parse(part));
-  return index_of("", layouts).has_value();
 }
 
 }  // namespace
@@ -164,19 +156,18 @@ Checkpointer::Job Checkpointer::prepare(Checkpoint checkpoint) {
   if (together)
     shared = world.broadcast_text(is_writer_ ? std::filesystem::absolute(folder->path()).string() : "", 0,
                                   "the folder of the checkpoint");
-  for (const std::string& name : ranks_.sharded_states)
-    checkpoint.sharded[name] =
-        world.gather_texts(to_json(checkpoint.states.at(name)).dump(), "what ranks save");
+  checkpoint.sharded = ranks_.sharded_states;
 
   auto held = std::make_shared<const Checkpoint>(std::move(checkpoint));
   if (!is_writer_) {
     return [held, shared, rank = world.rank(), ranks = world.size()] {
-      for (const auto& [name, state] : held->states)
-        if (has_tensors(held->sharded.at(name))) write_part(shared, {name, rank, ranks}, state);
+      for (const auto& [name, state] : held->states) write_part(shared, {name, rank, ranks}, state);
     };
   }
   return [this, held, folder, damaged = damaged_] {
-    store_.write(*folder, *held, settings_, keep_, {ranks_.timeout, &cancelled_}, damaged);
+    const WaitOptions wait{ranks_.timeout, &cancelled_,
+                           [&world = ranks_.world](int rank) { return world.trouble_with(rank); }};
+    store_.write(*folder, *held, settings_, keep_, wait, damaged);
   };
 }
 

@@ -10,6 +10,7 @@
 #include "registry/files/read_json.hpp"
 #include "runner/checkpoint/manifest.hpp"
 #include "runner/checkpoint/state_json.hpp"
+#include "runner/engine/world.hpp"
 
 namespace runner {
 
@@ -64,11 +65,12 @@ std::string RankPart::file() const {
   return shard_name(name, static_cast<std::size_t>(rank) + 1, static_cast<std::size_t>(ranks));
 }
 
-WrittenFile write_part(const fs::path& folder, const RankPart& part, const State& own) {
+void write_part(const fs::path& folder, const RankPart& part, const State& own) {
   try {
-    const WrittenFile written = write_safetensors(folder / part.file(), tensors_of(own), {{"format", "pt"}});
-    leave_note(folder, part, to_json(written));
-    return written;
+    Json note{{"layout", to_json(own)}};
+    if (const TensorList tensors = tensors_of(own); !tensors.empty())
+      note["file"] = to_json(write_safetensors(folder / part.file(), tensors, {{"format", "pt"}}));
+    leave_note(folder, part, note);
   } catch (const std::exception& error) {
     try {
       leave_note(folder, part, {{"error", error.what()}});
@@ -79,11 +81,14 @@ WrittenFile write_part(const fs::path& folder, const RankPart& part, const State
   }
 }
 
-WrittenFile wait_for_part(const fs::path& folder, const RankPart& part, const WaitOptions& wait) {
+WrittenPart wait_for_part(const fs::path& folder, const RankPart& part, const WaitOptions& wait) {
   const fs::path path = note_of(folder, part);
   const auto deadline = std::chrono::steady_clock::now() + wait.timeout;
   const std::string who = "rank " + std::to_string(part.rank);
   for (std::chrono::milliseconds pause{1}; !fs::exists(path); std::this_thread::sleep_for(pause)) {
+    const auto trouble = wait.trouble_with ? wait.trouble_with(part.rank) : std::nullopt;
+    if (trouble && !fs::exists(path))  // it may have written its part before
+      throw RankError("The checkpoint is not complete: " + *trouble + ".");
     if (wait.cancelled && *wait.cancelled)
       throw IoError("The run has ended before " + who + " had written " + part.file() + ".");
     if (std::chrono::steady_clock::now() > deadline)
@@ -98,7 +103,9 @@ WrittenFile wait_for_part(const fs::path& folder, const RankPart& part, const Wa
                   " could not write its part of a checkpoint: " + note.value("error", ""));
   std::error_code ignored;
   fs::remove(path, ignored);
-  return written_file_from(note);
+  WrittenPart written{note.at("layout"), {}};
+  if (note.contains("file")) written.file = written_file_from(note["file"]);
+  return written;
 }
 
 Json joined(const std::vector<Json>& parts) {

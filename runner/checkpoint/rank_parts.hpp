@@ -3,7 +3,8 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,18 +27,25 @@ struct RankPart {
   std::string file() const;
 };
 
-// Writes a rank's part and its note. If that fails, the note says why, and IoError is thrown.
-WrittenFile write_part(const std::filesystem::path& folder, const RankPart& part, const State& own);
+// Writes a rank's part, if it has tensors, and its note. If that fails, the note says why, and IoError is
+// thrown.
+void write_part(const std::filesystem::path& folder, const RankPart& part, const State& own);
 
-// How long to wait for the other ranks, and whether waiting was cancelled.
+// How long to wait for each part, whether waiting was cancelled, and what is wrong with a rank, if anything.
 struct WaitOptions {
   std::chrono::milliseconds timeout{600000};
   const std::atomic<bool>* cancelled = nullptr;
+  std::function<std::optional<std::string>(int rank)> trouble_with = {};
 };
 
-// Waits until another rank has written its part, and deletes its note. Throws IoError that says what went
-// wrong there, or if the rank leaves no note in time.
-WrittenFile wait_for_part(const std::filesystem::path& folder, const RankPart& part, const WaitOptions& wait);
+struct WrittenPart {
+  nlohmann::json layout;            // to_json() of the part
+  std::optional<WrittenFile> file;  // none if the part has no tensors
+};
+
+// Waits until a rank has written its part, and deletes its note. Throws IoError that says what went wrong
+// there, or if the rank leaves no note in time; RankError if it has failed or died.
+WrittenPart wait_for_part(const std::filesystem::path& folder, const RankPart& part, const WaitOptions& wait);
 
 // joined(): the JSON of a whole state from that of its parts. index_of(): which file has which tensor, in
 // HuggingFace's format; none if there are no tensors. If several ranks have the same entry, that of the first

@@ -9,6 +9,14 @@
 
 namespace runner {
 
+namespace {
+
+// What the compression of gradients has left out: a run that goes on without compression, or on one rank,
+// loses it; one that begins to compress has none yet.
+constexpr auto compression = "compression";
+
+}  // namespace
+
 std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store, const DamageCheck& check) {
   for (const auto& folder : store.all()) {
     try {
@@ -24,7 +32,7 @@ std::optional<FoundCheckpoint> newest_checkpoint(const CheckpointStore& store, c
 std::string restore(const FoundCheckpoint& found,
                     const std::vector<std::pair<std::string, Stateful*>>& objects) {
   const std::string where = "The checkpoint " + found.folder.string();
-  std::set<std::string> known;
+  std::set<std::string> known{compression};
   for (const auto& [name, object] : objects) known.insert(name);
   for (const auto& [name, state] : found.checkpoint.states) {
     if (!known.contains(name) && !state.empty())
@@ -33,7 +41,7 @@ std::string restore(const FoundCheckpoint& found,
   std::string text;
   for (const auto& [name, object] : objects) {
     const auto state = found.checkpoint.states.find(name);
-    if (state == found.checkpoint.states.end() && object->save().empty()) continue;
+    if (state == found.checkpoint.states.end() && (name == compression || object->save().empty())) continue;
     if (state == found.checkpoint.states.end())
       throw std::runtime_error(where + " has no state " + in_quotes(name) + ", which this run needs.");
     try {

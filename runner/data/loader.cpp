@@ -37,6 +37,25 @@ Batch pinned(Batch batch) {
   return batch;
 }
 
+// The tensor that the parts were cut from, if they were changed in place.
+torch::Tensor joined(const torch::Tensor& whole, const std::vector<torch::Tensor>& parts) {
+  const auto in_place = [&](const torch::Tensor& part) { return !part.defined() || part.is_alias_of(whole); };
+  return std::ranges::all_of(parts, in_place) ? whole : torch::cat(parts);
+}
+
+Batch joined(const Batch& whole, const std::vector<Batch>& parts) {
+  const auto field = [&](const auto& of) {
+    std::vector<torch::Tensor> tensors;
+    for (const Batch& part : parts) tensors.push_back(of(part));
+    return joined(of(whole), tensors);
+  };
+  Batch all{field([](const Batch& batch) { return batch.input; }),
+            field([](const Batch& batch) { return batch.target; })};
+  for (const auto& [name, tensor] : whole.extra)
+    all.extra[name] = field([&](const Batch& batch) { return batch.extra.at(name); });
+  return all;
+}
+
 }  // namespace
 
 // Assembles batches, on worker threads if there are any.
@@ -102,13 +121,35 @@ class Loader::Assembly {
     require_whole_files();
     if (loaded.batch.size() == 0) return loaded;  // none could be read: nothing to mix
 
-    constexpr std::uint64_t of_batches =
-        0x6261746368ULL;  // keeps the seeds of batches apart from those of examples
-    split_.finish(loaded.batch,
-                  example_seed(options_.seed ^ of_batches, static_cast<std::uint64_t>(begin.epoch),
-                               static_cast<std::uint64_t>(first)));
+    if (options_.mixed_parts) {
+      finish_parts(loaded);
+    } else {
+      split_.finish(loaded.batch, seed_of_batch({begin.epoch, first}));
+    }
     if (options_.pinned) loaded.batch = pinned(std::move(loaded.batch));
     return loaded;
+  }
+
+  std::uint64_t seed_of_batch(Cursor first) const {
+    constexpr std::uint64_t of_batches =
+        0x6261746368ULL;  // keeps the seeds of batches apart from those of examples
+    return example_seed(options_.seed ^ of_batches, static_cast<std::uint64_t>(first.epoch),
+                        static_cast<std::uint64_t>(first.position));
+  }
+
+  // This rank has read whole parts of the batch.
+  void finish_parts(LoadedBatch& loaded) const {
+    const std::int64_t parts = *options_.mixed_parts, all = loaded.examples;
+    const std::int64_t own = options_.share.begin(all);
+    std::vector<Batch> finished;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t begin = all * part / parts - own, end = all * (part + 1) / parts - own;
+      if (begin < 0 || end > loaded.batch.size() || begin == end) continue;
+      finished.push_back(part_of(loaded.batch, begin, end - begin));
+      split_.finish(finished.back(),
+                    seed_of_batch({loaded.begin.epoch, loaded.begin.position + own + begin}));
+    }
+    loaded.batch = joined(loaded.batch, finished);
   }
 
   Batch memory(std::int64_t examples) {

@@ -21,6 +21,9 @@ struct BatchShare {
 struct LoaderOptions {
   std::int64_t batch_size = 64;  // over all ranks
   BatchShare share = {};
+  // Transforms that mix the examples of a batch mix those of each of so many parts of the batch over all
+  // ranks, so that the number of ranks does not matter; none: those that this rank reads.
+  std::optional<std::int64_t> mixed_parts = {};
   bool shuffle = false;
   int workers = 1;   // threads; 0: the thread that calls next()
   int prefetch = 4;  // batches kept ready

@@ -98,9 +98,7 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
   for (const Batch& micro_batch : window.batches) {
     if (sync_norm_ && micro_batch.size() == 0) {  // the others wait for this rank in every layer
       sync_norm_->set_counting(false);
-      const torch::Tensor nothing = 0 * loss_sum_of(placed(stand_in_for(micro_batch)), loss);
-      send_loss_early(total, window);
-      backward(nothing);
+      pass_for_others(loss_sum_of(placed(stand_in_for(micro_batch)), loss));
       sync_norm_->set_counting(true);
       continue;
     }
@@ -121,6 +119,19 @@ WindowLoss Engine::accumulate_once(const Window& window, const Loss& loss) {
     }
   }
   return {total, global_window_weight()};
+}
+
+// Takes part in the exchanges of a backward pass, without a trace of its own gradients, which may be
+// anything.
+void Engine::pass_for_others(const torch::Tensor& loss_sum) {
+  count_backward();
+  std::vector<torch::Tensor> before;
+  for (torch::Tensor& parameter : parameters_) {
+    before.push_back(parameter.grad());
+    parameter.mutable_grad().reset();
+  }
+  backward(loss_sum, /*last=*/false);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].mutable_grad() = before[i];
 }
 
 void Engine::pass(const Batch& batch) {

@@ -180,6 +180,7 @@ void Engine::set_trained(std::size_t parameter, bool trained) {
 std::set<std::string> Engine::sharded_states(const NamedStates& states) const {
   const auto sharded = [&](const Stateful* state) {
     if (state == optimizer_.get()) return updates_a_part();
+    if (compression() && state == compression()) return true;
     if (!sharding()) return false;
     return state == &sharding()->weights ||
            std::ranges::any_of(wholes_, [&](const auto& whole) { return whole.get() == state; });
@@ -243,8 +244,6 @@ State Engine::save() const {
   State state{.parts = {{"precision", precision_->save()}}};
   if (most_examples_) state.integers["micro_batch"] = *most_examples_;
   if (example_weight_) state.numbers["example_weight"] = *example_weight_;
-  if (State compression = ranks_ ? ranks_->save() : State(); !compression.empty())
-    state.parts["compression"] = std::move(compression);
   State& frozen = state.parts["frozen"];
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (parameters_[i].requires_grad()) continue;
@@ -260,9 +259,6 @@ void Engine::load(const State& state) {
   precision_->load(saved.part("precision"));
   most_examples_ = saved.find_integer("micro_batch");
   example_weight_ = saved.find_number("example_weight");
-  // A run that resumes without compression, or on one rank, loses the accumulated error of compression.
-  if (const State* compression = saved.find_part("compression"); compression && ranks_)
-    ranks_->load(*compression);
   StateReader frozen(saved.part("frozen"));
   if (graphs_) graphs_->forget();
   for (std::size_t i = 0; i < names_.size(); ++i) {

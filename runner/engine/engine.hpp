@@ -89,6 +89,8 @@ class Engine final : public Stateful {
   // Wraps state that is kept for the weights of this rank, such as their average, in the form that a
   // checkpoint saves: whole tensors. Lives as long as the engine.
   Stateful& as_whole(Stateful& held);
+  // What the compression of gradients keeps from update to update; null without it.
+  Stateful* compression() const { return ranks_ ? ranks_->compression() : nullptr; }
 
   // The states of which every rank saves a part: each tensor is saved, whole, by one rank. Rank 0 saves the
   // other states.
@@ -130,10 +132,9 @@ class Engine final : public Stateful {
   void share_buffers();
 
   // With strategy = "local_sgd" the weights of the ranks differ between two averages. Call average_weights()
-  // before an evaluation, and prepare_to_save(), which includes it, before saving. Every rank takes part.
+  // before an evaluation and before saving. Every rank takes part.
   bool ranks_are_equal() const;
   void average_weights();
-  void prepare_to_save();
 
   // Output without gradients, in evaluation mode. Moves the batch to the device of the output.
   torch::Tensor predict(Batch& batch);
@@ -156,6 +157,7 @@ class Engine final : public Stateful {
   WindowLoss accumulate_once(const Window& window, const Loss& loss);
   WindowLoss accumulate_in_shards(const Window& window, const Loss& loss);
   torch::Tensor loss_sum_of(const Batch& batch, const Loss& loss);  // forward, under the precision
+  void pass_for_others(const torch::Tensor& loss_sum);
   void make_micro_batches_smaller(const Window& window, const std::string& why);
   void use_smallest_micro_batches();  // of all ranks
   Batch placed(const Batch& batch) const;

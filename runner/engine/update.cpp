@@ -204,11 +204,6 @@ void Engine::average_weights() {
   share_precision();
 }
 
-void Engine::prepare_to_save() {
-  average_weights();
-  if (ranks_) ranks_->prepare_to_save();
-}
-
 void Engine::discard_gradients() {
   for (torch::Tensor& parameter : updated_) parameter.mutable_grad().reset();
   if (ranks_) ranks_->drop_gradients();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -127,6 +128,9 @@ class World {
 
   // Reports the step of this rank, which error messages of other ranks mention if they wait for it too long.
   virtual void reached(std::int64_t /*step*/) {}
+  // Why another rank will not do what this one waits for: it has failed, ended or died, or was not seen for
+  // the timeout. Nothing if it is fine. Any thread may ask.
+  virtual std::optional<std::string> trouble_with(int /*rank*/) { return {}; }
   // Tells the other ranks why this rank fails.
   virtual void failed(const std::exception&) {}
   // Tells the launcher the path of the run folder; it writes the output of the ranks there.

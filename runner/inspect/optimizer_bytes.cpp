@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "components/torch/meta_mode.hpp"
 
@@ -32,13 +33,20 @@ class WatchedStep final : public OperatorMode {
       if (!stack[i].isTensorList()) continue;
       for (const torch::Tensor& tensor : stack[i].toTensorVector()) note(tensor);
     }
-    most_ = std::max(most_, bytes_alive());
+    grow_old();
+    most_ = std::max(most_, old_bytes_ + drop_dead(young_));
   }
 
   std::int64_t most_bytes() const { return most_; }
-  std::int64_t bytes_alive() {
+  std::int64_t bytes_alive() { return drop_dead(old_) + drop_dead(young_); }
+
+ private:
+  using Storages = std::map<const void*, c10::weak_intrusive_ptr<c10::StorageImpl>>;
+
+  // Removes those that no longer exist, and returns the bytes of the others.
+  static std::int64_t drop_dead(Storages& storages) {
     std::int64_t sum = 0;
-    std::erase_if(made_, [&](const auto& entry) {
+    std::erase_if(storages, [&](const auto& entry) {
       const auto alive = entry.second.lock();
       if (alive) sum += static_cast<std::int64_t>(alive->nbytes());
       return !alive;
@@ -46,17 +54,36 @@ class WatchedStep final : public OperatorMode {
     return sum;
   }
 
- private:
+  // The state of an optimizer stays, and grows with the model. It is looked at ever more rarely, so that the
+  // time of a call does not grow with it.
+  void grow_old() {
+    constexpr std::size_t most_young = 64;
+    if (young_.size() > most_young) {
+      old_bytes_ += drop_dead(young_);
+      old_.merge(std::exchange(young_, {}));
+    }
+    if (++calls_ <= old_.size()) return;
+    calls_ = 0;
+    old_bytes_ = drop_dead(old_);
+  }
+
   void note(const torch::Tensor& tensor) {
     if (!tensor.defined() || !tensor.has_storage()) return;
     const void* const place = tensor.storage().unsafeGetStorageImpl();
-    if (!there_before_.contains(place)) made_.insert_or_assign(place, tensor.storage().getWeakStorageImpl());
+    if (there_before_.contains(place)) return;
+    if (const auto known = old_.find(place); known != old_.end()) {
+      if (known->second.lock()) return;
+      old_.erase(known);  // another one had this place
+    }
+    young_.insert_or_assign(place, tensor.storage().getWeakStorageImpl());
   }
 
   const bool on_meta_;
   MetaMode meta_;
   std::set<const void*> there_before_;
-  std::map<const void*, c10::weak_intrusive_ptr<c10::StorageImpl>> made_;
+  Storages young_, old_;
+  std::int64_t old_bytes_ = 0;  // when they were last looked at
+  std::size_t calls_ = 0;       // since then
   std::int64_t most_ = 0;
 };
 

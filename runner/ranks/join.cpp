@@ -88,7 +88,8 @@ RankError cannot_meet(const Membership& member, const std::exception& error) {
                   to_string(*member.meet), reason));
 }
 
-StorePointer torchrun_store(const Membership& member, const JoinOptions& options) {
+// Of torchrun, or as PyTorch's env:// has one. It knows no secret.
+StorePointer torch_store(const Membership& member, const JoinOptions& options) {
   c10d::TCPStoreOptions store;
   store.port = static_cast<std::uint16_t>(member.meet->port);
   store.isServer = member.serves_store;
@@ -173,7 +174,10 @@ std::unique_ptr<World> join_world(const std::optional<Membership>& member, const
       store = c10::make_intrusive<StoreClient>(*member->meet, read_secret(*member), options.timeout,
                                                attempt_name(member->restart) + "/");
       break;
-    case Launcher::torchrun: store = torchrun_store(*member, options); break;
+    case Launcher::torchrun: store = torch_store(*member, options); break;
+    case Launcher::environment:
+      store = member->secret_file ? own_store(*member, options, server) : torch_store(*member, options);
+      break;
     default: store = own_store(*member, options, server);
   }
   if (member->place.size == 1)

@@ -161,6 +161,37 @@ Membership by_srun(const Environment& environment) {
   return member;
 }
 
+// The variables of PyTorch's env://, which operators of clusters and scripts set, too. Each rank counts as a
+// machine of its own unless they also say which ranks share one.
+Membership by_environment(const Environment& environment) {
+  const Variables variables(environment, "a launcher that sets RANK and WORLD_SIZE");
+  Environment completed = environment;
+  const bool knows_machines = variables.find("LOCAL_RANK") || variables.find("LOCAL_WORLD_SIZE");
+  if (!knows_machines) completed.insert_or_assign("LOCAL_RANK", "0");
+  if (!knows_machines) completed.insert_or_assign("LOCAL_WORLD_SIZE", "1");
+  if (!variables.find("MASTER_ADDR") || !variables.find("MASTER_PORT"))
+    throw std::runtime_error(log::format(
+        "RANK = {} and WORLD_SIZE = {} say that this process is one of several ranks, but not where they "
+        "meet. Set MASTER_ADDR and MASTER_PORT to an address of rank 0's machine and a free port there, or "
+        "unset WORLD_SIZE to train alone.",
+        variables.text("RANK"), variables.text("WORLD_SIZE")));
+  Membership member{Launcher::environment,
+                    Variables(completed, "a launcher that sets RANK and WORLD_SIZE")
+                        .place("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")};
+  if (!knows_machines) member.place.machine = log::format("of rank {}", member.place.rank);
+  member.meet = variables.master();
+  member.secret_file = variables.find(variable::secret_file);
+  member.serves_store = member.place.rank == 0;
+  return member;
+}
+
+// Whether the variables are set and there is more than one rank.
+bool has_several_ranks(const Environment& environment) {
+  const auto size = environment.find("WORLD_SIZE");
+  if (size == environment.end() || !environment.contains("RANK")) return false;
+  return !size->second.empty() && size->second != "0" && size->second != "1";
+}
+
 // The variables that tell which launcher started a process.
 constexpr auto mark_of_torchrun = "TORCHELASTIC_RUN_ID", mark_of_mpirun = "OMPI_COMM_WORLD_RANK",
                mark_of_srun = "SLURM_STEP_ID";
@@ -172,25 +203,14 @@ std::optional<Membership> told(const Environment& environment) {
   if (has(mark_of_mpirun)) return by_mpirun(environment);
   // Not SLURM_NTASKS: it is also set in a batch script, which is a single process.
   if (has(mark_of_srun) && has("SLURM_STEP_NUM_TASKS") && has("SLURM_PROCID")) return by_srun(environment);
+  if (has_several_ranks(environment)) return by_environment(environment);
   return {};
-}
-
-// Other launchers set these variables, too, but perhaps not all that is needed to find the other ranks.
-void warn_of_unknown_launcher(const Environment& environment) {
-  const auto size = environment.find("WORLD_SIZE");
-  if (size == environment.end() || !environment.contains("RANK")) return;
-  if (size->second.empty() || size->second == "0" || size->second == "1") return;
-  log::warning(
-      "WORLD_SIZE is {}, but not set by a launcher that runner knows (runner launch, torchrun, mpirun, "
-      "srun): this process trains alone. Start the ranks with one of these, or unset WORLD_SIZE.",
-      in_quotes(size->second));
 }
 
 }  // namespace
 
 std::optional<Membership> membership(const Environment& environment) {
-  auto member = told(environment);
-  if (!member) warn_of_unknown_launcher(environment);
+  const auto member = told(environment);
   // A single rank still reports its run folder and its progress to `runner launch`.
   if (member && member->place.size == 1 && member->launcher != Launcher::runner) return {};
   return member;

@@ -212,24 +212,25 @@ std::pair<Presence::Verdict, std::string> Presence::judge(int rank, const Sighti
   if (now.phase == Phase::failed)
     return {Verdict::failed, log::format("{} failed {}: {}", name, where(now), now.message)};
   if (now.phase == Phase::left) return {Verdict::left, log::format("{} has ended {}", name, where(now))};
-  const auto own_exchange = [&] {
+  const Sighting own = [&] {
     const std::scoped_lock lock(mutex_);
-    return std::pair(own_.collective, own_.exchange);
+    return own_;
   }();
   if (now.phase != Phase::running) {  // because of another, which may be this rank
-    if (now.exchange == own_exchange.second) return {Verdict::fine, ""};
+    if (now.exchange == own.exchange) return {Verdict::fine, ""};
     return {Verdict::stopped, log::format("{} has stopped {}", name, where(now))};
   }
   if (gone(rank)) {
     // It may have published its reason since `now` was read.
     const std::optional<Sighting> last = seen(rank);
     if (last && last->phase != Phase::running) return judge(rank, *last, before);
-    return {Verdict::died, log::format("{} died without an error message; last seen {}", name, where(now))};
+    return {Verdict::died, log::format("{} died without an error message; last seen {}", name,
+                                       where(at_least_at(own.step, now)))};
   }
   if (before && now.beat == before->beat)
-    return {Verdict::silent,
-            log::format("{} does not respond: frozen or disconnected; last seen {}", name, where(now))};
-  if (now.collective < own_exchange.first || now.exchange != own_exchange.second)
+    return {Verdict::silent, log::format("{} does not respond: frozen or disconnected; last seen {}", name,
+                                         where(at_least_at(own.step, now)))};
+  if (now.collective < own.collective || now.exchange != own.exchange)
     return {Verdict::late, log::format("{} is running, but still {}", name, where(now))};
   return {Verdict::fine, ""};
 }
@@ -254,6 +255,7 @@ std::optional<std::string> Presence::trouble_with(int rank) {
     return log::format("{} has stopped: {}", describe(rank, sighting), sighting->message);
   if ((sighting && sighting->phase != Phase::running) || gone(rank))
     return log::format("{} has ended", describe(rank, sighting));
+  const std::scoped_lock lock(mutex_);
   auto& [beat, since] = last_new_[static_cast<std::size_t>(rank)];
   if (sighting && sighting->beat != beat) {
     beat = sighting->beat;

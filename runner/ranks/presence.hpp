@@ -34,7 +34,8 @@ class Presence {
   std::string who_failed();
   // Whether the process of another rank has died in the middle of its work. False if the store does not know.
   bool somebody_died();
-  // Says that the rank has failed or ended, or was not seen for the timeout; nothing if it is fine.
+  // Says that the rank has failed or ended, or was not seen for the timeout; nothing if it is fine. Any
+  // thread may ask.
   std::optional<std::string> trouble_with(int rank);
 
  private:
@@ -55,7 +56,7 @@ class Presence {
   const c10::intrusive_ptr<c10d::Store> own_store_;  // used by the thread that beats
   const Place place_;
   const std::chrono::milliseconds timeout_, interval_;
-  std::mutex publishing_, mutex_;         // locked in this order
+  std::mutex publishing_, mutex_;         // locked in this order; mutex_ also for last_new_
   std::atomic<bool> store_lost_ = false;  // it did not answer the thread that beats
   std::optional<Sighting> rank_0_;        // when all had joined: known even if the store is lost
   std::condition_variable_any woken_;

@@ -41,6 +41,7 @@ class ProcessGroupWorld final : public CollectiveWorld {
   void once(Once scope, std::string_view what, const std::function<void()>& work) override;
   void wait_for_all(std::string_view what) override;
   void reached(std::int64_t step) override { presence_.reached(step); }
+  std::optional<std::string> trouble_with(int rank) override { return presence_.trouble_with(rank); }
   void failed(const std::exception& error) override;
   void tell_folder(const std::string& folder) override;
 

@@ -14,6 +14,13 @@ std::string where(const Sighting& s) {
   return s.exchange.empty() ? step : step + " (last exchange: " + s.exchange + ")";
 }
 
+Sighting at_least_at(std::int64_t step, Sighting sighting) {
+  if (step <= sighting.step) return sighting;
+  sighting.step = step;
+  sighting.exchange.clear();  // an older one
+  return sighting;
+}
+
 std::string to_text(const Sighting& s) {
   const json fields{s.beat,     s.collective, s.step,    s.first_step,
                     s.exchange, s.host,       s.process, static_cast<int>(s.phase),

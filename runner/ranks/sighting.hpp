@@ -22,6 +22,9 @@ struct Sighting {
 
 // "at step 3 (last exchange: all_reduce of the gradients)", "before the first step"
 std::string where(const Sighting& sighting);
+// What is known of a rank whose last report may be some time old: ranks update together, so it has been as
+// far as another rank that has reached `step`.
+Sighting at_least_at(std::int64_t step, Sighting sighting);
 std::string to_text(const Sighting& sighting);
 Sighting parse_sighting(const std::string& text);
 

@@ -122,7 +122,37 @@ void check_sharding(const Recipe& recipe, Report& report) {
                  "already: delete it, or use \"disk\"");
 }
 
+// In reproducible mode, examples are mixed within the parts of a batch that do not depend on the ranks.
+void check_mixing(const Recipe& recipe, Report& report) {
+  const DistributedOptions& distributed = recipe.distributed;
+  if (!distributed.reproducible) return;
+  const bool each_rank = distributed.batch == BatchOf::rank;  // at most as many ranks as shards
+  const std::int64_t most = recipe.loader.batch_size * (each_rank ? distributed.shards : 1);
+  if (most >= 2 * distributed.shards) return;
+  for (const auto& transform : recipe.dataset.common.transform)
+    if (transform.facts().mixes_examples)
+      report.error("distributed.shards", "= " + std::to_string(distributed.shards) + " divides a batch of " +
+                                             std::to_string(recipe.loader.batch_size) +
+                                             " examples into parts of one, in which " +
+                                             in_quotes(transform.name()) +
+                                             " has nothing to mix: use fewer shards or larger batches");
+}
+
+void check_exchange(const Recipe& recipe, Report& report) {
+  const DistributedOptions& distributed = recipe.distributed;
+  if (distributed.compression == Compression::powersgd && recipe.precision.build({})->skips_updates())
+    report.error("distributed.compression",
+                 "= \"powersgd\" carries its error over to the next gradient, which precision " +
+                     in_quotes(recipe.precision.name()) +
+                     " may scale differently: use precision = \"bf16\", or another compression");
+  if (distributed.sync_batch_norm && recipe.train.on_out_of_memory == OnOutOfMemory::split)
+    report.error("train.on_out_of_memory",
+                 "= \"split\" makes micro-batches smaller on one rank, but distributed.sync_batch_norm needs "
+                 "the same ones on all: delete one of the two");
+}
+
 void check_shards(const Recipe& recipe, Report& report) {
+  check_mixing(recipe, report);
   if (recipe.distributed.reproducible && recipe.train.on_out_of_memory == OnOutOfMemory::split)
     report.error("train.on_out_of_memory",
                  "= \"split\" changes how a batch is divided, which distributed.reproducible keeps fixed: "
@@ -150,6 +180,7 @@ void check_graphs(const Recipe& recipe, Report& report) {
 void check(const Recipe& recipe, Report& report) {
   check_graphs(recipe, report);
   check_backend(recipe, report);
+  check_exchange(recipe, report);
   check_shards(recipe, report);
   check_sharding(recipe, report);
   check_measurements(recipe, report);

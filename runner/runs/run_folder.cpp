@@ -1,5 +1,6 @@
 #include "runner/runs/run_folder.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view lock_name = ".lock";
+constexpr std::string_view temporary_prefix = "runner-", temporary_name = "runner-XXXXXX";
 
 // How long to wait for a lock that another process may hold for a moment only: 0.3 s.
 constexpr int lock_attempts = 30;
@@ -71,6 +73,27 @@ bool left_by_a_start(const fs::path& file) {
 bool holds_nothing(const fs::path& path) {
   return std::ranges::all_of(fs::directory_iterator(path),
                              [](const auto& entry) { return left_by_a_start(entry.path()); });
+}
+
+// Removes what killed processes of this user have left. Younger ones stay, because a process may just be
+// starting there.
+void remove_abandoned(const fs::path& parent) {
+  constexpr std::chrono::minutes starting{1};
+  std::error_code ignored;  // what cannot be read or removed does no harm
+  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+    const fs::path path = entry.path(), lock = path / lock_name;
+    struct stat status{};
+    if (path.filename().string().size() != temporary_name.size() ||
+        !path.filename().string().starts_with(temporary_prefix) || ::lstat(path.c_str(), &status) != 0 ||
+        !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
+      continue;
+    long process = 0;
+    std::string host, started;
+    std::ifstream note(lock);  // a folder of another program has none
+    if (!(note >> process >> host >> started) || host != host_name()) continue;
+    if (fs::file_time_type::clock::now() - fs::last_write_time(lock, ignored) < starting) continue;
+    if (FileLock::state_of(lock) == FileLock::State::free) fs::remove_all(path, ignored);
+  }
 }
 
 }  // namespace
@@ -173,7 +196,8 @@ RunFolder RunFolder::create(const RunSection& run) {
 }
 
 RunFolder RunFolder::make_temporary() {
-  std::string pattern = (temporary_folder() / "runner-XXXXXX").string();
+  remove_abandoned(temporary_folder());
+  std::string pattern = (temporary_folder() / temporary_name).string();
   if (!mkdtemp(pattern.data())) fail(pattern, std::system_category().message(errno));
   return {pattern, true};
 }

@@ -35,6 +35,7 @@ LoaderOptions training_options(const Recipe& recipe, const Engine& engine) {
   LoaderOptions options = shared_options(recipe, engine, Broken::replace);
   options.batch_size = global_batch_size(recipe, engine.world());
   options.share = {engine.world().rank(), engine.world().size()};
+  if (recipe.distributed.reproducible) options.mixed_parts = recipe.distributed.shards;
   options.shuffle = recipe.loader.shuffle && !recipe.loader.overfit_batches;  // the same batches every time
   return options;
 }

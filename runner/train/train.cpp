@@ -291,7 +291,7 @@ class Loop {
   void save_if_wanted() {
     bool save_now = checkpoint_wanted_ && !over() && engine_.ranks_are_equal();
     if (save_now) {
-      engine_.prepare_to_save();
+      engine_.average_weights();
       run_.divergence.look_at(engine_);
       save_now = !diverged();
     }
@@ -357,7 +357,7 @@ class Loop {
 
   void save_at_end() {
     if (!control_.checkpoints || diverged()) return;
-    engine_.prepare_to_save();
+    engine_.average_weights();
     control_.checkpoints->at_end(run_.progress, interrupted() || checkpoint_wanted_);
   }
 

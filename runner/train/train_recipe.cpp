@@ -2,6 +2,7 @@
 
 #include <torch/utils.h>
 
+#include <chrono>
 #include <csignal>
 
 #include "registry/base/log.hpp"
@@ -36,6 +37,8 @@ namespace runner {
 namespace fs = std::filesystem;
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t dry_run_steps = 2, dry_run_eval_batches = 4;
 
@@ -155,8 +158,12 @@ Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const SavedTex
 LoopControl loop_control(const RunFolder& folder, const StopSignal& stop, Checkpointer& checkpoints,
                          const TrainArguments& given) {
   const TrainOptions& options = given.options;
-  const auto stop_signal = [&] {
-    if (!folder.temporary()) folder.require_there();
+  // At most once a second: it is asked for in every step, and network file systems take their time.
+  const auto stop_signal = [&folder, &stop, look_again = Clock::time_point()]() mutable {
+    if (!folder.temporary() && Clock::now() >= look_again) {
+      folder.require_there();
+      look_again = Clock::now() + std::chrono::seconds(1);
+    }
     return stop.received();
   };
   LoopControl control{stop_signal, folder.path(), &take_checkpoint_request};

@@ -140,6 +140,7 @@ Run::Run(const Recipe& recipe_, World& world, const std::optional<EarlierPlan>& 
               {"generators", &generators},
               {"divergence", &divergence},
               {"times", &engine.times()}};
+  if (engine.compression()) stateful.emplace_back("compression", engine.compression());
   if (best) stateful.emplace_back("best", &*best);
   for (std::size_t i = 0; i < hooks.size(); ++i)
     stateful.emplace_back("hook." + std::to_string(i) + "." + recipe.hook[i].name(),

@@ -187,10 +187,26 @@ def torchrun_starts_ranks(folder):
         compare(folder / "one", two)
 
 
-def variables_of_an_unknown_launcher_are_not_ignored_in_silence(folder):
-    done = subprocess.run([RUNNER, *map(str, SMALL), "train.max_steps=1", f"run.dir={folder}/run"], capture_output=True, text=True,
-                          env=environment(RANK="0", WORLD_SIZE="2", MASTER_ADDR="localhost", MASTER_PORT="4711"), timeout=400)
-    assert done.returncode == 0 and 'WORLD_SIZE is "2", but not set by a launcher that runner knows' in done.stderr, done.stderr
+def ranks_join_by_the_variables_of_pytorch(folder):
+    """As an operator of a cluster starts them: one process in each pod, and nothing but PyTorch's variables."""
+    run(*SMALL, "train.epochs=1", f"run.dir={folder}/one")
+    command = [RUNNER, *map(str, SMALL), "train.epochs=1", "distributed.timeout=60s"]
+    for secret in (None, os.urandom(32).hex()):
+        host, port = free_address().split(":")
+        variables = {"WORLD_SIZE": "2", "MASTER_ADDR": host, "MASTER_PORT": port}
+        if secret:
+            (folder / "secret").write_text(secret)
+            (folder / "secret").chmod(0o600)
+            variables["RUNNER_SECRET_FILE"] = str(folder / "secret")
+        two = folder / ("two" if secret else "plain")
+        ranks = [subprocess.Popen([*command, f"run.dir={two}"], env=environment(RANK=str(rank), **variables),
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in (1, 0)]
+        for rank in ranks:
+            output = rank.communicate(timeout=400)[0]
+            assert rank.returncode == 0, output
+        compare(folder / "one", two)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(RANK="0", WORLD_SIZE="2"), timeout=400)
+    assert done.returncode != 0 and "Set MASTER_ADDR and MASTER_PORT" in done.stderr, done.stderr
 
 
 def mpirun_starts_ranks(folder):
@@ -221,5 +237,5 @@ if __name__ == "__main__":
              batch_norm_statistics_are_those_of_rank_0, only_rank_0_shows_and_writes, ranks_share_the_cores,
              a_run_that_diverges_fails_on_all_ranks_and_nobody_is_blamed, mistakes_in_the_recipe_are_said_once,
              mistakes_on_the_command_line_are_refused, ranks_without_examples_train_as_one, what_would_fail_again_is_not_restarted,
-             torchrun_starts_ranks, variables_of_an_unknown_launcher_are_not_ignored_in_silence, mpirun_starts_ranks, two_machines_train_as_one]
+             torchrun_starts_ranks, ranks_join_by_the_variables_of_pytorch, mpirun_starts_ranks, two_machines_train_as_one]
     main([case for case in cases if not chosen or case.__name__ in chosen])

@@ -30,10 +30,16 @@ def a_killed_rank_is_named_and_the_others_end(folder):
     os.kill(ranks[2], signal.SIGKILL)
     output = launcher.communicate(timeout=300)[0]
     assert launcher.returncode == 128 + signal.SIGKILL, (launcher.returncode, output)
-    assert re.search(rf"rank 2 \(process {ranks[2]}\) failed first: signal 9 \(Killed\), last seen at step \d+", output), output
+    launcher_said = re.search(rf"rank 2 \(process {ranks[2]}\) failed first: signal 9 \(Killed\), last seen at step (\d+)", output)
+    assert launcher_said, output
+    # All ranks make the same updates: it died in the one after the last that rank 0 has recorded, or in the next.
+    recorded = records(folder / "run")[-1]["step"]
     for rank, said in (0, output), (1, (folder / "run/ranks/rank-1.log").read_text()):
         named = rf"Rank {rank} stopped in .*: rank 2 \(host .*, process {ranks[2]}\) died without an error message; last seen at step \d+"
         assert re.search(named, said), said
+        step = int(re.search(named.replace(r"step \d+", r"step (\d+)"), said)[1])
+        assert abs(step - recorded) <= 1, (step, recorded)
+    assert abs(int(launcher_said[1]) - recorded) <= 1, (launcher_said[0], recorded)
     wait_until_gone(ranks.values())
     whole_checkpoints(folder / "run")
 

@@ -7,9 +7,12 @@
 #include <new>
 #include <string_view>
 
+#include "runner/engine/world.hpp"
+
 namespace runner {
 
 bool is_out_of_memory(const std::exception& error) {
+  if (dynamic_cast<const RankError*>(&error)) return false;  // it may quote what happened to another rank
   if (dynamic_cast<const std::bad_alloc*>(&error) || dynamic_cast<const c10::OutOfMemoryError*>(&error))
     return true;
   // LibTorch's allocator for main memory and oneDNN say so only in the text of the error.

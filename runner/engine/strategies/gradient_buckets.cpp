@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 
 namespace runner {
 
@@ -107,7 +108,12 @@ std::int64_t GradientBuckets::numbers_along(const Bucket& bucket) const {
 void GradientBuckets::completed(std::size_t parameter) {
   if (!sending_) return;
   const auto [bucket, member] = places_[parameter];
-  if (!buckets_[bucket]->taken[member]) take(*buckets_[bucket], member);
+  if (bucket < next_)
+    throw std::runtime_error(
+        "A parameter got a second gradient in one backward pass, after its first one had been sent to the "
+        "other ranks: a backward pass runs inside another one. Set train.on_out_of_memory = \"split\", with "
+        "which gradients are sent when all are complete.");
+  take(*buckets_[bucket], member);
   send_full_buckets();
 }
 
@@ -116,10 +122,12 @@ void GradientBuckets::take(Bucket& bucket, std::size_t member) {
   if (!gradient.defined()) return;
   const torch::NoGradGuard no_grad;
   allocate(bucket);
+  // Completed a second time, by a backward pass inside the backward pass: usually added in place.
+  if (bucket.taken[member] && gradient.is_alias_of(bucket.flat)) return;
   bucket.views[member].copy_(gradient.layout() == torch::kStrided ? gradient : gradient.to_dense());
   gradient = bucket.views[member];  // frees its own memory for the rest of backward
+  if (!bucket.taken[member]) ++bucket.count_taken;
   bucket.taken[member] = true;
-  ++bucket.count_taken;
 }
 
 void GradientBuckets::send_full_buckets() {

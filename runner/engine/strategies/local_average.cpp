@@ -78,7 +78,10 @@ void LocalAverage::average(Optimizer& optimizer, double share) const {
   // Shifted to be exact as a double. All are equal if minimum and maximum are.
   const auto hash = static_cast<double>(std::hash<std::string>{}(layout) >> 12U);
   const char* what = "the layout of the optimizer's state";
-  if (world_.all_reduce(hash, Reduction::min, what) == world_.all_reduce(hash, Reduction::max, what)) {
+  // Not as operands of one expression, whose order may differ between ranks built by different compilers.
+  const double least = world_.all_reduce(hash, Reduction::min, what);
+  const double most_of_all = world_.all_reduce(hash, Reduction::max, what);
+  if (least == most_of_all) {
     average(tensors, share, "the averaged state of the optimizer");
   } else {
     // Some rank has not used a parameter yet: all take the state of the rank that was trained on most.

@@ -16,6 +16,10 @@ torch::Tensor as_matrix(const torch::Tensor& tensor) {
   return tensor.reshape({tensor.size(0), -1}).to(torch::kFloat);
 }
 
+std::string error_of(const std::string& parameter, int rank) {
+  return parameter + ".error." + std::to_string(rank);
+}
+
 torch::Tensor orthogonal(const torch::Tensor& matrix) { return std::get<0>(at::linalg_qr(matrix)); }
 
 // One gradient while its factors are exchanged.
@@ -131,37 +135,39 @@ void PowerSgd::reduce(const std::vector<NamedTensor>& parameters) {
   }
 }
 
-void PowerSgd::even_out_errors() {
-  for (auto& [name, memory] : memory_) {
-    world_.all_reduce(memory.error, Reduction::sum, "what compression left out");
-    memory.error.div_(world_.size());
-  }
-}
-
 State PowerSgd::save() const {
   State state{.integers = {{"ranks", world_.size()}}};
   for (const auto& [name, memory] : memory_) {
-    state.tensors[name + ".error"] = memory.error;
-    state.tensors[name + ".q"] = memory.q;
+    state.tensors[error_of(name, world_.rank())] = memory.error;
+    if (world_.is_main()) state.tensors[name + ".q"] = memory.q;
   }
   return state;
 }
 
 void PowerSgd::load(const State& state) {
-  const auto ranks = static_cast<double>(StateReader(state).integer("ranks"));
+  const auto ranks = static_cast<int>(StateReader(state).integer("ranks"));
   memory_.clear();
+  const auto saved = [&](const std::string& entry) {
+    const auto found = state.tensors.find(entry);
+    if (found == state.tensors.end()) throw StateError(in_quotes(entry) + " is missing");
+    return found->second;
+  };
+  constexpr std::string_view factor = ".q";
   for (const auto& [entry, tensor] : state.tensors) {
-    const std::size_t dot = entry.rfind('.');
-    if (dot == std::string::npos)
-      throw StateError(in_quotes(entry) + " is not an entry of compression = \"powersgd\"");
-    Memory& memory = memory_[entry.substr(0, dot)];
-    (entry.substr(dot) == ".q" ? memory.q : memory.error) = tensor.clone();
+    if (!entry.ends_with(factor)) continue;
+    const std::string name = entry.substr(0, entry.size() - factor.size());
+    Memory& memory = memory_[name];
+    memory.q = tensor.clone();
+    if (ranks == world_.size()) {
+      memory.error = saved(error_of(name, world_.rank())).clone();
+      continue;
+    }
+    memory.error = saved(error_of(name, 0)).clone();
+    for (int rank = 1; rank < ranks; ++rank) memory.error.add_(saved(error_of(name, rank)));
+    memory.error.div_(world_.size());
   }
-  for (auto& [name, memory] : memory_) {
-    if (!memory.q.defined() || !memory.error.defined())
-      throw StateError("the saved state of " + in_quotes(name) + " is incomplete");
-    if (ranks != world_.size()) memory.error.mul_(ranks / world_.size());
-  }
+  if (state.tensors.size() != memory_.size() * static_cast<std::size_t>(ranks + 1))
+    throw StateError("it is not the state of compression = \"powersgd\"");
 }
 
 }  // namespace runner

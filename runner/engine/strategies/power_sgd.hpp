@@ -30,11 +30,9 @@ class PowerSgd final : public Stateful {
   // rank has a gradient gets none.
   void reduce(const std::vector<NamedTensor>& parameters);
 
-  // Only the sum of the ranks' errors matters. Each rank gets an equal part of it, so that a checkpoint needs
-  // the error of one rank only, and any number of ranks can resume from it.
-  void even_out_errors();
-
-  State save() const override;  // the same on all ranks after even_out_errors()
+  // Each rank saves its own error; rank 0 also what all have in common. load() gets the states of all ranks
+  // as one. Another number of ranks shares their sum, which is all that matters but for rounding.
+  State save() const override;
   void load(const State& state) override;
 
   std::int64_t bytes_sent() const { return bytes_sent_; }

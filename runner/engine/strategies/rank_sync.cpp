@@ -42,6 +42,18 @@ std::vector<int> share_out(const std::vector<NamedTensor>& parameters, int ranks
   return share_out(bytes, ranks);
 }
 
+namespace {
+
+// Nobody updates frozen parameters. They have an owner, too, in case they are released later.
+std::vector<int> share_out_trained(const std::vector<NamedTensor>& parameters, int ranks) {
+  std::vector<std::int64_t> bytes;
+  for (const auto& [name, tensor] : parameters)
+    bytes.push_back(tensor.requires_grad() ? static_cast<std::int64_t>(tensor.nbytes()) : 0);
+  return share_out(bytes, ranks);
+}
+
+}  // namespace
+
 RankSync::RankSync(World& world, const DistributedOptions& options) : world_(world), options_(options) {
   if (options_.compression == Compression::powersgd)
     power_sgd_ = std::make_unique<PowerSgd>(world_, options_.powersgd_rank);
@@ -55,7 +67,7 @@ void RankSync::take(const std::vector<NamedTensor>& parameters, const std::vecto
   for (std::size_t i = 0; i < parameters_.size(); ++i) places_[parameters_[i].name] = i;
   buffers_ = tensors_of(buffers);
   if (options_.strategy == RankStrategy::zero1 || options_.strategy == RankStrategy::zero2)
-    owners_ = share_out(parameters_, world_.size());
+    owners_ = share_out_trained(parameters_, world_.size());
 }
 
 void RankSync::prepare(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& buffers) {
@@ -136,15 +148,7 @@ void RankSync::reduce_gradients() {
   if (power_sgd_) power_sgd_->reduce(compressed_);
 }
 
-void RankSync::prepare_to_save() {
-  if (power_sgd_) power_sgd_->even_out_errors();
-}
-
-State RankSync::save() const { return power_sgd_ ? power_sgd_->save() : State(); }
-
-void RankSync::load(const State& state) {
-  if (power_sgd_ && !state.empty()) power_sgd_->load(state);
-}
+Stateful* RankSync::compression() const { return power_sgd_.get(); }
 
 std::int64_t RankSync::most_gradient_bytes(bool summed_before) {
   make_buckets();
@@ -178,14 +182,21 @@ void RankSync::share_weights() {
   if (owners_.empty()) return;
   std::vector<torch::Tensor> together;
   std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    together.push_back(parameters_[i].tensor);
-    bytes += parameters_[i].tensor.nbytes();
-    const bool last = i + 1 == parameters_.size() || owners_[i + 1] != owners_[i];
-    if (!last && bytes < options_.bucket_size.bytes) continue;
-    broadcast_together(world_, std::exchange(together, {}), owners_[i], "the updated weights");
+  int owner = 0;
+  const auto send = [&] {
+    if (!together.empty())
+      broadcast_together(world_, std::exchange(together, {}), owner, "the updated weights");
     bytes = 0;
+  };
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const torch::Tensor& parameter = parameters_[i].tensor;
+    if (!parameter.requires_grad()) continue;  // frozen: nobody has updated it
+    if (owners_[i] != owner || bytes >= options_.bucket_size.bytes) send();
+    owner = owners_[i];
+    together.push_back(parameter);
+    bytes += parameter.nbytes();
   }
+  send();
 }
 
 void RankSync::share_buffers() const { broadcast_together(world_, buffers_, 0, "the buffers"); }

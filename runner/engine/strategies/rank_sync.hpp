@@ -22,10 +22,10 @@ struct Sharding;
 struct ShardingOptions;
 
 // Keeps the weights of all ranks equal: the part of an update that exists only with several ranks.
-class RankSync final : public Stateful {
+class RankSync {
  public:
   RankSync(World& world, const DistributedOptions& options);
-  ~RankSync() override;
+  ~RankSync();
 
   // The parameters and buffers to keep equal. prepare() also copies those of rank 0 to all ranks and checks
   // that they are equal.
@@ -65,11 +65,8 @@ class RankSync final : public Stateful {
   // Copies the buffers of rank 0 to all ranks, as PyTorch's DistributedDataParallel does.
   void share_buffers() const;
 
-  // The error that compression has accumulated. Call prepare_to_save() before save(); every rank takes part.
-  // Without compression the state is empty, and load() ignores what another setting saved.
-  void prepare_to_save();
-  State save() const override;
-  void load(const State& state) override;
+  // What compression has left out of earlier gradients, of which every rank has a part; null without it.
+  Stateful* compression() const;
 
   std::int64_t most_gradient_bytes(bool summed_before);  // GradientBuckets::most_bytes
 

@@ -2,6 +2,8 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
+
 #include "runner/engine/strategies/together.hpp"
 
 namespace runner {
@@ -9,11 +11,14 @@ namespace runner {
 // The tensors of a shard are joined into one, followed by a 1 for each that is defined and a 0 for the
 // others.
 void TensorSums::add(const std::vector<torch::Tensor>& tensors) {
+  const bool any_double = std::ranges::any_of(
+      shapes_, [](const torch::Tensor& shape) { return shape.scalar_type() == torch::kDouble; });
+  const torch::ScalarType type = any_double ? torch::kDouble : torch::kFloat;
   std::vector<torch::Tensor> pieces;
-  const torch::Tensor present = torch::zeros(static_cast<std::int64_t>(tensors.size()));
+  const torch::Tensor present = torch::zeros(static_cast<std::int64_t>(tensors.size()), type);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    pieces.push_back(tensors[i].defined() ? tensors[i].detach().to(torch::kCPU, torch::kFloat).reshape(-1)
-                                          : torch::zeros(shapes_[i].numel()));
+    pieces.push_back(tensors[i].defined() ? tensors[i].detach().to(torch::kCPU, type).reshape(-1)
+                                          : torch::zeros(shapes_[i].numel(), type));
     if (tensors[i].defined()) present[static_cast<std::int64_t>(i)] = 1;
   }
   pieces.push_back(present);
@@ -27,7 +32,7 @@ std::vector<std::pair<torch::Tensor, float>> TensorSums::total(std::string_view 
   std::vector<std::pair<torch::Tensor, float>> tensors;
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
-    const float shards = present[static_cast<std::int64_t>(i)].item<float>();
+    const auto shards = present[static_cast<std::int64_t>(i)].item<float>();
     const torch::Tensor piece = flat.narrow(0, offset, shapes_[i].numel()).view(shapes_[i].sizes());
     tensors.emplace_back(shards > 0 ? piece : torch::Tensor(), shards);
     offset += shapes_[i].numel();

@@ -5,6 +5,7 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace runner {
 
@@ -82,14 +83,16 @@ struct Normalisation : torch::autograd::Function<Normalisation> {
         (input.to(statistics_type(input)) - per_channel(saved[2], input)) * inverse_deviation;
 
     const auto dimensions = reduced_dimensions(input);
+    const bool counting = context->saved_data["counting"].toBool();
     const torch::Tensor own =
         torch::stack({gradient.sum(dimensions), (gradient * normal).sum(dimensions)}).to(torch::kDouble);
-    const torch::Tensor all = own.clone();
+    // Gradients of stand-in data may be anything, such as 0 times infinity.
+    const torch::Tensor all = counting ? own.clone() : torch::zeros_like(own);
     world->all_reduce(all, Reduction::sum, "batch norm's gradients");
     const torch::Tensor means = all / count;
 
     torch::Tensor of_input;
-    if (context->saved_data["counting"].toBool()) {
+    if (counting) {
       of_input = (gradient - per_channel(means[0], input) - normal * per_channel(means[1], input)) *
                  inverse_deviation;
       if (weight.defined()) of_input = of_input * per_channel(weight, input);
@@ -109,7 +112,15 @@ struct Normalisation : torch::autograd::Function<Normalisation> {
   }
 };
 
+std::unique_ptr<World> all_ranks(World& world) {
+  std::vector<int> ranks(static_cast<std::size_t>(world.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return world.group(ranks);
+}
+
 }  // namespace
+
+SyncBatchNorm::SyncBatchNorm(World& world) : world_(all_ranks(world)) {}
 
 torch::Tensor SyncBatchNorm::normalised(const torch::Tensor& input,
                                         const std::optional<torch::Tensor>& weight,
@@ -120,7 +131,7 @@ torch::Tensor SyncBatchNorm::normalised(const torch::Tensor& input,
   Statistics statistics;
   {
     const torch::NoGradGuard no_grad;
-    statistics = statistics_of(world_, input.detach(), counting_);
+    statistics = statistics_of(*world_, input.detach(), counting_);
     const auto follow = [&](const std::optional<torch::Tensor>& running, const torch::Tensor& now) {
       if (running && running->defined())
         running->mul_(1 - momentum).add_(now.to(running->scalar_type()), momentum);
@@ -128,7 +139,7 @@ torch::Tensor SyncBatchNorm::normalised(const torch::Tensor& input,
     follow(running_mean, statistics.mean);
     follow(running_variance, statistics.variance * statistics.count / (statistics.count - 1).clamp_min(1));
   }
-  return Normalisation::apply(input, weight, bias, statistics, epsilon, counting_, &world_);
+  return Normalisation::apply(input, weight, bias, statistics, epsilon, counting_, world_.get());
 }
 
 void SyncBatchNorm::run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {

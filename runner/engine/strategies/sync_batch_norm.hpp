@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+
 #include "components/torch/operator_mode.hpp"
 #include "runner/engine/world.hpp"
 
@@ -10,7 +12,7 @@ namespace runner {
 // same number of them in the same order.
 class SyncBatchNorm final : public OperatorMode {
  public:
-  explicit SyncBatchNorm(World& world) : world_(world) {}
+  explicit SyncBatchNorm(World& world);
 
   void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) override;
 
@@ -24,7 +26,9 @@ class SyncBatchNorm final : public OperatorMode {
                            const std::optional<torch::Tensor>& running_variance, double momentum,
                            double epsilon);
 
-  World& world_;
+  // All ranks, as a group of its own: during backward, buckets of gradients are sent as well, and a rank that
+  // does not use a parameter sends its bucket later than the others.
+  const std::unique_ptr<World> world_;
   bool counting_ = true;
 };
 

@@ -56,6 +56,28 @@ std::string list_of(const std::vector<int>& ranks) {
 
 }  // namespace
 
+namespace {
+
+// Tensors are copied to be sent at once, which takes memory. A larger one is sent alone and, if its elements
+// are in order, without a copy.
+constexpr std::size_t most_bytes_of_a_message = std::size_t{64} << 20;
+
+void broadcast_message(World& world, const std::vector<torch::Tensor>& tensors, int from,
+                       std::string_view what) {
+  // As bytes: Gloo does not know every number format.
+  if (tensors.size() == 1 && tensors[0].is_contiguous())
+    return world.broadcast(tensors[0].detach().view(-1).view(torch::kUInt8), from, what);
+  std::int64_t elements = 0;
+  for (const torch::Tensor& tensor : tensors) elements += tensor.numel();
+  const torch::Tensor flat = world.rank() == from
+                                 ? flattened(tensors)
+                                 : torch::empty({elements}, tensors[0].options().requires_grad(false));
+  world.broadcast(flat.view(torch::kUInt8), from, what);
+  if (world.rank() != from) copy_from_flat(flat, tensors);
+}
+
+}  // namespace
+
 void broadcast_together(World& world, const std::vector<torch::Tensor>& tensors, int from,
                         std::string_view what) {
   if (world.alone()) return;
@@ -63,9 +85,16 @@ void broadcast_together(World& world, const std::vector<torch::Tensor>& tensors,
   std::map<torch::ScalarType, std::vector<torch::Tensor>> by_type;
   for (const torch::Tensor& tensor : tensors) by_type[tensor.scalar_type()].push_back(tensor);
   for (const auto& [type, group] : by_type) {
-    const torch::Tensor flat = flattened(group);
-    world.broadcast(flat.view(torch::kUInt8), from, what);  // Gloo does not know every number format
-    if (world.rank() != from) copy_from_flat(flat, group);
+    std::vector<torch::Tensor> message;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      message.push_back(group[i]);
+      bytes += group[i].nbytes();
+      const bool full = i + 1 == group.size() || bytes + group[i + 1].nbytes() > most_bytes_of_a_message;
+      if (!full) continue;
+      broadcast_message(world, std::exchange(message, {}), from, what);
+      bytes = 0;
+    }
   }
 }
 

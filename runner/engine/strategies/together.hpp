@@ -11,7 +11,7 @@
 
 namespace runner {
 
-// Broadcasts many tensors from rank `from`, in one message for each number format.
+// Broadcasts many tensors from rank `from`: those of a number format together, in messages of a bounded size.
 void broadcast_together(World& world, const std::vector<torch::Tensor>& tensors, int from,
                         std::string_view what);
 

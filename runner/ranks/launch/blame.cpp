@@ -29,6 +29,7 @@ Blame::Blame(const Attempt& attempt, RunStore& store) : attempt_(attempt), store
   for (const int number : attempt.order_of_ends()) {
     const LaunchedRank& rank = *std::ranges::find(attempt.ranks(), number, &LaunchedRank::number);
     const auto seen = store.sighting(attempt.restart(), number);
+    if (seen) furthest_step_ = std::max(furthest_step_, seen->step);
     // Without the store the cause is unknown; ranks that lose the network all fail with this exit code.
     constexpr int failed = 1;
     const bool because_of_another = seen ? seen->phase == Sighting::Phase::stopped_by_another
@@ -77,13 +78,14 @@ void Blame::explain(std::ostream& messages, bool all_shown) const {
     messages << "runner: a rank on another machine failed first; its launcher says which.\n";
   for (const LaunchedRank* rank : culprits_) {
     const auto seen = store_.sighting(attempt_.restart(), rank->number);
-    // A rank that is killed does not tell where it is; its last message may be some steps old.
+    // A rank that is killed does not tell where it is, but the others told where they noticed it.
     const bool told = seen && seen->phase != Sighting::Phase::running;
+    const std::string place = seen ? where(told ? *seen : at_least_at(furthest_step_, *seen)) : "";
     const bool killed = WIFSIGNALED(*rank->status) && WTERMSIG(*rank->status) == SIGKILL;
     messages << log::format("runner: rank {} (process {}) {}: {}{}.{}\n", rank->number, rank->process,
                             rank == culprits_.front() ? "failed first" : "also failed",
                             describe_wait_status(*rank->status),
-                            seen ? (told ? ", " : ", last seen ") + where(*seen) : "",
+                            seen ? (told ? ", " : ", last seen ") + place : "",
                             killed ? " The kernel does this when memory runs out." : "");
   }
   const LaunchedRank& shown = culprits_.empty() ? attempt_.ranks().front() : *culprits_.front();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <vector>
 
@@ -31,6 +32,7 @@ class Blame {
  private:
   const Attempt& attempt_;
   RunStore& store_;
+  std::int64_t furthest_step_ = -1;  // that any rank has reported
   std::vector<const LaunchedRank*> culprits_;
 };
 

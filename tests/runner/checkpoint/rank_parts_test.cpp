@@ -104,3 +104,28 @@ TEST_CASE("checkpoint: a rank that leaves no note is named, and nobody waits for
   CHECK_THROWS_WITH(wait_for_part(scratch.path(), part, {std::chrono::hours(1), &cancelled}),
                     ContainsSubstring("has ended"));
 }
+
+TEST_CASE("checkpoint: a rank that dies before it has written its part is noticed at once") {
+  const TemporaryFolder scratch;
+  const RankPart part{"optimizer", 1, 2};
+  WaitOptions wait{std::chrono::hours(1)};
+  wait.trouble_with = [](int rank) { return "rank " + std::to_string(rank) + " has ended"; };
+  CHECK_THROWS_AS(wait_for_part(scratch.path(), part, wait), RankError);
+  CHECK_THROWS_WITH(wait_for_part(scratch.path(), part, wait), ContainsSubstring("rank 1 has ended"));
+  write_part(scratch.path(), part, {.integers = {{"step", 3}}});  // it died after that
+  const WrittenPart written = wait_for_part(scratch.path(), part, wait);
+  CHECK(written.layout == to_json({.integers = {{"step", 3}}}));
+  CHECK_FALSE(written.file);
+}
+
+TEST_CASE("checkpoint: a part without tensors has no file") {
+  const TemporaryFolder scratch;
+  const auto errors = save_together(2, scratch.path(), 3, [](int rank) {
+    return rank == 0 ? State{.integers = {{"step", 3}}} : part_of_rank(rank, 3);
+  });
+  for (const auto& error : errors) CHECK(message_of(error) == "");
+  const fs::path folder = CheckpointStore(scratch.path()).path_of(3);
+  CHECK_FALSE(fs::exists(folder / RankPart{"optimizer", 0, 2}.file()));
+  CHECK(damage_of(folder) == "");
+  CHECK(read_checkpoint(folder).states.at("optimizer").tensors.size() == 1);
+}

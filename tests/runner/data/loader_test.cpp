@@ -296,5 +296,29 @@ TEST_CASE("loader: given up in the middle of an epoch") {
   }
 }
 
+TEST_CASE("loader: examples are mixed within parts that do not depend on the number of ranks") {
+  const Numbered split(53, augmentation());
+  auto one = options(1, 2, 16);
+  const auto plain = load(split, one);
+  one.mixed_parts = 4;
+  const auto whole = load(split, one);
+  CHECK_FALSE(same(whole, plain));
+  for (const std::int64_t ranks : {2, 4}) {
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      std::vector<torch::Tensor> inputs, targets;
+      for (std::int64_t rank = 0; rank < ranks; ++rank) {
+        auto own = one;
+        own.share = {rank, ranks};
+        const LoadedBatch share = load(split, own).at(i);
+        if (share.batch.size() == 0) continue;
+        inputs.push_back(share.batch.input);
+        targets.push_back(share.batch.target);
+      }
+      CHECK(torch::equal(torch::cat(inputs), whole[i].batch.input));
+      CHECK(torch::equal(torch::cat(targets), whole[i].batch.target));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace runner

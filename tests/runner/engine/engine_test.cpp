@@ -208,6 +208,8 @@ TEST_CASE("engine: a run that must not split says what would help") {
 
 TEST_CASE("engine: the ways in which memory runs out are known, other errors are not touched") {
   CHECK(is_out_of_memory(std::bad_alloc()));
+  // Innocent: it quotes what happened to another rank.
+  CHECK_FALSE(is_out_of_memory(RankError("Rank 0 stopped: rank 1 failed at step 3: CUDA out of memory.")));
   CHECK_FALSE(is_out_of_memory(std::runtime_error("shapes do not fit")));
   try {
     torch::empty({std::int64_t{1} << 60}, torch::kChar);  // more than any machine has

@@ -56,18 +56,36 @@ TEST_CASE("membership: rank 0 of torchrun serves the store unless torchrun does"
   CHECK_THROWS_WITH(membership(environment), ContainsSubstring("WORLD_SIZE is \"99999999999999999999\""));
 }
 
-TEST_CASE("membership: ranks of a launcher that is not known are not ignored in silence") {
-  const testing::Quiet quiet;
-  Environment environment{{"RANK", "0"}, {"WORLD_SIZE", "1"}};
+TEST_CASE("membership: a launcher that sets only what PyTorch's env:// reads") {
+  Environment environment{{"RANK", "1"}, {"WORLD_SIZE", "1"}};
   CHECK_FALSE(membership(environment));
-  CHECK(log::warnings().empty());
   environment["WORLD_SIZE"] = "2";
   CHECK_FALSE(membership(without_membership(environment)));
-  CHECK(log::warnings().empty());
-  CHECK_FALSE(membership(environment));
-  REQUIRE(log::warnings().size() == 1);
-  CHECK_THAT(log::warnings()[0],
-             ContainsSubstring("WORLD_SIZE is \"2\"") && ContainsSubstring("torchrun, mpirun, srun"));
+  // It does not train alone in silence.
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("Set MASTER_ADDR and MASTER_PORT") &&
+                                                 ContainsSubstring("unset WORLD_SIZE"));
+  environment["MASTER_ADDR"] = "job-master-0";
+  environment["MASTER_PORT"] = "23456";
+  auto member = membership(environment);
+  REQUIRE(member);
+  CHECK(member->launcher == Launcher::environment);
+  CHECK(member->place.rank == 1);
+  CHECK(member->place.size == 2);
+  CHECK(member->place.local_size == 1);  // as far as anybody knows
+  CHECK(member->meet->host == "job-master-0");
+  CHECK_FALSE(member->serves_store);
+  CHECK_FALSE(member->on_one_machine());
+  const std::string machine = member->place.machine;
+  environment["RANK"] = "0";
+  member = membership(environment);
+  CHECK(member->serves_store);
+  CHECK(member->place.machine != machine);
+  environment["LOCAL_RANK"] = "0";
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("LOCAL_WORLD_SIZE is not set"));
+  environment["LOCAL_WORLD_SIZE"] = "2";
+  CHECK(membership(environment)->on_one_machine());
+  environment["RANK"] = "7";
+  CHECK_THROWS_WITH(membership(environment), ContainsSubstring("contradict"));
 }
 
 TEST_CASE("membership: the only rank of runner launch still belongs to it") {

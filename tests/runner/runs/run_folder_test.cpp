@@ -181,3 +181,32 @@ TEST_CASE("a run folder that cannot be examined for a moment is not taken for de
   write_file(*run.dir, "no folder");
   CHECK_THROWS_WITH(folder.require_there(), ContainsSubstring("deleted or moved"));
 }
+
+TEST_CASE("what a killed process has left in the temporary folder is removed by the next one") {
+  const TemporaryFolder scratch;
+  const char* const before = getenv("TMPDIR");
+  const std::string old = before ? before : "";
+  setenv("TMPDIR", scratch.path().c_str(), 1);
+  const auto left = [&](const char* name, const std::string& note) {
+    write_file(scratch / name / ".lock", note);
+    write_file(scratch / name / "log.txt", "lines");
+    fs::last_write_time(scratch / name / ".lock", fs::file_time_type::clock::now() - std::chrono::minutes(2));
+  };
+  const std::string note = "4711 " + host_name() + " 17\n";
+  left("runner-aB3dEf", note);
+  left("runner-starts", note);
+  fs::last_write_time(scratch / "runner-starts" / ".lock", fs::file_time_type::clock::now());
+  left("runner-others", "");       // of another program
+  left("runner-elsewhere", note);  // not a name that is made here
+  fs::create_directory_symlink("runner-elsewhere", scratch / "runner-linked");
+  {
+    const RunFolder held = RunFolder::make_temporary();
+    fs::last_write_time(held.file(".lock"), fs::file_time_type::clock::now() - std::chrono::minutes(2));
+    const RunFolder next = RunFolder::make_temporary();
+    CHECK(fs::exists(held.path()));
+  }
+  CHECK_FALSE(fs::exists(scratch / "runner-aB3dEf"));
+  for (const char* name : {"runner-starts", "runner-others", "runner-elsewhere"})
+    CHECK(fs::exists(scratch / name / "log.txt"));
+  before ? setenv("TMPDIR", old.c_str(), 1) : unsetenv("TMPDIR");
+}

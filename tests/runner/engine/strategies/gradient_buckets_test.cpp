@@ -177,3 +177,41 @@ TEST_CASE("gradient buckets: sparse gradients are summed like others") {
     require(torch::equal(embedding->weight.grad(), expected), "the sum");
   });
 }
+
+// As a backward pass inside the backward pass does.
+TEST_CASE("gradient buckets: a parameter that is completed twice is summed, or refused if it was sent") {
+  on_ranks(2, [](World& world) {
+    torch::Tensor first = torch::ones({3}).requires_grad_(), second = torch::ones({3}).requires_grad_();
+    const auto use = [&](const torch::Tensor& parameter) {
+      (parameter * (1.0 + world.rank())).sum().backward();
+    };
+    {
+      GradientBuckets buckets(world, {first, second}, {1 << 20, 1 << 20});
+      buckets.begin_last_backward();
+      use(first);
+      use(first);
+      {
+        const torch::AutoGradMode keeps_history(true);  // then it is not added in place
+        (first * first).sum().backward({}, /*keep_graph=*/true, /*create_graph=*/true);
+      }
+      use(second);
+      buckets.finish();
+      require(torch::equal(first.grad(), torch::full({3}, 2 * 3.0 + 2 * 2)), "all three");
+      require(torch::equal(second.grad(), torch::full({3}, 3.0)), "one");
+    }
+    first.mutable_grad().reset();
+    second.mutable_grad().reset();
+    GradientBuckets buckets(world, {first, second}, {1, 1});  // sent at once
+    buckets.begin_last_backward();
+    use(second);
+    std::string message;
+    try {
+      use(second);
+    } catch (const std::exception& error) {
+      message = error.what();
+    }
+    require(message.find("a backward pass runs inside another one") != std::string::npos, message);
+    use(first);
+    buckets.finish();
+  });
+}

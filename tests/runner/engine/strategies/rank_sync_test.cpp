@@ -1,6 +1,8 @@
 #include <catch2/catch_all.hpp>
 
 #include "runner/engine/strategies/pack_state.hpp"
+#include "runner/engine/strategies/rank_sync.hpp"
+#include "runner/inspect/counting_world.hpp"
 #include "tests/support/rank_training.hpp"
 
 using namespace runner;
@@ -215,4 +217,22 @@ TEST_CASE("ranks: buffers are equal after an update that was skipped") {
   });
   CHECK(means[0].abs().sum().item<double>() > 0);
   CHECK(torch::equal(means[0], means[1]));
+}
+
+TEST_CASE("ranks: frozen parameters are shared out to nobody, and are not sent") {
+  DistributedOptions options;
+  options.strategy = GENERATE(RankStrategy::zero1, RankStrategy::zero2);
+  // A backbone, most of the bytes, and a head of two equal layers.
+  std::vector<NamedTensor> parameters{{"backbone", torch::zeros({1000})},
+                                      {"head.0", torch::zeros({10}).requires_grad_()},
+                                      {"head.1", torch::zeros({10}).requires_grad_()}};
+  for (const int rank : {0, 1}) {
+    CountingWorld world(rank, 2);
+    RankSync sync(world, options);
+    sync.take(parameters, {});
+    CHECK(sync.updates("head.0") == (rank == 0));
+    CHECK(sync.updates("head.1") == (rank == 1));
+    sync.share_weights();
+    CHECK(world.bytes_sent() == 2 * 10 * 4 / 2);  // half of the broadcasts start here
+  }
 }

@@ -5,6 +5,7 @@
 
 #include <catch2/catch_all.hpp>
 
+#include "runner/engine/strategies/pack_state.hpp"
 #include "tests/support/rank_training.hpp"
 #include "tests/support/wave.hpp"
 
@@ -118,4 +119,77 @@ TEST_CASE("sync_batch_norm: an engine trains as one rank does, also where a rank
     CHECK(close(weight, weights[0].at(name)));
     CHECK(close(weight, weights[2].at(name)));
   }
+}
+
+namespace {
+
+// One of its layers is used by even ranks only; and the derivative of the square root at zero is infinite.
+class Uneven final : public Model {
+ public:
+  explicit Uneven(bool uses_all) : uses_all_(uses_all) {
+    first_ = register_module("first", torch::nn::Linear(3, 8));
+    norm_ = register_module("norm", torch::nn::BatchNorm1d(8));
+    extra_ = register_module("extra", torch::nn::Linear(8, 8));
+    second_norm_ = register_module("second_norm", torch::nn::BatchNorm1d(8));
+    last_ = register_module("last", torch::nn::Linear(8, 3));
+    const torch::NoGradGuard no_grad;
+    for (torch::Tensor& parameter : parameters()) parameter.copy_(wave(parameter.sizes().vec(), 0.4));
+  }
+  torch::Tensor forward(const Batch& batch) override {
+    torch::Tensor hidden =
+        norm_(first_(batch.input.abs().sqrt() + first_->weight.square().sum() * batch.input));
+    if (uses_all_) hidden = hidden + extra_(hidden);
+    return last_(second_norm_(hidden)) * batch.input.square().sum(1, true).sqrt();
+  }
+
+ private:
+  const bool uses_all_;
+  torch::nn::Linear first_{nullptr}, extra_{nullptr}, last_{nullptr};
+  torch::nn::BatchNorm1d norm_{nullptr}, second_norm_{nullptr};
+};
+
+}  // namespace
+
+TEST_CASE("sync_batch_norm: ranks may use different parameters while gradients are sent") {
+  EngineOptions options;
+  options.precision = [](const PrecisionInputs& inputs) { return part<PrecisionKind>("fp32").build(inputs); };
+  options.distributed.sync_batch_norm = true;
+  options.distributed.bucket_size = {64};  // each parameter is sent as soon as it is complete
+  const auto loss = part<LossKind>("mse").build({});
+  std::vector<State> weights(2);
+  on_ranks(2, [&](World& world) {
+    Engine engine(options, world);
+    engine.prepare(std::make_shared<Uneven>(world.rank() == 0), [](const auto& parameters) {
+      return part<OptimizerKind>("sgd", {{"lr", 0.01}}).build({make_groups(parameters, {})});
+    });
+    for (int step = 0; step < 3; ++step) {
+      Window window;
+      window.batches = {examples(10 * step + 5 * world.rank(), 5)};
+      window.sizes_of_batches = {10};
+      engine.accumulate(window, *loss);
+      engine.update(1);
+    }
+    weights[static_cast<std::size_t>(world.rank())] = engine.weights_state().save().copy();
+  });
+  CHECK(pack(weights[0]) == pack(weights[1]));
+}
+
+TEST_CASE("sync_batch_norm: gradients of stand-in data are dropped, whatever they are") {
+  EngineOptions options;
+  options.precision = [](const PrecisionInputs& inputs) { return part<PrecisionKind>("fp32").build(inputs); };
+  options.distributed.sync_batch_norm = true;
+  const auto loss = part<LossKind>("mse").build({});
+  on_ranks(2, [&](World& world) {
+    Engine engine(options, world);
+    engine.prepare(std::make_shared<Uneven>(true), [](const auto& parameters) {
+      return part<OptimizerKind>("sgd", {{"lr", 0.01}}).build({make_groups(parameters, {})});
+    });
+    Window window;  // the second rank has no examples in the last batch
+    window.batches = {examples(3 * world.rank(), 3), examples(20, world.rank() == 0 ? 4 : 0)};
+    window.sizes_of_batches = {6, 4};
+    engine.accumulate(window, *loss);
+    engine.update(1);
+    for (const NamedTensor& weight : engine.full_weights())
+      require(weight.tensor.isfinite().all().item<bool>(), weight.name);
+  });
 }

@@ -79,3 +79,31 @@ TEST_CASE("together: a claim that only some ranks make is named") {
   CHECK_THAT(message_of(errors[0]), ContainsSubstring("model.hidden: 64 on rank 1; missing on ranks 0, 2.") &&
                                         !ContainsSubstring("model.name"));
 }
+
+TEST_CASE("together: weights are sent in messages of a bounded size, and a large one without a copy") {
+  // Without values: the meta device stands for a model that is larger than memory.
+  struct Recording final : World {
+    explicit Recording(int rank) : World({rank, 2, rank, 2, "here"}) {}
+    Work begin_broadcast(const torch::Tensor& tensor, int, std::string_view) override {
+      messages.emplace_back(tensor.numel(), tensor);
+      return {};
+    }
+    std::vector<std::pair<std::int64_t, torch::Tensor>> messages;
+  };
+  constexpr std::int64_t mebi = std::int64_t{1} << 20;
+  std::vector<torch::Tensor> weights;
+  for (const std::int64_t size : {30, 30, 30, 400, 1})
+    weights.push_back(torch::empty({size, mebi / 4}, torch::kMeta));
+  Recording sender(0), receiver(1);
+  broadcast_together(sender, weights, 0, "a test");
+  broadcast_together(receiver, weights, 0, "a test");
+  std::int64_t all = 0;
+  REQUIRE(sender.messages.size() == receiver.messages.size());
+  for (std::size_t i = 0; i < sender.messages.size(); ++i) {
+    const auto& [bytes, message] = sender.messages[i];
+    CHECK(receiver.messages[i].first == bytes);
+    CHECK((bytes <= 64 * mebi || message.is_alias_of(weights[3])));
+    all += bytes;
+  }
+  CHECK(all == 491 * mebi);
+}

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_all.hpp>
 
+#include "runner/engine/strategies/shard_sums.hpp"
 #include "tests/support/ranks.hpp"
 
 using namespace runner;
@@ -38,4 +39,17 @@ TEST_CASE("tree sum: what cannot be shared out is refused") {
   CHECK_NOTHROW(TreeSum::require(8, 8));
   for (const auto& [shards, ranks] : std::vector<std::pair<int, int>>{{8, 3}, {6, 2}, {4, 8}, {0, 1}})
     CHECK_THROWS_WITH(TreeSum::require(shards, ranks), ContainsSubstring("powers of two"));
+}
+
+TEST_CASE("tree sum: tensors in double precision stay so") {
+  World alone;
+  std::vector<torch::Tensor> parameters{torch::ones({2}, torch::kDouble), torch::ones({2})};
+  ShardedGradients gradients(parameters, alone);
+  const double exact = 1 + 1e-12;  // rounded to 1 in single precision
+  parameters[0].mutable_grad() = torch::full({2}, exact, torch::kDouble);
+  parameters[1].mutable_grad() = torch::full({2}, 0.5);
+  gradients.end_shard();
+  gradients.finish();
+  CHECK(parameters[0].grad()[0].item<double>() == exact);
+  CHECK(parameters[1].grad()[0].item<double>() == 0.5);
 }

@@ -77,7 +77,7 @@ TEST_CASE("local_sgd: ranks differ between two averages, and are equal in everyt
     for (int step = 0; step < 3; ++step) trainee.step(step);
     if (trainee.engine.ranks_are_equal()) throw std::logic_error("they should differ");
     before[rank] = pack(trainee.engine.weights_state().save());
-    trainee.engine.prepare_to_save();
+    trainee.engine.average_weights();
     if (!trainee.engine.ranks_are_equal()) throw std::logic_error("they should be equal");
     after[rank] = pack(trainee.engine.weights_state().save()) + pack(trainee.engine.optimizer().save());
   });

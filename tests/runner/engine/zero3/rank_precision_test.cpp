@@ -82,7 +82,7 @@ TEST_CASE("ranks: what fp8 has measured is the same on all of them, so that they
   on_ranks(2, [&](World& world) {
     Fp8Trainee whole(world, distributed);
     for (int step = 0; step < 4; ++step) whole.step(step);
-    whole.engine.prepare_to_save();
+    whole.engine.average_weights();
     const std::string saved = pack(whole.engine.save());
     for (const std::string& other : world.gather_texts(saved, "the engine's state"))
       require(other == saved, "all ranks have the same state");
