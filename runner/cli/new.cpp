@@ -2,11 +2,11 @@
 #include <filesystem>
 #include <ostream>
 
-#include "registry/base/ascii.hpp"
 #include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
 #include "registry/conform.hpp"
 #include "registry/files/atomic_file.hpp"
+#include "registry/files/file_text.hpp"
 #include "runner/check/deep_check.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/options/recipe_files.hpp"
@@ -67,8 +67,8 @@ std::vector<std::string> overrides_of(const Arguments& arguments, const std::vec
 std::string task_of(const fs::path& named) {
   std::error_code ignored;
   if (fs::is_directory(named, ignored)) return fs::exists(named / "recipe.toml", ignored) ? "" : "images";
-  const std::string ending = ascii_lower(named.extension().string());
-  if (ending == ".csv" || ending == ".tsv") return "table";
+  const std::string ending = ending_of(named);
+  if (ending == ".csv" || ending == ".tsv" || ending == ".jsonl") return "table";
   return ending == ".txt" ? "language-model" : "";
 }
 

@@ -39,7 +39,8 @@ std::optional<std::string> in_usual_notation(const std::string& text, const Numb
         digits += is_digit(whole[i]);
       }
     }
-    if (digits > 3) return std::nullopt;
+    if (digits > 3 || whole[whole.find_first_not_of("+-")] == '0')
+      return std::nullopt;  // "0,950" has decimals
     std::erase(whole, format.thousands);
   }
   return point < text.size() ? whole + "." + text.substr(point + 1) : whole;
@@ -52,13 +53,14 @@ bool is_ascii(std::string_view text) {
 }  // namespace
 
 std::string usual_signs(std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, char>, 7> others{{{"\xC2\xA0", ' '},        // no-break space
-                                                                           {"\xE2\x80\xAF", ' '},    // narrow one
-                                                                           {"\xE2\x80\x89", ' '},    // thin space
-                                                                           {"\xE2\x80\x87", ' '},    // figure space
-                                                                           {"\xE2\x80\x99", '\''},  // typeset apostrophe
-                                                                           {"\xE2\x88\x92", '-'},    // typeset minus
-                                                                           {"\t", ' '}}};
+  static constexpr std::array<std::pair<std::string_view, char>, 7> others{
+      {{"\xC2\xA0", ' '},       // no-break space
+       {"\xE2\x80\xAF", ' '},   // narrow one
+       {"\xE2\x80\x89", ' '},   // thin space
+       {"\xE2\x80\x87", ' '},   // figure space
+       {"\xE2\x80\x99", '\''},  // typeset apostrophe
+       {"\xE2\x88\x92", '-'},   // typeset minus
+       {"\t", ' '}}};
   std::string plain;
   while (!text.empty()) {
     const auto other =
@@ -99,7 +101,8 @@ std::vector<std::string> usual_units(std::string_view text) {
   for (const std::string& unit : units) {
     if (text.starts_with(unit) || text.ends_with(unit) || text.starts_with("-" + unit)) {
       used.push_back(unit);
-      text = text.ends_with(unit) ? text.substr(0, text.size() - unit.size()) : text.substr(text.find(unit) + unit.size());
+      text = text.ends_with(unit) ? text.substr(0, text.size() - unit.size())
+                                  : text.substr(text.find(unit) + unit.size());
     }
   }
   return used;
@@ -122,7 +125,7 @@ std::string number_remedy(NumberUse use) {
                                   : "Correct it, or add it to dataset.missing";
 }
 
-double finite_number(const CsvReader& row, std::size_t column, const NumberFormat& format, NumberUse use) {
+double finite_number(const RowReader& row, std::size_t column, const NumberFormat& format, NumberUse use) {
   const std::string_view text = row.values()[column];
   const auto number = parse_number(text, format);
   if (!number) {

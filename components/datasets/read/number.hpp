@@ -35,7 +35,7 @@ std::optional<NumberFormat> other_notation(std::string_view text);
 enum class NumberUse { input, target };
 
 // The number in a column of a row. Throws IoError with the place if it is not a finite number.
-double finite_number(const CsvReader& row, std::size_t column, const NumberFormat& format,
+double finite_number(const RowReader& row, std::size_t column, const NumberFormat& format,
                      NumberUse use = NumberUse::input);
 
 // "Correct it, or ..", without a full stop at the end.

@@ -1,13 +1,13 @@
-#include "components/support/tables/notation.hpp"
+#include "components/datasets/read/notation.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 
-#include "registry/ascii.hpp"
-#include "registry/trimmed.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/ascii.hpp"
+#include "registry/base/trimmed.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 
@@ -32,23 +32,25 @@ bool is_group_of_three(std::string_view digits, char mark) {
   if (digits.starts_with('-') || digits.starts_with('+')) digits.remove_prefix(1);
   const std::size_t at = digits.find(mark);
   return at >= 1 && at <= 3 && digits.size() == at + 4 && digits[0] != '0' &&
-         std::ranges::all_of(digits.substr(0, at), is_digit) && std::ranges::all_of(digits.substr(at + 1), is_digit);
+         std::ranges::all_of(digits.substr(0, at), is_digit) &&
+         std::ranges::all_of(digits.substr(at + 1), is_digit);
 }
 
-// The letters after a number, such as "g" of "5.2 g"; empty if there are none.
+}  // namespace
+
 std::string_view unit_after(std::string_view text) {
   constexpr std::size_t longest = 12;
   if (text.empty() || !(is_digit(text[0]) || text[0] == '-' || text[0] == '+' || text[0] == '.')) return {};
   const std::size_t end = text.find_last_of("0123456789") + 1;
   const std::string_view unit = trimmed(text.substr(end));
-  const bool letters = std::ranges::any_of(
-      unit, [](char one) { return static_cast<unsigned char>(one) >= 0x80 || (ascii_lower(one) >= 'a' && ascii_lower(one) <= 'z'); });
+  const bool letters = std::ranges::any_of(unit, [](char one) {
+    return static_cast<unsigned char>(one) >= 0x80 || (ascii_lower(one) >= 'a' && ascii_lower(one) <= 'z');
+  });
   return end > 0 && letters && unit.size() <= longest ? unit : std::string_view();
 }
 
-}  // namespace
-
-void ColumnNotation::add(std::string_view text) {
+void ColumnNotation::add(std::string_view written) {
+  const std::string text = usual_signs(written);
   ++values_;
   if (different_.size() <= few && !different_.contains(text)) different_.emplace(text);
   std::vector<std::string> used = usual_units(text);
@@ -66,7 +68,7 @@ void ColumnNotation::add(std::string_view text) {
     ++read_[i];
     fractions_ = fractions_ || std::trunc(*number) != *number;
   }
-  const std::string digits = without_units(usual_signs(text), used);
+  const std::string digits = without_units(text, used);
   for (const auto& [which, mark] : {std::pair{comma, ','}, {point, '.'}}) {
     if (!is_group_of_three(digits, mark)) continue;
     Groups& found = groups_[which];
@@ -79,6 +81,10 @@ void ColumnNotation::add(std::string_view text) {
 
 std::int64_t ColumnNotation::most_read() const { return *std::ranges::max_element(read_); }
 
+NumberFormat ColumnNotation::format() const {
+  return format_of(static_cast<std::size_t>(std::ranges::max_element(read_) - read_.begin()), units_);
+}
+
 bool ColumnNotation::numeric() const {
   if (values_ == 0 || most_read() != values_) return false;
   return with_other_unit_ == 0 || (units_.size() == 1 && (fractions_ || different_.size() > few));
@@ -89,7 +95,8 @@ bool ColumnNotation::nearly_numeric() const {
 }
 
 bool ColumnNotation::in_different_units() const {
-  return with_other_unit_ > 0 && units_.size() > 1 && most_read() == values_ && (fractions_ || different_.size() > few);
+  return with_other_unit_ > 0 && units_.size() > 1 && most_read() == values_ &&
+         (fractions_ || different_.size() > few);
 }
 
 TableNotation::TableNotation(const std::vector<const ColumnNotation*>& columns, char separator) {
@@ -104,25 +111,24 @@ TableNotation::TableNotation(const std::vector<const ColumnNotation*>& columns, 
   auto best = static_cast<std::size_t>(std::ranges::max_element(fits) - fits.begin());  // the first of equals
   if (best == decimal_comma && fits[thousands_comma] == fits[best]) {
     // Every comma is followed by three digits. Thousands stand beside whole numbers below 1000, and end in
-    // zeros, which decimals rarely do; files that are separated by commas are written where a point is decimal.
-    std::int64_t evidence = 0;
+    // zeros, which decimals rarely do; files that are separated by commas are written where a point is
+    // decimal.
+    int evidence = separator == ';' ? -1 : separator == ',' ? 1 : 0;
     for (const ColumnNotation* column : columns) {
       const auto& [of_three, round, example] = column->groups_[comma];
       if (!column->numeric() || of_three == 0) continue;
       if (example_.empty()) example_ = example;
-      if (column->large_ > 0) --evidence;
-      if (column->large_ == 0 && column->small_ > 0) ++evidence;
-      if (round && column->small_ > 0) ++evidence;
-      if (of_three > 1 && round != (of_three == 1)) ++evidence;
+      evidence += column->large_ > 0 ? -1 : column->small_ > 0 ? 1 : 0;
+      evidence += round && column->small_ > 0;
     }
-    evidence += separator == ';' ? -1 : 1;
     if (evidence > 0) best = thousands_comma;
-    sure_ = std::abs(evidence) > 2;
+    sure_ = std::abs(evidence) > 1;
   }
   if (best == 0) {  // "2.900" beside "372" may be thousands, too
     for (const ColumnNotation* column : columns) {
       const auto& [of_three, round, example] = column->groups_[point];
-      if (!column->numeric() || of_three == 0 || column->large_ > 0 || column->small_ == 0 || !round) continue;
+      if (!column->numeric() || of_three == 0 || column->large_ > 0 || column->small_ == 0 || !round)
+        continue;
       if (of_three + column->small_ != column->values_) continue;
       example_ = example;
       sure_ = false;
@@ -141,7 +147,8 @@ std::string notation_settings(const NumberFormat& format, const NumberFormat& cu
                                         : "without dataset.thousands");
   std::vector<std::string> units;
   for (const std::string& unit : format.units) units.push_back(in_quotes(unit));
-  if (format.units != current.units && !units.empty()) settings.push_back("dataset.units = [" + joined(units) + "]");
+  if (format.units != current.units && !units.empty())
+    settings.push_back("dataset.units = [" + joined(units) + "]");
   return joined(settings);
 }
 
