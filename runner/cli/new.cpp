@@ -2,11 +2,11 @@
 #include <filesystem>
 #include <ostream>
 
+#include "components/datasets/read/file_text.hpp"
 #include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
 #include "registry/conform.hpp"
 #include "registry/files/atomic_file.hpp"
-#include "registry/files/file_text.hpp"
 #include "runner/check/deep_check.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/options/recipe_files.hpp"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "components/datasets/read/csv_reader.hpp"
+#include "components/datasets/read/file_text.hpp"
 #include "components/datasets/read/number.hpp"
-#include "registry/files/file_text.hpp"
 
 namespace runner {
 

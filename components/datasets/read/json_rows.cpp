@@ -20,7 +20,7 @@ void require_rows(const Json& only, const std::string& file) {
   for (const auto& [key, value] : only.items()) {
     if (!value.is_array() || value.empty() || !value.front().is_object()) continue;
     throw IoError(file + " is a single object, and its rows are in " + in_quotes(key) +
-                  ". Extract them: jq -c '.[\"" + key + "\"][]' " + file + " > rows.jsonl");
+                  ". Extract them: jq -c '.[" + in_quotes(key) + "][]' " + file + " > rows.jsonl");
   }
 }
 

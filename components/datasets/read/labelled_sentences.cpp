@@ -4,10 +4,10 @@
 
 #include "components/contract/data_error.hpp"
 #include "components/datasets/columns/learn_columns.hpp"
+#include "components/datasets/read/file_text.hpp"
 #include "components/datasets/read/separator.hpp"
 #include "components/tokenizers/code_points.hpp"
 #include "registry/base/wording.hpp"
-#include "registry/files/file_text.hpp"
 #include "registry/files/io_error.hpp"
 #include "registry/files/json_lines.hpp"
 #include "registry/files/text_encoding.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "registry/files/file_text.hpp"
+#include "components/datasets/read/file_text.hpp"
 
 namespace runner {
 

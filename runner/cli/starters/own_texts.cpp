@@ -6,12 +6,12 @@
 #include <set>
 
 #include "components/contract/data_error.hpp"
+#include "components/datasets/read/file_text.hpp"
 #include "components/datasets/read/labelled_sentences.hpp"
 #include "components/datasets/read/text_file.hpp"
 #include "components/tokenizers/tokenizers.hpp"
 #include "registry/base/utf8.hpp"
 #include "registry/base/wording.hpp"
-#include "registry/files/file_text.hpp"
 #include "registry/files/text_encoding.hpp"
 #include "runner/cli/starters/own_data.hpp"
 #include "runner/toml/reference.hpp"

@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "components/datasets/columns/table_part.hpp"
+#include "components/datasets/read/file_text.hpp"
 #include "components/datasets/read/json_rows.hpp"
 #include "components/datasets/read/separator.hpp"
-#include "registry/files/file_text.hpp"
 #include "registry/files/io_error.hpp"
 
 namespace runner::cli {

@@ -1,10 +1,11 @@
-#include "registry/files/file_text.hpp"
+#include "components/datasets/read/file_text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include "registry/base/ascii.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/files/gzip.hpp"
 #include "registry/files/io_error.hpp"
 
@@ -82,7 +83,7 @@ std::string with_file(std::string_view remedy, const std::filesystem::path& path
   std::string text(remedy);
   if (const std::size_t at = text.find("FILE"); at != std::string::npos) {
     const bool in_python = at > 0 && text[at - 1] == '(';
-    text.replace(at, 4, in_python ? "\"" + path.filename().string() + "\"" : path.string());
+    text.replace(at, 4, in_python ? in_quotes(path.filename().string()) : path.string());
   }
   return text;
 }
