@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "components/datasets/image_split.hpp"
+#include "components/datasets/read/file_text.hpp"
 #include "components/datasets/read/read_all.hpp"
 #include "components/datasets/selection.hpp"
 #include "components/torch/shape_text.hpp"
@@ -109,6 +110,7 @@ void require_channels_first(const torch::Tensor& input, const std::string& name,
 
 std::map<std::string, torch::Tensor> read_file(const std::filesystem::path& path) {
   try {
+    require_text(MappedFile(path).text(), path, "safetensors");
     return read_safetensors(path);
   } catch (const std::runtime_error& error) {
     throw DataError(error.what());

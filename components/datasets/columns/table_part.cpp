@@ -43,7 +43,9 @@ void require_different(const std::vector<std::string>& columns, const std::strin
 
 bool TableFormat::is_missing(std::string_view value) const {
   if (std::ranges::find(missing, value) != missing.end()) return true;
-  return !value.empty() && !is_digit(value.front()) && usual_signs(value).empty() && is_missing("");
+  const bool may_be_blank =
+      !value.empty() && (value.front() == ' ' || value.front() == '\t' || (value.front() & 0x80) != 0);
+  return may_be_blank && usual_signs(value).empty() && is_missing("");
 }
 
 TableFormat TableFormat::with_null() const {
@@ -60,6 +62,7 @@ bool TableFormat::is_missing_number(std::string_view value) const {
   if (is_missing(value)) return true;
   constexpr std::size_t longest = 16;
   if (!usual_marks || value.empty() || value.size() > longest || is_digit(value.front())) return false;
+  if (value.size() > 1 && is_digit(value[1])) return false;  // "-5"
   return std::ranges::find(marks, ascii_lower(value)) != marks.end();
 }
 

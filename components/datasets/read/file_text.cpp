@@ -32,7 +32,9 @@ struct Format {
   std::string_view start, name, remedy;
 };
 
-constexpr std::string_view to_arrays = "To use arrays, save them as safetensors for the dataset \"tensors\"";
+constexpr std::string_view to_arrays =
+    "To use arrays, save them as safetensors for the dataset \"tensors\", in Python: "
+    "safetensors.numpy.save_file({\"input\": inputs, \"target\": targets}, \"train.safetensors\")";
 constexpr std::array<Format, 17> formats{{
     {"PAR1", "a Parquet file",
      "Convert it to CSV, with pandas: read_parquet(FILE).to_csv(\"table.csv\", index=False)"},
@@ -95,7 +97,7 @@ FileText::FileText(const std::filesystem::path& path)
   if (packed_) unpacked_ = unpacked(path);
 }
 
-void require_text(std::string_view bytes, const std::filesystem::path& path) {
+void require_text(std::string_view bytes, const std::filesystem::path& path, std::string_view wanted) {
   const auto known =
       std::ranges::find_if(formats, [&](const Format& one) { return bytes.starts_with(one.start); });
   const bool zip = bytes.starts_with("PK\x03\x04");
@@ -107,7 +109,7 @@ void require_text(std::string_view bytes, const std::filesystem::path& path) {
       std::ranges::none_of(first, [](char one) { return static_cast<unsigned char>(one) < 9; }))
     return;
   const Format format = zip ? zip_format(bytes) : *known;
-  throw IoError(path.string() + " is " + std::string(format.name) + ", not text. " +
+  throw IoError(path.string() + " is " + std::string(format.name) + ", not " + std::string(wanted) + ". " +
                 with_file(format.remedy, path) + ".");
 }
 

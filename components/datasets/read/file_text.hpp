@@ -23,9 +23,10 @@ class FileText {
   std::string unpacked_;
 };
 
-// Throws IoError if these are the bytes of a file that is known to hold no text, such as a spreadsheet or
-// Parquet, with what it is and how to convert it.
-void require_text(std::string_view bytes, const std::filesystem::path& path);
+// Throws IoError if these are the bytes of a file that is known to hold something else than `wanted`, such as
+// a spreadsheet or Parquet, with what it is and how to convert it.
+void require_text(std::string_view bytes, const std::filesystem::path& path,
+                  std::string_view wanted = "text");
 
 // The ending of its name, in lower case and without .gz: ".csv" of "Table.CSV.gz".
 std::string ending_of(const std::filesystem::path& path);

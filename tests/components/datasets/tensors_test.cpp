@@ -236,3 +236,11 @@ TEST_CASE_METHOD(
   save("train", torch::randn({4, 3}), torch::tensor({0, 1, 1, 0}));
   CHECK_THROWS_WITH(opened(), ContainsSubstring("has not one number for each example"));
 }
+
+TEST_CASE_METHOD(Fixture, "arrays of other formats are called by their name") {
+  for (const char* part : {"train", "eval"})
+    write_file(folder / (std::string(part) + ".safetensors"),
+               std::string("\x93NUMPY\x01\x00v\x00", 10) + std::string(100, ' '));
+  CHECK_THROWS_WITH(opened(), ContainsSubstring("is a NumPy array, not safetensors.") &&
+                                  ContainsSubstring("safetensors.numpy.save_file"));
+}
