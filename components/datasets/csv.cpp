@@ -10,6 +10,7 @@
 #include "registry/base/wording.hpp"
 #include "registry/files/io_error.hpp"
 #include "registry/files/is_missing.hpp"
+#include "registry/files/json_lines.hpp"
 
 namespace runner {
 
@@ -58,7 +59,7 @@ struct Csv {
   bool standardize = true;
   std::optional<bool> standardize_target = {};
   bool missing_indicator = false;
-  std::vector<std::string> missing{usual_missing.begin(), usual_missing.end()};
+  std::optional<std::vector<std::string>> missing = {};
   std::vector<std::string> columns = {};
   std::optional<bool> header = {};
   std::optional<Separator> separator = {};
@@ -98,13 +99,17 @@ constexpr auto describe(std::type_identity<Csv>) {
       field("missing_indicator", &Csv::missing_indicator,
             "Add an input, 0 or 1, for each numeric column with missing values in the training set. Missing "
             "values are replaced by the mean in any case."),
-      field("missing", &Csv::missing, "Texts that mean a missing value."),
+      field("missing", &Csv::missing,
+            "Texts that mean a missing value; default: the usual ones, such as an empty value, NA, N/A, NaN, "
+            "null and ?, and in "
+            "columns of numbers also -, None, ND and the like. The log says which were found."),
       field("columns", &Csv::columns, "Names of all columns, for files without a header or instead of it."),
       field("header", &Csv::header,
             "Whether the first row has the names of the columns; default: true unless `columns` is given."),
       field("separator", &Csv::separator, "What separates values; default: recognised from the first rows."),
       field("decimal", &Csv::decimal, "The decimal separator."),
-      field("thousands", &Csv::thousands, "The thousands separator."),
+      field("thousands", &Csv::thousands,
+            "The thousands separator; \" \" is a space of any kind, \"'\" also a typeset apostrophe."),
       field("units", &Csv::units, "Texts before or after numbers to ignore: [\"€\", \"%\"]."),
       field("comment", &Csv::comment, "Ignore lines that start with this."),
       field("skip_lines", &Csv::skip_lines,
@@ -149,14 +154,33 @@ TableFormat format_of(const Csv& settings) {
                   .skip_lines = settings.skip_lines},
           .header = settings.header.value_or(settings.columns.empty()),
           .columns = settings.columns,
-          .missing = settings.missing,
+          .missing =
+              settings.missing.value_or(std::vector<std::string>(usual_missing.begin(), usual_missing.end())),
+          .usual_marks = !settings.missing,
           .numbers = {.decimal = static_cast<char>(settings.decimal),
                       .thousands = settings.thousands ? static_cast<char>(*settings.thousands) : '\0',
                       .units = settings.units}};
 }
 
+// JSON lines name their columns themselves and need no format.
+void require_no_format(const Csv& settings, const std::filesystem::path& file) {
+  const FileText content(file);
+  if (!is_json_lines(content.text())) return;
+  for (const auto& [name, given] : {std::pair{"separator", settings.separator.has_value()},
+                                    {"header", settings.header.has_value()},
+                                    {"columns", !settings.columns.empty()},
+                                    {"comment", !settings.comment.empty()},
+                                    {"skip_lines", settings.skip_lines > 0},
+                                    {"trim", !settings.trim}}) {
+    if (given)
+      throw IoError(file.string() + " has JSON, whose keys name the columns: dataset." + name +
+                    " has no effect. Remove it.");
+  }
+}
+
 // For one file: the separator is detected if the recipe does not set it.
 TableFormat format_of(const Csv& settings, const std::filesystem::path& file) {
+  require_no_format(settings, file);
   TableFormat format = format_of(settings);
   if (!settings.separator) format.csv.separator = separator_of_file(file, format);
   return format;
@@ -267,7 +291,7 @@ class CsvDataset final : public Dataset {
     auto parts = whole.split(*settings_.split, settings_.split_seed.value_or(1), by);
     if (parts.second.size() > 0) return parts;
     bool numbers = true;
-    whole.each([&](const CsvReader& row) {
+    whole.each([&](const RowReader& row) {
       numbers = numbers && parse_number(row.values()[*by], whole.format().numbers);
     });
     throw IoError(
@@ -298,8 +322,11 @@ std::unique_ptr<Dataset> build(const Csv& settings, const DatasetInputs& inputs)
   return std::make_unique<CsvDataset>(settings, inputs.learned);
 }
 
-const Registration<DatasetKind> registration{
-    "csv", "Tables of numbers and categories: comma-separated values, as spreadsheets write them.", &build};
+const Registration<DatasetKind> registration{"csv",
+                                             "Tables of numbers and categories: comma-separated values, as "
+                                             "spreadsheets write them, or JSON lines; also compressed with "
+                                             "gzip.",
+                                             &build};
 
 }  // namespace
 

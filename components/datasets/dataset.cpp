@@ -22,6 +22,9 @@ Batch Split::allocate(std::int64_t examples, torch::MemoryFormat format) const {
 Batch Interpreter::read(std::span<const std::string>) const {
   throw DataError("this dataset cannot read single inputs, so its models cannot be used for predictions");
 }
+std::optional<std::vector<std::string>> Interpreter::inputs_in(const std::filesystem::path&) const {
+  return std::nullopt;
+}
 std::vector<std::int64_t> Interpreter::tokens(std::string_view) const {
   throw DataError("this dataset contains no text");
 }

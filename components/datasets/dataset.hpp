@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,7 +27,10 @@ struct ExampleRef {
 // A column of a table as it is in the file, before missing values are filled in.
 struct ColumnDetails {
   std::string name;
-  double gaps = 0;  // share of the examples that have no value
+  double gaps = 0;                       // share of the examples that have no value
+  double mean = 0, deviation = 1;        // the file has `input * deviation + mean`
+  double fill = 0;                       // in the file's units, what replaces missing values
+  std::vector<std::string> values = {};  // names of categories; their ids begin at 1, 0 is unknown or missing
 };
 
 // Details for `runner data` that the tensors do not show. All of them are optional.
@@ -35,6 +40,9 @@ struct SplitDetails {
   std::optional<std::int64_t> unknown_token = {};  // the token for text outside the vocabulary
   // By column: the share of the examples whose category the training set does not have.
   std::vector<std::pair<std::string, double>> unknown_categories = {};
+  // The tokens of an example before it is truncated or padded. May be called while the Split exists.
+  std::function<std::int64_t(std::int64_t)> tokens_of = {};
+  std::vector<std::string> remarks = {};  // on problems of the data, as sentences
 };
 
 // One part of a dataset, with random access. Several threads call it at once.
@@ -76,6 +84,9 @@ class Interpreter {
 
   // Image files, table rows or sentences: one batch without targets. Throws DataError, naming the input.
   virtual Batch read(std::span<const std::string> inputs) const;
+  // The inputs in a file of the kind that the run was trained on, such as the texts of a table; no value if a
+  // file is itself an input, or none. Throws DataError, naming the file.
+  virtual std::optional<std::vector<std::string>> inputs_in(const std::filesystem::path& file) const;
   // Text as tokens, and back.
   virtual std::vector<std::int64_t> tokens(std::string_view text) const;
   virtual std::string text(std::span<const std::int64_t> tokens) const;

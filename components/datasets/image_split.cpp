@@ -19,7 +19,7 @@ ImageSplit::ImageSplit(const DataSpec& raw, const TransformPipeline& transforms,
   if (std::any_of(after_.input_shape.begin(), after_.input_shape.end(),
                   [](auto extent) { return extent < 1; })) {
     throw DataError(
-        "The images of this dataset differ in size, and no transform makes them equal. "
+        "The images of this dataset may differ in size, and no transform makes them equal. "
         "Give the dataset one such as { name = \"resize\", height = 224, width = 224 }.");
   }
 }

@@ -92,7 +92,14 @@ class Selection final : public Split {
   std::optional<std::int64_t> class_of(std::int64_t index) const override {
     return all_->class_of(at(index));
   }
-  SplitDetails details() const override { return all_->details(); }
+  SplitDetails details() const override {
+    SplitDetails details = all_->details();
+    if (details.tokens_of)
+      details.tokens_of = [this, of_all = details.tokens_of](std::int64_t index) {
+        return of_all(at(index));
+      };
+    return details;
+  }
 
  private:
   std::int64_t at(std::int64_t index) const { return indices_[static_cast<std::size_t>(index)]; }

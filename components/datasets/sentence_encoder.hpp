@@ -19,8 +19,9 @@ class SentenceEncoder {
   std::int64_t length() const { return length_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
 
-  // Between 1 and `length` tokens, including the tokenizer's prefix and suffix.
-  std::vector<Token> encode(std::string_view sentence) const;
+  // Between 1 and `length` tokens, including the tokenizer's prefix and suffix. `whole`: how many there are
+  // before the sentence is truncated.
+  std::vector<Token> encode(std::string_view sentence, std::int64_t* whole = nullptr) const;
   // Writes one row; the mask is false for padding.
   void fill(std::span<const Token> tokens, std::int64_t* row, bool* mask) const;
 

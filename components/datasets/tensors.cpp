@@ -1,13 +1,16 @@
 #include <ATen/Dispatch.h>
 #include <torch/utils.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "components/datasets/image_split.hpp"
+#include "components/datasets/read/file_text.hpp"
 #include "components/datasets/read/read_all.hpp"
 #include "components/datasets/selection.hpp"
 #include "components/torch/shape_text.hpp"
 #include "components/weights/safetensors.hpp"
+#include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
 #include "registry/files/read_json.hpp"
 
@@ -21,6 +24,7 @@ struct Tensors {
   std::string input = "input";
   std::string target = "target";
   std::optional<std::int64_t> classes = {};
+  bool standardize_target = false;
 };
 
 constexpr int most_classes = 1 << 24;
@@ -35,12 +39,16 @@ constexpr auto describe(std::type_identity<Tensors>) {
             "integers become int64, other numbers float32.",
             non_empty()),
       field("target", &Tensors::target,
-            "Name of the tensor with the targets. One integer per example is a class, or -100, which "
+            "Name of the tensor with the targets. One integer or bool per example is a class, or -100, which "
             "losses and metrics ignore (not for images); anything else is treated like the inputs.",
             non_empty()),
       field("classes", &Tensors::classes,
             "Number of classes; default: one more than the largest class in the training file.",
-            within(1, most_classes)));
+            within(1, most_classes)),
+      field("standardize_target", &Tensors::standardize_target,
+            "Scale targets that are one number per example to mean 0 and standard deviation 1 of the "
+            "training file. Predictions, "
+            "mae and rmse are in the units of the file."));
 }
 
 struct Pair {
@@ -83,8 +91,26 @@ torch::Tensor find(const std::map<std::string, torch::Tensor>& tensors, const st
   return computable(found->second);
 }
 
+// [examples, height, width, channels], as most Python libraries but PyTorch have images.
+void require_channels_first(const torch::Tensor& input, const std::string& name,
+                            const std::filesystem::path& path) {
+  if (input.dim() != 4 || holds_images(input)) return;
+  const std::int64_t last = input.size(3), height = input.size(1), width = input.size(2);
+  constexpr std::int64_t smallest_side = 8;
+  const bool channels_last =
+      (last == 1 || last == 3 || last == 4) && height >= smallest_side && width >= smallest_side;
+  if (!channels_last) return;
+  const std::string shape =
+      path.string() + ": " + in_quotes(name) + " has the shape " + shape_text(input.sizes().vec()) +
+      ", which looks like images with their channels last. PyTorch has them first: save it as " +
+      shape_text({input.size(0), last, height, width}) + ", tensor.permute(0, 3, 1, 2).contiguous().";
+  if (input.scalar_type() == torch::kUInt8) throw DataError(shape);
+  log::warning("{} If they are no images, nothing needs to be done.", shape);
+}
+
 std::map<std::string, torch::Tensor> read_file(const std::filesystem::path& path) {
   try {
+    require_text(MappedFile(path).text(), path, "safetensors");
     return read_safetensors(path);
   } catch (const std::runtime_error& error) {
     throw DataError(error.what());
@@ -94,6 +120,10 @@ std::map<std::string, torch::Tensor> read_file(const std::filesystem::path& path
 Pair read_pair(const Tensors& settings, const std::filesystem::path& path) {
   const auto tensors = read_file(path);
   Pair pair{path, find(tensors, settings.input, path), find(tensors, settings.target, path)};
+  // Of several labels per example, each is a number, 0 or 1.
+  if (pair.target.scalar_type() == torch::kBool && pair.target.dim() == 1)
+    pair.target = pair.target.to(torch::kUInt8);
+  require_channels_first(pair.input, settings.input, path);
   if (pair.input.size(0) != pair.target.size(0)) {
     throw DataError(path.string() + " holds " + std::to_string(pair.input.size(0)) + " inputs, but " +
                     std::to_string(pair.target.size(0)) + " targets.");
@@ -150,11 +180,38 @@ DataSpec spec_of(const Tensors& settings, const Pair& pair) {
   spec.input_type = spec.images ? torch::kFloat32 : batch_type(pair.input);
   spec.target_type = batch_type(pair.target);
   spec.classes = class_count(settings, pair);
+  if (settings.standardize_target) {
+    const bool number = spec.target_type == torch::kFloat32 && pair.target.numel() == pair.target.size(0);
+    if (!number)
+      throw DataError(
+          pair.path.string() + ": " + in_quotes(settings.target) +
+          " has not one number for each example: dataset.standardize_target is for those. Remove it.");
+    const torch::Tensor values = pair.target.to(torch::kFloat64);
+    const auto deviation = values.std(/*unbiased=*/false).item<double>();
+    spec.target_mean = values.mean().item<double>();
+    spec.target_deviation = deviation > 1e-12 * std::abs(spec.target_mean) ? deviation : 1;
+  }
   if (spec.images) {
     spec.mean.assign(static_cast<std::size_t>(pair.input.size(1)), 0.5);
     spec.deviation.assign(static_cast<std::size_t>(pair.input.size(1)), 0.25);
   }
   return spec;
+}
+
+// A model begins near 0, so that targets such as 100 +- 3 take it very long to reach.
+void look_at_scale(const Pair& pair, const DataSpec& data, const std::string& name) {
+  constexpr double far = 10, large = 30;
+  if (data.classes > 0 || data.target_type != torch::kFloat32 || pair.target.numel() != pair.target.size(0))
+    return;
+  const torch::Tensor values = pair.target.to(torch::kFloat64);
+  const auto mean = values.mean().item<double>(), deviation = values.std(/*unbiased=*/false).item<double>();
+  if (!std::isfinite(mean) || (std::abs(mean) < far * deviation && deviation < large) || deviation == 0)
+    return;
+  log::warning(
+      "{}: {} has the mean {} and the standard deviation {}, far from where a model begins: it will learn "
+      "slowly or "
+      "not at all. dataset.standardize_target = true scales the targets.",
+      pair.path.string(), in_quotes(name), mean, deviation);
 }
 
 // Reads the mapped file directly: converting the whole tensor would take memory for every example.
@@ -203,7 +260,10 @@ class TensorRows final : public Split {
     for (std::int64_t i = 0; i < count; ++i)
       rows.data_ptr<std::int64_t>()[i] = examples[static_cast<std::size_t>(i)].index;
     batch.input.narrow(0, first, count).copy_(pair_.input.index_select(0, rows));
-    batch.target.narrow(0, first, count).copy_(pair_.target.index_select(0, rows));
+    torch::Tensor targets = pair_.target.index_select(0, rows);
+    if (spec_.target_mean != 0 || spec_.target_deviation != 1)
+      targets = targets.to(torch::kFloat64).sub(spec_.target_mean).div(spec_.target_deviation);
+    batch.target.narrow(0, first, count).copy_(targets);
   }
 
   std::optional<std::int64_t> class_of(std::int64_t index) const override {
@@ -218,7 +278,18 @@ class TensorRows final : public Split {
 
 // An input to predict has no targets, which decide whether bytes are images, so the run keeps the decision.
 std::string kind_json(const DataSpec& data) {
-  return nlohmann::ordered_json{{"images", data.images}}.dump(1) + "\n";
+  nlohmann::ordered_json kind{{"images", data.images}};
+  if (data.target_mean != 0 || data.target_deviation != 1)
+    kind.update({{"target_mean", data.target_mean}, {"target_deviation", data.target_deviation}});
+  return kind.dump(1) + "\n";
+}
+
+// A run is evaluated with the scale that it learnt, whatever the training file is now.
+void use_learnt_scale(const std::string& learned, DataSpec& data) {
+  const nlohmann::json kind = read_json_or_null(learned);
+  if (!kind.is_object() || !kind.contains("target_mean")) return;
+  data.target_mean = kind.value("target_mean", 0.0);
+  data.target_deviation = kind.value("target_deviation", 1.0);
 }
 
 std::optional<bool> trained_on_images(const std::string& learned) {
@@ -264,13 +335,14 @@ class TensorInterpreter final : public Interpreter {
 
 class TensorDataset final : public Dataset {
  public:
-  explicit TensorDataset(const Tensors& settings) : settings_(settings) {}
+  TensorDataset(const Tensors& settings, std::string learned)
+      : settings_(settings), learned_(std::move(learned)) {}
 
-  DataSpec spec() const override { return spec_of(settings_, read_pair(settings_, settings_.train)); }
+  DataSpec spec() const override { return spec_of_run(read_pair(settings_, settings_.train)); }
 
   Splits open(const TransformPipeline& transforms) const override {
     const Pair train = read_pair(settings_, settings_.train), eval = read_pair(settings_, settings_.eval);
-    const DataSpec data = spec_of(settings_, train), other = spec_of(settings_, eval);
+    const DataSpec data = spec_of_run(train), other = spec_of(settings_, eval);
     if (data.input_shape != other.input_shape || data.target_shape != other.target_shape ||
         data.images != other.images || data.input_type != other.input_type ||
         data.target_type != other.target_type) {
@@ -281,6 +353,7 @@ class TensorDataset final : public Dataset {
     }
     check_classes(train, data.classes);
     check_classes(eval, data.classes);
+    if (!settings_.standardize_target) look_at_scale(train, data, settings_.target);
     return {.train = make(data, transforms, Phase::training, train),
             .eval = make(data, transforms, Phase::evaluation, eval),
             .learned = kind_json(data)};
@@ -298,15 +371,22 @@ class TensorDataset final : public Dataset {
     return std::make_unique<TensorRows>(data, pair);
   }
 
+  DataSpec spec_of_run(const Pair& train) const {
+    DataSpec data = spec_of(settings_, train);
+    if (!learned_.empty() && settings_.standardize_target) use_learnt_scale(learned_, data);
+    return data;
+  }
+
   Tensors settings_;
+  std::string learned_;  // by the run that is evaluated; empty: this one learns
 };
 
 DatasetFacts facts(const Tensors&) {
   return {.tasks = {Task::numbers, Task::segmentation, Task::translation}};
 }
 
-std::unique_ptr<Dataset> build(const Tensors& settings, const DatasetInputs&) {
-  return std::make_unique<TensorDataset>(settings);
+std::unique_ptr<Dataset> build(const Tensors& settings, const DatasetInputs& inputs) {
+  return std::make_unique<TensorDataset>(settings, inputs.learned);
 }
 
 const Registration<DatasetKind> registration{

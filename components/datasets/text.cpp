@@ -18,6 +18,7 @@ namespace {
 struct Text {
   std::filesystem::path file = {};
   std::optional<std::filesystem::path> eval_file = {};
+  std::optional<std::string> text = {};
   std::optional<double> split = {};
   Part<TokenizerKind> tokenizer = "char";
   std::int64_t length = 64;
@@ -31,9 +32,12 @@ constexpr auto describe(std::type_identity<Text>) {
   return fields(
       field("file", &Text::file,
             "The text in UTF-8, or a folder whose *.txt files are read in order of their names, each from a "
-            "new line.",
+            "new line. Of JSON lines (*.jsonl), the texts of one column are read in the same way. Each file "
+            "may be compressed with "
+            "gzip.",
             required(), non_empty()),
       field("eval_file", &Text::eval_file, "Another text or folder to evaluate on."),
+      field("text", &Text::text, "Column of JSON lines with the text; default: \"text\".", non_empty()),
       field("split", &Text::split,
             "Without `eval_file`: this share of the text, at its end, becomes the validation set (default "
             "0.1).",
@@ -70,7 +74,13 @@ class TextSplit final : public Split {
   std::int64_t size() const override { return size_; }
   DataSpec spec() const override { return spec_; }
   bool examples_are_fixed() const override { return !random_offset_; }
-  SplitDetails details() const override { return {.unknown_token = unknown_}; }
+  SplitDetails details() const override {
+    // Only the last window of an evaluation is shorter than the others.
+    const auto tokens_of = [this](std::int64_t index) {
+      return random_offset_ ? length_ : std::min(length_, tokens_.size() - 1 - index * length_);
+    };
+    return {.unknown_token = unknown_, .tokens_of = tokens_of};
+  }
 
   void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
     auto* input = batch.input.data_ptr<std::int64_t>() + first * length_;
@@ -160,13 +170,16 @@ class TextDataset final : public Dataset {
     return settings_.fallback == TextFallback::generated && is_missing(settings_.file);
   }
 
+  TextFile open(const std::filesystem::path& file) const {
+    return {file, settings_.text, /*raw=*/facts_.bytes};
+  }
+
   Parts parts() const {
     Parts texts;
-    texts.train_file =
-        std::make_shared<TextFile>(generated() ? TextFile::generated() : TextFile(settings_.file));
+    texts.train_file = std::make_shared<TextFile>(generated() ? TextFile::generated() : open(settings_.file));
     texts.train = texts.train_file->text();
     if (settings_.eval_file && !generated()) {
-      texts.eval_file = std::make_shared<TextFile>(*settings_.eval_file);
+      texts.eval_file = std::make_shared<TextFile>(open(*settings_.eval_file));
       texts.eval = texts.eval_file->text();
     } else {
       const double share = settings_.split.value_or(default_split);

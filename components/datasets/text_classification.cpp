@@ -21,6 +21,7 @@ struct TextClassification {
   std::optional<std::filesystem::path> file = {}, eval_file = {};
   std::optional<std::string> text = {}, label = {};
   std::vector<std::string> columns = {};
+  std::int64_t skip_lines = 0;
   TextEncoding encoding = TextEncoding::utf8;
   std::optional<double> split = {};
   std::optional<std::uint32_t> split_seed = {};
@@ -36,13 +37,14 @@ constexpr auto describe(std::type_identity<TextClassification>) {
             "One file per class, by the name of the class, with one sentence per line: { negative = "
             "\"bad.txt\", positive = \"good.txt\" }."),
       field("file", &T::file,
-            "Instead of `files`: one table with one sentence per row: comma-separated, or tab-separated if "
-            "its name ends in "
-            ".tsv."),
+            "Instead of `files`: one table with one sentence per row: comma-separated, tab-separated if its "
+            "name ends in .tsv, or "
+            "JSON lines; each may be compressed with gzip."),
       field("eval_file", &T::eval_file, "Another table to evaluate on."),
       field("text", &T::text, "Column of the table with the sentences (default \"text\").", non_empty()),
       field("label", &T::label, "Column of the table with the classes (default \"label\").", non_empty()),
       field("columns", &T::columns, "Names of the table's columns, if its first row does not have them."),
+      field("skip_lines", &T::skip_lines, "Lines to skip at the beginning of the tables.", within(0, 1e9)),
       field("encoding", &T::encoding, "Character encoding of the files."),
       field("split", &T::split,
             "Without `eval_file`: this share of each class becomes the validation set (default 0.1).",
@@ -67,11 +69,34 @@ void check(const TextClassification& settings, Report& report) {
   table_only("text", settings.text.has_value());
   table_only("label", settings.label.has_value());
   table_only("columns", !settings.columns.empty());
+  table_only("skip_lines", settings.skip_lines > 0);
   if (settings.eval_file && settings.split) report.error("split", "cannot be combined with eval_file");
   if (settings.eval_file && settings.split_seed) {
     report.error("split_seed", "cannot be combined with eval_file");
   }
 }
+
+SentenceTable table_of(const TextClassification& settings) {
+  return {settings.text.value_or("text"), settings.label.value_or("label"), settings.columns,
+          settings.skip_lines};
+}
+
+// A run that was trained on a table reads the texts of another one, by the name of the column.
+class TableTextInterpreter final : public SentenceInterpreter {
+ public:
+  TableTextInterpreter(SentenceEncoder encoder, const TextClassification& settings)
+      : SentenceInterpreter(std::move(encoder)), table_(table_of(settings)), encoding_(settings.encoding) {
+    table_.skip_lines = 0;  // only the training files have such lines
+  }
+
+  std::optional<std::vector<std::string>> inputs_in(const std::filesystem::path& file) const override {
+    return read_texts(file, table_, encoding_);
+  }
+
+ private:
+  SentenceTable table_;
+  TextEncoding encoding_;
+};
 
 class TextClassificationDataset final : public Dataset {
  public:
@@ -88,7 +113,9 @@ class TextClassificationDataset final : public Dataset {
     const Parts parts = read();
     const auto shared = std::make_shared<const SentenceEncoder>(encoder(parts.train));
     Splits splits;
-    splits.train = std::make_unique<SentenceSplit>(shared, parts.train);
+    auto train = std::make_unique<SentenceSplit>(shared, parts.train);
+    train->warn_of_cut_texts(paths().front().string());
+    splits.train = std::move(train);
     splits.eval = std::make_unique<SentenceSplit>(shared, parts.eval);
     splits.learned = shared->tokenizer().json();
     if (generated()) splits.stand_in = generated_stand_in(paths().front().string());
@@ -97,8 +124,9 @@ class TextClassificationDataset final : public Dataset {
 
   std::unique_ptr<Interpreter> interpreter(const TransformPipeline&,
                                            const std::string& learned) const override {
-    return std::make_unique<SentenceInterpreter>(
-        SentenceEncoder(settings_.tokenizer.build({.learned = learned}), settings_.length));
+    SentenceEncoder encoder(settings_.tokenizer.build({.learned = learned}), settings_.length);
+    if (settings_.file) return std::make_unique<TableTextInterpreter>(std::move(encoder), settings_);
+    return std::make_unique<SentenceInterpreter>(std::move(encoder));
   }
 
  private:
@@ -133,8 +161,7 @@ class TextClassificationDataset final : public Dataset {
   Parts read() const {
     if (generated()) return divided(generate());
     if (!settings_.file) return divided(read_class_files(settings_.files, settings_.encoding));
-    const SentenceTable table{settings_.text.value_or("text"), settings_.label.value_or("label"),
-                              settings_.columns};
+    const SentenceTable table = table_of(settings_);
     LabelledSentences all = read_sentence_table(*settings_.file, table, settings_.encoding, classes_);
     if (!settings_.eval_file) return divided(all);
     LabelledSentences eval =

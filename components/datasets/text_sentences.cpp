@@ -1,7 +1,10 @@
 #include "components/datasets/text_sentences.hpp"
 
+#include <algorithm>
+
 #include "components/datasets/token_cache.hpp"
 #include "components/tokenizers/code_points.hpp"
+#include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
 
 namespace runner {
@@ -24,6 +27,23 @@ SentenceSplit::SentenceSplit(std::shared_ptr<const SentenceEncoder> encoder,
   SentenceTokens all = cached_tokens(*encoder_, sentences.texts);
   tokens_ = std::move(all.tokens);
   ends_ = std::move(all.ends);
+  lengths_ = std::move(all.lengths);
+}
+
+void SentenceSplit::warn_of_cut_texts(const std::string& origin) const {
+  const auto cut =
+      std::ranges::count_if(lengths_, [&](std::int64_t one) { return one > encoder_->length(); });
+  if (cut == 0) return;
+  std::vector<std::int64_t> sorted = lengths_;
+  std::ranges::sort(sorted);
+  const std::int64_t most = sorted[(sorted.size() - 1) * 99 / 100], longest = sorted.back();
+  const auto share = std::max<std::int64_t>(1, 100 * cut / std::ssize(lengths_));
+  log::warning(
+      "{}: {} of {} training texts ({} %) have more than dataset.length = {} tokens and are cut there. {}",
+      origin, cut, lengths_.size(), share, encoder_->length(),
+      most > encoder_->length() && most < longest
+          ? log::format("dataset.length = {} leaves 99 % of the texts whole, {} all.", most, longest)
+          : log::format("dataset.length = {} leaves all of them whole.", longest));
 }
 
 Batch SentenceSplit::allocate(std::int64_t examples, torch::MemoryFormat format) const {

@@ -85,7 +85,7 @@ std::vector<Number> numbers_in(std::span<const std::uint8_t> bytes) {
 SentenceTokens encode_all(const SentenceEncoder& encoder, const std::vector<std::string>& sentences) {
   SentenceTokens all;
   for (const std::string& sentence : sentences) {
-    const std::vector<Token> tokens = encoder.encode(sentence);
+    const std::vector<Token> tokens = encoder.encode(sentence, &all.lengths.emplace_back());
     all.tokens.insert(all.tokens.end(), tokens.begin(), tokens.end());
     all.ends.push_back(all.tokens.size());
   }
@@ -144,14 +144,18 @@ SentenceTokens cached_tokens(const SentenceEncoder& encoder, const std::vector<s
     const SentenceTokens all = encode_all(encoder, sentences);
     std::vector<std::uint8_t> bytes;
     append(bytes, all.ends);
+    append(bytes, all.lengths);
     append(bytes, all.tokens);
     return bytes;
   });
-  const std::size_t ends = std::min(kept.bytes.size(), sentences.size() * sizeof(std::size_t));
-  SentenceTokens all{numbers_in<Token>(kept.bytes.subspan(ends)),
-                     numbers_in<std::size_t>(kept.bytes.first(ends))};
-  const bool intact = all.ends.size() == sentences.size() && std::ranges::is_sorted(all.ends) &&
-                      all.ends.back() == all.tokens.size();
+  static_assert(sizeof(std::size_t) == sizeof(std::int64_t));
+  const std::size_t ends = std::min(kept.bytes.size(), sentences.size() * sizeof(std::size_t)),
+                    lengths = std::min(kept.bytes.size() - ends, ends);
+  SentenceTokens all{numbers_in<Token>(kept.bytes.subspan(ends + lengths)),
+                     numbers_in<std::size_t>(kept.bytes.first(ends)),
+                     numbers_in<std::int64_t>(kept.bytes.subspan(ends, lengths))};
+  const bool intact = all.ends.size() == sentences.size() && all.lengths.size() == sentences.size() &&
+                      std::ranges::is_sorted(all.ends) && all.ends.back() == all.tokens.size();
   return intact ? std::move(all) : encode_all(encoder, sentences);  // the file may be truncated
 }
 

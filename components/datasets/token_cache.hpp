@@ -23,7 +23,8 @@ TokenStore cached_tokens(const Tokenizer& tokenizer, std::string_view text);
 
 struct SentenceTokens {
   std::vector<Token> tokens;
-  std::vector<std::size_t> ends;  // of each sentence in `tokens`
+  std::vector<std::size_t> ends;      // of each sentence in `tokens`
+  std::vector<std::int64_t> lengths;  // of each sentence before it was truncated
 };
 
 // Encodes every sentence with encoder.encode().

@@ -1,9 +1,12 @@
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <iomanip>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
+#include "components/contract/example_random.hpp"
 #include "components/hooks/hook.hpp"
 #include "components/images/image_uri.hpp"
 #include "components/metrics/labels.hpp"
@@ -16,8 +19,9 @@ struct SamplePredictions {
   std::int64_t count = 8;
 };
 constexpr auto describe(std::type_identity<SamplePredictions>) {
-  return fields(field("count", &SamplePredictions::count, "Number of validation examples to show.",
-                      at_least(1), harmless()));
+  return fields(field("count", &SamplePredictions::count,
+                      "Number of validation examples to show, spread over the set.", at_least(1),
+                      harmless()));
 }
 
 std::string numbers(const torch::Tensor& tensor) {
@@ -40,24 +44,28 @@ class SamplePredictionsHook : public Hook {
 
   void start(const Progress&, const std::filesystem::path& folder, Requests&) override { folder_ = folder; }
 
+  // Which examples are shown is as good as random, so that they are spread over a set that is sorted by
+  // class, and depends on their places alone, so that every evaluation shows the same ones: those with the
+  // smallest hashes.
   void after_eval_batch(const Batch& batch, const torch::Tensor& output) override {
     const torch::NoGradGuard no_grad;
-    const std::int64_t some = std::min(settings_.count - shown_, batch.size());
-    if (some <= 0) return;
-    const bool classes = data_.classes > 0 && output.dim() == 2 && output.size(1) > 1;
-    const std::size_t before = samples_.size();
-    if (classes) {
-      add_classes(output.narrow(0, 0, some), batch.target.narrow(0, 0, some));
-    } else {
-      for (std::int64_t i = 0; i < some; ++i)
-        add_line(numbers(in_units(batch.target[i])), numbers(in_units(output[i])), std::nullopt, false);
+    for (std::int64_t i = 0; i < batch.size(); ++i, ++seen_) {
+      const std::uint64_t rank = example_seed(0, 0, static_cast<std::uint64_t>(seen_));
+      const bool full = std::ssize(chosen_) == settings_.count;
+      if (full && rank > chosen_.rbegin()->first) continue;
+      if (full) chosen_.erase(std::prev(chosen_.end()));
+      const bool image = data_.images && batch.input.dim() == 4;
+      chosen_.insert({rank,
+                      {seen_, output.narrow(0, i, 1).clone(), batch.target.narrow(0, i, 1).clone(),
+                       image ? batch.input[i].clone() : torch::Tensor()}});
     }
-    if (!data_.images || batch.input.dim() != 4) return;
-    for (std::int64_t i = 0; i < some; ++i)
-      samples_[before + static_cast<std::size_t>(i)]["image"] = image_uri(batch.input[i], data_);
   }
 
   void after_eval(const Progress& progress, const Measurements&, Requests& requests) override {
+    std::vector<const Chosen*> in_order;
+    for (const auto& [rank, one] : chosen_) in_order.push_back(&one);
+    std::ranges::sort(in_order, {}, [](const Chosen* one) { return one->place; });
+    for (const Chosen* one : in_order) add(*one);
     if (shown_ > 0) requests.note({"sample_predictions", text_});
     if (shown_ > 0 && !folder_.empty()) {
       const Json json{{"step", progress.step}, {"samples", samples_}};
@@ -65,12 +73,28 @@ class SamplePredictionsHook : public Hook {
       file.write(json.dump(-1, ' ', false, Json::error_handler_t::replace));
       file.commit();
     }
+    chosen_.clear();
+    seen_ = 0;
     text_.clear();
     samples_ = Json::array();
     shown_ = 0;
   }
 
  private:
+  struct Chosen {
+    std::int64_t place = 0;
+    torch::Tensor output, target, image;
+  };
+
+  void add(const Chosen& one) {
+    if (data_.classes > 0 && one.output.dim() == 2 && one.output.size(1) > 1) {
+      add_classes(one.output, one.target);
+    } else {
+      add_line(numbers(in_units(one.target[0])), numbers(in_units(one.output[0])), std::nullopt, false);
+    }
+    if (one.image.defined()) samples_.back()["image"] = image_uri(one.image, data_);
+  }
+
   // In the units of the data, even if the targets were standardised.
   torch::Tensor in_units(const torch::Tensor& values) const {
     if (data_.target_mean == 0 && data_.target_deviation == 1) return values;
@@ -102,6 +126,8 @@ class SamplePredictionsHook : public Hook {
   SamplePredictions settings_;
   DataSpec data_;
   std::filesystem::path folder_;
+  std::map<std::uint64_t, Chosen> chosen_;
+  std::int64_t seen_ = 0;  // examples of this evaluation
   std::string text_;
   Json samples_ = Json::array();
   std::int64_t shown_ = 0;

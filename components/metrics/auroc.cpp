@@ -18,12 +18,14 @@ double area(std::span<const TiedGroup> groups) {
 
 using Auroc = Ranking<struct AurocMetric>;
 
-MetricFacts facts(const Auroc&) { return ranking_facts("auroc"); }
+std::string name_of(const Auroc& settings) { return ranking_name("auroc", settings.average); }
+
+MetricFacts facts(const Auroc& settings) { return ranking_facts(name_of(settings)); }
 
 std::unique_ptr<Metric> build(const Auroc& settings, const MetricInputs& inputs) {
-  return make_ranking(
-      {"auroc", settings.average, settings.ignore_index.value_or(inputs.ignore_index), inputs.targets},
-      &area);
+  return make_ranking({name_of(settings), settings.average,
+                       settings.ignore_index.value_or(inputs.ignore_index), inputs.targets},
+                      &area);
 }
 
 const Registration<MetricKind> registration{

@@ -16,10 +16,14 @@ double area(std::span<const TiedGroup> groups) {
 
 using AveragePrecision = Ranking<struct AveragePrecisionMetric>;
 
-MetricFacts facts(const AveragePrecision&) { return ranking_facts("average_precision"); }
+std::string name_of(const AveragePrecision& settings) {
+  return ranking_name("average_precision", settings.average);
+}
+
+MetricFacts facts(const AveragePrecision& settings) { return ranking_facts(name_of(settings)); }
 
 std::unique_ptr<Metric> build(const AveragePrecision& settings, const MetricInputs& inputs) {
-  return make_ranking({"average_precision", settings.average,
+  return make_ranking({name_of(settings), settings.average,
                        settings.ignore_index.value_or(inputs.ignore_index), inputs.targets},
                       &area);
 }

@@ -108,6 +108,11 @@ class RankingMetric final : public Metric {
 
 }  // namespace
 
+std::string ranking_name(const std::string& name, std::optional<RankingAverage> average) {
+  if (average == RankingAverage::micro) return name + "_micro";
+  return average == RankingAverage::weighted ? name + "_weighted" : name;
+}
+
 MetricFacts ranking_facts(const std::string& name) {
   return {{{name, Better::max}}, {Targets::class_index, Targets::class_shares, Targets::binary}};
 }

@@ -45,6 +45,8 @@ struct RankingSettings {
   std::optional<Targets> targets = {};
 };
 
+// The metric is named "<name>_<average>", or "<name>" for macro.
+std::string ranking_name(const std::string& name, std::optional<RankingAverage> average);
 MetricFacts ranking_facts(const std::string& name);
 
 // With one score per example, or two classes, the metric is that of class 1; with more classes, it is the

@@ -107,7 +107,9 @@ std::unique_ptr<Transform> build(const RandomCrop& settings, const TransformInpu
   const Extent own{inputs.data.input_shape.at(1), inputs.data.input_shape.at(2)};
   const Extent extent = given_extent(settings).value_or(own);
   if (extent.height < 1 || extent.width < 1) {
-    throw std::runtime_error("images differ in size, so give the size of the crop, or resize them before.");
+    throw std::runtime_error(
+        "the images may differ in size, so give the size of the crop, or put a resize with height and width "
+        "before it.");
   }
   if (!settings.pad_if_needed && own.height > 0 &&
       (extent.height > own.height + 2 * settings.padding ||

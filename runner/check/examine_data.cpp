@@ -5,6 +5,7 @@
 
 #include "components/contract/example_random.hpp"
 #include "components/images/image_uri.hpp"
+#include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
 #include "runner/check/data_findings.hpp"
 #include "runner/data/prepare_splits.hpp"
@@ -112,8 +113,12 @@ DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
   const TransformPipeline pipeline = recipe.dataset.common.transform.empty()
                                          ? TransformPipeline{}
                                          : build_pipeline(recipe.dataset.common.transform, dataset->spec());
+  const std::size_t warned = log::warnings().size();
   const Splits plain = prepare_splits(*dataset, {recipe.dataset.common, {}}, without_augmentation(pipeline));
   DataFindings found;
+  const auto warnings = log::warnings();  // what a run would warn about, too
+  found.notes.assign(warnings.begin() + static_cast<std::ptrdiff_t>(std::min(warned, warnings.size())),
+                     warnings.end());
   found.dataset = recipe.dataset.name();
   found.stand_in = plain.stand_in;
   found.sets.push_back(examine_set(*plain.train, "training", most_examples));

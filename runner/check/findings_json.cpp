@@ -49,6 +49,7 @@ Json classes_of(const DataFindings& found) {
 }
 
 Json columns_of(const DataFindings& found) {
+  constexpr std::size_t most_values = 20;  // of a column of categories
   Json rows = Json::array();
   for (std::size_t i = 0; i < found.sets[0].columns.size(); ++i) {
     const ColumnFindings& column = found.sets[0].columns[i];
@@ -62,6 +63,11 @@ Json columns_of(const DataFindings& found) {
       if (found.sets.size() > 1 && i < found.sets[1].columns.size())
         row["validation_mean"] = found.sets[1].columns[i].mean;
     }
+    if (!column.values.empty()) {
+      row["distinct"] = column.values.size();
+      for (std::size_t value = 0; value < std::min(column.values.size(), most_values); ++value)
+        row["values"].push_back({column.values[value].first, column.values[value].second});
+    }
     row["missing"] = column.missing;
     rows.push_back(std::move(row));
   }
@@ -72,20 +78,19 @@ Json columns_of(const DataFindings& found) {
 Json lengths_of(const SetFindings& set) {
   const auto& counts = set.lengths;
   if (counts.empty() || set.examined.empty()) return nullptr;
-  const auto used = [](std::int64_t count) { return count > 0; };
-  const auto first = std::ranges::find_if(counts, used) - counts.begin();
-  const auto last = std::find_if(counts.rbegin(), counts.rend(), used).base() - counts.begin() - 1;
+  const std::int64_t first = counts.begin()->first, last = counts.rbegin()->first;
   std::int64_t seen = 0, median = first;
-  for (auto i = first; 2 * seen < std::ssize(set.examined) && i <= last; ++i) {
-    seen += counts[static_cast<std::size_t>(i)];
-    median = i;
+  for (auto one = counts.begin(); one != counts.end() && 2 * seen < std::ssize(set.examined); ++one) {
+    seen += one->second;
+    median = one->first;
   }
   const std::int64_t width = std::max<std::int64_t>(1, (last - first + 10) / 10);
   Json buckets = Json::array();
   for (auto begin = first; begin <= last; begin += width) {
     std::int64_t count = 0;
     const auto end = std::min<std::int64_t>(begin + width, last + 1);
-    for (auto i = begin; i < end; ++i) count += counts[static_cast<std::size_t>(i)];
+    for (auto one = counts.lower_bound(begin); one != counts.end() && one->first < end; ++one)
+      count += one->second;
     const std::string name =
         end - begin > 1 ? std::to_string(begin) + " to " + std::to_string(end - 1) : std::to_string(begin);
     buckets.push_back({name, count});

@@ -114,6 +114,9 @@ void columns(DataFindings& found) {
     const std::string name = "Column " + in_quotes(column.name);
     if (column.missing > many_missing)
       missing.push_back(name + " has no value in " + percent(column.missing) + " of the training rows.");
+    if (column.distinct == 0 && column.values.size() == 1 && column.missing == 0)
+      constant.push_back(name +
+                         " has the same value in every training row: the model learns nothing from it.");
     if (column.distinct == 1 && train.examined.size() > 1)
       constant.push_back(name +
                          " has the same value in every training row: the model learns nothing from it.");
@@ -123,6 +126,7 @@ void columns(DataFindings& found) {
       apart.push_back(name + " has a mean in the validation set that differs by " + measured(shift) +
                       " standard deviations.");
   }
+  add_some(found.problems, train.remarks);
   add_some(found.problems, missing);
   add_some(found.problems, constant);
   add_some(found.notes, apart);
@@ -141,20 +145,21 @@ void unknown_categories(const SetFindings& set, DataFindings& found) {
 }
 
 void tokens(const SetFindings& set, DataFindings& found) {
-  if (set.lengths.empty() || set.tokens == 0) return;
+  if (!set.of_tokens || set.tokens == 0) return;
   const double unknown = static_cast<double>(set.unknown_tokens) / static_cast<double>(set.tokens);
   if (set.unknown_tokens > 0) {
     const std::string text =
         percent(unknown) + " of the tokens in the " + set.name + " set are unknown to the vocabulary.";
     (unknown > many_unknown ? found.problems : found.notes).push_back(text);
   }
-  const bool vary = std::ranges::count_if(set.lengths, [](std::int64_t count) { return count > 0; }) > 1;
-  const double full = static_cast<double>(set.lengths.back()) / static_cast<double>(set.examined.size());
-  if (vary && full > many_cut) {
-    found.problems.push_back(percent(full) + " of the " + set.name + " texts fill all " +
-                             grouped(std::ssize(set.lengths) - 1) +
-                             " tokens and are probably cut off; a larger dataset.length keeps more.");
-  }
+  if (set.cut == 0) return;
+  const double share = static_cast<double>(set.cut) / static_cast<double>(set.examined.size());
+  const std::string text =
+      grouped(set.cut) + " of the " + set.name + " texts (" + percent(share) + ") have more than " +
+      grouped(set.spec.input_shape[0]) +
+      " tokens and are cut off; dataset.length = " + std::to_string(set.lengths.rbegin()->first) +
+      " keeps them whole.";
+  (share > many_cut ? found.problems : found.notes).push_back(text);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <string_view>
 #include <unordered_set>
 
@@ -49,8 +51,7 @@ class Examination {
     const DataSpec& data = found_.spec;
     if (data.classes > 0 && data.target_shape.empty() && data.target_type == torch::kInt64)
       found_.class_counts.resize(static_cast<std::size_t>(data.classes));
-    if (data.vocabulary > 0 && data.input_shape.size() == 1)
-      found_.lengths.resize(static_cast<std::size_t>(std::max<std::int64_t>(data.input_shape[0], 0) + 1));
+    found_.of_tokens = data.vocabulary > 0 && data.input_shape.size() == 1;
     if (data.input_shape.size() == 1 && data.input_type == torch::kFloat32 &&
         data.input_shape[0] <= widest_row)
       columns_.resize(static_cast<std::size_t>(std::max<std::int64_t>(data.input_shape[0], 0)));
@@ -64,7 +65,9 @@ class Examination {
     if (input.is_floating_point()) add_numbers(input);
     if (batch.target.is_floating_point() && !batch.target[place].isfinite().all().item<bool>())
       ++found_.targets_not_finite;
-    if (!found_.lengths.empty()) add_tokens(batch, input, place);
+    if (const auto ids = batch.extra.find("categories"); ids != batch.extra.end())
+      add_categories(ids->second[place]);
+    if (found_.of_tokens) add_tokens(batch, input, place, index);
   }
 
   void finish() {
@@ -73,20 +76,47 @@ class Examination {
       found_.deviation = std::sqrt(std::max(0.0, squares_ / values_ - *found_.mean * *found_.mean));
     }
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const ColumnSums& sums = columns_[i];
+      const ColumnDetails plain{.name = std::to_string(i)};
       const bool named = details_.columns.size() == columns_.size();
-      found_.columns.push_back(
-          {named ? details_.columns[i].name : std::to_string(i), named ? details_.columns[i].gaps : 0,
-           sums.mean(), sums.deviation(), sums.count > 0 ? sums.least : 0, sums.count > 0 ? sums.most : 0,
-           static_cast<std::int64_t>(sums.distinct.size()),
-           sums.distinct.size() == most_distinct || std::ssize(found_.examined) < found_.examples});
+      found_.columns.push_back(in_units(columns_[i], named ? details_.columns[i] : plain));
     }
     found_.unknown_categories = details_.unknown_categories;
-    for (const auto& [name, gaps] : details_.categories)
-      found_.columns.push_back({.name = name, .missing = gaps});
+    found_.remarks = details_.remarks;
+    for (std::size_t i = 0; i < details_.categories.size(); ++i) {
+      const ColumnDetails& column = details_.categories[i];
+      ColumnFindings categories{.name = column.name, .missing = column.gaps};
+      for (const auto& [id, count] : i < categories_.size() ? categories_[i] : Counts{}) {
+        if (id > 0 && id <= std::ssize(column.values))
+          categories.values.emplace_back(column.values[static_cast<std::size_t>(id - 1)], count);
+      }
+      std::ranges::stable_sort(categories.values, std::greater<>(),
+                               &std::pair<std::string, std::int64_t>::second);
+      found_.columns.push_back(std::move(categories));
+    }
   }
 
  private:
+  using Counts = std::map<std::int64_t, std::int64_t>;
+
+  // As the file has it, without the values that replace missing ones.
+  ColumnFindings in_units(const ColumnSums& sums, const ColumnDetails& column) const {
+    const double scale = column.deviation, fill = (column.fill - column.mean) / scale;
+    const double present = column.gaps < 1 ? 1 - column.gaps : 1, gaps = 1 - present;
+    const double mean = (sums.mean() - gaps * fill) / present;
+    const double square = sums.deviation() * sums.deviation() + sums.mean() * sums.mean();
+    const double variance = (square - gaps * fill * fill) / present - mean * mean;
+    const bool any = sums.count > 0;
+    return {.name = column.name,
+            .missing = column.gaps,
+            .mean = mean * scale + column.mean,
+            .deviation = std::sqrt(std::max(0.0, variance)) * scale,
+            .least = any ? sums.least * scale + column.mean : 0,
+            .most = any ? sums.most * scale + column.mean : 0,
+            .distinct = std::ssize(sums.distinct),
+            .more_distinct =
+                sums.distinct.size() == most_distinct || std::ssize(found_.examined) < found_.examples};
+  }
+
   void add_content(const Batch& batch, const torch::Tensor& input, std::int64_t place, std::int64_t index) {
     std::uint64_t content = std::hash<std::string_view>{}(bytes_of(input));
     for (const auto& [name, tensor] : batch.extra) {
@@ -122,23 +152,35 @@ class Examination {
     for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].add(value[i]);
   }
 
-  void add_tokens(const Batch& batch, const torch::Tensor& input, std::int64_t place) {
+  void add_categories(const torch::Tensor& ids) {
+    const torch::Tensor row = ids.contiguous();
+    categories_.resize(static_cast<std::size_t>(row.numel()));
+    for (std::size_t i = 0; i < categories_.size(); ++i)
+      ++categories_[i][row.const_data_ptr<std::int64_t>()[i]];
+  }
+
+  void add_tokens(const Batch& batch, const torch::Tensor& input, std::int64_t place, std::int64_t index) {
     const auto mask = batch.extra.find("mask");
     const bool* kept = mask == batch.extra.end() ? nullptr : mask->second[place].const_data_ptr<bool>();
     const auto* token = input.const_data_ptr<std::int64_t>();
+    // Before it was cut; what follows is padding.
+    const std::int64_t whole = details_.tokens_of ? details_.tokens_of(index) : input.numel();
     std::int64_t length = 0;
-    for (std::int64_t i = 0; i < input.numel(); ++i) {
+    for (std::int64_t i = 0; i < std::min(input.numel(), kept ? input.numel() : whole); ++i) {
       if (kept && !kept[i]) continue;
       ++length;
       if (details_.unknown_token && token[i] == *details_.unknown_token) ++found_.unknown_tokens;
     }
     found_.tokens += length;
-    ++found_.lengths[static_cast<std::size_t>(length)];
+    if (details_.tokens_of) length = std::max(length, whole);
+    ++found_.lengths[length];
+    found_.cut += length > input.numel();
   }
 
   SetFindings& found_;
   SplitDetails details_;
   std::vector<ColumnSums> columns_;
+  std::vector<Counts> categories_;  // of each column: how often each id occurs
   double sum_ = 0, squares_ = 0, values_ = 0;
 };
 

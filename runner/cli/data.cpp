@@ -56,21 +56,38 @@ void print_classes(const DataFindings& found, Session& session) {
   session.out << "\n" << grid(columns, rows, session.out_style);
 }
 
+std::string most_frequent(const ColumnFindings& column) {
+  constexpr std::size_t most = 4;
+  std::vector<std::string> shown;
+  for (const auto& [value, count] : column.values) {
+    if (shown.size() < most) shown.push_back(escaped_name(value) + " " + grouped(count));
+  }
+  return joined(shown) + (column.values.size() > most ? " .." : "");
+}
+
 void print_columns(const DataFindings& found, Session& session) {
   const auto& columns = found.sets.front().columns;
   if (columns.empty() || columns.size() > most_rows) return;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<std::string>> numbers, categories;
   for (const ColumnFindings& column : columns) {
-    const bool numbers = column.distinct > 0;
-    rows.push_back({escaped_name(column.name), numbers ? measured(column.mean) : "",
-                    numbers ? measured(column.deviation) : "", numbers ? measured(column.least) : "",
-                    numbers ? measured(column.most) : "",
-                    column.missing > 0 ? measured(100 * column.missing) + " %" : ""});
+    const std::string name = escaped_name(column.name),
+                      missing = column.missing > 0 ? measured(100 * column.missing) + " %" : "";
+    if (column.distinct > 0) {
+      numbers.push_back({name, measured(column.mean), measured(column.deviation), measured(column.least),
+                         measured(column.most), missing});
+    } else {
+      categories.push_back({name, std::to_string(column.values.size()), missing, most_frequent(column)});
+    }
   }
-  session.out
-      << "\n"
-      << grid({{"column"}, {"mean", true}, {"std", true}, {"min", true}, {"max", true}, {"missing", true}},
-              rows, session.out_style);
+  if (!numbers.empty())
+    session.out
+        << "\n"
+        << grid({{"column"}, {"mean", true}, {"std", true}, {"min", true}, {"max", true}, {"missing", true}},
+                numbers, session.out_style);
+  if (!categories.empty())
+    session.out << "\n"
+                << grid({{"column"}, {"values", true}, {"missing", true}, {"most frequent"}}, categories,
+                        session.out_style);
 }
 
 void print(const DataFindings& found, Session& session) {

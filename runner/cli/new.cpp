@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <ostream>
 
-#include "registry/base/ascii.hpp"
+#include "components/datasets/read/file_text.hpp"
 #include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
 #include "registry/conform.hpp"
@@ -67,8 +67,8 @@ std::vector<std::string> overrides_of(const Arguments& arguments, const std::vec
 std::string task_of(const fs::path& named) {
   std::error_code ignored;
   if (fs::is_directory(named, ignored)) return fs::exists(named / "recipe.toml", ignored) ? "" : "images";
-  const std::string ending = ascii_lower(named.extension().string());
-  if (ending == ".csv" || ending == ".tsv") return "table";
+  const std::string ending = ending_of(named);
+  if (ending == ".csv" || ending == ".tsv" || ending == ".jsonl") return "table";
   return ending == ".txt" ? "language-model" : "";
 }
 

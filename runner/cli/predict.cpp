@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "components/contract/data_error.hpp"
+#include "components/datasets/dataset.hpp"
 #include "components/datasets/read/image_file.hpp"
 #include "registry/base/number_text.hpp"
 #include "registry/base/utf8.hpp"
@@ -50,30 +52,54 @@ void add_lines(std::istream& stream, const std::string& name, bool texts, std::v
   std::ranges::move(lines, std::back_inserter(inputs));
 }
 
-// The name of a file would be classified like any other words.
-void require_sentence(const std::string& word) {
+// The texts of a file like the one the run was trained on. The name of any other file would be classified
+// like any other words.
+void add_file(const std::string& word, const Interpreter& interpreter, std::vector<std::string>& inputs) {
   std::error_code ignored;
-  if (!std::filesystem::exists(word, ignored)) return;
-  const std::string kind = std::filesystem::is_directory(word, ignored)
-                               ? " is a folder: write @FILE to classify the lines of a file."
-                               : " is a file: write @" + word + " to classify its lines.";
-  throw InputError(word + kind + " To classify these words themselves, give them on standard input (-).");
+  if (!std::filesystem::exists(word, ignored)) return inputs.push_back(word);  // a sentence
+  if (std::filesystem::is_directory(word, ignored))
+    throw InputError(
+        word +
+        " is a folder: write @FILE to classify the lines of a file. To classify these words themselves, give "
+        "them on standard input (-).");
+  auto texts = interpreter.inputs_in(word);
+  if (!texts)
+    throw InputError(
+        word + " is a file: write @" + word +
+        " to classify its lines. To classify these words themselves, give them on standard input (-).");
+  std::ranges::move(*texts, std::back_inserter(inputs));
 }
 
-std::vector<std::string> inputs_of(const std::vector<std::string>& words, bool texts) {
+// The lines of a table would be classified with its header and its labels.
+void require_lines(const std::string& file, const Interpreter& interpreter) {
+  try {
+    if (!interpreter.inputs_in(file)) return;
+  } catch (const DataError&) {
+    return;  // it is no such table
+  }
+  throw InputError(file + " is a table like the one the run was trained on: write " + file +
+                   " without @ to classify its texts, and - < " + file +
+                   " to classify its lines as they are.");
+}
+
+std::vector<std::string> inputs_of(const std::vector<std::string>& words, bool texts,
+                                   const Interpreter& interpreter) {
   std::vector<std::string> inputs;
   for (const std::string& word : words) {
     if (word == "-") {
       add_lines(std::cin, "standard input", texts, inputs);
     } else if (word.starts_with('@')) {
-      std::ifstream file(word.substr(1));
+      const std::string name = word.substr(1);
+      std::ifstream file(name);
       if (!file)
         throw InputError(
-            "There is no file " + word.substr(1) + " to read inputs from." +
+            "There is no file " + name + " to read inputs from." +
             (texts ? " To classify " + in_quotes(word) + " itself, give it on standard input (-)." : ""));
-      add_lines(file, word.substr(1), texts, inputs);
+      if (texts) require_lines(name, interpreter);
+      add_lines(file, name, texts, inputs);
+    } else if (texts) {
+      add_file(word, interpreter, inputs);
     } else {
-      if (texts) require_sentence(word);
       inputs.push_back(word);
     }
   }
@@ -212,7 +238,7 @@ int run(const Arguments& arguments, Session& session) {
   if (!trained) return Exit::bad_input;
   require_another_output(arguments, files_of(*trained));
   const bool texts = trained->data.vocabulary > 0;
-  std::vector<std::string> inputs = inputs_of(arguments.all("INPUT"), texts);
+  std::vector<std::string> inputs = inputs_of(arguments.all("INPUT"), texts, *trained->interpreter());
   if (trained->data.images) inputs = with_folders_opened(inputs);
   if (!texts) require_another_output(arguments, inputs);
   Predictions all = predict(*trained, inputs);
@@ -235,8 +261,9 @@ Command predict_command() {
       .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
                      Word::file},
                     {"INPUT",
-                     "An image file or a folder of them, a CSV file, a row, a file of tensors, or a "
-                     "sentence; @FILE and - (standard input) hold one per line.",
+                     "An image file or a folder of them, a table like the one the run was trained on, a row, "
+                     "a file of "
+                     "tensors, or a sentence; @FILE and - (standard input) hold one per line.",
                      Argument::Count::at_least_one, Word::file}},
       .options =
           {{.name = "top",

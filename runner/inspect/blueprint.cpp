@@ -22,8 +22,8 @@ Blueprint draw_blueprint(const Recipe& recipe) {
   if (std::ranges::any_of(data.input_shape, [](std::int64_t size) { return size < 0; })) {
     throw RecipeError(
         recipe.dataset.origin(),
-        "the images may differ in size, and nothing makes them equal: add a transform such as resize to "
-        "dataset.transform");
+        "the images may differ in size, and nothing makes them equal: add a transform such as { name = "
+        "\"resize\", height = 224, width = 224 } to dataset.transform");
   }
   // One example of each class: the counts do not affect shapes.
   std::unique_ptr<Loss> loss = build_loss(

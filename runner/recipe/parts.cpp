@@ -6,6 +6,7 @@
 #include "registry/base/arithmetic.hpp"
 #include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
+#include "registry/recipe_error.hpp"
 #include "runner/data/prepare_splits.hpp"
 #include "runner/recipe/measurements.hpp"
 
@@ -47,9 +48,13 @@ Splits open_data(const Recipe& recipe, const LearntData& learnt) {
     rules.overfit_examples = saturating_product(
         *batches, saturating_product(recipe.loader.batch_size, recipe.train.accumulation_steps));
   }
-  Splits data = prepare_splits(*build_dataset(recipe, learnt), rules);
-  require_same_classes(data.train->spec().class_names, learnt.classes);
-  return data;
+  try {
+    Splits data = prepare_splits(*build_dataset(recipe, learnt), rules);
+    require_same_classes(data.train->spec().class_names, learnt.classes);
+    return data;
+  } catch (const DataError& error) {  // it would be found again
+    throw RecipeError(recipe.dataset.origin(), error.what());
+  }
 }
 
 DataSpec spec_after_transforms(const Recipe& recipe, const Dataset& dataset, bool training) {

@@ -22,7 +22,9 @@ void thin(std::vector<std::pair<double, double>>& curve) {
 
 void Journal::step(const Progress& progress, const StepReport& report) {
   last_ = report;
-  training_loss_.add(report.loss);
+  // The loss that is logged is that of the updates: an update is skipped because its loss or gradients are of
+  // no use.
+  if (report.updated) training_loss_.add(report.loss);
   examples_ += report.examples;
   ProgressLine line;
   line.step = progress.step;
@@ -39,10 +41,12 @@ void Journal::step(const Progress& progress, const StepReport& report) {
 }
 
 void Journal::training(const Progress& progress, const Measurements& precision, const Measurements& hooks) {
-  const double loss = training_loss_.take();
+  const std::optional<double> loss = training_loss_.take();
   const double seconds = progress.seconds - training_seconds_ - evaluation_seconds_;
   examples_per_second_ = seconds > 0 ? static_cast<double>(examples_) / seconds : 0;
-  Measurements values{{"train/loss", loss}, {"train/lr", last_.lr}};
+  Measurements values;
+  if (loss) values.emplace_back("train/loss", *loss);
+  values.emplace_back("train/lr", last_.lr);
   for (const GroupRule& group : groups_) {
     if (group.lr_multiplier != 1)
       values.emplace_back("train/lr/" + group.match, last_.lr * group.lr_multiplier);
@@ -54,7 +58,7 @@ void Journal::training(const Progress& progress, const Measurements& precision, 
   for (const auto& [name, value] : precision) values.emplace_back("train/" + name, value);
   values.insert(values.end(), hooks.begin(), hooks.end());
   record(progress, std::move(values));
-  loss_curve_.emplace_back(static_cast<double>(progress.step), loss);
+  if (loss) loss_curve_.emplace_back(static_cast<double>(progress.step), *loss);
   thin(loss_curve_);
   examples_ = 0;
   training_seconds_ = progress.seconds;

@@ -22,6 +22,7 @@ struct StepReport {
   double lr = 0;
   std::int64_t examples = 0;
   torch::Tensor gradient_norm = {};  // undefined: not measured
+  bool updated = true;               // false: the update was skipped
 };
 
 // Reports the progress of a run to trackers and console. Reads from the device only what is logged or shown.

@@ -187,6 +187,7 @@ class Loop {
     if (!updated) now = without_update(now, run_.plan);
     if (!skip) run_.divergence.updated(updated, now.step);
     run_.progress = now;
+    report.updated = updated;
     journal_.step(now, report);
   }
 

@@ -10,8 +10,9 @@ void TrainingLoss::add(const WindowLoss& loss) {
   if (unread_.size() == most_unread) read();
 }
 
-double TrainingLoss::take() {
+std::optional<double> TrainingLoss::take() {
   read();
+  if (count_ == 0) return std::nullopt;
   const double mean = sum_ / static_cast<double>(count_);
   sum_ = 0;
   count_ = 0;

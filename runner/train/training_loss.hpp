@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "components/contract/state.hpp"
@@ -12,7 +13,7 @@ namespace runner {
 class TrainingLoss final : public Stateful {
  public:
   void add(const WindowLoss& loss);
-  double take();  // the mean since the last call
+  std::optional<double> take();  // the mean since the last call; no value if nothing was added
 
   State save() const override;
   void load(const State& state) override;

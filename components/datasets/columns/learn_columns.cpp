@@ -46,14 +46,16 @@ struct Learner {
   std::size_t most_bytes;
   std::vector<ColumnRole> roles = column_roles(training, choice);
 
-  bool missing(const CsvReader& row, std::size_t column) const {
-    return training.format().is_missing(row.values()[column]);
+  bool missing(const RowReader& row, std::size_t column) const {
+    const std::string_view value = row.values()[column];
+    return roles[column] == ColumnRole::numeric ? training.format().is_missing_number(value)
+                                                : training.format().is_missing(value);
   }
 
   using Written = std::map<std::string, std::string, std::less<>>;  // a class, as the file writes it
 
   // Letters and digits tell classes apart, so that removing them must not make one class of two.
-  std::string_view class_of(const CsvReader& row, std::size_t column, Written& written) const {
+  std::string_view class_of(const RowReader& row, std::size_t column, Written& written) const {
     const std::string_view name = class_in(row, column, choice.trim_target);
     if (!has_letters_or_digits(choice.trim_target)) return name;
     const std::string_view value = row.values()[column];
@@ -67,16 +69,35 @@ struct Learner {
     return name;
   }
 
+  // How often a text means a missing value, in each column.
+  using Marks = std::map<std::string, std::map<std::size_t, std::int64_t>>;
+
+  void say(const Marks& marks) const {
+    std::vector<std::string> all;
+    for (const auto& [mark, places] : marks) {
+      std::vector<std::string> counts;
+      for (const auto& [column, count] : places)
+        counts.push_back(escaped_name(training.columns()[column]) + " " + std::to_string(count));
+      all.push_back(in_quotes(mark) + " (" + listed(counts) + ")");
+    }
+    if (!all.empty()) log::info("{}: taken as missing: {}.", training.name(), joined(all));
+  }
+
   TableColumns learn() const {
     std::vector<Distribution> numbers(roles.size());
     std::vector<Distinct> values(roles.size());
     Written written;
+    Marks marks;
     const auto note = [&](std::size_t column, std::string_view value) {
       if (!values[column].contains(value)) values[column].emplace(value);
     };
-    training.each([&](const CsvReader& row) {
+    training.each([&](const RowReader& row) {
       for (std::size_t i = 0; i < roles.size(); ++i) {
-        if (roles[i] == ColumnRole::ignored || missing(row, i)) continue;
+        if (roles[i] == ColumnRole::ignored) continue;
+        if (missing(row, i)) {
+          if (!row.values()[i].empty()) ++marks[std::string(row.values()[i])][i];
+          continue;
+        }
         if (roles[i] == ColumnRole::numeric) numbers[i].add(finite_number(row, i, training.format().numbers));
         if (roles[i] == ColumnRole::categorical) note(i, row.values()[i]);
         if (roles[i] == ColumnRole::target && !choice.regression) note(i, class_of(row, i, written));
@@ -85,6 +106,7 @@ struct Learner {
       }
     });
     require_few_enough(values);
+    say(marks);
     TableColumns columns{
         .file = training.columns(), .target = choice.target, .separator = training.format().csv.separator};
     for (std::size_t i = 0; i < roles.size(); ++i) {
@@ -196,7 +218,7 @@ bool has_letters_or_digits(std::string_view text) {
       text, [](unsigned char letter) { return letter >= 0x80 || std::isalnum(letter) != 0; });
 }
 
-std::string_view class_in(const CsvReader& row, std::size_t column, std::string_view trimmed) {
+std::string_view class_in(const RowReader& row, std::size_t column, std::string_view trimmed) {
   const std::string_view value = row.values()[column], name = without_ending(value, trimmed);
   if (name.size() == value.size()) return name;
   const auto before = parse_number(value), after = parse_number(name);

@@ -32,7 +32,7 @@ bool has_letters_or_digits(std::string_view text);
 
 // The class in a column of a row, without these letters at its end. Throws IoError with the place if this
 // leaves nothing of it, or another number.
-std::string_view class_in(const CsvReader& row, std::size_t column, std::string_view trimmed);
+std::string_view class_in(const RowReader& row, std::size_t column, std::string_view trimmed);
 
 // The index of the column; throws IoError with a suggestion if there is none.
 std::size_t find_column(const std::vector<std::string>& columns, const std::string& wanted,

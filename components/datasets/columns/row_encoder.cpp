@@ -14,7 +14,7 @@ namespace runner {
 namespace {
 
 // A large number divided by a small deviation may be too large for 32 bits.
-float standardised(const CsvReader& row, std::size_t column, double value, double mean, double deviation,
+float standardised(const RowReader& row, std::size_t column, double value, double mean, double deviation,
                    NumberUse use = NumberUse::input) {
   const auto scaled = static_cast<float>((value - mean) / deviation);
   if (!std::isfinite(scaled)) {
@@ -53,33 +53,32 @@ void RowEncoder::begin(const std::vector<std::string>& given, const std::string&
   if (with_target) target_ = find(columns_.target);
 }
 
-void RowEncoder::add(const CsvReader& row, EncodedRows& rows) const {
-  const auto missing = [&](std::size_t column) { return format_.is_missing(row.values()[column]); };
+void RowEncoder::add(const RowReader& row, EncodedRows& rows) const {
+  const auto no_number = [&](std::size_t i) { return format_.is_missing_number(row.values()[numeric_[i]]); };
   rows.gaps.resize(numeric_.size() + categorical_.size());
-  for (std::size_t i = 0; i < rows.gaps.size(); ++i) {
-    rows.gaps[i] += missing(i < numeric_.size() ? numeric_[i] : categorical_[i - numeric_.size()]);
-  }
   for (std::size_t i = 0; i < numeric_.size(); ++i) {
     const NumericColumn& column = columns_.numeric[i];
-    const double value =
-        missing(numeric_[i]) ? column.fill : finite_number(row, numeric_[i], format_.numbers);
+    const bool missing = no_number(i);
+    rows.gaps[i] += missing;
+    const double value = missing ? column.fill : finite_number(row, numeric_[i], format_.numbers);
     rows.numbers.push_back(standardised(row, numeric_[i], value, column.mean, column.deviation));
   }
   for (std::size_t i = 0; i < numeric_.size(); ++i) {
-    if (columns_.numeric[i].indicator) rows.numbers.push_back(missing(numeric_[i]) ? 1.0f : 0.0f);
+    if (columns_.numeric[i].indicator) rows.numbers.push_back(no_number(i) ? 1.0f : 0.0f);
   }
   rows.unknown.resize(categorical_.size());
   for (std::size_t i = 0; i < categorical_.size(); ++i) {
     const auto id = ids_[i].find(row.values()[categorical_[i]]);
-    const bool known = id != ids_[i].end();
+    const bool known = id != ids_[i].end(), missing = format_.is_missing(row.values()[categorical_[i]]);
     rows.ids.push_back(known ? id->second : 0);
-    rows.unknown[i] += !known && !missing(categorical_[i]);
+    rows.gaps[numeric_.size() + i] += missing;
+    rows.unknown[i] += !known && !missing;
   }
   if (target_) add_target(row, rows);
   ++rows.size;
 }
 
-void RowEncoder::add_target(const CsvReader& row, EncodedRows& rows) const {
+void RowEncoder::add_target(const RowReader& row, EncodedRows& rows) const {
   const std::string_view value = row.values()[*target_];
   if (format_.is_missing(value)) {
     row.fail(*target_,
@@ -99,7 +98,7 @@ void RowEncoder::add_target(const CsvReader& row, EncodedRows& rows) const {
   rows.labels.push_back(label->second);
 }
 
-void RowEncoder::fail_unknown(const CsvReader& row, std::string_view value) const {
+void RowEncoder::fail_unknown(const RowReader& row, std::string_view value) const {
   row.fail(*target_, in_quotes(value) + " is a class that the training set does not have (" +
                          listed(columns_.classes) + "). " + remedy_for_unknown(value));
 }
@@ -127,7 +126,7 @@ EncodedRows encode(const TablePart& part, const TableColumns& columns, const std
   RowEncoder encoder(columns, part.format(), trim_target);
   encoder.begin(part.columns(), part.name(), /*with_target=*/true);
   EncodedRows rows;
-  part.each([&](const CsvReader& row) { encoder.add(row, rows); });
+  part.each([&](const RowReader& row) { encoder.add(row, rows); });
   return rows;
 }
 

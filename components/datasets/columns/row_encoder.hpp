@@ -28,12 +28,12 @@ class RowEncoder {
 
   // Call it before the rows of a file, with its columns; the target is only needed if `with_target`.
   void begin(const std::vector<std::string>& given, const std::string& file, bool with_target);
-  void add(const CsvReader& row, EncodedRows& rows) const;
+  void add(const RowReader& row, EncodedRows& rows) const;
 
  private:
   using Ids = std::map<std::string, std::int32_t, std::less<>>;
-  void add_target(const CsvReader& row, EncodedRows& rows) const;
-  [[noreturn]] void fail_unknown(const CsvReader& row, std::string_view value) const;
+  void add_target(const RowReader& row, EncodedRows& rows) const;
+  [[noreturn]] void fail_unknown(const RowReader& row, std::string_view value) const;
   std::string remedy_for_unknown(std::string_view value) const;
 
   TableColumns columns_;

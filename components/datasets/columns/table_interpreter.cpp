@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "components/datasets/read/json_rows.hpp"
 #include "components/datasets/read/number.hpp"
 #include "components/datasets/read/read_all.hpp"
 #include "components/datasets/read/separator.hpp"
@@ -13,9 +14,9 @@ namespace runner {
 
 namespace {
 
-std::vector<std::string> first_row(const std::string& file, const TableFormat& format) {
-  const MappedFile mapped(file);
-  CsvReader reader(mapped.text(), file, format.csv);
+std::vector<std::string> first_row(std::string_view text, const std::string& file,
+                                   const TableFormat& format) {
+  CsvReader reader(text, file, format.csv);
   reader.next();
   return {reader.values().begin(), reader.values().end()};
 }
@@ -48,7 +49,7 @@ bool is_row(const std::vector<std::string>& first, const std::vector<std::string
   std::size_t values = 0;
   for (const NumericColumn& column : columns.numeric) {
     const std::string& value = value_of(column.name);
-    if (format.is_missing(value)) continue;
+    if (format.is_missing_number(value)) continue;
     if (!parse_number(value, format.numbers)) return false;
     ++values;
   }
@@ -75,10 +76,13 @@ Batch TableInterpreter::read(std::span<const std::string> inputs) const {
 // A file may differ from the training file: another separator, no header, no target.
 TableFormat TableInterpreter::format_for(const std::string& file) const {
   TableFormat format = format_;
-  std::vector<std::string> first = first_row(file, format);
+  const FileText content(file);
+  require_text(content.text(), file);
+  if (is_json_lines(content.text())) return format;
+  std::vector<std::string> first = first_row(content.text(), file, format);
   if (first.size() == 1 && columns_.file.size() > 2) {
-    format.csv.separator = separator_of_file(file, format);
-    first = first_row(file, format);
+    format.csv.separator = find_separator(content.text(), format);
+    first = first_row(content.text(), file, format);
   }
   std::vector<std::string> names = columns_.file;
   if (first.size() + 1 == names.size()) std::erase(names, columns_.target);
@@ -96,11 +100,16 @@ void TableInterpreter::add_file(const std::string& file, EncodedRows& rows) cons
   const TablePart part(file, format);
   RowEncoder encoder(columns_, format, "");
   encoder.begin(part.columns(), file, /*with_target=*/false);
-  part.each([&](const CsvReader& row) { encoder.add(row, rows); });
+  part.each([&](const RowReader& row) { encoder.add(row, rows); });
 }
 
 void TableInterpreter::add_row(const std::string& text, EncodedRows& rows) const {
-  CsvReader row(text, "row " + in_quotes(text), format_.csv);
+  const std::string name = "row " + in_quotes(text);
+  if (is_json_lines(text)) {
+    JsonRows row(text, name);
+    return add_single(row, text, rows);
+  }
+  CsvReader row(text, name, format_.csv);
   std::vector<std::string> names = columns_.file;
   const bool found = row.next();
   if (row.values().size() + 1 == names.size()) std::erase(names, columns_.target);
@@ -110,9 +119,15 @@ void TableInterpreter::add_row(const std::string& text, EncodedRows& rows) const
                     "separated by \"{}\", one for each column but the target.",
                     in_quotes(text), columns_.file.size() - 1, format_.csv.separator));
   }
-  row.expect(names);
-  RowEncoder encoder(columns_, format_, "");
-  encoder.begin(names, "The row", /*with_target=*/false);
+  CsvReader named(text, name, format_.csv);
+  named.expect(names);
+  add_single(named, text, rows);
+}
+
+void TableInterpreter::add_single(RowReader& row, const std::string& text, EncodedRows& rows) const {
+  RowEncoder encoder(columns_, is_json_lines(text) ? format_.with_null() : format_, "");
+  encoder.begin(row.columns(), "The row", /*with_target=*/false);
+  row.next();
   encoder.add(row, rows);
   if (row.next()) {
     throw IoError(in_quotes(text) +

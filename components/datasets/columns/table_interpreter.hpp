@@ -17,6 +17,7 @@ class TableInterpreter final : public Interpreter {
   TableFormat format_for(const std::string& file) const;
   void add_file(const std::string& file, EncodedRows& rows) const;
   void add_row(const std::string& text, EncodedRows& rows) const;
+  void add_single(RowReader& row, const std::string& text, EncodedRows& rows) const;
 
   TableColumns columns_;
   TableFormat format_;

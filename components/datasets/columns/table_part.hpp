@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "components/datasets/read/csv_reader.hpp"
+#include "components/datasets/read/file_text.hpp"
 #include "components/datasets/read/number.hpp"
-#include "registry/files/mapped_file.hpp"
 
 namespace runner {
 
-// What usually means a missing value.
-inline constexpr std::array<std::string_view, 8> usual_missing{"",    "?",   "NA",   "N/A",
-                                                               "NaN", "nan", "null", "NULL"};
+// What means a missing value in any column: what pandas takes for one, and "?".
+inline constexpr std::array<std::string_view, 19> usual_missing{
+    "",     "?",    "NA",  "N/A",  "n/a",      "NaN",    "nan",     "-NaN",    "-nan",    "null",
+    "NULL", "<NA>", "#NA", "#N/A", "#N/A N/A", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"};
 
 // The format of a table.
 struct TableFormat {
@@ -24,15 +25,21 @@ struct TableFormat {
   bool header = true;                       // the first row names the columns
   std::vector<std::string> columns = {};    // their names; empty: those in the header
   std::vector<std::string> missing = {""};  // texts that mean a missing value
+  bool usual_marks = false;                 // in columns of numbers also "-", "None", "ND" ..
   NumberFormat numbers = {};
 
+  // A value of spaces alone, of any kind, is empty.
   bool is_missing(std::string_view value) const;
+  bool is_missing_number(std::string_view value) const;
+  TableFormat with_null() const;  // for JSON, whose null is an empty value
 };
 
-// A reader for the rows after the header. Throws IoError if the header is missing or malformed.
-CsvReader table_rows(std::string_view text, const std::string& name, const TableFormat& format);
+// A reader for the rows after the header, or for the objects of JSON lines, whose columns save a pass if they
+// are known. Throws IoError if the header is missing or malformed.
+std::unique_ptr<RowReader> table_rows(std::string_view text, const std::string& name,
+                                      const TableFormat& format, const std::vector<std::string>& known = {});
 
-// All or some of the rows of a file, which stays on disk.
+// All or some of the rows of a file, which stays on disk unless it is compressed.
 class TablePart {
  public:
   TablePart(const std::filesystem::path& file, const TableFormat& format);
@@ -42,7 +49,7 @@ class TablePart {
   std::string name() const { return file_->path().string(); }
   std::int64_t size() const { return size_; }
   std::int64_t rows_in_file() const { return chosen_.empty() ? size_ : std::ssize(chosen_); }
-  void each(const std::function<void(const CsvReader& row)>& see) const;
+  void each(const std::function<void(const RowReader& row)>& see) const;
 
   // Splits it in two, the second with this share of the rows, chosen at random. If a column is given, with
   // this share of the rows of each of its values; a value that occurs only once stays in the first part.
@@ -52,7 +59,7 @@ class TablePart {
  private:
   TablePart(const TablePart& whole, std::vector<bool> chosen);
 
-  std::shared_ptr<const MappedFile> file_;
+  std::shared_ptr<const FileText> file_;
   TableFormat format_;
   std::vector<std::string> columns_;
   std::vector<bool> chosen_;  // by row; empty: all

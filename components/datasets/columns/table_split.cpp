@@ -1,12 +1,73 @@
 #include "components/datasets/columns/table_split.hpp"
 
 #include <algorithm>
+#include <map>
+
+#include "registry/base/wording.hpp"
 
 namespace runner {
 
 namespace {
 
 std::ptrdiff_t at(std::size_t row, std::size_t width) { return static_cast<std::ptrdiff_t>(row * width); }
+
+// Whether each value occurs with one class alone, and each class with one value.
+template <class Value>
+bool one_to_one(const std::vector<Value>& values, const std::vector<std::int32_t>& labels) {
+  std::map<Value, std::int32_t> label_of;
+  std::map<std::int32_t, Value> value_of;
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    if (label_of.try_emplace(values[row], labels[row]).first->second != labels[row]) return false;
+    if (value_of.try_emplace(labels[row], values[row]).first->second != values[row]) return false;
+  }
+  return label_of.size() > 1;
+}
+
+// Whether one is a multiple of the other, up to a constant and rounding.
+bool proportional(const std::vector<float>& one, const std::vector<float>& other) {
+  double sums[5] = {};
+  for (std::size_t row = 0; row < one.size(); ++row) {
+    const double x = one[row], y = other[row];
+    const double terms[] = {x, y, x * x, y * y, x * y};
+    for (std::size_t i = 0; i < 5; ++i) sums[i] += terms[i] / static_cast<double>(one.size());
+  }
+  const double together = sums[4] - sums[0] * sums[1], of_one = sums[2] - sums[0] * sums[0],
+               of_other = sums[3] - sums[1] * sums[1];
+  constexpr double rounding = 1e-9;
+  return of_one > 0 && of_other > 0 && together * together > (1 - rounding) * of_one * of_other;
+}
+
+// Columns that are the target in other words, and columns that name the rows.
+void add_remarks(const TableColumns& columns, const EncodedRows& rows, std::vector<std::string>& remarks) {
+  constexpr std::int64_t too_few_to_tell = 10;
+  if (rows.size < too_few_to_tell) return;
+  const auto size = static_cast<std::size_t>(rows.size);
+  const auto is_target = [&](const std::string& name) {
+    remarks.push_back("Column " + in_quotes(name) + " is the target " + in_quotes(columns.target) +
+                      " in other words: the model learns nothing else. Name it in dataset.ignore if "
+                      "predictions will not have it.");
+  };
+  const std::size_t width = rows.numbers.size() / size;
+  for (std::size_t i = 0; i < columns.numeric.size(); ++i) {
+    std::vector<float> numbers;
+    for (std::size_t row = 0; row < size; ++row) numbers.push_back(rows.numbers[row * width + i]);
+    const bool same = rows.labels.empty() ? !rows.values.empty() && proportional(numbers, rows.values)
+                                          : one_to_one(numbers, rows.labels);
+    if (same) is_target(columns.numeric[i].name);
+  }
+  const std::size_t categories = columns.categorical.size();
+  for (std::size_t i = 0; i < categories; ++i) {
+    std::vector<std::int32_t> ids;
+    for (std::size_t row = 0; row < size; ++row) ids.push_back(rows.ids[row * categories + i]);
+    if (!rows.labels.empty() && one_to_one(ids, rows.labels)) is_target(columns.categorical[i].name);
+    if (std::ssize(columns.categorical[i].values) >= rows.size && rows.unknown[i] == 0 &&
+        rows.gaps[columns.numeric.size() + i] == 0)
+      remarks.push_back("Column " + in_quotes(columns.categorical[i].name) +
+                        " has a different value in every row, as names and numbers of rows have: nothing can "
+                        "be learnt from it. Name "
+                        "it in dataset.ignore.");
+  }
+}
 
 // In the order of the inputs in a row.
 SplitDetails details_of(const TableColumns& columns, Categories how, const EncodedRows& rows) {
@@ -16,7 +77,10 @@ SplitDetails details_of(const TableColumns& columns, Categories how, const Encod
                                      : 0;
   };
   const std::size_t numbers = columns.numeric.size();
-  for (std::size_t i = 0; i < numbers; ++i) details.columns.push_back({columns.numeric[i].name, share(i)});
+  for (std::size_t i = 0; i < numbers; ++i) {
+    const NumericColumn& column = columns.numeric[i];
+    details.columns.push_back({column.name, share(i), column.mean, column.deviation, column.fill});
+  }
   for (const NumericColumn& column : columns.numeric) {
     if (column.indicator) details.columns.push_back({column.name + " is missing"});
   }
@@ -25,12 +89,14 @@ SplitDetails details_of(const TableColumns& columns, Categories how, const Encod
     if (i < rows.unknown.size() && rows.unknown[i] > 0)
       details.unknown_categories.emplace_back(
           name, static_cast<double>(rows.unknown[i]) / static_cast<double>(rows.size));
-    if (how == Categories::ids) details.categories.push_back({name, share(numbers + i)});
+    if (how == Categories::ids)
+      details.categories.push_back({.name = name, .gaps = share(numbers + i), .values = values});
     if (how == Categories::one_hot) {
       for (const std::string& value : values)
-        details.columns.push_back({name + " = " + value, share(numbers + i)});
+        details.columns.push_back({.name = name + " = " + value, .gaps = share(numbers + i)});
     }
   }
+  add_remarks(columns, rows, details.remarks);
   return details;
 }
 

@@ -41,12 +41,8 @@ constexpr std::size_t most_values = 1'000'000;
 }  // namespace
 
 CsvReader::CsvReader(std::string_view text, std::string file, CsvFormat format)
-    : file_(std::move(file)), format_(std::move(format)), rest_(without_byte_order_mark(text)) {
+    : RowReader(std::move(file)), format_(std::move(format)), rest_(without_byte_order_mark(text)) {
   if (is_bare_utf16(rest_)) throw IoError(file_ + ":1: this is not UTF-8. " + encoding_remedy(rest_) + ".");
-  if (rest_.starts_with("{\"") || rest_.starts_with("[{"))
-    throw IoError(
-        file_ +
-        ":1: this is JSON, not a table. Convert it to CSV, for example with pandas: read_json, to_csv.");
   if (format_.skip_lines == 0) pass_separator_line();
   for (std::int64_t line = 0; line < format_.skip_lines; ++line) {
     rest_.remove_prefix(std::min(rest_.size(), rest_.find_first_of("\r\n")));
@@ -165,14 +161,13 @@ void CsvReader::require_all_columns() const {
                 counted(values_.size(), "value") + ", where " + std::to_string(columns_.size()) +
                 (columns_.size() == 1 ? " is expected (" : " are expected (") + listed(columns_) +
                 "). Is a separator or a quote missing, or one too many?" +
-                (note         ? " Lines that start with \"#\" are ignored with dataset.comment = \"#\"."
-                 : first_row_ ? " Lines before the table are skipped with dataset.skip_lines."
+                (note ? std::string(" Lines that start with \"#\" are ignored with dataset.comment = \"#\".")
+                 : first_row_ ? " If the table begins here, set dataset.skip_lines = " +
+                                    std::to_string(row_line_ - 1) + "."
                               : ""));
 }
 
-void CsvReader::fail(std::size_t column, const std::string& why) const { fail_at(row_line_, column, why); }
-
-void CsvReader::fail_at(std::int64_t line, std::size_t column, const std::string& why) const {
+void RowReader::fail_at(std::int64_t line, std::size_t column, const std::string& why) const {
   const std::string name =
       column < columns_.size() ? in_quotes(columns_[column]) : std::to_string(column + 1);
   throw IoError(file_ + ":" + std::to_string(line) + ": column " + name + ": " + why + ".");

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "components/datasets/read/row_reader.hpp"
+
 namespace runner {
 
 struct CsvFormat {
@@ -18,20 +20,14 @@ struct CsvFormat {
 // Reads comma-separated values as in RFC 4180: quoted values may contain separators, line breaks and doubled
 // quotes; lines end in LF, CRLF or CR. Blank lines and a byte order mark are skipped. The text is not copied.
 // Throws IoError that names the file, the line and the column.
-class CsvReader {
+class CsvReader final : public RowReader {
  public:
   CsvReader(std::string_view text, std::string file, CsvFormat format);
 
-  bool next();  // to the next row; false: there is none
-  // Of this row; valid until the next call of next().
-  const std::vector<std::string_view>& values() const { return values_; }
-  std::int64_t line() const { return row_line_; }  // where the row begins; the first is 1
+  bool next() override;
 
   // From now on, every row must have a value for each of these.
   void expect(std::vector<std::string> columns);
-  const std::vector<std::string>& columns() const { return columns_; }
-  // IoError: file:line: column "name": why
-  [[noreturn]] void fail(std::size_t column, const std::string& why) const;
 
  private:
   bool pass_line_without_values();
@@ -43,15 +39,11 @@ class CsvReader {
   void pass_line_end();
   void pass_separator_line();
   void require_all_columns() const;
-  [[noreturn]] void fail_at(std::int64_t line, std::size_t column, const std::string& why) const;
 
-  std::string file_;
   CsvFormat format_;
   std::string_view rest_;
-  std::int64_t line_ = 1, row_line_ = 1;
-  std::vector<std::string> columns_;
-  bool first_row_ = true;  // after the header
-  std::vector<std::string_view> values_;
+  std::int64_t line_ = 1;
+  bool first_row_ = true;              // after the header
   std::deque<std::string> unescaped_;  // values of this row that held doubled quotes
 };
 

@@ -4,11 +4,12 @@
 
 #include "components/contract/data_error.hpp"
 #include "components/datasets/columns/learn_columns.hpp"
+#include "components/datasets/read/file_text.hpp"
 #include "components/datasets/read/separator.hpp"
 #include "components/tokenizers/code_points.hpp"
 #include "registry/base/wording.hpp"
 #include "registry/files/io_error.hpp"
-#include "registry/files/mapped_file.hpp"
+#include "registry/files/json_lines.hpp"
 #include "registry/files/text_encoding.hpp"
 
 namespace runner {
@@ -16,8 +17,9 @@ namespace runner {
 namespace {
 
 std::string read_all(const std::filesystem::path& path, TextEncoding encoding) {
-  const MappedFile file(path);
+  const FileText file(path);
   const std::string_view bytes = file.text();
+  require_text(bytes, path);
   if (encoding == TextEncoding::latin1) return from_latin1(bytes);
   const bool western = likely_content(bytes) == LikelyContent::western;
   check_utf8(bytes, path,
@@ -68,19 +70,48 @@ LabelledSentences read_class_files(const std::map<std::string, std::filesystem::
   return read;
 }
 
-LabelledSentences read_sentence_table(const std::filesystem::path& file, const SentenceTable& table,
-                                      TextEncoding encoding, const std::vector<std::string>& classes) {
+namespace {
+
+std::unique_ptr<RowReader> sentence_rows(const std::string& content, const std::filesystem::path& file,
+                                         const SentenceTable& table) {
   TableFormat format;
   format.header = table.columns.empty();
   format.columns = table.columns;
+  format.csv.skip_lines = table.skip_lines;
+  const bool tabs =
+      ending_of(file) == ".tsv" && content.substr(0, content.find('\n')).find('\t') != std::string::npos;
+  format.csv.separator = tabs ? '\t' : find_separator(content, format);
+  auto rows = table_rows(content, file.string(), format);
+  if (is_json_lines(content) && (!table.columns.empty() || table.skip_lines > 0))
+    throw IoError(file.string() + " has JSON, whose keys name the columns: dataset." +
+                  (table.columns.empty() ? "skip_lines" : "columns") + " has no effect. Remove it.");
+  return rows;
+}
+
+}  // namespace
+
+std::vector<std::string> read_texts(const std::filesystem::path& file, const SentenceTable& table,
+                                    TextEncoding encoding) {
+  std::vector<std::string> texts;
+  try {
+    const std::string content = read_all(file, encoding);
+    const auto rows = sentence_rows(content, file, table);
+    const std::size_t text = find_column(rows->columns(), table.text, file.string());
+    while (rows->next()) texts.emplace_back(rows->values()[text]);
+  } catch (const IoError& error) {
+    throw DataError(error.what());
+  }
+  return texts;
+}
+
+LabelledSentences read_sentence_table(const std::filesystem::path& file, const SentenceTable& table,
+                                      TextEncoding encoding, const std::vector<std::string>& classes) {
   LabelledSentences read;
   std::vector<std::string> labels;
   try {
     const std::string content = read_all(file, encoding);
-    const bool tabs =
-        file.extension() == ".tsv" && content.substr(0, content.find('\n')).find('\t') != std::string::npos;
-    format.csv.separator = tabs ? '\t' : find_separator(content, format);
-    CsvReader rows = table_rows(content, file.string(), format);
+    const auto reader = sentence_rows(content, file, table);
+    RowReader& rows = *reader;
     const std::size_t text = find_column(rows.columns(), table.text, file.string()),
                       label = find_column(rows.columns(), table.label, file.string());
     while (rows.next()) {

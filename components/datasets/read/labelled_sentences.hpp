@@ -21,15 +21,19 @@ enum class TextEncoding { utf8, latin1 };
 struct SentenceTable {
   std::string text, label;                // columns
   std::vector<std::string> columns = {};  // names of all columns, if the first row does not have them
+  std::int64_t skip_lines = 0;            // before the table
 };
 
-// Both functions throw DataError with the file and the line.
+// These functions throw DataError with the file and the line.
 // One file per class, one sentence per line; blank lines are skipped.
 LabelledSentences read_class_files(const std::map<std::string, std::filesystem::path>& files,
                                    TextEncoding encoding);
-// The separator is detected; a file that ends in .tsv has tabs. The classes are the sorted labels; if
-// `classes` is given, other labels are an error.
+// JSON lines, or comma-separated values and the like: the separator is detected; a file that ends in .tsv has
+// tabs. The classes are the sorted labels; if `classes` is given, other labels are an error.
 LabelledSentences read_sentence_table(const std::filesystem::path& file, const SentenceTable& table,
                                       TextEncoding encoding, const std::vector<std::string>& classes = {});
+// Only the texts, of a table that need not have classes.
+std::vector<std::string> read_texts(const std::filesystem::path& file, const SentenceTable& table,
+                                    TextEncoding encoding);
 
 }  // namespace runner

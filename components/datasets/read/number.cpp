@@ -23,21 +23,6 @@ std::optional<double> parse_plain(std::string_view text) {
   return error == std::errc::result_out_of_range ? std::strtod(std::string(text).c_str(), nullptr) : value;
 }
 
-// The sign may come before the unit: "-$5".
-std::string without_units(std::string_view text, const std::vector<std::string>& units) {
-  std::string sign;
-  if (text.starts_with('-') || text.starts_with('+')) {
-    sign = text.substr(0, 1);
-    text.remove_prefix(1);
-  }
-  for (const std::string& unit : units) {
-    if (text.starts_with(unit)) text.remove_prefix(unit.size());
-    if (text.ends_with(unit)) text.remove_suffix(unit.size());
-    text = trimmed(text);
-  }
-  return sign + std::string(text);
-}
-
 // In the usual notation; no value if the separators are not between groups of three digits.
 std::optional<std::string> in_usual_notation(const std::string& text, const NumberFormat& format) {
   const std::size_t point = std::min(text.find(format.decimal), text.size());
@@ -54,30 +39,78 @@ std::optional<std::string> in_usual_notation(const std::string& text, const Numb
         digits += is_digit(whole[i]);
       }
     }
-    if (digits > 3) return std::nullopt;
+    if (digits > 3 || whole[whole.find_first_not_of("+-")] == '0')
+      return std::nullopt;  // "0,950" has decimals
     std::erase(whole, format.thousands);
   }
   return point < text.size() ? whole + "." + text.substr(point + 1) : whole;
 }
 
+bool is_ascii(std::string_view text) {
+  return std::ranges::none_of(text, [](char letter) { return static_cast<unsigned char>(letter) >= 0x80; });
+}
+
 }  // namespace
 
+std::string usual_signs(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, char>, 7> others{
+      {{"\xC2\xA0", ' '},       // no-break space
+       {"\xE2\x80\xAF", ' '},   // narrow one
+       {"\xE2\x80\x89", ' '},   // thin space
+       {"\xE2\x80\x87", ' '},   // figure space
+       {"\xE2\x80\x99", '\''},  // typeset apostrophe
+       {"\xE2\x88\x92", '-'},   // typeset minus
+       {"\t", ' '}}};
+  std::string plain;
+  while (!text.empty()) {
+    const auto other =
+        std::ranges::find_if(others, [&](const auto& one) { return text.starts_with(one.first); });
+    plain += other == others.end() ? text.front() : other->second;
+    text.remove_prefix(other == others.end() ? 1 : other->first.size());
+  }
+  return std::string(trimmed(plain));
+}
+
+std::string without_units(std::string_view text, const std::vector<std::string>& units) {
+  std::string sign;
+  if (text.starts_with('-') || text.starts_with('+')) {
+    sign = text.substr(0, 1);
+    text.remove_prefix(1);
+  }
+  for (const std::string& unit : units) {
+    if (text.starts_with(unit)) text.remove_prefix(unit.size());
+    if (text.ends_with(unit)) text.remove_suffix(unit.size());
+    text = trimmed(text);
+  }
+  return sign + std::string(text);
+}
+
 std::optional<double> parse_number(std::string_view text, const NumberFormat& format) {
-  constexpr std::string_view minus = "\xE2\x88\x92";  // the sign of typeset numbers
-  if (text.starts_with(minus)) return parse_number("-" + std::string(text.substr(minus.size())), format);
+  if (!is_ascii(text)) {
+    const std::string plain = usual_signs(text);
+    if (plain != text) return parse_number(plain, format);
+  }
   if (format.decimal == '.' && !format.thousands && format.units.empty()) return parse_plain(text);
   const auto usual = in_usual_notation(without_units(text, format.units), format);
   return usual ? parse_plain(*usual) : std::nullopt;
 }
 
-std::optional<NumberFormat> other_notation(std::string_view text) {
-  static const std::array<std::string, 6> units{"€", "$", "£", "¥", "%", "₹"};
+std::vector<std::string> usual_units(std::string_view text) {
+  static const std::array<std::string, 9> units{"€", "US$", "$", "£", "¥", "%", "₹", "USD", "EUR"};
   std::vector<std::string> used;
   for (const std::string& unit : units) {
-    if (text.starts_with(unit) || text.ends_with(unit) || text.starts_with("-" + unit)) used.push_back(unit);
+    if (text.starts_with(unit) || text.ends_with(unit) || text.starts_with("-" + unit)) {
+      used.push_back(unit);
+      text = text.ends_with(unit) ? text.substr(0, text.size() - unit.size())
+                                  : text.substr(text.find(unit) + unit.size());
+    }
   }
+  return used;
+}
+
+std::optional<NumberFormat> other_notation(std::string_view text) {
   if (std::ranges::none_of(text, is_digit)) return std::nullopt;
-  // "1,234" is ambiguous: the first format that fits is used, and other cells of the column decide.
+  const std::vector<std::string> used = usual_units(text);
   for (const auto& [decimal, thousands] :
        {std::pair{'.', '\0'}, {',', '\0'}, {'.', ','}, {',', '.'}, {'.', '\''}, {'.', ' '}, {',', ' '}}) {
     const NumberFormat format{decimal, thousands, used};
@@ -92,7 +125,7 @@ std::string number_remedy(NumberUse use) {
                                   : "Correct it, or add it to dataset.missing";
 }
 
-double finite_number(const CsvReader& row, std::size_t column, const NumberFormat& format, NumberUse use) {
+double finite_number(const RowReader& row, std::size_t column, const NumberFormat& format, NumberUse use) {
   const std::string_view text = row.values()[column];
   const auto number = parse_number(text, format);
   if (!number) {

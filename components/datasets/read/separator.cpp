@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "registry/files/io_error.hpp"
+#include "registry/files/json_lines.hpp"
 
 namespace runner {
 
@@ -74,8 +75,9 @@ char find_separator(std::string_view text, TableFormat format) {
 }
 
 char separator_of_file(const std::filesystem::path& file, const TableFormat& format) {
-  const MappedFile mapped(file);
-  return find_separator(mapped.text(), format);
+  const FileText content(file);
+  require_text(content.text(), file);
+  return is_json_lines(content.text()) ? ',' : find_separator(content.text(), format);
 }
 
 }  // namespace runner

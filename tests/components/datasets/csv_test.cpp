@@ -214,3 +214,87 @@ TEST_CASE_METHOD(CsvFiles, "a model that would not see the categories refuses th
                     ContainsSubstring("dataset.categories"));
   CHECK_NOTHROW(mlp.build({open("csv", with({{"categories", "one_hot"}})).train->spec()}));
 }
+
+TEST_CASE_METHOD(CsvFiles,
+                 "a column of numbers stays one, whatever share of it is missing and however that is written",
+                 "[csv]") {
+  const std::string mark =
+      GENERATE("#N/A", "None", "<NA>", "n/a", "-", ".", "ND", "NaN", "", "?", "\u00a0", "--", "#VALUE!");
+  INFO(mark);
+  std::string rows = "x,note,buys\n";
+  for (int i = 0; i < 20; ++i)
+    rows += (i % 3 == 0 ? std::to_string(i) : mark) + ",None," + (i % 2 ? "yes\n" : "no\n");
+  write(rows, rows);
+  const Splits splits = open("csv", with({{"standardize", false}}));
+  CHECK(splits.train->spec().input_shape == std::vector<std::int64_t>{1});
+  CHECK(splits.train->spec().categories == std::vector<std::int64_t>{2});  // "None" may be a category
+  CHECK(read(*splits.train, {3}).input.item<float>() == 3);
+  CHECK(std::abs(read(*splits.train, {1}).input.item<float>() - 9) < 1e-5);  // the mean
+  CHECK(splits.train->details().columns[0].gaps == 0.65);
+}
+
+TEST_CASE_METHOD(CsvFiles, "what is listed as missing is all that is", "[csv]") {
+  std::string rows = "x,buys\n";
+  for (int i = 0; i < 20; ++i) rows += (i % 10 ? std::to_string(i) : "-") + (i % 2 ? ",yes\n" : ",no\n");
+  refuses(rows, "column \"x\" contains 18 numbers and 2 other values: \"-\" in line 2",
+          {{"missing", Setting::list({"NA"})}});
+}
+
+TEST_CASE_METHOD(CsvFiles, "numbers with a few texts that repeat are refused, codes are categories",
+                 "[csv]") {
+  std::string measured = "x,buys\n", codes = "x,buys\n";
+  for (int i = 0; i < 40; ++i) {
+    const std::string end = i % 2 ? ",yes\n" : ",no\n";
+    measured += (i % 4 == 3 ? "broken" : std::to_string(i) + ".5") + end;
+    codes += (i % 4 == 3 ? "none so far" : std::to_string(i % 3)) + end;
+  }
+  refuses(measured, "column \"x\" contains 30 numbers and 10 other values: \"broken\" in line 5 ..");
+  write(codes, codes);
+  CHECK(open("csv", settings).train->spec().categories == std::vector<std::int64_t>{5});
+}
+
+TEST_CASE_METHOD(CsvFiles, "thousands are named where a point in another column is decimal", "[csv]") {
+  std::string rows = "price;share;buys\n";
+  for (int i = 1; i < 20; ++i)
+    rows += std::to_string(i) + ",900;0.8" + std::to_string(i) + (i % 2 ? ";yes\n" : ";no\n");
+  refuses(rows, "set how they are written (dataset.thousands = \",\")");
+  write(rows, rows);
+  CHECK(read(*open("csv", with({{"thousands", ","}, {"standardize", false}})).train, {0})
+            .input[0][0]
+            .item<float>() == 1900);
+  std::string targets = "x,buys\n1,\"2,900\"\n2,372\n3,\"3,100\"\n";
+  refuses(targets, "dataset.thousands = \",\"", {{"task", "regression"}});
+}
+
+TEST_CASE_METHOD(CsvFiles, "units are named, and different ones refused", "[csv]") {
+  refuses("x,buys\n5.251 g,yes\n3.1 g,no\n7.25 g,yes\n8 g,no\n", "(dataset.units = [\"g\"])");
+  refuses("x,buys\n5.251 g,yes\n3.1 kg,no\n7.25 g,yes\n8 g,no\n", "has numbers in different units (g, kg)");
+}
+
+TEST_CASE_METHOD(CsvFiles, "JSON lines are rows, whatever the order of their keys", "[csv]") {
+  const std::string json =
+      "{\"age\": 20, \"city\": \"Rome\", \"weight\": 50.0, \"buys\": \"no\"}\n"
+      "{\"city\": \"Oslo\", \"age\": 40, \"weight\": 70, \"buys\": \"yes\"}\n"
+      "{\"age\": null, \"city\": \"Rome\", \"buys\": \"yes\"}\n"
+      "{\"age\": 60, \"city\": \"?\", \"weight\": 60, \"buys\": \"no\"}\n";
+  const Splits plain = open("csv", settings);
+  const std::string eval = "{\"age\": 30, \"city\": \"Paris\", \"weight\": 65, \"buys\": \"yes\"}";
+  write(json, eval);
+  if (GENERATE(false, true)) {
+    shell("gzip '" + (folder / "train.csv").string() + "' && mv '" + (folder / "train.csv.gz").string() +
+          "' '" + (folder / "train.csv").string() + "'");
+  }
+  const Splits splits =
+      open("csv", with({{"missing", Setting::list({"?"})}}));  // null is missing in any case
+  CHECK(splits.learned == plain.learned);
+  const Batch one = read(*splits.train, {0, 1, 2, 3}), other = read(*plain.train, {0, 1, 2, 3});
+  CHECK(torch::equal(one.input, other.input));
+  CHECK(torch::equal(one.target, other.target));
+  CHECK(torch::equal(one.extra.at("categories"), other.extra.at("categories")));
+  CHECK_THROWS_WITH(open("csv", with({{"separator", ","}})),
+                    ContainsSubstring("dataset.separator has no effect. Remove it"));
+}
+
+TEST_CASE_METHOD(CsvFiles, "rows of an object one level deeper are pointed at", "[csv]") {
+  refuses("{\"version\": 1, \"data\": [{\"age\": 20, \"buys\": \"no\"}]}", "jq -c '.[\"data\"][]'");
+}

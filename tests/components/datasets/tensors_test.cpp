@@ -2,6 +2,7 @@
 
 #include "components/datasets/selection.hpp"
 #include "components/weights/safetensors.hpp"
+#include "registry/base/log.hpp"
 #include "tests/support/datasets.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -181,4 +182,65 @@ TEST_CASE_METHOD(Fixture, "files that make no dataset are refused by name") {
     save("eval", torch::randn({4, 2}), target);
     refused("eval.safetensors", "do not fit together");
   }
+}
+
+TEST_CASE_METHOD(Fixture, "bool labels are classes, several bools per example are numbers") {
+  save("train", torch::randn({4, 3}), torch::tensor({true, false, true, true}));
+  save("eval", torch::randn({2, 3}), torch::tensor({false, true}));
+  const Splits splits = opened();
+  CHECK(splits.train->spec().classes == 2);
+  CHECK(label(*splits.train, 1) == 0);
+  CHECK(label(*splits.train, 2) == 1);
+  save("train", torch::randn({4, 3}), torch::ones({4, 5}, torch::kBool));
+  save("eval", torch::randn({2, 3}), torch::ones({2, 5}, torch::kBool));
+  CHECK(opened().train->spec().target_type == torch::kFloat32);
+}
+
+TEST_CASE_METHOD(Fixture, "images with their channels last are refused with the remedy") {
+  const auto saved = [&](const torch::Tensor& input) {
+    for (const char* part : {"train", "eval"}) save(part, input, torch::tensor({0, 1, 0, 1}));
+  };
+  saved(torch::zeros({4, 32, 32, 3}, torch::kUInt8));
+  CHECK_THROWS_WITH(opened(), ContainsSubstring("channels last") && ContainsSubstring("permute(0, 3, 1, 2)"));
+  saved(torch::zeros({4, 32, 32, 3}));
+  log::clear_warnings();
+  opened();
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(log::warnings()[0], ContainsSubstring("channels last"));
+  log::clear_warnings();
+}
+
+TEST_CASE_METHOD(
+    Fixture,
+    "a number as target is standardised if the recipe says so, and its scale is warned about if not") {
+  const torch::Tensor target = torch::tensor({97.0, 100.0, 103.0, 100.0});
+  save("train", torch::randn({4, 3}), target);
+  save("eval", torch::randn({2, 3}), torch::tensor({100.0, 106.0}));
+  log::clear_warnings();
+  opened();
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(log::warnings()[0],
+             ContainsSubstring("mean 100") && ContainsSubstring("dataset.standardize_target = true"));
+  log::clear_warnings();
+  settings.emplace_back("standardize_target", true);
+  const Splits splits = opened();
+  CHECK(log::warnings().empty());
+  const DataSpec data = splits.train->spec();
+  CHECK(data.target_mean == 100);
+  CHECK(data.target_deviation == target.std(/*unbiased=*/false).item<double>());
+  const torch::Tensor seen = read(*splits.train, {0, 1, 2, 3}).target;
+  CHECK(torch::allclose(seen * data.target_deviation + data.target_mean, target.to(torch::kFloat32)));
+  CHECK(std::abs(seen.mean().item<float>()) < 1e-6);
+  save("train", torch::randn({4, 3}), target * 2);  // of the run, whatever the training file is now
+  CHECK(open_for_run("tensors", settings, splits).eval->spec().target_mean == 100);
+  save("train", torch::randn({4, 3}), torch::tensor({0, 1, 1, 0}));
+  CHECK_THROWS_WITH(opened(), ContainsSubstring("has not one number for each example"));
+}
+
+TEST_CASE_METHOD(Fixture, "arrays of other formats are called by their name") {
+  for (const char* part : {"train", "eval"})
+    write_file(folder / (std::string(part) + ".safetensors"),
+               std::string("\x93NUMPY\x01\x00v\x00", 10) + std::string(100, ' '));
+  CHECK_THROWS_WITH(opened(), ContainsSubstring("is a NumPy array, not safetensors.") &&
+                                  ContainsSubstring("safetensors.numpy.save_file"));
 }

@@ -1,5 +1,6 @@
 #include <catch2/catch_all.hpp>
 
+#include "registry/base/log.hpp"
 #include "tests/support/datasets.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -262,4 +263,54 @@ TEST_CASE_METHOD(Fixture, "a run is evaluated with its own words and classes", "
   CHECK_THROWS_WITH(
       open_for_run("text_classification", settings, run),
       ContainsSubstring("table.csv:2: column \"label\": \"w\" is not a class of the training set"));
+}
+
+TEST_CASE_METHOD(Fixture, "texts that are cut are counted, and their whole length is known", "[text]") {
+  const std::string rows = "one two three four five six,a\ntwo three four five six,b\n";
+  table("text,label\n" + rows + rows + rows);
+  log::clear_warnings();
+  const Splits splits = opened();
+  REQUIRE(log::warnings().size() == 1);
+  CHECK_THAT(
+      log::warnings()[0],
+      ContainsSubstring("table.csv: 3 of 3 training texts (100 %) have more than dataset.length = 4") ||
+          ContainsSubstring("table.csv: 4 of 4 training texts (100 %)"));
+  CHECK_THAT(log::warnings()[0], ContainsSubstring("dataset.length = 6 leaves all of them whole."));
+  CHECK(splits.train->details().tokens_of(0) + splits.train->details().tokens_of(1) >= 10);
+  log::clear_warnings();
+  for (auto& [name, value] : settings)
+    if (name == "length") value = 6;
+  opened();
+  CHECK(log::warnings().empty());
+}
+
+TEST_CASE_METHOD(Fixture, "JSON lines and compressed tables are read, with the texts alone for predictions",
+                 "[text]") {
+  table("text,label\nfine film,good\npoor film,bad\nfine,good\npoor,bad\n");
+  const Splits plain = opened();
+  table(
+      "{\"text\": \"fine film\", \"label\": \"good\"}\n{\"label\": \"bad\", \"text\": \"poor film\"}\n"
+      "{\"text\": \"fine\", \"label\": \"good\"}\n{\"text\": \"poor\", \"label\": \"bad\"}\n",
+      "table.jsonl");
+  shell("gzip '" + (folder / "table.jsonl").string() + "'");
+  settings[0] = {"file", (folder / "table.jsonl.gz").string()};
+  const Splits splits = opened();
+  CHECK(splits.learned == plain.learned);
+  CHECK(row(read(*splits.train, {0, 1}).input, 1) == row(read(*plain.train, {0, 1}).input, 1));
+  const auto interpreter = dataset("text_classification", settings)->interpreter({}, splits.learned);
+  using Texts = std::vector<std::string>;
+  CHECK(interpreter->inputs_in(write_file(folder / "a.csv", "id,text\n1,\"fine, poor\"\n2,\n")) ==
+        Texts{"fine, poor", ""});
+  CHECK(interpreter->inputs_in(write_file(folder / "a.jsonl", "{\"text\": \"fine\"}\n")) == Texts{"fine"});
+  CHECK_THROWS_WITH(interpreter->inputs_in(write_file(folder / "b.csv", "id,words\n1,fine\n")),
+                    ContainsSubstring("no column \"text\""));
+}
+
+TEST_CASE_METHOD(Fixture, "lines before a table are skipped, and the remedy that names them is right",
+                 "[text]") {
+  const std::string rows = "text,label\nfine film,good\npoor film,bad\nfine,good\npoor,bad\n";
+  table("Reviews of 2024\n" + rows);
+  refused("If the table begins here, set dataset.skip_lines = 1.");
+  set("skip_lines", 1);
+  CHECK(opened().train->size() + opened().eval->size() == 4);
 }

@@ -1,5 +1,6 @@
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <catch2/catch_all.hpp>
 
 #include "components/hooks/hook.hpp"
@@ -28,7 +29,7 @@ std::string shown(const DataSpec& data, const std::vector<std::pair<Batch, torch
   return text;
 }
 
-TEST_CASE("sample_predictions names the classes, across batches, and no more than asked for") {
+TEST_CASE("sample_predictions names the classes, across batches") {
   DataSpec data;
   data.classes = 3;
   data.class_names = {"cat", "dog"};  // the third has none
@@ -40,12 +41,31 @@ TEST_CASE("sample_predictions names the classes, across batches, and no more tha
     return torch::zeros({3}).index_fill(0, torch::tensor(label), 100.0);
   };
   const std::string text = shown(
-      data, {{batch({0, 1}), torch::stack({sure_of(0), sure_of(0)})}, {batch({2, 2}), torch::zeros({2, 3})}},
-      3);
+      data, {{batch({0, 1}), torch::stack({sure_of(0), sure_of(0)})}, {batch({2}), torch::zeros({1, 3})}}, 3);
   CHECK(text ==
         "  0: true cat, predicted cat (1.00)\n"
         "  1: true dog, predicted cat (1.00)  wrong\n"
         "  2: true 2, predicted cat (0.33)  wrong");
+}
+
+TEST_CASE("sample_predictions are spread over a set that is sorted by class, whatever the batch size") {
+  DataSpec data;
+  data.classes = 4;
+  const torch::Tensor labels = torch::arange(400).div(100, "floor");
+  const auto in_batches = [&](std::int64_t size) {
+    std::vector<std::pair<Batch, torch::Tensor>> batches;
+    for (std::int64_t first = 0; first < 400; first += size) {
+      const std::int64_t count = std::min<std::int64_t>(size, 400 - first);
+      batches.emplace_back(Batch{torch::zeros({count, 1}), labels.narrow(0, first, count)},
+                           torch::zeros({count, 4}));
+    }
+    return batches;
+  };
+  const std::string text = shown(data, in_batches(32), 16);
+  for (const char* name : {"true 0", "true 1", "true 2", "true 3"})
+    CHECK(text.find(name) != std::string::npos);
+  CHECK(std::ranges::count(text, '\n') == 15);
+  CHECK(shown(data, in_batches(7), 16) == text);
 }
 
 TEST_CASE("sample_predictions shows numbers where there are no classes") {

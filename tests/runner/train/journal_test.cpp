@@ -3,6 +3,7 @@
 #include <torch/utils.h>
 
 #include <catch2/catch_all.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -36,6 +37,9 @@ class Notebook {
     progress.examples += 4;
     progress.seconds += 1;
     journal.step(progress, {{torch::tensor(loss), 1}, lr, 4, std::move(gradient_norm)});
+  }
+  void skipped(double loss) {
+    journal.step(progress, {{torch::tensor(loss), 1}, 0.1, 4, {}, /*updated=*/false});
   }
 
  private:
@@ -81,6 +85,21 @@ TEST_CASE("journal: a record has the mean loss since the last one, and the prese
   CHECK(records[1]["train/loss"].get<double>() == 7);
   CHECK_FALSE(records[1].contains("train/grad_norm"));
   CHECK(notes.journal.loss_curve() == std::vector<std::pair<double, double>>{{2, 3}, {3, 7}});
+}
+
+TEST_CASE("journal: the loss of an update that was skipped is not part of the mean") {
+  Notebook notes;
+  notes.step(4);
+  notes.skipped(std::nan(""));
+  notes.step(2);
+  notes.journal.training(notes.progress, {}, {});
+  notes.skipped(9);
+  notes.journal.training(notes.progress, {}, {});
+  const auto records = notes.records();
+  REQUIRE(records.size() == 2);
+  CHECK(records[0]["train/loss"].get<double>() == 3);
+  CHECK_FALSE(records[1].contains("train/loss"));
+  CHECK(notes.journal.loss_curve() == std::vector<std::pair<double, double>>{{2, 3}});
 }
 
 TEST_CASE("journal: groups with a rate of their own and skipped updates are in the record") {

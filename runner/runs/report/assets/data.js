@@ -21,9 +21,10 @@ function show_data(data) {
         share_bars(data.lengths.buckets, value => number_text(value))));
   }
   if (data.columns.length) {
-    parts.push(section('Columns', table(['column', 'mean', 'std', 'min', 'max', 'distinct', 'missing', 'validation mean'], data.columns.map(column =>
+    parts.push(section('Columns', table(['column', 'mean', 'std', 'min', 'max', 'distinct', 'missing', 'validation mean', 'most frequent'], data.columns.map(column =>
       ({cells: [column.name, column.mean ?? '', column.std ?? '', column.min ?? '', column.max ?? '', column.distinct ?? (column.distinct_at_least ? 'at least ' + column.distinct_at_least : ''),
-        {value: column.missing, text: column.missing ? percent(column.missing) : ''}, column.validation_mean ?? '']})), {sortable: true})));
+        {value: column.missing, text: column.missing ? percent(column.missing) : ''}, column.validation_mean ?? '',
+        (column.values || []).slice(0, 5).map(([value, count]) => `${value} ${number_text(count)}`).join(', ')]})), {sortable: true})));
   }
   if (data.duplicates.length) {
     const some = data.duplicate_count > data.duplicates.length;

@@ -18,7 +18,7 @@ TEST_CASE("a table that another program changes while it is read is refused") {
   const auto file = testing::write_file(folder / "table.csv", "a,b\n111,222\n333,444\n");
   const TablePart whole(file, {});
   const auto [first, second] = whole.split(0.5, 1);
-  const auto ignore = [](const CsvReader&) {};
+  const auto ignore = [](const RowReader&) {};
   CHECK_NOTHROW(first.each(ignore));
 
   REQUIRE(std::filesystem::file_size(file) == changed.size());

@@ -57,12 +57,6 @@ TEST_CASE("lines at the beginning are skipped, and counted", "[csv]") {
   CHECK_THROWS_WITH(reader.next(), ContainsSubstring("f.csv:3: ") && ContainsSubstring("dataset.skip_lines"));
 }
 
-TEST_CASE("JSON is called by its name", "[csv]") {
-  for (const char* text : {"{\"x\": 1, \"y\": 2}\n", "[{\"x\": 1}]"})
-    CHECK_THROWS_WITH(CsvReader(text, "f.json", {}),
-                      ContainsSubstring("f.json:1: this is JSON, not a table. Convert it"));
-}
-
 TEST_CASE("the note of a spreadsheet about the separator is no row", "[csv]") {
   CHECK(rows_of("sep=;\r\na;b\n", {.separator = ';'}) == Rows{{"a", "b"}});
   CHECK(rows_of("sep=;\na;b\nc;d\n", {.separator = ';', .skip_lines = 1}) == Rows{{"a", "b"}, {"c", "d"}});

@@ -73,14 +73,14 @@ TEST_CASE_METHOD(UserData, "new: a first line that is taken as data is noted", "
   CHECK_THAT(guessed.out, ContainsSubstring("\ntarget = \"column3\"\n"));
   const Outcome told = start_from_table(rows, {"dataset.header=true"});
   REQUIRE(told.code == 0);
-  CHECK(told.err.empty());
+  CHECK_THAT(told.err, !ContainsSubstring("first line"));
   CHECK_THAT(told.out, ContainsSubstring("\ntarget = \"2021\"\n") && ContainsSubstring("\ncolumns = []\n"));
 }
 
 TEST_CASE_METHOD(UserData, "new: names that are numbers are names", "[cli]") {
   const Outcome made = start_from_table("0,1,label\n5.1,3.5,cat\n4.9,3.0,dog\n4.7,3.2,cat\n4.6,3.1,dog\n");
   REQUIRE(made.code == 0);
-  CHECK(made.err.empty());
+  CHECK_THAT(made.err, ContainsSubstring("the column to predict is \"label\": its name says so"));
   CHECK_THAT(made.out, ContainsSubstring("\ntarget = \"label\"\n") && ContainsSubstring("\ncolumns = []\n"));
 }
 
@@ -103,7 +103,9 @@ TEST_CASE_METHOD(UserData,
   const Outcome made =
       start_from_table("share,price\n10 %,\"1,000\"\n20 %,\"2,500.50\"\n30 %,\"3,000.25\"\n");
   REQUIRE(made.code == 0);
-  CHECK(made.err.empty());
+  CHECK_THAT(made.err,
+             ContainsSubstring(
+                 "numbers are read with dataset.thousands = \",\", dataset.units = [\"%\"]: \"10 %\" is 10"));
   CHECK_THAT(made.out,
              ContainsSubstring("\ntask = \"regression\"\n") && ContainsSubstring("\nthousands = \",\"\n") &&
                  ContainsSubstring("\nunits = [\"%\"]\n") && ContainsSubstring("\ndecimal = \".\"\n"));
@@ -116,7 +118,7 @@ TEST_CASE_METHOD(UserData, "new: a first line with numbers may not be part of th
   CHECK_THAT(start_from_table("4,setosa,virginica\n" + rows).err,
              ContainsSubstring("dataset.skip_lines=1 skips it"));
   for (const char* names : {"0,1,kind\n", "1,2,kind\n", "a,b,kind\n"})
-    CHECK(start_from_table(names + rows).err.empty());
+    CHECK_THAT(start_from_table(names + rows).err, !ContainsSubstring("first line"));
 }
 
 TEST_CASE_METHOD(UserData, "new: data is no recipe to start from", "[cli]") {
@@ -136,7 +138,11 @@ TEST_CASE_METHOD(UserData, "new: few numbers are classes only if they are whole"
 
 TEST_CASE_METHOD(UserData, "new: lines before a table can be skipped", "[cli]") {
   const std::string text = "# made by hand\nx,kind\n1,u\n2,v\n3,u\n4,v\n";
-  const Outcome refused = start_from_table(text);
+  const Outcome guessed = start_from_table(text);
+  CHECK(guessed.code == 0);
+  CHECK_THAT(guessed.err, ContainsSubstring("is skipped as a title; dataset.skip_lines=0 reads it"));
+  CHECK_THAT(guessed.out, ContainsSubstring("\nskip_lines = 1\n"));
+  const Outcome refused = start_from_table("a single column\n1\n2\n");
   CHECK(refused.code == 2);
   CHECK_THAT(refused.err,
              ContainsSubstring("dataset.skip_lines=1") && ContainsSubstring("dataset.comment=#"));
@@ -146,6 +152,38 @@ TEST_CASE_METHOD(UserData, "new: lines before a table can be skipped", "[cli]") 
     REQUIRE(made.code == 0);
     CHECK_THAT(made.out, ContainsSubstring("\ntarget = \"kind\"\n"));
   }
+}
+
+TEST_CASE_METHOD(UserData, "new: the column to predict is the one that is named, and decides the task",
+                 "[cli]") {
+  const std::string rows = "kind,size\nu,1.5\nv,2.5\nu,3.5\nv,4.5\n";
+  CHECK_THAT(start_from_table(rows).out, ContainsSubstring("\ntask = \"regression\"\n"));
+  const Outcome named = start_from_table(rows, {"dataset.target=kind"});
+  CHECK_THAT(named.out, ContainsSubstring("\ntask = \"classification\"\n"));
+  CHECK_THAT(named.err, !ContainsSubstring("the column to predict"));
+}
+
+TEST_CASE_METHOD(UserData, "new: US thousands are no decimals, and what stays ambiguous is said", "[cli]") {
+  const Outcome made = start_from_table("size,price\n1,\"$2,900\"\n2,$372\n3,\"$1,250\"\n");
+  CHECK_THAT(made.out,
+             ContainsSubstring("\nthousands = \",\"\n") && ContainsSubstring("\ndecimal = \".\"\n"));
+  const Outcome ambiguous = start_from_table("size;price\n1;2,905\n2;3,125\n3;1,255\n");
+  CHECK_THAT(ambiguous.err,
+             ContainsSubstring("\"2,905\" is taken for 2.905; if it is 2905, set dataset.decimal = \".\", "
+                               "dataset.thousands = \",\""));
+}
+
+TEST_CASE_METHOD(UserData, "new: missing values among numbers are said", "[cli]") {
+  const Outcome made = start_from_table("x,kind\n1.5,u\n-,v\n2.5,u\nND,v\n");
+  CHECK_THAT(made.err, ContainsSubstring("\"-\", \"ND\" mean a missing value in x") ||
+                           ContainsSubstring("\"-\", \"ND\" mean a missing value in \"x\""));
+}
+
+TEST_CASE_METHOD(UserData, "new: small sets get more epochs and smaller batches", "[cli]") {
+  std::string rows = "x,kind\n";
+  for (int i = 0; i < 150; ++i) rows += std::to_string(i) + ".5," + (i % 2 ? "u\n" : "v\n");
+  const Outcome made = start_from_table(rows);
+  CHECK_THAT(made.out, ContainsSubstring("\nbatch_size = 16\n") && ContainsSubstring("\nepochs = 215.0\n"));
 }
 
 }  // namespace
