@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "components/trackers/tracker.hpp"
+#include "registry/base/ascii.hpp"
 
 namespace runner {
 
@@ -51,29 +52,54 @@ struct HttpSession::Handle {
   curl_slist* headers;
 };
 
-HttpAddress parse_http_address(const std::string& text) {
-  const std::unique_ptr<CURLU, void (*)(CURLU*)> parts(curl_url(), &curl_url_cleanup);
-  const auto get = [&](CURLUPart part, unsigned flags) {
+namespace {
+
+// An address in parts, as curl itself reads it.
+class UrlParts {
+ public:
+  explicit UrlParts(const std::string& text) : parts_(curl_url(), &curl_url_cleanup) {
+    const bool read =
+        curl_url_set(parts_.get(), CURLUPART_URL, text.c_str(), CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK;
+    const std::string scheme = read ? get(CURLUPART_SCHEME, 0) : "";
+    is_http = scheme == "http" || scheme == "https";
+  }
+  std::string get(CURLUPart part, unsigned flags) const {
     char* held = nullptr;
-    const bool there = curl_url_get(parts.get(), part, &held, flags) == CURLUE_OK;
+    const bool there = curl_url_get(parts_.get(), part, &held, flags) == CURLUE_OK;
     std::string value = there ? held : "";
     curl_free(held);
     return value;
-  };
-  const bool read =
-      curl_url_set(parts.get(), CURLUPART_URL, text.c_str(), CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK;
-  const std::string scheme = read ? get(CURLUPART_SCHEME, 0) : "";
-  if (scheme != "http" && scheme != "https")
+  }
+  void remove(CURLUPart part) { curl_url_set(parts_.get(), part, nullptr, 0); }
+
+  bool is_http = false;
+
+ private:
+  std::unique_ptr<CURLU, void (*)(CURLU*)> parts_;
+};
+
+}  // namespace
+
+HttpAddress parse_http_address(const std::string& text) {
+  UrlParts parts(text);
+  if (!parts.is_http)
     throw std::runtime_error(
         "The address of the server must look like http://host:5000. In a user name or a password, write "
         "\"%40\" for \"@\".");
   HttpAddress address;
-  address.credentials.user = get(CURLUPART_USER, CURLU_URLDECODE);
-  address.credentials.password = get(CURLUPART_PASSWORD, CURLU_URLDECODE);
+  address.credentials.user = parts.get(CURLUPART_USER, CURLU_URLDECODE);
+  address.credentials.password = parts.get(CURLUPART_PASSWORD, CURLU_URLDECODE);
   for (const CURLUPart part : {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT})
-    curl_url_set(parts.get(), part, nullptr, 0);
-  address.url = get(CURLUPART_URL, 0);
+    parts.remove(part);
+  address.url = parts.get(CURLUPART_URL, 0);
   return address;
+}
+
+std::string server_of(const std::string& address) {
+  const UrlParts parts(address);
+  if (!parts.is_http) return "";
+  return ascii_lower(parts.get(CURLUPART_SCHEME, 0) + "://" + parts.get(CURLUPART_HOST, 0) + ":" +
+                     parts.get(CURLUPART_PORT, CURLU_DEFAULT_PORT));
 }
 
 HttpSession::HttpSession(std::string server, Credentials credentials)

@@ -22,6 +22,10 @@ struct HttpAddress {
 // this throws does not repeat it.
 HttpAddress parse_http_address(const std::string& text);
 
+// "https://example.org:443": two addresses with the same scheme, host and port are the same server. Empty if the
+// text is not the address of one.
+std::string server_of(const std::string& address);
+
 struct HttpAnswer {
   long code = 0;
   std::string body;

@@ -249,7 +249,11 @@ class SwanLabRun : public Tracker {
   std::set<std::string> declared_;
 };
 
-TrackerFacts facts(const SwanLab&) { return {.images = true, .writes_files = true}; }
+TrackerFacts facts(const SwanLab& settings) {
+  return {.images = true,
+          .writes_files = true,
+          .destination = vendor_destination(settings.mode, "swanlab", "SWANLAB_API_HOST", "https://api.swanlab.cn", "SWANLAB_API_KEY")};
+}
 
 std::unique_ptr<Tracker> build(const SwanLab& settings, const TrackerInputs& inputs) {
   return std::make_unique<SwanLabRun>(settings, inputs.folder_or("swanlog"));

@@ -106,12 +106,23 @@ struct TrackerInputs {
   }
 };
 
+// Where a tracker sends what it gets, and which secrets go along. A server that only the recipe names gets no
+// secrets: a recipe may come from anywhere.
+struct Destination {
+  std::string server = {};                // its address; empty: nothing leaves this machine
+  std::string setting = {};               // which names it, such as "url"; empty: the user's environment does
+  std::string named_by = {};              // otherwise: "MLFLOW_TRACKING_URI", "`wandb login`"
+  std::vector<std::string> secrets = {};  // where they come from: "MLFLOW_TRACKING_TOKEN"
+  std::string secret_file = {};           // the setting that names a file whose content is sent: "token_file"
+};
+
 // What is known of a tracker before it is built.
 struct TrackerFacts {
   bool remote = false;        // sends to a server; its data is written to disk first
   bool every_rank = false;    // runs on every rank, not only on the main one
   bool images = false;        // shows images
   bool writes_files = false;  // logging_dir applies
+  Destination destination = {};
 };
 
 struct TrackerCommon {

@@ -297,7 +297,11 @@ class WandbRun : public Tracker {
   std::map<std::string, std::string> last_;  // value of each metric, as JSON, for the summary
 };
 
-TrackerFacts facts(const WeightsAndBiases&) { return {.images = true, .writes_files = true}; }
+TrackerFacts facts(const WeightsAndBiases& settings) {
+  return {.images = true,
+          .writes_files = true,
+          .destination = vendor_destination(settings.mode, "wandb", "WANDB_BASE_URL", "https://api.wandb.ai", "WANDB_API_KEY")};
+}
 
 std::unique_ptr<Tracker> build(const WeightsAndBiases& settings, const TrackerInputs& inputs) {
   return std::make_unique<WandbRun>(settings, inputs.folder_or(""));
