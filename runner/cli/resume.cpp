@@ -108,8 +108,11 @@ int run(const Arguments& arguments, Session& session) {
                   session);
   overrides.push_back("run.dir=" + escape_references(folder.string()));
   Diagnostics found;
-  const auto resolved =
-      resolve_recipe({folder / "recipe.toml", session.environment, overrides}, session.registry, found);
+  const auto resolved = resolve_recipe({.file = folder / "recipe.toml",
+                                        .environment = session.environment,
+                                        .overrides = overrides,
+                                        .sends = !arguments.has("check")},
+                                       session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
   if (arguments.has("check")) return show_changes(folder, *resolved, arguments, session);

@@ -31,8 +31,11 @@ std::optional<RunEnd> end_of(const std::filesystem::path& folder) {
 int run(const Arguments& arguments, Session& session) {
   const std::filesystem::path folder = find_run(arguments.get("RUN"));
   Diagnostics problems;
-  const auto resolved = resolve_recipe(
-      {folder / "recipe.toml", session.environment, arguments.all("OVERRIDE")}, session.registry, problems);
+  const auto resolved = resolve_recipe({.file = folder / "recipe.toml",
+                                        .environment = session.environment,
+                                        .overrides = arguments.all("OVERRIDE"),
+                                        .sends = true},
+                                       session.registry, problems);
   session.err << render(problems, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
   const Recipe recipe = decode_table<Recipe>(*resolved, session.registry);

@@ -14,6 +14,8 @@
 #include "runner/plugins/trusted_code.hpp"
 #include "runner/recipe/recipe.hpp"
 #include "runner/recipe/recipe_walk.hpp"
+#include "runner/toml/environment.hpp"
+#include "runner/trust/trusted.hpp"
 
 namespace runner {
 
@@ -64,6 +66,16 @@ std::vector<const Descriptor*> components_of_plugins(Value& resolved, const Regi
   return used;
 }
 
+// The copy has just run as the user wanted it: evaluating the run or resuming it asks for no more.
+void trust_copy(const fs::path& copy, const std::string& sha256) {
+  try {
+    Trusted trusted(process_environment());
+    if (!trusted.plugin(copy, sha256)) trusted.add_plugin(copy, sha256);
+  } catch (const std::exception& error) {
+    log::info("The plugin {} has to be trusted before it is used again: {}", copy.string(), error.what());
+  }
+}
+
 }  // namespace
 
 Value keep_plugins(Value resolved, const Registry& registry, const RunFolder& folder) {
@@ -86,6 +98,7 @@ Value keep_plugins(Value resolved, const Registry& registry, const RunFolder& fo
     nlohmann::ordered_json entry;
     if (!components.empty()) {
       entry["file"] = copies.of(library->path, library->sha256);
+      trust_copy(folder.file(entry["file"].get<std::string>()), library->sha256);
       names.push_back(Value(Value::Data(entry["file"].get<std::string>())));
     }
     entry.update({{"from", library->path}, {"sha256", library->sha256}, {"components", components}});

@@ -4,8 +4,8 @@
 
 #include "components/trackers/http.hpp"
 #include "components/trackers/tracker.hpp"
-#include "registry/codec.hpp"
 #include "registry/base/wording.hpp"
+#include "registry/codec.hpp"
 
 namespace runner {
 
@@ -69,7 +69,7 @@ void require_trust_in_servers(const Value& resolved, const std::vector<UsedVaria
     const Destination& goal = sender.destination;
     const std::string server = shown_server(goal.server);
     if (const Value* file = file_of_recipe(sender, trusted)) {
-      const std::string name = escaped_name(*file->as<std::string>());
+      const std::string name = shown_message(*file->as<std::string>());
       diagnostics.error(file->origin,
                         "only the recipe says that the content of " + name + " is sent to " + server,
                         {"if that is right, say so once: runner trust file " + name,
@@ -90,8 +90,7 @@ void require_trust_in_servers(const Value& resolved, const std::vector<UsedVaria
   if (all.empty()) return;
   std::vector<std::string> told;
   for (const auto& [name, origin] : used) {
-    if (!written_in_file(origin) || trusted.variable(name) ||
-        std::ranges::find(told, name) != told.end())
+    if (!written_in_file(origin) || trusted.variable(name) || std::ranges::find(told, name) != told.end())
       continue;
     told.push_back(name);
     diagnostics.error(origin,
@@ -114,10 +113,10 @@ std::vector<std::string> what_is_sent(const Value& resolved, const Trusted& trus
     const auto* path = file ? file->as<std::string>() : nullptr;
     std::vector<std::string> secrets = goal.secrets;
     if (path) secrets.push_back("the content of " + escaped_name(*path));
-    const std::string who = !setting                              ? "named by " + goal.named_by
-                            : trusted.server(goal.server)         ? "which you trust"
-                            : written_in_file(setting->origin)    ? "named by the recipe"
-                                                                  : "named by " + to_string(setting->origin);
+    const std::string who = !setting                           ? "named by " + goal.named_by
+                            : trusted.server(goal.server)      ? "which you trust"
+                            : written_in_file(setting->origin) ? "named by the recipe"
+                                                               : "named by " + to_string(setting->origin);
     lines.push_back(sender.name + ": " + (secrets.empty() ? "no secret" : joined(secrets, " and ")) +
                     (secrets.size() > 1 ? " go to " : " goes to ") + shown_server(goal.server) + ", " + who);
   }

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <sstream>
 
-#include "registry/files/atomic_file.hpp"
-#include "registry/files/open_file.hpp"
 #include "components/trackers/http.hpp"
 #include "registry/base/wording.hpp"
+#include "registry/files/atomic_file.hpp"
+#include "registry/files/file_lock.hpp"
+#include "registry/files/open_file.hpp"
 #include "runner/process/input_error.hpp"
 
 namespace runner {
@@ -70,6 +71,11 @@ const std::vector<std::string>& Trusted::kinds() {
 }
 
 Trusted::Trusted(const std::map<std::string, std::string>& environment) : path_(list_of(environment)) {
+  read();
+}
+
+void Trusted::read() {
+  lines_.clear();
   std::error_code ignored;
   if (path_.empty() || !fs::exists(path_, ignored)) return;
   require_private(path_);
@@ -86,9 +92,7 @@ Trusted::Trusted(const std::map<std::string, std::string>& environment) : path_(
   }
 }
 
-bool Trusted::holds(const std::string& line) const {
-  return std::ranges::find(lines_, line) != lines_.end();
-}
+bool Trusted::holds(const std::string& line) const { return std::ranges::find(lines_, line) != lines_.end(); }
 
 bool Trusted::server(const std::string& address) const {
   const std::string wanted = server_of(address);
@@ -120,8 +124,9 @@ bool Trusted::plugin(const fs::path& path, const std::string& sha256) const {
 
 bool Trusted::other_build_of(const fs::path& path) const {
   const std::string wanted = real(path);
-  return std::ranges::any_of(
-      lines_, [&](const std::string& line) { return is_plugin(line) && line.substr(plugin_path_at) == wanted; });
+  return std::ranges::any_of(lines_, [&](const std::string& line) {
+    return is_plugin(line) && line.substr(plugin_path_at) == wanted;
+  });
 }
 
 void Trusted::add(std::string_view kind, const std::string& what) {
@@ -140,17 +145,18 @@ void Trusted::add_plugin(const fs::path& path, const std::string& sha256) {
   const std::string file = real(path);
   const std::string line = std::string(plugin_kind) + sha256 + " " + file;
   if (holds(line)) return;
-  std::erase_if(lines_, [&](const std::string& each) {
-    return is_plugin(each) && each.substr(plugin_path_at) == file;
-  });
-  append(line);
+  append(line,
+         [&](const std::string& each) { return is_plugin(each) && each.substr(plugin_path_at) == file; });
 }
 
-void Trusted::append(const std::string& line) {
+// Several runs may add a line at the same time.
+void Trusted::append(const std::string& line, const std::function<bool(const std::string&)>& replaces) {
   if (holds(line)) return;
   if (path_.empty()) throw InputError("there is no folder for settings of yours: set HOME");
+  const FileLock lock(path_.string() + ".lock");
+  read();
+  if (replaces) std::erase_if(lines_, replaces);
   lines_.push_back(line);
-  fs::create_directories(path_.parent_path());
   std::string text = "# What runner trusts, written by `runner trust` and `runner plugin trust`.\n";
   for (const std::string& each : lines_) text += each + "\n";
   write_atomically(path_, text);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -8,8 +9,8 @@
 
 namespace runner {
 
-// What the user trusts: the lines of the file `trusted` in the configuration folder of the user. A recipe and a
-// run folder may come from anywhere, so what they name is compared with it.
+// What the user trusts: the lines of the file `trusted` in the configuration folder of the user. A recipe and
+// a run folder may come from anywhere, so what they name is compared with it.
 //   server https://mlflow.example.org      credentials may be sent there
 //   file /home/me/.mlflow-token            its content may be sent as a credential
 //   variable DATA                          ${env:DATA} in a recipe may be sent to a server
@@ -18,7 +19,7 @@ namespace runner {
 class Trusted {
  public:
   // Reads the file. Throws InputError if others can write it, or if a line of it cannot be read.
-  explicit Trusted(const std::map<std::string, std::string>& environment);
+  explicit Trusted(const std::map<std::string, std::string>& environment = {});
 
   bool server(const std::string& address) const;  // by scheme, host and port
   bool file(const std::filesystem::path& path) const;
@@ -28,8 +29,8 @@ class Trusted {
   bool plugin(const std::filesystem::path& path, const std::string& sha256) const;
   bool other_build_of(const std::filesystem::path& path) const;  // a plugin with this path is trusted
 
-  // Adds a line, if it is not there: `what` as the user types it. Throws InputError. A plugin of the same path
-  // is replaced.
+  // Adds a line, if it is not there: `what` as the user types it. Throws InputError. A plugin of the same
+  // path is replaced.
   void add(std::string_view kind, const std::string& what);
   void add_plugin(const std::filesystem::path& path, const std::string& sha256);
 
@@ -40,7 +41,8 @@ class Trusted {
 
  private:
   bool holds(const std::string& line) const;
-  void append(const std::string& line);
+  void read();
+  void append(const std::string& line, const std::function<bool(const std::string&)>& replaces = {});
 
   std::filesystem::path path_;
   std::vector<std::string> lines_;

@@ -201,7 +201,7 @@ class Refusals(PluginCase):
         listed = run("list", "model", RUNNER_PLUGIN_PATH=f"/nowhere:{self.library('model')}")
         self.assertEqual(listed.returncode, 0, listed.stderr)
         self.assertIn("my_model", listed.stdout)
-        self.assertIn('RUNNER_PLUGIN_PATH: there is no file or folder "/nowhere"; skipping it', listed.stderr)
+        self.assertIn('RUNNER_PLUGIN_PATH: there is no file or folder /nowhere; skipping it', listed.stderr)
         typed = run("list", "model", "--plugin", "/nowhere")
         self.assertEqual(typed.returncode, 2)
         self.assertIn('--plugin: there is no file or folder "/nowhere"', typed.stderr)
