@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "registry/files/lines.hpp"
+
 namespace runner {
 
 BackwardLines::BackwardLines(const std::filesystem::path& path, std::uint64_t begin)
-    : begin_(begin), start_(begin) {
+    : path_(path), begin_(begin), start_(begin) {
   std::error_code missing;
   if (!std::filesystem::is_regular_file(path, missing)) return;  // opening a pipe would wait for a writer
   in_.open(path, std::ios::binary);
@@ -15,8 +17,10 @@ BackwardLines::BackwardLines(const std::filesystem::path& path, std::uint64_t be
 
 bool BackwardLines::read_more() {
   constexpr std::uint64_t block = 1 << 16;
-  const std::uint64_t size = std::min(block, start_ - begin_);
+  // A long line is read in larger and larger blocks, so that its bytes are not moved again and again.
+  const std::uint64_t size = std::min(std::max<std::uint64_t>(block, waiting_.size()), start_ - begin_);
   if (size == 0) return false;
+  if (waiting_.size() > longest_line) refuse_long_line(path_);
   std::string more(size, '\0');
   in_.seekg(static_cast<std::streamoff>(start_ - size));
   if (!in_.read(more.data(), static_cast<std::streamsize>(size))) return false;

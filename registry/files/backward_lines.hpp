@@ -10,7 +10,7 @@
 namespace runner {
 
 // The lines of a text file from the last to the first, without reading more of it than needed. A file that
-// does not exist, or is not a regular file, has no lines.
+// does not exist, or is not a regular file, has no lines. Throws IoError if a line is too long.
 class BackwardLines {
  public:
   explicit BackwardLines(const std::filesystem::path& path, std::uint64_t begin = 0);
@@ -24,6 +24,7 @@ class BackwardLines {
  private:
   bool read_more();
 
+  std::filesystem::path path_;
   std::ifstream in_;
   std::uint64_t begin_,
       start_;             // offsets in the file: of the first line to return, and of `waiting_`

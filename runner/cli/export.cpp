@@ -5,6 +5,7 @@
 
 #include "components/models/weights/weight_files.hpp"
 #include "components/weights/safetensors.hpp"
+#include "registry/base/wording.hpp"
 #include "registry/files/atomic_file.hpp"
 #include "registry/files/mapping_guard.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
@@ -94,7 +95,8 @@ int run(const Arguments& arguments, Session& session) {
     write_safetensors(out, {weights.tensors.begin(), weights.tensors.end()}, {{"format", "pt"}},
                       [&](const torch::Tensor& tensor) { weights.give_back(tensor); });
   }
-  session.out << out.string() << ": " << weights.tensors.size() << " tensors of " << chosen.string() << "\n";
+  session.out << shown_message(out.string()) << ": " << weights.tensors.size() << " tensors of "
+              << shown_message(chosen.string()) << "\n";
   return Exit::done;
 }
 

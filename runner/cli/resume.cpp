@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "registry/base/wording.hpp"
 #include "runner/checkpoint/environment_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
 #include "runner/cli/commands.hpp"
@@ -73,10 +74,10 @@ int show_changes(const fs::path& folder, const Value& resolved, const Arguments&
     return std::ranges::any_of(changes, [&](const RecipeChange& change) { return change.effect == effect; });
   };
   const auto noted = noted_start(folder);
-  session.out << folder.string() << ": "
+  session.out << shown_message(folder.string()) << ": "
               << (found ? "resumes at step " + std::to_string(found->checkpoint.step) + " from " +
-                              found->folder.filename().string()
-                  : noted ? "has no checkpoint yet: starts again from " + noted->string()
+                              escaped_name(found->folder.filename().string())
+                  : noted ? "has no checkpoint yet: starts again from " + shown_message(noted->string())
                           : std::string("has no checkpoint yet: starts over"))
               << "\n";
   session.out << (changes.empty() ? "the recipe is the same\n" : changes_table(changes));
@@ -84,7 +85,7 @@ int show_changes(const fs::path& folder, const Value& resolved, const Arguments&
     CheckpointSummary written = read_summary(found->folder);
     written.versions.erase("threads");  // known only once the run has started
     for (const std::string& change : environment_changes(written, versions(), 1))
-      session.out << change << "\n";
+      session.out << shown_message(change) << "\n";
   }
   if (any(OnResume::fixed)) return Exit::bad_input;
   const bool force = arguments.has("force");

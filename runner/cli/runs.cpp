@@ -185,7 +185,8 @@ int run(const Arguments& arguments, Session& session) {
     for (const Row& row : rows) list.push_back(to_json(row));
     session.out << dumped(list);
   } else if (rows.empty()) {
-    session.out << (conditions.empty() ? "no run in " : "no matching run in ") << folder.string() << "\n";
+    session.out << (conditions.empty() ? "no run in " : "no matching run in ")
+                << shown_message(folder.string()) << "\n";
   } else {
     print(rows, session);
   }

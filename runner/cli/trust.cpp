@@ -42,15 +42,15 @@ Command trust_command() {
   return {
       .name = "trust",
       .summary = "Say once what recipes and run folders of others may use.",
-      .arguments = {{"KIND", "server, file, variable or folder; without it, lists what is trusted.",
+      .arguments = {{"KIND", "server, file, variable or path; without it, lists what is trusted.",
                      Argument::Count::optional},
-                    {"WHAT", "The address of the server, the file, the name of the variable, or the folder.",
+                    {"WHAT", "The address of the server, the file, the name of the variable, or the path.",
                      Argument::Count::optional, Word::file}},
       .examples = {{"runner trust", "lists what is trusted"},
                    {"runner trust server https://mlflow.example.org",
                     "recipes that name it may send credentials there"},
                    {"runner trust variable DATA", "recipes may send ${env:DATA} to servers"},
-                   {"runner trust folder /scratch/me", "links in run folders may lead there"}},
+                   {"runner trust path /scratch/me", "links in run folders may lead there"}},
       .run = &trust,
       .details =
           "A server gets credentials if you named it yourself: here, on the command line, or in the "

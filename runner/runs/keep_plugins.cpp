@@ -14,7 +14,6 @@
 #include "runner/plugins/trusted_code.hpp"
 #include "runner/recipe/recipe.hpp"
 #include "runner/recipe/recipe_walk.hpp"
-#include "runner/toml/environment.hpp"
 #include "runner/trust/trusted.hpp"
 
 namespace runner {
@@ -69,7 +68,7 @@ std::vector<const Descriptor*> components_of_plugins(Value& resolved, const Regi
 // The copy has just run as the user wanted it: evaluating the run or resuming it asks for no more.
 void trust_copy(const fs::path& copy, const std::string& sha256) {
   try {
-    Trusted trusted(process_environment());
+    Trusted trusted = Trusted::of_process();
     if (!trusted.plugin(copy, sha256)) trusted.add_plugin(copy, sha256);
   } catch (const std::exception& error) {
     log::info("The plugin {} has to be trusted before it is used again: {}", copy.string(), error.what());

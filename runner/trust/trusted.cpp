@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "components/trackers/http.hpp"
+#include "registry/base/machine.hpp"
 #include "registry/base/wording.hpp"
 #include "registry/files/atomic_file.hpp"
 #include "registry/files/file_lock.hpp"
@@ -66,12 +67,18 @@ bool is_plugin(const std::string& line) {
 }  // namespace
 
 const std::vector<std::string>& Trusted::kinds() {
-  static const std::vector<std::string> all{"server", "file", "variable", "folder"};
+  static const std::vector<std::string> all{"server", "file", "variable", "path"};
   return all;
 }
 
 Trusted::Trusted(const std::map<std::string, std::string>& environment) : path_(list_of(environment)) {
   read();
+}
+
+Trusted Trusted::of_process() {
+  std::map<std::string, std::string> environment;
+  for (const char* name : {"XDG_CONFIG_HOME", "HOME"}) environment[name] = environment_variable(name);
+  return Trusted(environment);
 }
 
 void Trusted::read() {
@@ -106,10 +113,10 @@ bool Trusted::file(const fs::path& path) const { return holds("file " + real(pat
 
 bool Trusted::variable(const std::string& name) const { return holds("variable " + name); }
 
-bool Trusted::folder_of(const fs::path& path) const {
+bool Trusted::leads_to(const fs::path& path) const {
   const fs::path wanted = real(path);
   return std::ranges::any_of(lines_, [&](const std::string& line) {
-    constexpr std::string_view kind = "folder ";
+    constexpr std::string_view kind = "path ";
     return line.starts_with(kind) && lies_below(wanted, real(line.substr(kind.size())));
   });
 }
@@ -137,7 +144,7 @@ void Trusted::add(std::string_view kind, const std::string& what) {
     throw InputError(in_quotes(what) + " is not the address of a server, such as https://mlflow.example.org");
   if (kind == "variable" && what.find_first_of("= ${}") != std::string::npos)
     throw InputError(in_quotes(what) + " is not the name of an environment variable");
-  if (kind == "file" || kind == "folder") trusted = real(what);
+  if (kind == "file" || kind == "path") trusted = real(what);
   append(std::string(kind) + " " + trusted);
 }
 

@@ -14,17 +14,19 @@ namespace runner {
 //   server https://mlflow.example.org      credentials may be sent there
 //   file /home/me/.mlflow-token            its content may be sent as a credential
 //   variable DATA                          ${env:DATA} in a recipe may be sent to a server
-//   folder /scratch/me                     links in a run folder may lead there
+//   path /scratch/me                       links in a run folder may lead there
 //   plugin <sha256> /home/me/libmine.so    this code may run
 class Trusted {
  public:
   // Reads the file. Throws InputError if others can write it, or if a line of it cannot be read.
   explicit Trusted(const std::map<std::string, std::string>& environment = {});
 
+  static Trusted of_process();  // by the environment of this process
+
   bool server(const std::string& address) const;  // by scheme, host and port
   bool file(const std::filesystem::path& path) const;
   bool variable(const std::string& name) const;
-  bool folder_of(const std::filesystem::path& path) const;
+  bool leads_to(const std::filesystem::path& path) const;
   // The same bytes are the same code wherever they lie, unless they load libraries from their own folder.
   bool plugin(const std::filesystem::path& path, const std::string& sha256) const;
   bool other_build_of(const std::filesystem::path& path) const;  // a plugin with this path is trusted
