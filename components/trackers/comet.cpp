@@ -11,7 +11,7 @@
 #include "components/trackers/tracker_files.hpp"
 #include "components/trackers/wall_clock.hpp"
 #include "components/trackers/zip_writer.hpp"
-#include "registry/files/backward_lines.hpp"
+#include "registry/files/lines.hpp"
 #include "registry/files/read_json.hpp"
 
 namespace runner {

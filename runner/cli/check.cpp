@@ -10,8 +10,8 @@
 #include "runner/describe/json.hpp"
 #include "runner/process/failure.hpp"
 #include "runner/resolve/resolve.hpp"
+#include "runner/resolve/sent.hpp"
 #include "runner/terminal/text.hpp"
-#include "runner/trust/sent.hpp"
 
 namespace runner::cli {
 

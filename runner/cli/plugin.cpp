@@ -17,9 +17,9 @@
 #include "runner/plugins/plugin_error.hpp"
 #include "runner/plugins/read_stamp.hpp"
 #include "runner/plugins/skeleton.hpp"
+#include "runner/plugins/trusted.hpp"
 #include "runner/process/processes.hpp"
 #include "runner/terminal/text.hpp"
-#include "runner/trust/trusted.hpp"
 
 namespace runner::cli {
 

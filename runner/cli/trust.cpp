@@ -5,7 +5,7 @@
 #include "registry/base/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
-#include "runner/trust/trusted.hpp"
+#include "runner/plugins/trusted.hpp"
 
 namespace runner::cli {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "registry/origin.hpp"
-#include "runner/trust/trusted.hpp"
+#include "runner/plugins/trusted.hpp"
 
 namespace runner {
 

@@ -12,8 +12,8 @@
 #include "runner/recipe/recipe.hpp"
 #include "runner/resolve/data_files.hpp"
 #include "runner/resolve/judge_changes.hpp"
+#include "runner/resolve/sent.hpp"
 #include "runner/toml/environment.hpp"
-#include "runner/trust/sent.hpp"
 
 namespace runner {
 

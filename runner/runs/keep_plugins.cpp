@@ -11,10 +11,10 @@
 
 #include "registry/base/log.hpp"
 #include "registry/files/sha256.hpp"
+#include "runner/plugins/trusted.hpp"
 #include "runner/plugins/trusted_code.hpp"
 #include "runner/recipe/recipe.hpp"
 #include "runner/recipe/recipe_walk.hpp"
-#include "runner/trust/trusted.hpp"
 
 namespace runner {
 

@@ -5,8 +5,8 @@
 #include "registry/files/beneath.hpp"
 #include "registry/files/is_missing.hpp"
 #include "registry/files/lines.hpp"
+#include "runner/plugins/trusted.hpp"
 #include "runner/process/input_error.hpp"
-#include "runner/trust/trusted.hpp"
 
 namespace runner {
 

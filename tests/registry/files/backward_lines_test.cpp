@@ -1,4 +1,4 @@
-#include "registry/files/backward_lines.hpp"
+#include "registry/files/lines.hpp"
 
 #include <sys/stat.h>
 

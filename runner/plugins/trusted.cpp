@@ -1,4 +1,4 @@
-#include "runner/trust/trusted.hpp"
+#include "runner/plugins/trusted.hpp"
 
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-#include "runner/trust/sent.hpp"
+#include "runner/resolve/sent.hpp"
 
 #include <algorithm>
 

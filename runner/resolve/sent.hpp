@@ -7,7 +7,7 @@
 #include "registry/registry.hpp"
 #include "registry/value.hpp"
 #include "runner/toml/load.hpp"
-#include "runner/trust/trusted.hpp"
+#include "runner/plugins/trusted.hpp"
 
 namespace runner {
 
