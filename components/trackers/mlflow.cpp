@@ -5,6 +5,7 @@
 // "runner.resumed_at" gives the step after which the new points count.
 #include <algorithm>
 #include <fstream>
+#include <mutex>
 #include <set>
 #include <span>
 
@@ -79,11 +80,8 @@ HttpAddress find_server(const MLflow& settings) {
   HttpAddress server = parse_http_address(url);
   Credentials& known = server.credentials;
   if (known.user.empty())
-    known = {environment_variable(user_variable),
-             environment_variable(password_variable),
-             {}};
-  known.token =
-      settings.token_file ? read_token(*settings.token_file) : environment_variable(token_variable);
+    known = {environment_variable(user_variable), environment_variable(password_variable), {}};
+  known.token = settings.token_file ? read_token(*settings.token_file) : environment_variable(token_variable);
   return server;
 }
 
@@ -109,7 +107,7 @@ class MLflowRun : public Tracker {
   }
 
   void start(const RunFacts& facts) override {
-    if (!api_) api_.emplace(find_server(settings_));
+    connect();
     const std::string earlier = run_;
     understood([&] {
       known_ = is_there() || find_run(facts);
@@ -165,7 +163,30 @@ class MLflowRun : public Tracker {
                                {"end_time", milliseconds(end.wall_time)}});
   }
 
+  std::optional<Points> points(const RunFacts&, const std::vector<std::string>& metrics) override {
+    connect();
+    Points found;
+    understood([&] {
+      if (!is_there()) return;
+      for (const std::string& metric : metrics) found[metric] = api_->history(run_, names_.of(metric));
+    });
+    return found;
+  }
+
+  void hurry(double seconds) override {
+    const std::lock_guard lock(hurrying_);
+    if (api_) api_->hurry(seconds);
+    hurry_ = seconds;
+  }
+
  private:
+  void connect() {
+    const std::lock_guard lock(hurrying_);
+    if (api_) return;
+    api_.emplace(find_server(settings_));
+    if (hurry_) api_->hurry(*hurry_);
+  }
+
   template <class Call>
   void understood(Call call) {
     try {
@@ -325,6 +346,8 @@ class MLflowRun : public Tracker {
 
   MLflow settings_;
   std::optional<MlflowApi> api_;
+  std::mutex hurrying_;          // while another thread calls hurry()
+  std::optional<double> hurry_;  // what it said
   std::string experiment_, run_, artifact_uri_;
   bool known_ = false;                   // the run exists on the server, from an earlier attempt
   Json data_there_;                      // its parameters and tags
@@ -336,7 +359,8 @@ class MLflowRun : public Tracker {
 // The credentials that find_server() takes.
 Destination destination(const MLflow& settings) {
   const std::string own = environment_variable(uri_variable);
-  const bool by_variable = settings.url.empty() || (!own.empty() && server_of(own) == server_of(settings.url));
+  const bool by_variable =
+      settings.url.empty() || (!own.empty() && server_of(own) == server_of(settings.url));
   Destination destination{.server = settings.url.empty() ? own : settings.url,
                           .setting = by_variable ? "" : "url",
                           .named_by = by_variable ? uri_variable : ""};
