@@ -45,7 +45,8 @@ std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts f
     SentLater& result = sent.emplace_back(SentLater{.tracker = name});
     try {
       if (has_everything(folder, name)) {
-        each.tracker->load(TrackerStateFile(folder / (name + ".json")).read());
+        const State state = TrackerStateFile(folder / (name + ".json")).read();
+        if (!state.empty()) each.tracker->load(state);
         result.nothing_to_do = result.complete = missing_records(*each.tracker, facts).empty();
       }
       if (result.nothing_to_do) continue;
