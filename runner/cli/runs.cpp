@@ -143,6 +143,7 @@ std::optional<Problem> unknown_key(const std::vector<Row>& rows, const std::vect
     std::vector<std::string> keys{"name", "status", "steps", "best", "duration"};
     for (const Row& row : rows) {
       for (auto& [key, value] : row.run.settings()) keys.push_back(std::move(key));
+      for (const auto& [metric, value] : row.line.last) keys.push_back(metric);
     }
     Problem problem{"no run has a value for " + in_quotes(condition.key), {}, "runner runs --help"};
     if (const auto hint = did_you_mean(condition.key, keys)) problem.hints.push_back(*hint);

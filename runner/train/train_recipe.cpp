@@ -7,6 +7,7 @@
 #include "registry/base/log.hpp"
 #include "registry/recipe_error.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
+#include "runner/checkpoint/environment_changes.hpp"
 #include "runner/engine/runtime/process.hpp"
 #include "runner/inspect/slow_precision.hpp"
 #include "runner/process/failure.hpp"
@@ -147,7 +148,8 @@ Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const SavedTex
           run.engine.times(),
           {{"recipe.toml", texts.recipe}, {"data.json", texts.data_files}},
           versions_and_threads(),
-          {run.engine.world(), run.engine.sharded_states(run.stateful), timeout_of(run.recipe.distributed)},
+          {run.engine.world(), run.engine.sharded_states(run.stateful), timeout_of(run.recipe.distributed),
+           examples_of_rank(run.recipe)},
           model_states_hooks(run, &Hook::before_save)};
 }
 
