@@ -2,8 +2,6 @@
 
 #include <set>
 
-#include "runner/recipe/recipe.hpp"
-
 namespace runner {
 
 std::vector<std::string> environment_changes(const CheckpointSummary& checkpoint,
@@ -29,10 +27,6 @@ std::vector<std::string> environment_changes(const CheckpointSummary& checkpoint
     changes.back() += ", because distributed.batch is \"rank\"";
   }
   return changes;
-}
-
-std::int64_t examples_of_rank(const Recipe& recipe) {
-  return recipe.distributed.batch == BatchOf::rank ? recipe.loader.batch_size : 0;
 }
 
 }  // namespace runner

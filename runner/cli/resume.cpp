@@ -7,6 +7,7 @@
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/predict/load_run.hpp"
+#include "runner/recipe/plan.hpp"
 #include "runner/recipe/recipe.hpp"
 #include "runner/resolve/recipe_changes.hpp"
 #include "runner/resolve/resolve.hpp"

@@ -12,6 +12,7 @@
 #include "runner/inspect/slow_precision.hpp"
 #include "runner/process/failure.hpp"
 #include "runner/process/signals.hpp"
+#include "runner/recipe/plan.hpp"
 #include "runner/resolve/data_files.hpp"
 #include "runner/resolve/resolve.hpp"
 #include "runner/runs/data_spec_file.hpp"
